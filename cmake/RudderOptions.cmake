@@ -1,0 +1,48 @@
+# Options of the build, and the flags every target of ours is compiled with.
+include(CMakeDependentOption)
+
+set(rudder_top_level ${PROJECT_IS_TOP_LEVEL})
+option(RUDDER_TESTS "Build the tests" ${rudder_top_level})
+option(RUDDER_BENCHMARKS "Build the benchmarks" OFF)
+option(RUDDER_WERROR "Treat warnings as errors" ${rudder_top_level})
+set(RUDDER_SANITIZE "" CACHE STRING "Sanitizers to compile with: address, thread or empty")
+set(RUDDER_CHECKS "normal" CACHE STRING "Assertion level: light, normal or heavy")
+set_property(CACHE RUDDER_SANITIZE PROPERTY STRINGS "" address thread)
+set_property(CACHE RUDDER_CHECKS PROPERTY STRINGS light normal heavy)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of build" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+find_program(rudder_ccache ccache)
+if(rudder_ccache AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${rudder_ccache}")
+endif()
+find_program(rudder_mold mold)
+if(rudder_mold AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 12.1)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# Flags of our own code only: an installed consumer never inherits them.
+add_library(rudder_flags INTERFACE)
+target_compile_features(rudder_flags INTERFACE cxx_std_20)
+target_compile_options(rudder_flags INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
+  -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wunused -Wdouble-promotion
+  $<$<BOOL:${RUDDER_WERROR}>:-Werror>
+  $<$<CONFIG:Release>:-fno-math-errno>)
+target_compile_definitions(rudder_flags INTERFACE
+  RUDDER_CHECK_LEVEL=$<IF:$<STREQUAL:${RUDDER_CHECKS},heavy>,2,$<IF:$<STREQUAL:${RUDDER_CHECKS},normal>,1,0>>
+  $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+if(RUDDER_SANITIZE STREQUAL "address")
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+elseif(RUDDER_SANITIZE STREQUAL "thread")
+  add_compile_options(-fsanitize=thread -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=thread)
+elseif(RUDDER_SANITIZE)
+  message(FATAL_ERROR "RUDDER_SANITIZE is '${RUDDER_SANITIZE}'; it may be address, thread or empty")
+endif()

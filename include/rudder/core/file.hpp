@@ -1,0 +1,51 @@
+// Files with every error checked, and the names of what failed in the message.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace rudder {
+
+/// A file descriptor that is closed once. All calls throw an Error that names the path.
+class File {
+public:
+    /// Opens for reading.
+    [[nodiscard]] static File open(const std::filesystem::path& path);
+    /// Makes a new file for writing; an existing one is emptied.
+    [[nodiscard]] static File create(const std::filesystem::path& path);
+
+    File(File&& other) noexcept;
+    File& operator=(File&& other) noexcept;
+    File(const File&) = delete;
+    File& operator=(const File&) = delete;
+    ~File();
+
+    /// Reads at most `out.size()` bytes at `offset`; fewer only at the end of the file.
+    std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    /// Appends all of `bytes`.
+    void write(std::span<const std::byte> bytes);
+    /// Writes all of `bytes` at `offset`.
+    void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
+    [[nodiscard]] std::uint64_t size() const;
+    /// Flushes to the disk and closes; errors that only show here are thrown.
+    void sync_and_close();
+    void close();
+    [[nodiscard]] int descriptor() const noexcept { return fd_; }
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+
+private:
+    File(int fd, std::filesystem::path path) : fd_(fd), path_(std::move(path)) {}
+    int fd_ = -1;
+    std::filesystem::path path_;
+};
+
+/// The whole of a small file as text; an input Error when it is larger than `limit`.
+[[nodiscard]] std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
+/// Writes `text` to a new file and flushes it.
+void write_text(const std::filesystem::path& path, std::string_view text);
+
+}  // namespace rudder

@@ -1,0 +1,35 @@
+// Scoped spans: what a thread is doing now, and how long each phase took in all.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace rudder {
+
+/// Names the phase a thread is in for as long as it lives, and adds its time to the timer
+/// "span/<name>" of the global registry. Names are string literals. Costs about 50 ns: one per
+/// batch or phase, never per vertex.
+class Span {
+public:
+    explicit Span(const char* name);
+    ~Span();
+    Span(const Span&) = delete;
+    Span& operator=(const Span&) = delete;
+
+private:
+    const char* name_;
+    std::uint64_t start_;
+};
+
+/// What one thread is in the middle of, outermost first, and for how long the innermost has run.
+struct ThreadPhase {
+    std::uint64_t thread;
+    std::vector<std::string> phases;
+    double seconds;
+};
+
+/// The phases of all threads that are in a span now; safe to call from any thread (a watchdog).
+[[nodiscard]] std::vector<ThreadPhase> current_phases();
+
+}  // namespace rudder

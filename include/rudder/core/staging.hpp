@@ -1,0 +1,37 @@
+// Output that appears whole or not at all: written beside its place, then renamed.
+#pragma once
+
+#include <filesystem>
+
+namespace rudder {
+
+/// What to do when the output exists already.
+enum class Existing { refuse, replace };
+
+/// An output (folder or file) under construction. It is built at `path()`, a hidden name beside the
+/// final one; `commit` moves it there in one step. Without a commit the destructor removes it.
+class Staging {
+public:
+    /// A folder. Refuses (usage Error) an existing output unless `existing` says replace.
+    [[nodiscard]] static Staging folder(const std::filesystem::path& output, Existing existing);
+    /// A single file; the caller creates it at `path()`.
+    [[nodiscard]] static Staging file(const std::filesystem::path& output, Existing existing);
+
+    Staging(Staging&& other) noexcept;
+    Staging& operator=(Staging&&) = delete;
+    Staging(const Staging&) = delete;
+    Staging& operator=(const Staging&) = delete;
+    ~Staging();
+
+    [[nodiscard]] const std::filesystem::path& path() const noexcept { return staged_; }
+    [[nodiscard]] const std::filesystem::path& output() const noexcept { return output_; }
+    /// Moves the finished output into place; what stood there before is removed afterwards.
+    void commit();
+
+private:
+    Staging(std::filesystem::path output, std::filesystem::path staged);
+    std::filesystem::path output_;
+    std::filesystem::path staged_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,89 @@
+// A data set: a graph with features, targets and a split, in one folder that opens by memory map.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/graph/array_folder.hpp"
+#include "rudder/graph/features.hpp"
+#include "rudder/graph/split.hpp"
+#include "rudder/graph/targets.hpp"
+#include "rudder/graph/topology.hpp"
+
+namespace rudder {
+
+inline constexpr std::string_view dataset_format = "rudder dataset";
+inline constexpr std::uint64_t dataset_version = 1;
+
+/// What a data set says of itself.
+struct DatasetInfo {
+    VertexId vertices = 0;
+    EdgeIndex edges = 0;  ///< stored arcs
+    bool symmetric = true;
+    EdgeIndex self_loops = 0;
+    EdgeIndex duplicates = 0;
+    FeatureInfo features;
+    TargetInfo targets;
+    SplitCounts split;
+};
+
+/// The info as keys of a manifest, and back (an input Error naming `where` if it does not hold).
+void describe(const DatasetInfo& info, Json& manifest);
+[[nodiscard]] DatasetInfo dataset_info(const Json& manifest, const std::string& where);
+
+/// Features and targets as mapped arrays, with the checks their manifest asks for; shared by data
+/// sets and parts. `rows` is the number of vertices that have a row.
+struct VertexArrays {
+    Region features;
+    Array<float> scale;
+    Array<std::int32_t> classes;
+    Array<std::uint8_t> multilabel;
+    Array<float> regression;
+    Array<std::uint8_t> roles;
+
+    [[nodiscard]] static VertexArrays open(const ArrayFolder& folder, const DatasetInfo& info,
+                                           VertexId rows);
+    [[nodiscard]] FeatureView feature_view(const FeatureInfo& info, VertexId rows) const;
+    [[nodiscard]] TargetView target_view() const;
+    [[nodiscard]] std::span<const Role> role_view() const;
+    /// Checks every value: finite features, labels and roles in range, counts as in `info`.
+    void check(const DatasetInfo& info, VertexId rows, const std::string& where) const;
+};
+
+/// An opened data set. Opening reads the manifest and maps the arrays; nothing else is touched.
+class Dataset {
+public:
+    explicit Dataset(const std::filesystem::path& folder);
+
+    [[nodiscard]] const DatasetInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const ArrayFolder& folder() const noexcept { return folder_; }
+    [[nodiscard]] TopologyView topology() const { return topology_.view(); }
+    [[nodiscard]] FeatureView features() const {
+        return arrays_.feature_view(info_.features, info_.vertices);
+    }
+    [[nodiscard]] TargetView targets() const { return arrays_.target_view(); }
+    [[nodiscard]] std::span<const Role> roles() const { return arrays_.role_view(); }
+
+    /// Verifies every checksum and every invariant of the format; an input Error names the first
+    /// that does not hold.
+    void check() const;
+
+private:
+    ArrayFolder folder_;
+    DatasetInfo info_;
+    Topology topology_;
+    VertexArrays arrays_;
+};
+
+/// Checks rows: offsets ascending, neighbours in range and ascending. `where` names the folder.
+void check_topology(const TopologyView& graph, VertexId id_limit, const std::string& where);
+
+/// Writes the arrays of a graph ("offsets", "neighbours") into a folder.
+void write_topology(ArrayFolderWriter& writer, const TopologyView& graph);
+/// Maps them again.
+[[nodiscard]] Topology open_topology(const ArrayFolder& folder, const DatasetInfo& info);
+
+}  // namespace rudder

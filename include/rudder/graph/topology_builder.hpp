@@ -1,0 +1,84 @@
+// From edges in any order to compressed sparse rows, in parallel, in about twice the result's
+// memory.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rudder/core/function_ref.hpp"
+#include "rudder/core/progress.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/graph/topology.hpp"
+
+namespace rudder {
+
+/// A directed edge of the input: messages flow from `source` to `target`.
+struct Edge {
+    VertexId source;
+    VertexId target;
+    friend bool operator==(const Edge&, const Edge&) = default;
+};
+
+/// The same in 32-bit ids.
+struct NarrowEdge {
+    std::uint32_t source;
+    std::uint32_t target;
+};
+
+/// Edges that can be walked more than once, in blocks, from several threads. A body gives blocks of
+/// one of the two widths; each walk gives the same edges in any order.
+class EdgeSource {
+public:
+    using Narrow = FunctionRef<void(std::span<const NarrowEdge>)>;
+    using Wide = FunctionRef<void(std::span<const Edge>)>;
+
+    virtual ~EdgeSource() = default;
+    /// Ids are below this.
+    [[nodiscard]] virtual VertexId vertices() const = 0;
+    /// Edges per walk.
+    [[nodiscard]] virtual EdgeIndex edges() const = 0;
+    /// Walks all edges; for each block calls one of the two, possibly from several threads at once.
+    virtual void walk(Narrow narrow, Wide wide) const = 0;
+};
+
+/// Edges in memory, of either width. The memory stays the caller's.
+class EdgeSpan final : public EdgeSource {
+public:
+    EdgeSpan(VertexId vertices, std::span<const NarrowEdge> edges)
+        : vertices_(vertices), narrow_(edges) {}
+    EdgeSpan(VertexId vertices, std::span<const Edge> edges) : vertices_(vertices), wide_(edges) {}
+
+    [[nodiscard]] VertexId vertices() const override { return vertices_; }
+    [[nodiscard]] EdgeIndex edges() const override { return narrow_.size() + wide_.size(); }
+    void walk(Narrow narrow, Wide wide) const override;
+
+private:
+    VertexId vertices_;
+    std::span<const NarrowEdge> narrow_;
+    std::span<const Edge> wide_;
+};
+
+/// What to make of the edges; the defaults are those of `import`.
+struct BuildOptions {
+    bool symmetrise = true;        ///< store each edge both ways (a self loop once)
+    bool keep_self_loops = false;  ///< else dropped
+    bool keep_duplicates = false;  ///< else one entry each
+};
+
+/// A graph and what was dropped on the way.
+struct BuiltTopology {
+    Topology topology;
+    TopologyCounts dropped;  ///< self loops of the input; entries dropped as duplicates
+    TopologyCounts kept;     ///< self loops and duplicates that are in the result
+};
+
+/// Builds the rows in two walks over `source` (count, place), sorts each row, removes duplicates.
+/// The result does not depend on the order of edges or the number of threads. Ids must be in range.
+[[nodiscard]] BuiltTopology build_topology(const EdgeSource& source, const BuildOptions& options,
+                                           Progress& progress = Progress::none());
+
+/// The graph with every edge stored both ways, without self loops or duplicates (what partitioners
+/// take).
+[[nodiscard]] Topology symmetrised(const TopologyView& graph);
+
+}  // namespace rudder

@@ -1,0 +1,139 @@
+#include "rudder/core/file.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Linux moves at most this much in one call.
+constexpr std::size_t max_transfer = std::size_t{1} << 30;
+
+std::size_t transfer_size(std::size_t left) {
+    return std::min(left, max_transfer);
+}
+
+}  // namespace
+
+File File::open(const std::filesystem::path& path) {
+    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (fd < 0) {
+        const int code = errno;
+        if (code == ENOENT || code == ENOTDIR) {
+            throw input_error("no such file", path.string(), "check the path");
+        }
+        throw system_error("cannot open the file", path.string(), code);
+    }
+    struct stat status {};
+    if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
+        ::close(fd);
+        throw input_error("a folder where a file is expected", path.string(), "check the path");
+    }
+    return {fd, path};
+}
+
+File File::create(const std::filesystem::path& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (fd < 0) throw system_error("cannot create the file", path.string(), errno);
+    return {fd, path};
+}
+
+File::File(File&& other) noexcept
+    : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    std::swap(path_, other.path_);
+    return *this;
+}
+
+File::~File() {
+    if (fd_ >= 0) ::close(fd_);
+}
+
+std::size_t File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+    std::size_t done = 0;
+    while (done < out.size()) {
+        const ssize_t got = ::pread(fd_, out.data() + done, transfer_size(out.size() - done),
+                                    static_cast<off_t>(offset + done));
+        if (got == 0) break;
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) throw system_error("cannot read the file", path_.string(), errno);
+        done += static_cast<std::size_t>(got);
+    }
+    return done;
+}
+
+void File::write(std::span<const std::byte> bytes) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t put = ::write(fd_, bytes.data() + done, transfer_size(bytes.size() - done));
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) throw system_error("cannot write the file", path_.string(), errno);
+        done += static_cast<std::size_t>(put);
+    }
+}
+
+void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
+    std::size_t done = 0;
+    while (done < bytes.size()) {
+        const ssize_t put = ::pwrite(fd_, bytes.data() + done, transfer_size(bytes.size() - done),
+                                     static_cast<off_t>(offset + done));
+        if (put < 0 && errno == EINTR) continue;
+        if (put < 0) throw system_error("cannot write the file", path_.string(), errno);
+        done += static_cast<std::size_t>(put);
+    }
+}
+
+std::uint64_t File::size() const {
+    struct stat status {};
+    if (::fstat(fd_, &status) != 0) {
+        throw system_error("cannot ask for the file's size", path_.string(), errno);
+    }
+    return static_cast<std::uint64_t>(status.st_size);
+}
+
+void File::sync_and_close() {
+    if (::fdatasync(fd_) != 0 && errno != EINVAL) {
+        throw system_error("cannot flush the file", path_.string(), errno);
+    }
+    close();
+}
+
+void File::close() {
+    if (fd_ < 0) return;
+    if (::close(std::exchange(fd_, -1)) != 0) {
+        throw system_error("cannot close the file", path_.string(), errno);
+    }
+}
+
+std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
+    const File file = File::open(path);
+    const std::uint64_t size = file.size();
+    if (size > limit) {
+        throw input_error(fmt::format("the file is {}, more than the {} it may be",
+                                      format_bytes(size), format_bytes(limit)),
+                          path.string(), "check that this is the right file");
+    }
+    std::string text(static_cast<std::size_t>(size), '\0');
+    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
+    return text;
+}
+
+void write_text(const std::filesystem::path& path, std::string_view text) {
+    File file = File::create(path);
+    file.write(std::as_bytes(std::span(text)));
+    file.sync_and_close();
+}
+
+}  // namespace rudder

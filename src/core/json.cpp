@@ -1,0 +1,89 @@
+#include "rudder/core/json.hpp"
+
+#include <cmath>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr int max_depth = 32;
+
+Error bad(const std::string& what, const std::string& where) {
+    return input_error(what, where, "make the file again, or restore it from a copy");
+}
+
+/// Refuses deep nesting and repeated keys while the library parses.
+struct Guard {
+    const std::string& where;
+    std::vector<std::set<std::string>> keys{};
+
+    bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
+        using Event = Json::parse_event_t;
+        if (depth > max_depth) throw bad("JSON nested too deeply", where);
+        if (event == Event::object_start) keys.emplace_back();
+        if (event == Event::object_end) keys.pop_back();
+        if (event == Event::key && !keys.back().insert(parsed.get<std::string>()).second) {
+            throw bad(fmt::format("key '{}' appears twice", parsed.get<std::string>()), where);
+        }
+        return true;
+    }
+};
+
+}  // namespace
+
+Json parse_json(std::string_view text, const std::string& where) {
+    Guard guard{where};
+    try {
+        return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) {
+            return guard(depth, event, parsed);
+        });
+    } catch (const nlohmann::json::exception& error) {
+        throw bad(fmt::format("not valid JSON: {}", error.what()), where);
+    }
+}
+
+Json read_json(const std::filesystem::path& file, std::uint64_t limit) {
+    return parse_json(read_text(file, limit), file.string());
+}
+
+const Json& json_field(const Json& object, const char* key, const std::string& where) {
+    if (!object.is_object()) throw bad("a JSON object is expected", where);
+    const auto found = object.find(key);
+    if (found == object.end()) throw bad(fmt::format("key '{}' is missing", key), where);
+    return *found;
+}
+
+std::uint64_t json_u64(const Json& object, const char* key, const std::string& where) {
+    const Json& field = json_field(object, key, where);
+    if (!field.is_number_unsigned()) {
+        throw bad(fmt::format("key '{}' is no whole number from 0 on", key), where);
+    }
+    return field.get<std::uint64_t>();
+}
+
+double json_number(const Json& object, const char* key, const std::string& where) {
+    const Json& field = json_field(object, key, where);
+    if (!field.is_number()) throw bad(fmt::format("key '{}' is no number", key), where);
+    return field.get<double>();
+}
+
+std::string json_string(const Json& object, const char* key, const std::string& where) {
+    const Json& field = json_field(object, key, where);
+    if (!field.is_string()) throw bad(fmt::format("key '{}' is no text", key), where);
+    return field.get<std::string>();
+}
+
+bool json_bool(const Json& object, const char* key, const std::string& where) {
+    const Json& field = json_field(object, key, where);
+    if (!field.is_boolean()) throw bad(fmt::format("key '{}' is no truth value", key), where);
+    return field.get<bool>();
+}
+
+}  // namespace rudder

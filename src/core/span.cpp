@@ -1,0 +1,107 @@
+#include "rudder/core/span.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <mutex>
+#include <unordered_map>
+
+#include "rudder/core/metrics.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::size_t max_depth = 16;
+
+std::uint64_t now_ns() {
+    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                          std::chrono::steady_clock::now().time_since_epoch())
+                                          .count());
+}
+
+/// The spans one thread is in. Its thread alone writes; others read, so the fields are atomic. A
+/// reader may see a phase that has just ended: good enough to say where a thread hangs.
+struct PhaseStack {
+    std::array<std::atomic<const char*>, max_depth> names{};
+    std::atomic<std::size_t> depth{0};
+    std::atomic<std::uint64_t> since{0};
+    std::uint64_t thread = 0;
+    std::unordered_map<const char*, Timer*> timers;  // owner's thread only
+};
+
+struct StackList {
+    std::mutex mutex;
+    std::vector<PhaseStack*> stacks;
+    std::uint64_t next_thread = 0;
+};
+
+StackList& stack_list() {
+    static auto* list = new StackList;  // outlives threads that end during exit
+    return *list;
+}
+
+/// Registers this thread's stack for as long as the thread lives.
+struct ThreadStack {
+    ThreadStack() {
+        StackList& list = stack_list();
+        const std::scoped_lock lock(list.mutex);
+        stack.thread = list.next_thread++;
+        list.stacks.push_back(&stack);
+    }
+    ~ThreadStack() {
+        StackList& list = stack_list();
+        const std::scoped_lock lock(list.mutex);
+        std::erase(list.stacks, &stack);
+    }
+    PhaseStack stack;
+};
+
+PhaseStack& this_thread_stack() {
+    thread_local ThreadStack holder;
+    return holder.stack;
+}
+
+}  // namespace
+
+Span::Span(const char* name) : name_(name), start_(now_ns()) {
+    PhaseStack& stack = this_thread_stack();
+    const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
+    if (depth < max_depth) stack.names[depth].store(name, std::memory_order_relaxed);
+    stack.since.store(start_, std::memory_order_relaxed);
+    // Release: a reader that sees the new depth sees the name below it.
+    stack.depth.store(depth + 1, std::memory_order_release);
+}
+
+Span::~Span() {
+    PhaseStack& stack = this_thread_stack();
+    const std::uint64_t end = now_ns();
+    stack.depth.store(stack.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
+    stack.since.store(end, std::memory_order_relaxed);
+    Timer*& timer = stack.timers[name_];
+    if (timer == nullptr) {
+        timer = &MetricsRegistry::global().timer(std::string("span/") + name_);
+    }
+    timer->add(end - start_);
+}
+
+std::vector<ThreadPhase> current_phases() {
+    StackList& list = stack_list();
+    const std::scoped_lock lock(list.mutex);
+    std::vector<ThreadPhase> result;
+    for (const PhaseStack* stack : list.stacks) {
+        const std::size_t depth = std::min(stack->depth.load(std::memory_order_acquire), max_depth);
+        if (depth == 0) continue;
+        ThreadPhase phase{stack->thread, {}, 0.0};
+        for (std::size_t i = 0; i < depth; ++i) {
+            phase.phases.emplace_back(stack->names[i].load(std::memory_order_relaxed));
+        }
+        const std::uint64_t since = stack->since.load(std::memory_order_relaxed);
+        phase.seconds = static_cast<double>(now_ns() - since) * 1e-9;
+        result.push_back(std::move(phase));
+    }
+    return result;
+}
+
+}  // namespace rudder

@@ -1,0 +1,107 @@
+#include "rudder/core/staging.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/core/error.hpp"
+
+namespace rudder {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// The final path without a trailing slash, with its folder made if it is missing.
+fs::path normal_output(const fs::path& output) {
+    fs::path normal = output.lexically_normal();
+    if (!normal.has_filename()) normal = normal.parent_path();
+    if (normal.empty() || !normal.has_filename()) {
+        throw usage_error("the output has no name", output.string(), "give a path to create");
+    }
+    return normal;
+}
+
+void refuse_existing(const fs::path& output, Existing existing) {
+    std::error_code code;
+    const auto status = fs::symlink_status(output, code);
+    if (status.type() == fs::file_type::not_found) return;
+    if (existing == Existing::replace) return;
+    throw usage_error("the output exists already", output.string(),
+                      "choose another name, or give --force to replace it");
+}
+
+fs::path hidden_beside(const fs::path& output, const char* word) {
+    return output.parent_path() /
+           fmt::format(".{}.{}-{}", output.filename().string(), word, ::getpid());
+}
+
+void flush_folder(const fs::path& folder) {
+    const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
+    if (fd < 0) return;
+    ::fsync(fd);
+    ::close(fd);
+}
+
+void rename_or_throw(const fs::path& from, const fs::path& to) {
+    if (std::rename(from.c_str(), to.c_str()) != 0) {
+        throw system_error("cannot put the output in its place", to.string(), errno);
+    }
+}
+
+}  // namespace
+
+Staging::Staging(fs::path output, fs::path staged)
+    : output_(std::move(output)), staged_(std::move(staged)) {}
+
+Staging::Staging(Staging&& other) noexcept
+    : output_(std::move(other.output_)), staged_(std::exchange(other.staged_, {})) {}
+
+Staging Staging::folder(const fs::path& output, Existing existing) {
+    const fs::path normal = normal_output(output);
+    refuse_existing(normal, existing);
+    const fs::path staged = hidden_beside(normal, "partial");
+    std::error_code code;
+    fs::remove_all(staged, code);
+    fs::create_directories(staged, code);
+    if (code) throw system_error("cannot create the folder", staged.string(), code.value());
+    return {normal, staged};
+}
+
+Staging Staging::file(const fs::path& output, Existing existing) {
+    const fs::path normal = normal_output(output);
+    refuse_existing(normal, existing);
+    std::error_code code;
+    if (fs::is_directory(normal, code)) {
+        throw usage_error("a folder stands where a file is to be written", normal.string(),
+                          "choose another name");
+    }
+    if (normal.has_parent_path()) fs::create_directories(normal.parent_path(), code);
+    if (code) throw system_error("cannot create the folder", normal.string(), code.value());
+    return {normal, hidden_beside(normal, "partial")};
+}
+
+Staging::~Staging() {
+    if (staged_.empty()) return;
+    std::error_code code;
+    fs::remove_all(staged_, code);
+}
+
+void Staging::commit() {
+    std::error_code code;
+    const bool is_folder = fs::is_directory(staged_, code);
+    if (is_folder) flush_folder(staged_);
+    const bool swap = is_folder && fs::symlink_status(output_).type() != fs::file_type::not_found;
+    const fs::path old = hidden_beside(output_, "old");
+    if (swap) rename_or_throw(output_, old);  // a folder cannot be renamed onto a full one
+    rename_or_throw(staged_, output_);
+    staged_.clear();
+    flush_folder(output_.parent_path());
+    if (swap) fs::remove_all(old, code);
+}
+
+}  // namespace rudder

@@ -1,0 +1,130 @@
+#include <atomic>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rudder/core/parallel.hpp"
+#include "rudder/graph/dataset.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::size_t rows_per_chunk = 1 << 12;
+constexpr const char* remake = "make the data set again";
+
+void check_class(const TargetInfo& info, std::int32_t label, VertexId v, const std::string& where) {
+    if (label >= no_label && label < static_cast<std::int64_t>(info.count)) return;
+    throw input_error(fmt::format("label {} is outside 0..{}", label, info.count - 1),
+                      fmt::format("{}, array 'labels', position {}", where, v), remake);
+}
+
+void check_multilabel(const TargetInfo& info, const TargetView& targets, VertexId v,
+                      const std::string& where) {
+    const bool labelled = is_labelled(info, targets, v);
+    for (std::uint64_t c = 0; c < info.count; ++c) {
+        const std::uint8_t value = targets.multilabel[v * info.count + c];
+        if (labelled ? value <= 1 : value == no_multilabel) continue;
+        throw input_error(fmt::format("label {} is neither 0 nor 1", value),
+                          fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
+                          remake);
+    }
+}
+
+void check_regression(const TargetInfo& info, const TargetView& targets, VertexId v,
+                      const std::string& where) {
+    const bool labelled = is_labelled(info, targets, v);
+    for (std::uint64_t c = 0; c < info.count; ++c) {
+        const float value = targets.regression[v * info.count + c];
+        if (labelled ? std::isfinite(value) : std::isnan(value)) continue;
+        throw input_error("a target is infinite or partly missing",
+                          fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
+                          remake);
+    }
+}
+
+}  // namespace
+
+VertexArrays VertexArrays::open(const ArrayFolder& folder, const DatasetInfo& info, VertexId rows) {
+    VertexArrays arrays;
+    const FeatureInfo& features = info.features;
+    if (features.present()) {
+        const std::array<std::uint64_t, 2> shape{rows, features.width};
+        if (folder.expect("features", shape).type != features.type) {
+            throw input_error("the features are not of the type the manifest says",
+                              folder.manifest_path(), remake);
+        }
+        arrays.features = folder.map("features");
+        if (features.type == ElementType::i8) {
+            arrays.scale = folder.map<float>("feature_scale", {features.width});
+        }
+    }
+    switch (info.targets.kind) {
+        case TargetKind::none:
+            break;
+        case TargetKind::classes:
+            arrays.classes = folder.map<std::int32_t>("labels", {rows});
+            break;
+        case TargetKind::multilabel:
+            arrays.multilabel = folder.map<std::uint8_t>("labels", {rows, info.targets.count});
+            break;
+        case TargetKind::regression:
+            arrays.regression = folder.map<float>("labels", {rows, info.targets.count});
+            break;
+    }
+    arrays.roles = folder.map<std::uint8_t>("split", {rows});
+    return arrays;
+}
+
+FeatureView VertexArrays::feature_view(const FeatureInfo& info, VertexId rows) const {
+    return {info, rows, features.data(), scale.span()};
+}
+
+TargetView VertexArrays::target_view() const {
+    return {classes.span(), multilabel.span(), regression.span()};
+}
+
+std::span<const Role> VertexArrays::role_view() const {
+    return {reinterpret_cast<const Role*>(roles.data()), roles.size()};
+}
+
+void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::string& where) const {
+    const TargetView targets = target_view();
+    const FeatureView stored = feature_view(info.features, rows);
+    std::atomic<VertexId> labelled{0};
+    parallel_chunks(rows, rows_per_chunk, [&](const Chunk& chunk) {
+        if (info.features.present()) {
+            const std::uint64_t row = info.features.row_bytes();
+            check_finite(info.features,
+                         stored.bytes().subspan(chunk.begin * row, (chunk.end - chunk.begin) * row),
+                         chunk.begin, where + ", array 'features'");
+        }
+        VertexId own = 0;
+        for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+            if (roles[v] > static_cast<std::uint8_t>(Role::test)) {
+                throw input_error(fmt::format("{} is no role", roles[v]),
+                                  fmt::format("{}, array 'split', position {}", where, v), remake);
+            }
+            if (info.targets.kind == TargetKind::classes) {
+                check_class(info.targets, classes[v], v, where);
+            } else if (info.targets.kind == TargetKind::multilabel) {
+                check_multilabel(info.targets, targets, v, where);
+            } else if (info.targets.kind == TargetKind::regression) {
+                check_regression(info.targets, targets, v, where);
+            }
+            if (is_labelled(info.targets, targets, v)) ++own;
+        }
+        labelled += own;
+    });
+    if (labelled != info.targets.labelled || count_split(role_view()) != info.split) {
+        throw input_error("the labelled vertices or the split are not as many as the manifest says",
+                          where, remake);
+    }
+    for (std::size_t i = 0; i < scale.size(); ++i) {
+        if (std::isfinite(scale[i])) continue;
+        throw input_error("a scale is NaN or infinite",
+                          fmt::format("{}, array 'feature_scale', position {}", where, i), remake);
+    }
+}
+
+}  // namespace rudder
