@@ -1,0 +1,42 @@
+// Runs programs as a user would, and keeps what they said.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace rudder::test {
+
+/// How a program ended and what it printed.
+struct Outcome {
+    int code = -1;    ///< exit code; -1 if a signal ended it
+    int signal = 0;   ///< that signal, or 0
+    std::string out;  ///< standard output
+    std::string err;  ///< standard error
+};
+
+/// How to run it.
+struct RunOptions {
+    std::filesystem::path folder;      ///< to run in; empty: the current one
+    std::vector<std::string> extra;    ///< NAME=value, added to the environment
+    std::function<void(pid_t)> after;  ///< called once it has started (to send signals)
+    std::chrono::seconds limit{100};   ///< killed after this
+};
+
+/// Runs a program with arguments, with no terminal and no standard input.
+[[nodiscard]] Outcome run(const std::vector<std::string>& command, const RunOptions& options = {});
+
+/// Runs the rudder of this build.
+[[nodiscard]] Outcome rudder(std::vector<std::string> arguments, const RunOptions& options = {});
+
+/// Whether a program of that name is on the PATH.
+[[nodiscard]] bool have_program(const std::string& name);
+
+/// The folder of shared real graphs beside the project, or an empty path where there is none.
+[[nodiscard]] std::filesystem::path shared_folder();
+
+}  // namespace rudder::test
