@@ -10,10 +10,9 @@ function(rudder_test layer)
   add_executable(${target} ${arg_SOURCES})
   target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
   add_dependencies(${target} rudder)
-  set(environment "RUDDER_SOURCE=${PROJECT_SOURCE_DIR};RUDDER_PROGRAM=${PROJECT_BINARY_DIR}/src/cli/rudder")
   target_link_libraries(${target} PRIVATE ${arg_LINK} rudder_test_support GTest::gmock_main fmt::fmt rudder_flags)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "-Long*"
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120 LABELS quick ENVIRONMENT "${environment}")
+    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120 LABELS quick)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "Long*" TEST_LIST long_${target}
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900 LABELS long ENVIRONMENT "${environment}")
+    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900 LABELS long)
 endfunction()

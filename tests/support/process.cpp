@@ -88,9 +88,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
 }
 
 Outcome rudder(std::vector<std::string> arguments, const RunOptions& options) {
-    const char* program = std::getenv("RUDDER_PROGRAM");
-    if (program == nullptr) throw std::runtime_error("RUDDER_PROGRAM is not set");
-    arguments.insert(arguments.begin(), program);
+    arguments.insert(arguments.begin(), RUDDER_PROGRAM);
     return run(arguments, options);
 }
 
@@ -99,9 +97,7 @@ bool have_program(const std::string& name) {
 }
 
 std::filesystem::path shared_folder() {
-    const char* source = std::getenv("RUDDER_SOURCE");
-    if (source == nullptr) return {};
-    const auto folder = std::filesystem::path(source) / ".." / "shared";
+    const auto folder = std::filesystem::path(RUDDER_SOURCE_DIR) / ".." / "shared";
     return std::filesystem::exists(folder / "data") ? folder : std::filesystem::path{};
 }
 
