@@ -119,30 +119,28 @@ VertexId Rmat::permuted(VertexId v) const noexcept {
     return v;
 }
 
-void Rmat::fill(EdgeIndex first, std::span<NarrowEdge> out) const {
+template <class AnyEdge>
+void Rmat::fill_any(EdgeIndex first, std::span<AnyEdge> out) const {
     static const Draw draw = best_draw();
     const Kernel kernel{stream_.key(), limits_, scale_};
+    using Id = decltype(AnyEdge::source);
     Lanes drawn;
     for (std::size_t done = 0; done < out.size(); done += lanes) {
         draw(kernel, first + done, drawn);
         const std::size_t here = std::min(lanes, out.size() - done);
         for (std::size_t i = 0; i < here; ++i) {
-            out[done + i] = {static_cast<std::uint32_t>(permuted(drawn.source[i])),
-                             static_cast<std::uint32_t>(permuted(drawn.target[i]))};
+            out[done + i] = {static_cast<Id>(permuted(drawn.source[i])),
+                             static_cast<Id>(permuted(drawn.target[i]))};
         }
     }
 }
 
+void Rmat::fill(EdgeIndex first, std::span<NarrowEdge> out) const {
+    fill_any(first, out);
+}
+
 void Rmat::fill(EdgeIndex first, std::span<Edge> out) const {
-    const Kernel kernel{stream_.key(), limits_, scale_};
-    Lanes drawn;
-    for (std::size_t done = 0; done < out.size(); done += lanes) {
-        draw_plain(kernel, first + done, drawn);
-        const std::size_t here = std::min(lanes, out.size() - done);
-        for (std::size_t i = 0; i < here; ++i) {
-            out[done + i] = {permuted(drawn.source[i]), permuted(drawn.target[i])};
-        }
-    }
+    fill_any(first, out);
 }
 
 }  // namespace rudder

@@ -21,6 +21,9 @@ private:
     /// Permutes the ids of [0, 2^scale): a keyed bijection of odd multiplications and shifts.
     [[nodiscard]] VertexId permuted(VertexId v) const noexcept;
 
+    template <class AnyEdge>
+    void fill_any(EdgeIndex first, std::span<AnyEdge> out) const;
+
     int scale_;
     EdgeIndex edges_;
     std::array<std::uint32_t, 3> limits_;  ///< a, a+b, a+b+c as 32-bit fractions
