@@ -31,7 +31,7 @@ add_library(rudder_flags INTERFACE)
 target_compile_features(rudder_flags INTERFACE cxx_std_20)
 target_compile_options(rudder_flags INTERFACE
   -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wsign-conversion -Wnon-virtual-dtor
-  -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wunused -Wdouble-promotion
+  -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wunused -Wdouble-promotion -Wno-missing-field-initializers
   $<$<BOOL:${RUDDER_WERROR}>:-Werror>
   $<$<CONFIG:Release>:-fno-math-errno>)
 target_compile_definitions(rudder_flags INTERFACE

@@ -1,3 +1,9 @@
-int main() {
-    return 0;
+// The entry point of `rudder`.
+#include <string>
+#include <vector>
+
+#include "rudder/cli/program.hpp"
+
+int main(int argc, char** argv) {
+    return rudder::cli::run_program(std::vector<std::string>(argv + 1, argv + argc));
 }

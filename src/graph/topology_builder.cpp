@@ -5,6 +5,7 @@
 #include "rudder/graph/topology_builder.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace rudder {
 namespace {
 
 constexpr std::size_t edges_per_block = 1 << 16;
+constexpr std::size_t edges_at_once = 256;
 constexpr std::size_t vertices_per_chunk = 1 << 13;
 
 /// Calls `f(row, entry)` for each entry the edge gives under the options.
@@ -82,15 +84,33 @@ private:
         // offsets_[v] serves as the cursor of row v; afterwards it stands at the row's end, which
         // is where row v + 1 begins: shifting by one restores the offsets.
         progress_.phase("placing edges", source_.edges());
-        walk_edges(source_, progress_, [this](const auto& edge) {
-            for_entries(edge, options_, [this](auto row, auto entry) {
-                const EdgeIndex at =
-                    std::atomic_ref(offsets_[row]).fetch_add(1, std::memory_order_relaxed);
-                entries_[at] = static_cast<Id>(entry);
-            });
-        });
+        const auto block = [this](auto edges) {
+            for (std::size_t at = 0; at < edges.size(); at += edges_at_once) {
+                place_some(edges.subspan(at, std::min(edges_at_once, edges.size() - at)));
+            }
+            progress_.advance(edges.size());
+        };
+        source_.walk(EdgeSource::Narrow(block), EdgeSource::Wide(block));
         std::copy_backward(offsets_.begin(), offsets_.end() - 1, offsets_.end());
         offsets_[0] = 0;
+    }
+
+    /// First takes all positions, then writes all entries: an atomic add waits for the writes
+    /// before it, so a write that misses the cache between two adds would stall the second.
+    template <class AnyEdge>
+    void place_some(std::span<const AnyEdge> edges) {
+        std::array<EdgeIndex, 2 * edges_at_once> positions;
+        std::array<Id, 2 * edges_at_once> values;
+        std::size_t count = 0;
+        for (const AnyEdge& edge : edges) {
+            for_entries(edge, options_, [&](auto row, auto entry) {
+                positions[count] =
+                    std::atomic_ref(offsets_[row]).fetch_add(1, std::memory_order_relaxed);
+                values[count++] = static_cast<Id>(entry);
+            });
+        }
+        for (std::size_t i = 0; i < count; ++i)
+            entries_[positions[i]] = values[i];
     }
 
     /// Sorts each row; counts its self loops and duplicates and, unless they stay, moves the
@@ -129,6 +149,7 @@ private:
     /// Closes the gaps the duplicates left. Rows move towards the front, so in order and in place.
     void compact() {
         if (duplicates_ == 0) return;
+        progress_.phase("closing gaps", 0);
         accumulate(distinct_.span());
         const VertexId vertices = source_.vertices();
         for (VertexId v = 0; v < vertices; ++v) {

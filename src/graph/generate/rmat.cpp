@@ -31,21 +31,20 @@ struct Lanes {
 [[gnu::always_inline]] inline void draw_lanes(const Kernel& k, EdgeIndex first, Lanes& out) {
     std::array<std::uint64_t, lanes> source{};
     std::array<std::uint64_t, lanes> target{};
-    for (int level = 0; level < k.scale; level += 4) {
+    for (int level = 0; level < k.scale; level += 8) {
         std::array<std::array<std::uint32_t, lanes>, 4> words;
         for (std::size_t i = 0; i < lanes; ++i) {
-            const EdgeIndex edge = first + i;
-            const auto block = Philox::block(
-                {static_cast<std::uint32_t>(edge), static_cast<std::uint32_t>(edge >> 32),
-                 static_cast<std::uint32_t>(level / 4), 0},
-                k.key);
-            for (std::size_t w = 0; w < 4; ++w)
-                words[w][i] = block[w];
+            words[0][i] = static_cast<std::uint32_t>(first + i);
+            words[1][i] = static_cast<std::uint32_t>((first + i) >> 32);
+            words[2][i] = static_cast<std::uint32_t>(level / 8);
+            words[3][i] = 0;
         }
-        const auto here = static_cast<std::size_t>(std::min(4, k.scale - level));
-        for (std::size_t w = 0; w < here; ++w) {
+        Philox::blocks<lanes>(words, k.key);
+        for (int here = level; here < std::min(level + 8, k.scale); ++here) {
+            const auto& word = words[static_cast<std::size_t>(here % 8) / 2];
+            const int shift = here % 2 * 16;
             for (std::size_t i = 0; i < lanes; ++i) {
-                const std::uint32_t r = words[w][i];
+                const std::uint32_t r = (word[i] >> shift) & 0xffffU;
                 const std::uint32_t below_a = r < k.limits[0] ? 1 : 0;
                 const std::uint32_t below_b = r < k.limits[1] ? 1 : 0;
                 const std::uint32_t below_c = r < k.limits[2] ? 1 : 0;
@@ -84,7 +83,7 @@ Draw best_draw() {
 }
 
 std::uint32_t fraction(double share) {
-    return static_cast<std::uint32_t>(std::min(share * 0x1.0p32, 0x1.0p32 - 1));
+    return static_cast<std::uint32_t>(share * 0x1.0p16 + 0.5);
 }
 
 int scale_for(VertexId vertices) {

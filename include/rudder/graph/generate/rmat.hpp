@@ -26,7 +26,7 @@ private:
 
     int scale_;
     EdgeIndex edges_;
-    std::array<std::uint32_t, 3> limits_;  ///< a, a+b, a+b+c as 32-bit fractions
+    std::array<std::uint32_t, 3> limits_;  ///< a, a+b, a+b+c in units of 2^-16
     RandomStream stream_;
     std::array<std::uint64_t, 2> multipliers_;
 };

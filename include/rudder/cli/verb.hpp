@@ -1,0 +1,51 @@
+// A verb of the command line: its options, and what it does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "rudder/core/json.hpp"
+#include "rudder/core/progress.hpp"
+
+namespace rudder::cli {
+
+/// What every verb is given: the common options, resolved, and where its words go.
+struct Context {
+    bool json = false;
+    bool quiet = false;
+    Progress* progress = nullptr;  ///< a bar on a terminal, silent otherwise
+    Json options;                  ///< the verb's options as resolved, for manifests
+    std::string verb;
+
+    /// How the output was made, for its manifest.
+    [[nodiscard]] Json made_by() const { return {{"verb", verb}, {"options", options}}; }
+};
+
+/// One verb. A variant is one file in src/cli/verbs.
+class Verb {
+public:
+    virtual ~Verb() = default;
+    [[nodiscard]] virtual std::string_view name() const = 0;
+    /// One line for the list of verbs.
+    [[nodiscard]] virtual std::string_view summary() const = 0;
+    /// An example that works, shown at the end of its help.
+    [[nodiscard]] virtual std::string_view example() const = 0;
+    /// Adds its options to `app`, bound to this object.
+    virtual void define(CLI::App& app) = 0;
+    /// Does it; errors are thrown. The result is the exit code.
+    virtual int run(const Context& context) = 0;
+};
+
+/// All verbs, in the order of the help.
+[[nodiscard]] std::vector<std::unique_ptr<Verb>> all_verbs();
+
+[[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_generate_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_info_verb();
+
+}  // namespace rudder::cli

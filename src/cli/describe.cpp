@@ -1,0 +1,75 @@
+#include "rudder/cli/describe.hpp"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "rudder/core/text.hpp"
+
+namespace rudder::cli {
+
+Json dataset_json(const DatasetInfo& info) {
+    Json json = {{"kind", "dataset"}, {"vertices", info.vertices}, {"edges", info.edges}};
+    json["features"] = nullptr;
+    if (info.features.present()) {
+        json["features"] = {{"width", info.features.width},
+                            {"type", to_string(info.features.type)},
+                            {"row_normalise", info.features.row_normalise}};
+    }
+    json["targets"] = to_string(info.targets.kind);
+    json["classes"] = info.targets.count;
+    json["labelled"] = info.targets.labelled;
+    json["train"] = info.split.train;
+    json["valid"] = info.split.valid;
+    json["test"] = info.split.test;
+    json["symmetric"] = info.symmetric;
+    json["self_loops"] = info.self_loops;
+    json["duplicates"] = info.duplicates;
+    return json;
+}
+
+namespace {
+
+std::string feature_text(const FeatureInfo& features) {
+    if (!features.present()) return "none";
+    return fmt::format("{} x {}{}", format_count(features.width), to_string(features.type),
+                       features.row_normalise ? ", rows normalised when used" : "");
+}
+
+std::string target_text(const DatasetInfo& info) {
+    if (info.targets.kind == TargetKind::none) return "none";
+    return fmt::format("{} {} on {} vertices", info.targets.count,
+                       info.targets.kind == TargetKind::regression   ? "numbers"
+                       : info.targets.kind == TargetKind::multilabel ? "labels"
+                                                                     : "classes",
+                       format_count(info.targets.labelled));
+}
+
+}  // namespace
+
+KeyValues dataset_lines(const DatasetInfo& info) {
+    return {
+        {"vertices", format_count(info.vertices)},
+        {"edges", fmt::format("{} stored{}", format_count(info.edges),
+                              info.symmetric ? ", each way" : ", directed")},
+        {"self loops", format_count(info.self_loops)},
+        {"duplicates", format_count(info.duplicates)},
+        {"features", feature_text(info.features)},
+        {"targets", target_text(info)},
+        {"split", fmt::format("{} train, {} valid, {} test", format_count(info.split.train),
+                              format_count(info.split.valid), format_count(info.split.test))},
+    };
+}
+
+void print_json(const Json& value) {
+    print_text(value.dump(2) + "\n");
+}
+
+void print_text(const std::string& text) {
+    if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
+        std::fflush(stdout) != 0) {
+        throw system_error("cannot write the result", "standard output", errno);
+    }
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,169 @@
+#include "rudder/cli/program.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include <fmt/format.h>
+
+#include "rudder/cli/config.hpp"
+#include "rudder/cli/progress_bar.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/interrupt.hpp"
+#include "rudder/core/log.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/core/version.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+/// The options every verb has.
+struct Common {
+    bool json = false;
+    bool quiet = false;
+    std::string config;
+    int threads = 0;
+
+    void define(CLI::App& app) {
+        app.add_flag("--json", json, "Print one JSON value on standard output");
+        app.add_flag("--quiet", quiet, "No progress and no messages but errors");
+        app.add_option("--config", config, "Read options from a TOML file; those typed win")
+            ->type_name("FILE");
+        app.add_option("--threads", threads, "Threads to use; 0 takes all cores")
+            ->check(CLI::Range(0, 4096))
+            ->capture_default_str();
+    }
+};
+
+/// One verb with the parser of its options.
+struct Command {
+    std::unique_ptr<Verb> verb;
+    std::unique_ptr<CLI::App> app;
+    Common common;
+};
+
+std::vector<std::unique_ptr<Command>> make_commands() {
+    std::vector<std::unique_ptr<Command>> commands;
+    for (auto& verb : all_verbs()) {
+        auto command = std::make_unique<Command>();
+        const std::string name(verb->name());
+        command->app = std::make_unique<CLI::App>(std::string(verb->summary()), name);
+        command->app->name("rudder " + name);
+        verb->define(*command->app);
+        command->common.define(*command->app);
+        command->app->footer(fmt::format("Example:\n  {}", verb->example()));
+        command->verb = std::move(verb);
+        commands.push_back(std::move(command));
+    }
+    return commands;
+}
+
+std::string overview(const std::vector<std::unique_ptr<Command>>& commands) {
+    std::string text =
+        "rudder: distributed training of graph neural networks with steered prefetching\n\n"
+        "Usage: rudder VERB [OPTIONS]\n\nVerbs:\n";
+    for (const auto& command : commands) {
+        text += fmt::format("  {:<12} {}\n", command->verb->name(), command->verb->summary());
+    }
+    text +=
+        "\n'rudder VERB --help' lists a verb's options; 'rudder --version' says what this is.\n\n"
+        "Example:\n  rudder generate sbm graph --vertices 20000\n";
+    return text;
+}
+
+std::string config_file(const std::vector<std::string>& arguments) {
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        constexpr std::string_view with_value = "--config=";
+        if (arguments[i].starts_with(with_value)) return arguments[i].substr(with_value.size());
+        if (arguments[i] == "--config" && i + 1 < arguments.size()) return arguments[i + 1];
+    }
+    return {};
+}
+
+/// Turns the parser's complaint into ours: the nearest option, and where to read on.
+Error parse_error(const CLI::App& app, const CLI::ParseError& error,
+                  const std::vector<std::string>& arguments) {
+    const std::string help = fmt::format("see '{} --help'", app.get_name());
+    std::vector<std::string_view> names;
+    for (const CLI::Option* option : app.get_options()) {
+        for (const std::string& name : option->get_lnames())
+            names.push_back(name);
+    }
+    for (const std::string& word : arguments) {
+        if (!word.starts_with("--") || word.size() == 2) continue;
+        const std::string name = word.substr(2, word.find('=') - 2);
+        if (std::ranges::find(names, name) != names.end()) continue;
+        const auto close = nearest(name, names);
+        return usage_error(fmt::format("unknown option '--{}'", name), app.get_name(),
+                           close ? fmt::format("did you mean '--{}'? {}", *close, help) : help);
+    }
+    return usage_error(error.what(), app.get_name(), help);
+}
+
+int run_command(Command& command, std::vector<std::string> arguments) {
+    CLI::App& app = *command.app;
+    if (const std::string file = config_file(arguments); !file.empty()) {
+        merge_config(app, file, arguments);
+    }
+    try {
+        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
+        app.parse(std::move(reversed));
+    } catch (const CLI::CallForHelp&) {
+        std::fputs(app.help().c_str(), stdout);
+        return 0;
+    } catch (const CLI::ParseError& error) {
+        throw parse_error(app, error, arguments);
+    }
+    if (command.common.quiet) log::set_level(log::Level::error);
+    set_thread_count(command.common.threads);
+    const auto progress = make_progress(command.common.quiet);
+    Context context{command.common.json, command.common.quiet, progress.get(),
+                    resolved_options(app), std::string(command.verb->name())};
+    return command.verb->run(context);
+}
+
+int dispatch(std::vector<std::string> arguments) {
+    const auto commands = make_commands();
+    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
+        arguments[0] == "help") {
+        std::fputs(overview(commands).c_str(), stdout);
+        return arguments.empty() ? static_cast<int>(ErrorKind::usage) : 0;
+    }
+    if (arguments[0] == "--version") {
+        fmt::print("rudder {}\n", version());
+        return 0;
+    }
+    std::vector<std::string_view> names;
+    for (const auto& command : commands) {
+        if (command->verb->name() == arguments[0]) {
+            return run_command(*command, {arguments.begin() + 1, arguments.end()});
+        }
+        names.push_back(command->verb->name());
+    }
+    const auto close = nearest(arguments[0], names);
+    throw usage_error(fmt::format("unknown verb '{}'", arguments[0]), "",
+                      close ? fmt::format("did you mean '{}'? See 'rudder --help'", *close)
+                            : "see 'rudder --help'");
+}
+
+}  // namespace
+
+int run_program(std::vector<std::string> arguments) {
+    install_interrupt_handler();
+    try {
+        return dispatch(std::move(arguments));
+    } catch (const Error& error) {
+        fmt::print(stderr, "rudder: error: {}\n", error.what());
+        return error.exit_code();
+    } catch (const std::bad_alloc&) {
+        fmt::print(stderr, "rudder: error: out of memory\n  to do: work on a smaller graph\n");
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "rudder: {}\n", error.what());
+    }
+    return static_cast<int>(ErrorKind::failed);
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,178 @@
+// rudder doctor: what this build and this machine can do, what is wrong, and how to mend it.
+#include <filesystem>
+#include <fstream>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/system.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/core/version.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+/// One thing looked at. `remedy` is set where something is to be mended.
+struct Finding {
+    std::string name;
+    std::string status;  ///< ok, warning or missing
+    std::string value;
+    std::string remedy;
+};
+
+std::string find_on_path(const std::string& program) {
+    const char* path = std::getenv("PATH");
+    if (path == nullptr) return {};
+    for (const std::string_view folder : split(path, ':')) {
+        const auto file = std::filesystem::path(folder) / program;
+        std::error_code code;
+        if (std::filesystem::exists(file, code)) return file.string();
+    }
+    return {};
+}
+
+Finding check_build() {
+    const BuildInfo build = build_info();
+    return {"build", "ok",
+            fmt::format("rudder {}, {}, {}, checks {}{}{}", build.version, build.compiler,
+                        build.build_type, build.checks, build.sanitizers.empty() ? "" : ", ",
+                        build.sanitizers),
+            build.build_type == "Release" ? "" : "for speed configure with the preset 'release'"};
+}
+
+Finding check_processor() {
+    const CpuInfo cpu = cpu_info();
+    std::vector<std::string_view> features(cpu.features.begin(), cpu.features.end());
+    Finding finding{"processor", "ok",
+                    fmt::format("{}, {} usable cores, {}", cpu.model, usable_cores(),
+                                features.empty() ? "no vector extensions" : join(features, " ")),
+                    ""};
+    if (cpu.amx_broken) {
+        finding.status = "warning";
+        finding.remedy =
+            "AMX is announced but its tile leaf is hidden; set ONEDNN_MAX_CPU_ISA="
+            "AVX512_CORE_BF16 for programs that use oneDNN";
+    }
+    return finding;
+}
+
+Finding check_memory() {
+    const MemoryInfo memory = memory_info();
+    const bool low = memory.available < memory.total / 10;
+    return {"memory", low ? "warning" : "ok",
+            fmt::format("{} of {} available", format_bytes(memory.available),
+                        format_bytes(memory.total)),
+            low ? "end other programs, or work on a smaller graph" : ""};
+}
+
+Finding check_shared_memory() {
+    struct statvfs status {};
+    if (::statvfs("/dev/shm", &status) != 0) {
+        return {"shared memory", "missing", "/dev/shm cannot be read",
+                "mount a tmpfs at /dev/shm; ranks of one host share data there"};
+    }
+    const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
+    const bool low = free < (std::uint64_t{256} << 20);
+    return {
+        "shared memory", low ? "warning" : "ok",
+        fmt::format("{} free in /dev/shm", format_bytes(free)),
+        low ? "enlarge it (mount -o remount,size=50% /dev/shm), or --shm-size for containers" : ""};
+}
+
+Finding check_open_files() {
+    rlimit limit{};
+    ::getrlimit(RLIMIT_NOFILE, &limit);
+    const bool low = limit.rlim_cur < 1024;
+    return {"open files", low ? "warning" : "ok", fmt::format("{}", limit.rlim_cur),
+            low ? "raise the limit: ulimit -n 4096" : ""};
+}
+
+Finding check_mpi() {
+    const BuildInfo build = build_info();
+    const std::string launcher = find_on_path("mpirun");
+    if (!build.mpi.empty() && !launcher.empty()) {
+        return {"MPI", "ok", fmt::format("{}, {}", build.mpi, launcher), ""};
+    }
+    return {"MPI", "missing",
+            build.mpi.empty() ? "this build was made without MPI" : "no mpirun on the PATH",
+            "run 'make setup' and build again"};
+}
+
+Finding check_torch() {
+    const BuildInfo build = build_info();
+    if (build.torch_version.empty()) {
+        return {"torch", "missing", "this build was made without libtorch",
+                "run 'make setup' (or set RUDDER_TORCH) and build again"};
+    }
+    return {"torch", "ok",
+            fmt::format("{}, {} build", build.torch_version, build.torch_cuda ? "CUDA" : "CPU"),
+            ""};
+}
+
+Finding check_gpu() {
+    std::ifstream driver("/proc/driver/nvidia/version");
+    std::string line;
+    if (!std::getline(driver, line)) return {"GPU", "ok", "none; training runs on the CPU", ""};
+    const bool usable = build_info().torch_cuda;
+    return {"GPU", usable ? "ok" : "warning", line,
+            usable ? "" : "torch is a CPU build; set RUDDER_TORCH to a CUDA build to use the GPU"};
+}
+
+class DoctorVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "doctor"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Say what this build and this machine can do, and what to mend";
+    }
+    [[nodiscard]] std::string_view example() const override { return "rudder doctor --json"; }
+    void define(CLI::App& /*app*/) override {}
+
+    int run(const Context& context) override {
+        const std::vector<Finding> findings{
+            check_build(),      check_processor(), check_memory(), check_shared_memory(),
+            check_open_files(), check_mpi(),       check_torch(),  check_gpu()};
+        if (context.json) {
+            print_json(to_json(findings));
+        } else {
+            print_text(to_text(findings));
+        }
+        return 0;
+    }
+
+private:
+    static Json to_json(const std::vector<Finding>& findings) {
+        Json json = {{"version", version()}, {"cores", usable_cores()}};
+        const MemoryInfo memory = memory_info();
+        json["memory"] = {{"total", memory.total}, {"available", memory.available}};
+        json["instruction_sets"] = cpu_info().features;
+        Json& list = json["findings"] = Json::array();
+        for (const Finding& f : findings) {
+            list.push_back(
+                {{"name", f.name}, {"status", f.status}, {"value", f.value}, {"remedy", f.remedy}});
+        }
+        return json;
+    }
+
+    static std::string to_text(const std::vector<Finding>& findings) {
+        Table table({"what", "state", "found"});
+        std::string remedies;
+        for (const Finding& f : findings) {
+            table.add({f.name, f.status, f.value});
+            if (!f.remedy.empty()) remedies += fmt::format("{}: {}\n", f.name, f.remedy);
+        }
+        return table.text() + (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_doctor_verb() {
+    return std::make_unique<DoctorVerb>();
+}
+
+}  // namespace rudder::cli

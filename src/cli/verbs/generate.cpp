@@ -1,0 +1,105 @@
+// rudder generate KIND OUT
+#include "rudder/graph/generate/generate.hpp"
+
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+class GenerateVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "generate"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Make a graph: rmat, sbm (planted communities), ba or grid";
+    }
+    [[nodiscard]] std::string_view example() const override {
+        return "rudder generate sbm graph --vertices 20000 --classes 8";
+    }
+
+    void define(CLI::App& app) override {
+        GeneratorOptions& g = options_.generator;
+        app.add_option("KIND", options_.kind, kinds())->required();
+        app.add_option("OUT", output_, "Folder to create")->required();
+        app.add_option("--vertices", g.vertices, "Vertices (rmat: rounded up to a power of two)")
+            ->capture_default_str();
+        app.add_option("--degree", g.degree,
+                       "Edges drawn per vertex (rmat 16, sbm 10, ba 4 if not given)");
+        app.add_option("--seed", g.seed, "The same seed gives the same graph")
+            ->capture_default_str();
+        app.add_option("--rmat-shares", shares_, "rmat: a,b,c, shares of three quadrants")
+            ->capture_default_str();
+        app.add_option("--classes", g.classes, "sbm: communities")->capture_default_str();
+        app.add_option("--inside", g.inside, "sbm: share of edges drawn inside a community")
+            ->capture_default_str();
+        app.add_option("--skew", g.skew, "sbm: 1 is even degrees, more makes hubs")
+            ->capture_default_str();
+        app.add_option("--features", options_.width, "sbm: planted features per vertex")
+            ->capture_default_str();
+        app.add_option("--signal", options_.signal, "sbm: how much of the class they carry")
+            ->capture_default_str();
+        app.add_option("--split", split_, "sbm: 60/20/20, or per-class:20/500/1000")
+            ->capture_default_str();
+        app.add_option("--rows", g.rows, "grid: rows (0: square root of the vertices)");
+        app.add_option("--columns", g.columns, "grid: columns");
+        app.add_flag("--force", force_, "Replace an existing output");
+    }
+
+    int run(const Context& context) override {
+        options_.output = output_;
+        options_.existing = force_ ? Existing::replace : Existing::refuse;
+        options_.split = parse_split(split_);
+        options_.made_by = context.made_by();
+        read_shares();
+        const DatasetInfo info = generate_dataset(options_, *context.progress);
+        if (context.json) {
+            print_json(dataset_json(info));
+        } else if (!context.quiet) {
+            print_text(key_values(dataset_lines(info)));
+        }
+        return 0;
+    }
+
+private:
+    static std::string kinds() {
+        std::string text;
+        for (const GeneratorName& kind : generator_names()) {
+            text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kind.name, kind.summary);
+        }
+        return text;
+    }
+
+    void read_shares() {
+        const auto pieces = split(shares_, ',');
+        GeneratorOptions& g = options_.generator;
+        std::array<double*, 3> fields{&g.a, &g.b, &g.c};
+        for (std::size_t i = 0; i < fields.size(); ++i) {
+            const auto value = pieces.size() == 3 ? parse_double(pieces[i]) : std::nullopt;
+            if (!value) {
+                throw usage_error(fmt::format("'{}' are no three shares", shares_), "--rmat-shares",
+                                  "give three numbers such as 0.57,0.19,0.19");
+            }
+            *fields[i] = *value;
+        }
+    }
+
+    GenerateOptions options_;
+    std::string output_;
+    std::string split_ = "60/20/20";
+    std::string shares_ = "0.57,0.19,0.19";
+    bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_generate_verb() {
+    return std::make_unique<GenerateVerb>();
+}
+
+}  // namespace rudder::cli

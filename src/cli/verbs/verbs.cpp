@@ -1,0 +1,14 @@
+#include "rudder/cli/verb.hpp"
+
+namespace rudder::cli {
+
+std::vector<std::unique_ptr<Verb>> all_verbs() {
+    std::vector<std::unique_ptr<Verb>> verbs;
+    verbs.push_back(make_doctor_verb());
+    verbs.push_back(make_generate_verb());
+    verbs.push_back(make_info_verb());
+    verbs.push_back(make_completion_verb());
+    return verbs;
+}
+
+}  // namespace rudder::cli
