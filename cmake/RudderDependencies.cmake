@@ -12,6 +12,26 @@ find_package(METIS REQUIRED)
 find_package(XxHash REQUIRED)
 find_package(LibZip REQUIRED)
 
+# The C interface only: the C++ one of Open MPI links a library that is dead.
+find_package(MPI COMPONENTS C)
+if(TARGET MPI::MPI_C)
+  set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX)
+  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
+  string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
+else()
+  message(STATUS "MPI not found: this build will run on one machine only; make setup installs it")
+endif()
+
+# libtorch of the wheel; pinned in scripts/requirements.txt.
+file(STRINGS "${PROJECT_SOURCE_DIR}/scripts/requirements.txt" rudder_torch_pin REGEX "^torch==")
+string(REPLACE "torch==" "" RUDDER_TORCH_PIN "${rudder_torch_pin}")
+find_package(RudderTorch)
+if(NOT RudderTorch_FOUND)
+  message(STATUS "torch ${RUDDER_TORCH_PIN} not found: run make setup, or give -DRUDDER_TORCH=<site-packages>/torch")
+elseif(NOT RudderTorch_VERSION VERSION_EQUAL RUDDER_TORCH_PIN)
+  message(WARNING "torch ${RudderTorch_VERSION} in ${RudderTorch_DIR} is not ${RUDDER_TORCH_PIN}, which Rudder is tested with")
+endif()
+
 if(RUDDER_TESTS)
   find_package(GTest REQUIRED)
 endif()

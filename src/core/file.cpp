@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "rudder/core/checked.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
@@ -119,15 +120,26 @@ void File::close() {
 
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     const File file = File::open(path);
+    const auto too_large = [&](const std::string& size) {
+        return input_error(
+            fmt::format("the file is {} than the {} it may be", size, format_bytes(limit)),
+            path.string(), "check that this is the right file");
+    };
     const std::uint64_t size = file.size();
-    if (size > limit) {
-        throw input_error(fmt::format("the file is {}, more than the {} it may be",
-                                      format_bytes(size), format_bytes(limit)),
-                          path.string(), "check that this is the right file");
+    if (size > limit) throw too_large(format_bytes(size) + ", more");
+    // Read to the end, whatever size it says it has: files in /proc say 0, others may grow.
+    std::string text;
+    std::size_t room = narrow<std::size_t>(size, "file size") + 1;
+    for (;;) {
+        const std::size_t before = text.size();
+        text.resize(before + room);
+        const std::size_t got =
+            file.read_at(before, std::as_writable_bytes(std::span(text).subspan(before)));
+        text.resize(before + got);
+        if (text.size() > limit) throw too_large("longer");
+        if (got < room) return text;
+        room = 4096;
     }
-    std::string text(static_cast<std::size_t>(size), '\0');
-    text.resize(file.read_at(0, std::as_writable_bytes(std::span(text))));
-    return text;
 }
 
 void write_text(const std::filesystem::path& path, std::string_view text) {

@@ -16,11 +16,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// The final path without a trailing slash, with its folder made if it is missing.
+/// The final path without a trailing slash. One that ends in "." or ".." names a folder that is in
+/// use, which must not be replaced.
 fs::path normal_output(const fs::path& output) {
     fs::path normal = output.lexically_normal();
     if (!normal.has_filename()) normal = normal.parent_path();
-    if (normal.empty() || !normal.has_filename()) {
+    if (!normal.has_filename() || normal.filename() == "." || normal.filename() == "..") {
         throw usage_error("the output has no name", output.string(), "give a path to create");
     }
     return normal;
@@ -95,10 +96,19 @@ void Staging::commit() {
     std::error_code code;
     const bool is_folder = fs::is_directory(staged_, code);
     if (is_folder) flush_folder(staged_);
-    const bool swap = is_folder && fs::symlink_status(output_).type() != fs::file_type::not_found;
+    const bool swap =
+        is_folder && fs::symlink_status(output_, code).type() != fs::file_type::not_found;
     const fs::path old = hidden_beside(output_, "old");
-    if (swap) rename_or_throw(output_, old);  // a folder cannot be renamed onto a full one
-    rename_or_throw(staged_, output_);
+    if (swap) {  // a folder cannot be renamed onto a full one
+        fs::remove_all(old, code);
+        rename_or_throw(output_, old);
+    }
+    try {
+        rename_or_throw(staged_, output_);
+    } catch (...) {
+        if (swap) fs::rename(old, output_, code);
+        throw;
+    }
     staged_.clear();
     flush_folder(output_.parent_path());
     if (swap) fs::remove_all(old, code);

@@ -1,6 +1,7 @@
 #include "rudder/core/system.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <string_view>
@@ -63,7 +64,7 @@ int usable_cores() {
     double period = 0;
     if (in >> quota >> period && period > 0) {
         if (const auto share = parse_double(quota)) {
-            cores = std::min(cores, std::max(1, static_cast<int>(*share / period + 0.5)));
+            cores = std::min(cores, std::max(1, static_cast<int>(std::lround(*share / period))));
         }
     }
     return std::max(1, cores);

@@ -15,7 +15,8 @@ std::string format_bytes(std::uint64_t bytes) {
     static constexpr std::array units{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
     auto value = static_cast<double>(bytes);
     std::size_t unit = 0;
-    while (value >= 1024 && unit + 1 < units.size()) {
+    // From 1023.95 on, one decimal would read 1024.0.
+    while (value >= (unit == 0 ? 1024 : 1023.95) && unit + 1 < units.size()) {
         value /= 1024;
         ++unit;
     }

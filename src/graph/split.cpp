@@ -1,6 +1,7 @@
 #include "rudder/graph/split.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -37,7 +38,7 @@ std::vector<VertexId> shuffled_candidates(VertexId vertices, const TargetInfo& i
 void assign(std::span<Role> roles, const std::vector<VertexId>& order, const SplitFractions& rule) {
     const auto total = static_cast<double>(order.size());
     const auto upto = [&](double share) {
-        return std::min(order.size(), static_cast<std::size_t>(share * total + 0.5));
+        return std::min(order.size(), static_cast<std::size_t>(std::llround(share * total)));
     };
     const std::size_t train = upto(rule.train);
     const std::size_t valid = upto(rule.train + rule.valid);

@@ -127,10 +127,13 @@ private:
                 std::ranges::sort(row);
                 duplicates += count_duplicates(row);
                 if (!options_.keep_duplicates) {
-                    row = row.first(row.size() - std::ranges::unique(row).size());
+                    const auto end = std::unique(row.begin(), row.end());
+                    row = row.first(static_cast<std::size_t>(end - row.begin()));
                     distinct_[v + 1] = row.size();
                 }
-                loops += std::ranges::equal_range(row, static_cast<Id>(v)).size();
+                const auto [first, last] =
+                    std::equal_range(row.begin(), row.end(), static_cast<Id>(v));
+                loops += static_cast<EdgeIndex>(last - first);
             }
             kept_loops_.fetch_add(loops, std::memory_order_relaxed);
             duplicates_.fetch_add(duplicates, std::memory_order_relaxed);

@@ -21,7 +21,7 @@ public:
     /// Fresh memory that child processes share (for work done in a fork).
     [[nodiscard]] static Region allocate_shared(std::size_t bytes);
     /// A file, read-only; pages are read when touched. An empty file gives an empty region.
-    [[nodiscard]] static Region map(const std::filesystem::path& file);
+    [[nodiscard]] static Region map(const std::filesystem::path& path);
 
     Region() = default;
     Region(Region&& other) noexcept { swap(other); }

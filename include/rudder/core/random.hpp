@@ -65,7 +65,7 @@ enum class Purpose : std::uint32_t {
 /// Where in a run a stream belongs (design, section 4). Whatever has no epoch, step or layer
 /// leaves it 0.
 struct StreamKey {
-    Purpose purpose;
+    Purpose purpose;  // NOLINT(cppcoreguidelines-pro-type-member-init): the one that must be given
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;
     std::uint64_t step = 0;

@@ -1,0 +1,68 @@
+# The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-lint configure build demo test test-long lint format bench coverage install clean
+.NOTPARALLEL:
+
+PRESET ?= release
+PREFIX ?= /usr/local
+JOBS   ?= $(shell nproc)
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+
+help: ## this list
+	@echo 'make TARGET [PRESET=release|dev|asan|tsan|coverage] [JOBS=N] [PREFIX=/usr/local]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+
+setup: ## install what is missing (Debian packages, libtorch in .venv)
+	@scripts/setup
+
+setup-lint: ## the same, and what make lint and make coverage need
+	@scripts/setup --lint
+
+configure: setup
+	@mkdir -p build
+	@cmake --preset $(PRESET) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+
+build: configure ## build everything into build/PRESET
+	@cmake --build --preset $(PRESET) -j $(JOBS)
+
+demo: build ## make a graph, partition it with each method, show the table
+	@scripts/demo build/$(PRESET)/src/cli/rudder
+
+test: build ## build and run all quick tests
+	@scripts/run-tests $(PRESET) -L quick -j $(JOBS)
+
+test-long: setup-lint build ## sanitizers, long tests, clang-tidy
+	scripts/run-tests $(PRESET) -L 'quick|long' -j $(JOBS)
+	$(MAKE) --no-print-directory lint
+	$(MAKE) --no-print-directory configure PRESET=asan
+	cmake --build --preset asan -j $(JOBS)
+	scripts/run-tests asan -L 'quick|long' -j $(JOBS)
+	$(MAKE) --no-print-directory configure PRESET=tsan
+	cmake --build --preset tsan -j $(JOBS)
+	scripts/run-tests tsan -L quick -j $(JOBS)
+
+lint: setup-lint configure ## check format, layers, and clang-tidy
+	scripts/check-format
+	scripts/check-layers
+	scripts/check-tidy build/$(PRESET)
+
+format: ## format every C++ file
+	@scripts/check-format --fix
+
+bench: setup ## build and run the benchmarks
+	@cmake --preset release -DRUDDER_BENCHMARKS=ON >/dev/null
+	@cmake --build --preset release -j $(JOBS)
+	@scripts/run-benchmarks build/release
+
+coverage: setup-lint ## run the quick tests and say which lines they reach
+	@$(MAKE) --no-print-directory configure PRESET=coverage
+	@cmake --build --preset coverage -j $(JOBS)
+	@scripts/run-tests coverage -L quick -j $(JOBS)
+	@gcovr -r . --filter src/ --filter include/ --exclude-throw-branches -j $(JOBS) build/coverage
+
+install: build ## install program, libraries and package into PREFIX
+	@cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+clean: ## remove what was built (.venv stays)
+	@rm -rf build

@@ -1,0 +1,22 @@
+#include "rudder/core/version.hpp"
+
+namespace rudder {
+
+std::string_view version() noexcept {
+    return RUDDER_VERSION;
+}
+
+BuildInfo build_info() noexcept {
+    return {
+        .version = RUDDER_VERSION,
+        .compiler = RUDDER_COMPILER,
+        .build_type = RUDDER_BUILD_TYPE,
+        .checks = RUDDER_CHECKS,
+        .sanitizers = RUDDER_SANITIZERS,
+        .mpi = RUDDER_MPI,
+        .torch_version = RUDDER_TORCH_VERSION,
+        .torch_cuda = RUDDER_TORCH_CUDA != 0,
+    };
+}
+
+}  // namespace rudder

@@ -1,0 +1,15 @@
+// Builds a graph of one edge through the installed library.
+#include <cstdio>
+#include <vector>
+
+#include "rudder/core/version.hpp"
+#include "rudder/graph/topology_builder.hpp"
+
+int main() {
+    const std::vector<rudder::Edge> edges{{0, 1}};
+    const auto built = rudder::build_topology(rudder::EdgeSpan(2, edges), {});
+    std::printf("rudder %.*s: %zu rows\n", static_cast<int>(rudder::version().size()),
+                rudder::version().data(),
+                static_cast<std::size_t>(built.topology.view().vertices()));
+    return built.topology.view().edges() == 2 ? 0 : 1;
+}
