@@ -10,6 +10,7 @@
 #include <tbb/parallel_for.h>
 
 #include "rudder/core/check.hpp"
+#include "rudder/core/executor/executor.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/system.hpp"
 
@@ -55,6 +56,7 @@ void parallel_chunks(std::size_t count, std::size_t size, FunctionRef<void(const
     const std::size_t chunks = chunk_count(count, size);
     const auto run = [&](std::size_t index) {
         throw_if_interrupted();
+        const NoWaitScope no_wait("a data-parallel loop");
         const std::size_t begin = index * size;
         body(Chunk{index, begin, std::min(begin + size, count)});
     };

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 
 #include "rudder/core/metrics.hpp"
 
@@ -21,19 +22,9 @@ std::uint64_t now_ns() {
                                           .count());
 }
 
-/// The spans one thread is in. Its thread alone writes; others read, so the fields are atomic. A
-/// reader may see a phase that has just ended: good enough to say where a thread hangs.
-struct PhaseStack {
-    std::array<std::atomic<const char*>, max_depth> names{};
-    std::atomic<std::size_t> depth{0};
-    std::atomic<std::uint64_t> since{0};
-    std::uint64_t thread = 0;
-    std::unordered_map<const char*, Timer*> timers;  // owner's thread only
-};
-
 struct StackList {
     std::mutex mutex;
-    std::vector<PhaseStack*> stacks;
+    std::vector<const SpanStack*> stacks;
     std::uint64_t next_thread = 0;
 };
 
@@ -42,31 +33,50 @@ StackList& stack_list() {
     return *list;
 }
 
-/// Registers this thread's stack for as long as the thread lives.
-struct ThreadStack {
-    ThreadStack() {
-        StackList& list = stack_list();
-        const std::scoped_lock lock(list.mutex);
-        stack.thread = list.next_thread++;
-        list.stacks.push_back(&stack);
-    }
-    ~ThreadStack() {
-        StackList& list = stack_list();
-        const std::scoped_lock lock(list.mutex);
-        std::erase(list.stacks, &stack);
-    }
-    PhaseStack stack;
-};
-
-PhaseStack& this_thread_stack() {
-    thread_local ThreadStack holder;
-    return holder.stack;
-}
+/// Where spans of this thread go: a fiber's stack while one runs, else the thread's own.
+thread_local SpanStack* active_stack = nullptr;
 
 }  // namespace
 
+/// The spans one thread or fiber is in. It alone writes; others read, so the fields are atomic. A
+/// reader may see a phase that has just ended: good enough to say where a thread hangs.
+struct SpanStack::Phases {
+    std::array<std::atomic<const char*>, max_depth> names{};
+    std::atomic<std::size_t> depth{0};
+    std::atomic<std::uint64_t> since{0};
+    std::uint64_t thread = 0;
+    std::unordered_map<const char*, Timer*> timers;  // the owner's alone
+};
+
+SpanStack::SpanStack() : phases_(std::make_unique<Phases>()) {
+    StackList& list = stack_list();
+    const std::scoped_lock lock(list.mutex);
+    phases_->thread = list.next_thread++;
+    list.stacks.push_back(this);
+}
+
+SpanStack::~SpanStack() {
+    StackList& list = stack_list();
+    const std::scoped_lock lock(list.mutex);
+    std::erase(list.stacks, this);
+}
+
+SpanStack* SpanStack::activate() noexcept {
+    return std::exchange(active_stack, this);
+}
+
+void SpanStack::restore(SpanStack* before) noexcept {
+    active_stack = before;
+}
+
+SpanStack::Phases& SpanStack::current() {
+    if (active_stack != nullptr) return *active_stack->phases_;
+    thread_local SpanStack own;
+    return *own.phases_;
+}
+
 Span::Span(const char* name) : name_(name), start_(now_ns()) {
-    PhaseStack& stack = this_thread_stack();
+    SpanStack::Phases& stack = SpanStack::current();
     const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
     if (depth < max_depth) stack.names[depth].store(name, std::memory_order_relaxed);
     stack.since.store(start_, std::memory_order_relaxed);
@@ -75,7 +85,7 @@ Span::Span(const char* name) : name_(name), start_(now_ns()) {
 }
 
 Span::~Span() {
-    PhaseStack& stack = this_thread_stack();
+    SpanStack::Phases& stack = SpanStack::current();
     const std::uint64_t end = now_ns();
     stack.depth.store(stack.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     stack.since.store(end, std::memory_order_relaxed);
@@ -90,7 +100,8 @@ std::vector<ThreadPhase> current_phases() {
     StackList& list = stack_list();
     const std::scoped_lock lock(list.mutex);
     std::vector<ThreadPhase> result;
-    for (const PhaseStack* stack : list.stacks) {
+    for (const SpanStack* held : list.stacks) {
+        const SpanStack::Phases* stack = held->phases_.get();
         const std::size_t depth = std::min(stack->depth.load(std::memory_order_acquire), max_depth);
         if (depth == 0) continue;
         ThreadPhase phase{stack->thread, {}, 0.0};

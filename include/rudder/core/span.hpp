@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,27 @@ public:
 private:
     const char* name_;
     std::uint64_t start_;
+};
+
+/// The spans of a fiber, kept apart from those of the thread it runs on.
+class SpanStack {
+public:
+    SpanStack();
+    ~SpanStack();
+    SpanStack(const SpanStack&) = delete;
+    SpanStack& operator=(const SpanStack&) = delete;
+
+    /// Spans of this thread go here from now on; returns where they went before (may be null).
+    SpanStack* activate() noexcept;
+    static void restore(SpanStack* before) noexcept;
+
+private:
+    friend class Span;
+    friend std::vector<struct ThreadPhase> current_phases();
+    struct Phases;
+    static Phases& current();
+
+    std::unique_ptr<Phases> phases_;
 };
 
 /// What one thread is in the middle of, outermost first, and for how long the innermost has run.

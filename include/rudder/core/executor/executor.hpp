@@ -1,0 +1,99 @@
+// The executor: everything that waits, sends or queues is a task on it. Two bodies run the same
+// code: threads on the real clock, and a seeded scheduler of fibers on a virtual one.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "rudder/core/error.hpp"
+
+namespace rudder {
+
+/// A point or a stretch of an executor's time; points count from its start.
+using Duration = std::chrono::nanoseconds;
+
+/// "For ever" as a deadline.
+inline constexpr Duration no_deadline = Duration::max();
+
+class Executor;
+class TaskState;
+
+/// Thrown out of a wait in a task that was cancelled. Not an Error: only the executor catches it.
+struct Cancelled {};
+
+/// A handle of a spawned task. Copies refer to the same task; dropping it lets the task run on.
+class Task {
+public:
+    Task() = default;
+    explicit Task(std::shared_ptr<TaskState> state) : state_(std::move(state)) {}
+
+    /// Waits for the task's end and rethrows what it threw (a cancelled task throws nothing).
+    void join();
+    /// Makes its present or next wait throw Cancelled. Safe at any moment, from any task.
+    void cancel();
+    [[nodiscard]] bool done() const;
+    [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
+    [[nodiscard]] const std::string& name() const;
+
+private:
+    std::shared_ptr<TaskState> state_;
+};
+
+/// Runs tasks. A task may wait (through Monitor and what is built on it), spawn others, and read
+/// the time; it must not block by other means.
+class Executor {
+public:
+    virtual ~Executor() = default;
+
+    /// Starts a task.
+    Task spawn(std::string name, std::function<void()> body);
+    /// The time since the executor's start.
+    [[nodiscard]] virtual Duration now() const = 0;
+    /// Calls `f` at that time, outside any task; it may post and notify, not wait.
+    virtual void call_at(Duration when, std::function<void()> f) = 0;
+    /// Lets the calling task rest until then.
+    void sleep_until(Duration when);
+    void sleep_for(Duration time) { sleep_until(now() + time); }
+    /// Lets other tasks run.
+    virtual void yield() = 0;
+    /// States that a computation took this long: passes virtual time, and nothing on threads.
+    virtual void charge(Duration time) = 0;
+    [[nodiscard]] virtual bool simulated() const noexcept = 0;
+
+    /// The executor of the calling task; on a thread that is no task's, the process-wide threads.
+    [[nodiscard]] static Executor& current();
+
+protected:
+    [[nodiscard]] virtual std::shared_ptr<TaskState> make_task(std::string name,
+                                                               std::function<void()> body) = 0;
+    virtual void start(std::shared_ptr<TaskState> task) = 0;
+};
+
+/// A wait where none is allowed: a bug of ours.
+class WaitForbidden : public InternalError {
+public:
+    explicit WaitForbidden(const char* place);
+};
+
+/// Forbids waiting on this thread for as long as it lives: inside data-parallel loops, gradient
+/// hooks and other places where a wait could deadlock. A wait then throws an InternalError that
+/// names `place`.
+class NoWaitScope {
+public:
+    explicit NoWaitScope(const char* place) noexcept;
+    ~NoWaitScope();
+    NoWaitScope(const NoWaitScope&) = delete;
+    NoWaitScope& operator=(const NoWaitScope&) = delete;
+
+    /// The innermost scope's place on this thread, or nullptr.
+    [[nodiscard]] static const char* current() noexcept;
+
+private:
+    const char* outer_;
+};
+
+}  // namespace rudder

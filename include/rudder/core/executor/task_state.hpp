@@ -1,0 +1,70 @@
+// What executors keep of a task: its name, how it ended, and the parking place it waits in.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/core/executor/executor.hpp"
+
+namespace rudder {
+
+/// A task. Bodies of the executor derive from it to say how it parks.
+///
+/// Parking has a permit: `unpark` gives it (at most one), `park` takes it or waits for it. A
+/// wake-up that comes before the wait is therefore never lost, whether from a notification or a
+/// cancel.
+class TaskState {
+public:
+    TaskState(Executor& executor, std::string name, std::function<void()> body);
+    virtual ~TaskState() = default;
+    TaskState(const TaskState&) = delete;
+    TaskState& operator=(const TaskState&) = delete;
+
+    /// Waits until unparked or `deadline`; `what` says what for. Only the task itself calls it.
+    virtual void park(Duration deadline) = 0;
+    /// Ends the present or next park. Any task or thread may call it.
+    virtual void unpark() = 0;
+
+    /// Runs the body and records how it ended; called once, by the executor.
+    void run();
+    void cancel();
+    [[nodiscard]] bool cancelled() const noexcept {
+        return cancelled_.load(std::memory_order_acquire);
+    }
+    [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
+    void join();
+    /// What the body threw, unless a join has passed it on.
+    [[nodiscard]] std::exception_ptr unseen_failure() const noexcept;
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] Executor& executor() const noexcept { return executor_; }
+
+    /// What the task waits for, for reports of deadlocks. Written by the task, read while it waits.
+    void set_waiting_for(std::string_view what);
+    [[nodiscard]] std::string waiting_for() const;
+
+    /// The task running on this thread now; one is made up for threads of no executor.
+    [[nodiscard]] static TaskState& current();
+    static TaskState* set_current(TaskState* task) noexcept;
+
+private:
+    Executor& executor_;
+    std::string name_;
+    std::function<void()> body_;
+    std::exception_ptr failure_;
+    bool failure_seen_ = false;
+    std::atomic<bool> cancelled_{false};
+    std::atomic<bool> done_{false};
+    mutable std::mutex mutex_;  // guards waiting_for_ and joiners_
+    std::string waiting_for_;
+    std::vector<TaskState*> joiners_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,60 @@
+#include "rudder/core/executor/monitor.hpp"
+
+#include <algorithm>
+
+#include "rudder/core/executor/seeded_executor.hpp"
+#include "rudder/core/executor/task_state.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Fibers share a thread, so a fiber must never block on a mutex that another one holds.
+void acquire(std::mutex& mutex) {
+    Executor& executor = Executor::current();
+    if (!executor.simulated()) {
+        mutex.lock();
+        return;
+    }
+    interleaving_point();
+    while (!mutex.try_lock())
+        executor.yield();
+}
+
+}  // namespace
+
+Monitor::Lock::Lock(Monitor& monitor) : monitor_(monitor) {
+    acquire(monitor.mutex_);
+}
+
+bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline) {
+    TaskState& me = TaskState::current();
+    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
+    if (me.cancelled()) throw Cancelled{};
+    if (deadline != no_deadline && me.executor().now() >= deadline) return false;
+    {
+        const std::scoped_lock lock(waiters_mutex_);
+        waiters_.push_back(&me);
+    }
+    me.set_waiting_for(what);
+    mutex_.unlock();
+    me.park(deadline);
+    acquire(mutex_);
+    me.set_waiting_for("");
+    {
+        const std::scoped_lock lock(waiters_mutex_);
+        const auto mine = std::ranges::find(waiters_, &me);
+        if (mine != waiters_.end()) waiters_.erase(mine);
+    }
+    if (me.cancelled()) throw Cancelled{};
+    return deadline == no_deadline || me.executor().now() < deadline;
+}
+
+void Monitor::notify_all() {
+    const std::scoped_lock lock(waiters_mutex_);
+    for (TaskState* waiter : waiters_)
+        waiter->unpark();
+    waiters_.clear();
+}
+
+}  // namespace rudder

@@ -1,0 +1,139 @@
+#include "rudder/core/executor/task_state.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "rudder/core/check.hpp"
+#include "rudder/core/executor/thread_executor.hpp"
+#include "rudder/core/executor/thread_task.hpp"
+
+namespace rudder {
+
+namespace {
+
+thread_local TaskState* current_task = nullptr;
+thread_local const char* no_wait_place = nullptr;
+
+}  // namespace
+
+TaskState::TaskState(Executor& executor, std::string name, std::function<void()> body)
+    : executor_(executor), name_(std::move(name)), body_(std::move(body)) {}
+
+TaskState& TaskState::current() {
+    if (current_task != nullptr) return *current_task;
+    // A thread no executor started: it may wait all the same, as a task of the process's threads.
+    thread_local ThreadTask foreign(ThreadExecutor::process(), "main", {});
+    return foreign;
+}
+
+TaskState* TaskState::set_current(TaskState* task) noexcept {
+    return std::exchange(current_task, task);
+}
+
+void TaskState::run() {
+    try {
+        body_();
+    } catch (const Cancelled&) {  // NOLINT(bugprone-empty-catch): ending is what was asked for
+    } catch (...) {
+        failure_ = std::current_exception();
+    }
+    body_ = nullptr;
+    const std::scoped_lock lock(mutex_);
+    done_.store(true, std::memory_order_release);
+    for (TaskState* joiner : joiners_)
+        joiner->unpark();
+}
+
+void TaskState::cancel() {
+    cancelled_.store(true, std::memory_order_release);
+    unpark();
+}
+
+void TaskState::join() {
+    TaskState& me = current();
+    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
+    me.set_waiting_for("the end of task " + name_);
+    for (;;) {
+        {
+            const std::scoped_lock lock(mutex_);
+            if (done_.load(std::memory_order_relaxed)) break;
+            joiners_.push_back(&me);
+        }
+        me.park(no_deadline);
+        const std::scoped_lock lock(mutex_);
+        std::erase(joiners_, &me);
+        if (!done_.load(std::memory_order_relaxed) && me.cancelled()) throw Cancelled{};
+    }
+    me.set_waiting_for("");
+    if (failure_ != nullptr) {
+        failure_seen_ = true;
+        std::rethrow_exception(failure_);
+    }
+}
+
+std::exception_ptr TaskState::unseen_failure() const noexcept {
+    return failure_seen_ ? nullptr : failure_;
+}
+
+void TaskState::set_waiting_for(std::string_view what) {
+    const std::scoped_lock lock(mutex_);
+    waiting_for_ = what;
+}
+
+std::string TaskState::waiting_for() const {
+    const std::scoped_lock lock(mutex_);
+    return waiting_for_;
+}
+
+// ---- Task and Executor -------------------------------------------------------------------------
+
+void Task::join() {
+    RUDDER_CHECK(state_ != nullptr);
+    state_->join();
+}
+
+void Task::cancel() {
+    if (state_ != nullptr) state_->cancel();
+}
+
+bool Task::done() const {
+    return state_ == nullptr || state_->done();
+}
+
+const std::string& Task::name() const {
+    return state_->name();
+}
+
+void Executor::sleep_until(Duration when) {
+    TaskState& me = TaskState::current();
+    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
+    while (now() < when) {
+        if (me.cancelled()) throw Cancelled{};
+        me.set_waiting_for("a time");
+        me.park(when);
+    }
+    me.set_waiting_for("");
+}
+
+Executor& Executor::current() {
+    return TaskState::current().executor();
+}
+
+// ---- NoWaitScope -------------------------------------------------------------------------------
+
+NoWaitScope::NoWaitScope(const char* place) noexcept : outer_(no_wait_place) {
+    no_wait_place = place;
+}
+
+NoWaitScope::~NoWaitScope() {
+    no_wait_place = outer_;
+}
+
+const char* NoWaitScope::current() noexcept {
+    return no_wait_place;
+}
+
+WaitForbidden::WaitForbidden(const char* place)
+    : InternalError(std::string("no wait inside ") + place, "executor", 0) {}
+
+}  // namespace rudder
