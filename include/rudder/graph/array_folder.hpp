@@ -71,6 +71,7 @@ public:
     /// Begins an array that is written piece by piece.
     [[nodiscard]] ArrayStream stream(const std::string& name, ElementType type,
                                      std::vector<std::uint64_t> shape);
+    [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
     /// Writes manifest.json: `header` with the list of arrays added under "arrays".
     void finish(Json header);
 

@@ -1,0 +1,83 @@
+// Readers of graph formats: one abstract reader, a body for each format, and the list of their
+// names.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/function_ref.hpp"
+#include "rudder/core/progress.hpp"
+#include "rudder/graph/features.hpp"
+#include "rudder/graph/split.hpp"
+#include "rudder/graph/targets.hpp"
+#include "rudder/graph/topology_builder.hpp"
+
+namespace rudder {
+
+/// Feature rows that are given in order, in blocks, and never held whole unless the format forces
+/// it.
+class FeatureSource {
+public:
+    virtual ~FeatureSource() = default;
+    /// Width and natural type: float32, float16, int8 (with a scale) or uint8.
+    [[nodiscard]] virtual FeatureInfo info() const = 0;
+    [[nodiscard]] virtual VertexId rows() const = 0;
+    /// One scale per column for int8, else empty.
+    [[nodiscard]] virtual std::span<const float> scale() const { return {}; }
+    /// File and array, for messages.
+    [[nodiscard]] virtual std::string where() const = 0;
+    /// Gives all rows, in order, whole rows at a time.
+    virtual void walk(FunctionRef<void(std::span<const std::byte>)> block) const = 0;
+};
+
+/// Targets in memory; the array of the kind is set.
+struct Targets {
+    TargetInfo info;
+    Array<std::int32_t> classes;
+    Array<std::uint8_t> multilabel;
+    Array<float> regression;
+
+    [[nodiscard]] TargetView view() const {
+        return {classes.span(), multilabel.span(), regression.span()};
+    }
+};
+
+/// What a reader found. Ids of the edges are in range whenever they are walked.
+struct RawGraph {
+    VertexId vertices = 0;
+    std::unique_ptr<EdgeSource> edges;
+    std::unique_ptr<FeatureSource> features;  ///< null where the format has none
+    std::optional<Targets> targets;
+    std::optional<Array<Role>> roles;  ///< the split, where one is given
+};
+
+/// What to read, and what the file itself may not say.
+struct ReadOptions {
+    std::filesystem::path input;
+    std::optional<VertexId> vertices;  ///< else from the file, or the largest id
+    int id_bits = 32;                  ///< of raw binary pairs: 32 or 64
+};
+
+/// Reads one format.
+class GraphReader {
+public:
+    virtual ~GraphReader() = default;
+    /// Reads everything but the features' rows; an input Error names file, array and position.
+    [[nodiscard]] virtual RawGraph read(const ReadOptions& options, Progress& progress) const = 0;
+};
+
+/// The names of the formats: npz, edges, csv, binary, mtx, metis, ogb.
+[[nodiscard]] std::span<const std::string_view> graph_formats() noexcept;
+/// The reader of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] std::unique_ptr<GraphReader> make_graph_reader(std::string_view format);
+/// The format of a file or folder, by its first bytes and its name; a usage Error if neither tells.
+[[nodiscard]] std::string_view detect_graph_format(const std::filesystem::path& input);
+
+}  // namespace rudder

@@ -1,0 +1,35 @@
+// NPZ archives: the layouts of this project's data and those of the field.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "rudder/graph/io/graph_reader.hpp"
+#include "rudder/graph/io/npz.hpp"
+
+namespace rudder {
+
+/// Edges from `src`/`dst` (and every `*_src`/`*_dst`), `edge_index`, or `adj_indptr`/`adj_indices`;
+/// features from `x`, `feat`, `features`, `node_feat`, `x_int8` with `x_scale`, or sparse
+/// `feat_*`/`attr_*`; labels from `y`, `label(s)`, `node_label`; splits from `train`, `val`, `test`
+/// (also `valid`, with `_idx` or `_mask`).
+class NpzReader final : public GraphReader {
+public:
+    [[nodiscard]] RawGraph read(const ReadOptions& options, Progress& progress) const override;
+};
+
+using SharedArchive = std::shared_ptr<const NpzArchive>;
+
+/// The parts of it, one source file each.
+[[nodiscard]] std::unique_ptr<EdgeSource> read_npz_edges(const NpzArchive& archive,
+                                                         std::optional<VertexId> vertices);
+[[nodiscard]] std::unique_ptr<FeatureSource> read_npz_features(const SharedArchive& archive,
+                                                               VertexId vertices);
+[[nodiscard]] std::optional<Array<Role>> read_npz_split(const NpzArchive& archive,
+                                                        VertexId vertices);
+
+/// Marks a vertex with a role; an input Error naming `where` and `position` if it has another.
+void set_role(std::span<Role> roles, VertexId v, Role role, const std::string& where,
+              std::uint64_t position);
+
+}  // namespace rudder
