@@ -1,0 +1,49 @@
+// A partitioned data set: a manifest with the partition book, and a folder per part.
+#pragma once
+
+#include <filesystem>
+#include <vector>
+
+#include "rudder/partition/book.hpp"
+#include "rudder/partition/part.hpp"
+#include "rudder/partition/summary.hpp"
+
+namespace rudder {
+
+inline constexpr std::string_view partition_format = "rudder partition";
+inline constexpr std::uint64_t partition_version = 1;
+
+/// An opened partitioned data set. Opening reads the manifest alone; parts are opened one by one.
+class PartitionedDataset {
+public:
+    explicit PartitionedDataset(const std::filesystem::path& folder);
+
+    /// Of the whole graph.
+    [[nodiscard]] const DatasetInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const PartitionSummary& summary() const noexcept { return summary_; }
+    [[nodiscard]] const PartitionBook& book() const noexcept { return book_; }
+    [[nodiscard]] PartId parts() const noexcept { return book_.parts(); }
+    [[nodiscard]] const ArrayFolder& folder() const noexcept { return folder_; }
+    /// Opens part p.
+    [[nodiscard]] Part part(PartId p) const;
+    /// Opens all of them.
+    [[nodiscard]] std::vector<Part> all_parts() const;
+
+    /// Verifies every checksum and every invariant of the format; an input Error names the first
+    /// that does not hold.
+    void check() const;
+
+private:
+    void check_sums(const std::vector<Part>& parts, const std::vector<PartFigures>& figures) const;
+    void check_permutation(const std::vector<Part>& parts) const;
+    [[nodiscard]] TopologyCounts count_irregular_rows(const Part& part) const;
+    void check_symmetry(const std::vector<Part>& parts) const;
+
+    ArrayFolder folder_;
+    DatasetInfo info_;
+    PartitionSummary summary_;
+    PartitionBook book_;
+    std::vector<std::uint64_t> part_checksums_;
+};
+
+}  // namespace rudder

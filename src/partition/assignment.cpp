@@ -1,0 +1,84 @@
+#include "rudder/partition/assignment.hpp"
+
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr const char* remedy = "give one part per line, from 0 to the number of parts less one";
+
+std::string_view trimmed(std::string_view line) {
+    constexpr std::string_view blank = " \t\r";
+    const std::size_t first = line.find_first_not_of(blank);
+    if (first == std::string_view::npos) return {};
+    return line.substr(first, line.find_last_not_of(blank) - first + 1);
+}
+
+}  // namespace
+
+Array<PartId> read_assignment_text(const std::filesystem::path& file, VertexId vertices,
+                                   PartId parts) {
+    const Region text = Region::map(file);
+    std::string_view rest(reinterpret_cast<const char*>(text.data()), text.size());
+    const std::size_t last = rest.find_last_not_of(" \t\r\n");
+    rest = rest.substr(0, last == std::string_view::npos ? 0 : last + 1);
+    auto assignment = Array<PartId>::uninitialised(vertices);
+    VertexId line = 0;
+    while (!rest.empty()) {
+        const std::size_t end = rest.find('\n');
+        const std::string_view word = trimmed(rest.substr(0, end));
+        rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+        ++line;
+        const auto where = [&] { return fmt::format("{}, line {}", file.string(), line); };
+        if (line > vertices) {
+            throw input_error(fmt::format("there are more lines than the {} vertices", vertices),
+                              where(), remedy);
+        }
+        const auto part = parse_u64(word);
+        if (!part) {
+            throw input_error(fmt::format("'{}' is no part", word.substr(0, 40)), where(), remedy);
+        }
+        if (*part >= parts) {
+            throw input_error(fmt::format("part {} is outside 0..{}", *part, parts - 1), where(),
+                              "give --parts a number that fits, or mend the file");
+        }
+        assignment[line - 1] = static_cast<PartId>(*part);
+    }
+    if (line != vertices) {
+        throw input_error(fmt::format("there are {} lines for {} vertices", line, vertices),
+                          file.string(), remedy);
+    }
+    return assignment;
+}
+
+void check_assignment(std::span<const PartId> assignment, VertexId vertices, PartId parts,
+                      const std::string& where) {
+    if (assignment.size() != vertices) {
+        throw input_error(
+            fmt::format("there are {} parts for {} vertices", assignment.size(), vertices), where,
+            "give one part per vertex");
+    }
+    std::vector<bool> used(parts, false);
+    for (VertexId v = 0; v < vertices; ++v) {
+        if (assignment[v] >= parts) {
+            throw input_error(
+                fmt::format("part {} of vertex {} is outside 0..{}", assignment[v], v, parts - 1),
+                where, "give --parts a number that fits, or mend the assignment");
+        }
+        used[assignment[v]] = true;
+    }
+    for (PartId p = 0; p < parts; ++p) {
+        if (used[p]) continue;
+        throw input_error(fmt::format("part {} of {} has no vertex", p, parts), where,
+                          "give --parts a number that fits, or mend the assignment");
+    }
+}
+
+}  // namespace rudder

@@ -1,0 +1,36 @@
+#include "rudder/partition/ldg_partitioner.hpp"
+
+#include <cmath>
+
+#include "rudder/partition/repair.hpp"
+#include "rudder/partition/streaming.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Neighbours, weighted by the room that is left. While the first pass fills the parts, room is
+/// measured against the mean of what is placed by now, not at the end: measured against the end,
+/// the first hubs draw all that follows into a part or two (on npm_deps, 4 parts, six orders: cut
+/// 46 % on average in one pass, 36 % like this).
+struct LdgScore {
+    static constexpr bool restart = true;
+    double most;  ///< fullness a part may reach
+
+    double operator()(double neighbours, PartId p, const Loads& loads,
+                      const StreamState& state) const {
+        if (state.pass > 0) return neighbours * (1 - loads.fullness(p) / most);
+        const double room = 1 - loads.fullness(p, state.per_placed) / 1.2;
+        return neighbours * (room > 0 ? std::sqrt(room) : room);
+    }
+};
+
+}  // namespace
+
+Assignment LdgPartitioner::assign(const PartitionInput& input, const PartitionOptions& options,
+                                  Progress& progress) const {
+    return finish_assignment(input, options,
+                             stream_parts(input, options, LdgScore{1 + options.slack}, progress));
+}
+
+}  // namespace rudder

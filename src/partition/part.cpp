@@ -1,0 +1,80 @@
+#include "rudder/partition/part.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr const char* remake = "make the partition again, or restore it from a copy";
+constexpr std::uint64_t manifest_limit = 16U << 20;
+
+/// Opens the folder, whose manifest must be the one the partition was written with.
+ArrayFolder open_folder(const std::filesystem::path& folder, std::uint64_t checksum) {
+    const auto file = folder / "manifest.json";
+    if (!std::filesystem::exists(file)) {
+        throw input_error("a part is missing", folder.string(), remake);
+    }
+    const std::string text = read_text(file, manifest_limit);
+    if (hash_bytes(std::as_bytes(std::span(text))) != checksum) {
+        throw input_error("the part's manifest is not the one the partition was made with",
+                          file.string(), remake);
+    }
+    return {folder, part_format, part_version};
+}
+
+}  // namespace
+
+std::string part_folder(PartId part) {
+    return fmt::format("part-{:05}", part);
+}
+
+void check_local_ids(PartId part, VertexId own, VertexId halo) {
+    if (checked_add(own, halo, "local ids") < (VertexId{1} << 32)) return;
+    throw usage_error(fmt::format("part {} would have {} own and {} halo vertices, more than its "
+                                  "32-bit ids can name",
+                                  part, format_count(own), format_count(halo)),
+                      "--parts", "give more parts");
+}
+
+Part::Part(const std::filesystem::path& folder, PartId id, PartitionBook::Range range,
+           VertexId vertices, std::uint64_t checksum)
+    : id_(id), range_(range), folder_(open_folder(folder, checksum)) {
+    const std::string where = folder_.manifest_path();
+    info_ = dataset_info(folder_.manifest(), where);
+    if (json_u64(folder_.manifest(), "part", where) != id || info_.vertices != range.size()) {
+        throw input_error("the part is not the one the partition's manifest describes", where,
+                          remake);
+    }
+    const VertexId own = range.size();
+    const VertexId halo = json_u64(folder_.manifest(), "halo", where);
+    const VertexId clusters = json_u64(folder_.manifest(), "clusters", where);
+    if (halo > vertices || clusters == 0 || clusters > own) {
+        throw input_error("the number of halo rows or clusters is impossible", where, remake);
+    }
+    check_local_ids(id, own, halo);
+    offsets_ = folder_.map<EdgeIndex>("offsets", {own + 1});
+    neighbours_ = folder_.map<LocalId>("neighbours", {info_.edges});
+    halo_ = folder_.map<VertexId>("halo", {halo});
+    original_ids_ = folder_.map<VertexId>("original_ids", {own});
+    clusters_ = folder_.map<VertexId>("clusters", {clusters + 1});
+    arrays_ = VertexArrays::open(folder_, info_, own);
+    if (offsets_[0] != 0 || offsets_[own] != info_.edges) {
+        throw input_error("the offsets do not run from 0 to the number of edges",
+                          fmt::format("{}, array 'offsets'", folder_.path().string()), remake);
+    }
+}
+
+std::optional<LocalId> Part::local(VertexId global) const noexcept {
+    if (range_.contains(global)) return static_cast<LocalId>(global - range_.begin);
+    const auto found = std::ranges::lower_bound(halo(), global);
+    if (found == halo().end() || *found != global) return std::nullopt;
+    return static_cast<LocalId>(own() + static_cast<VertexId>(found - halo().begin()));
+}
+
+}  // namespace rudder

@@ -1,0 +1,70 @@
+#include "rudder/partition/partitioned_dataset.hpp"
+
+#include <fmt/format.h>
+
+#include "rudder/core/checksum.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr const char* remake = "make the partition again, or restore it from a copy";
+
+PartitionBook read_book(const Json& manifest, VertexId vertices, PartId parts,
+                        const std::string& where) {
+    const Json& entry = json_field(manifest, "book", where);
+    std::vector<VertexId> starts;
+    bool good = entry.is_array() && parts >= 1 && entry.size() == parts + std::size_t{1};
+    if (good) {
+        for (const Json& start : entry) {
+            good = good && start.is_number_unsigned();
+            starts.push_back(good ? start.get<VertexId>() : 0);
+            if (starts.size() > 1) good = good && starts[starts.size() - 2] < starts.back();
+        }
+    }
+    if (!good || starts.front() != 0 || starts.back() != vertices) {
+        throw input_error(
+            "the book does not ascend from 0 to the number of vertices, one range per part", where,
+            remake);
+    }
+    return PartitionBook(std::move(starts));
+}
+
+std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
+                                          const std::string& where) {
+    const Json& entry = json_field(manifest, "part_manifests", where);
+    if (!entry.is_array() || entry.size() != parts) {
+        throw input_error("'part_manifests' has not one checksum per part", where, remake);
+    }
+    std::vector<std::uint64_t> sums;
+    for (const Json& sum : entry) {
+        if (!sum.is_string()) throw input_error("a checksum is no text", where, remake);
+        sums.push_back(from_hex(sum.get<std::string>(), where));
+    }
+    return sums;
+}
+
+}  // namespace
+
+PartitionedDataset::PartitionedDataset(const std::filesystem::path& folder)
+    : folder_(folder, partition_format, partition_version),
+      info_(dataset_info(folder_.manifest(), folder_.manifest_path())),
+      summary_(partition_summary(folder_.manifest(), folder_.manifest_path())),
+      book_(read_book(folder_.manifest(), info_.vertices, summary_.parts, folder_.manifest_path())),
+      part_checksums_(read_checksums(folder_.manifest(), summary_.parts, folder_.manifest_path())) {
+}
+
+Part PartitionedDataset::part(PartId p) const {
+    RUDDER_CHECK(p < parts());
+    return {folder_.path() / part_folder(p), p, book_.range(p), info_.vertices, part_checksums_[p]};
+}
+
+std::vector<Part> PartitionedDataset::all_parts() const {
+    std::vector<Part> all;
+    all.reserve(parts());
+    for (PartId p = 0; p < parts(); ++p)
+        all.push_back(part(p));
+    return all;
+}
+
+}  // namespace rudder

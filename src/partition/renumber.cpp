@@ -1,0 +1,133 @@
+#include "rudder/partition/renumber.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "rudder/core/log.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/system.hpp"
+#include "rudder/partition/metis_partitioner.hpp"
+#include "rudder/partition/part.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Sorts `items` by `keys` below `limit`, keeping the order of equals; the offsets of the keys.
+std::vector<VertexId> group_by(std::span<const PartId> keys, PartId limit,
+                               std::span<const VertexId> items, std::span<VertexId> sorted) {
+    std::vector<VertexId> offsets(limit + std::size_t{1}, 0);
+    for (const PartId key : keys)
+        ++offsets[key + std::size_t{1}];
+    std::partial_sum(offsets.begin(), offsets.end(), offsets.begin());
+    std::vector<VertexId> cursor(offsets.begin(), offsets.end() - 1);
+    for (std::size_t i = 0; i < keys.size(); ++i)
+        sorted[cursor[keys[i]]++] = items[i];
+    return offsets;
+}
+
+/// The part of the graph inside one range of new ids, in ids from the range's start.
+Topology inner_graph(const TopologyView& graph, std::span<const VertexId> original,
+                     std::span<const VertexId> renumbered, PartitionBook::Range range) {
+    auto offsets = Array<EdgeIndex>::zeroed(range.size() + 1);
+    return graph.neighbours.visit([&](auto neighbours) {
+        const auto for_inner = [&](VertexId local, auto&& body) {
+            const VertexId v = original[range.begin + local];
+            for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+                const VertexId u = renumbered[neighbours[e]];
+                if (range.contains(u)) body(static_cast<std::uint32_t>(u - range.begin));
+            }
+        };
+        for (VertexId i = 0; i < range.size(); ++i) {
+            offsets[i + 1] = offsets[i];
+            for_inner(i, [&](std::uint32_t) { ++offsets[i + 1]; });
+        }
+        auto entries = Array<std::uint32_t>::uninitialised(offsets[range.size()]);
+        EdgeIndex at = 0;
+        for (VertexId i = 0; i < range.size(); ++i)
+            for_inner(i, [&](std::uint32_t u) { entries[at++] = u; });
+        return Topology(std::move(offsets), IdArray(std::move(entries)));
+    });
+}
+
+/// Which cluster each vertex of a part's own graph is in; some may be empty.
+Array<PartId> cluster_parts(const TopologyView& inner, PartId clusters,
+                            const PartitionOptions& options) {
+    const bool able = options.method == "metis" && inner.edges() != 0 &&
+                      !metis_refusal(inner.vertices(), inner.edges(), 1, memory_info().available);
+    if (able) {
+        try {
+            return call_metis({.graph = inner,
+                               .weights = {},
+                               .constraints = 1,
+                               .parts = clusters,
+                               .slack = 0.05,
+                               .seed = options.seed});
+        } catch (const Error& error) {
+            if (error.kind() != ErrorKind::failed) throw;
+            log::warning("METIS failed on the clusters of a part; LDG makes them instead");
+        }
+    }
+    PartitionOptions stream;
+    stream.parts = clusters;
+    stream.method = "ldg";
+    stream.balance = BalanceSet{.vertices = true, .train = false, .edges = false};
+    stream.passes = 2;
+    stream.order = options.order;
+    stream.seed = options.seed;
+    return assign_parts({inner, inner, {}}, stream).parts;
+}
+
+/// Reorders one part by cluster; the offsets of the clusters that are not empty.
+std::vector<VertexId> order_by_cluster(const TopologyView& graph, Renumbering& order, PartId part,
+                                       const PartitionOptions& options) {
+    const auto range = order.book.range(part);
+    const VertexId size = range.size();
+    check_local_ids(part, size, 0);
+    const VertexId wanted =
+        std::max<VertexId>(1, (size + options.cluster_size / 2) / options.cluster_size);
+    const auto clusters = narrow<PartId>(std::min(wanted, size), "number of clusters");
+    if (clusters == 1) return {0, size};
+    const Topology inner =
+        inner_graph(graph, order.original.span(), order.renumbered.span(), range);
+    const Array<PartId> cluster = cluster_parts(inner.view(), clusters, options);
+    const auto own = order.original.span().subspan(range.begin, size);
+    const auto before = Array<VertexId>::copy_of(own);
+    std::vector<VertexId> offsets = group_by(cluster.span(), clusters, before.span(), own);
+    offsets.erase(std::ranges::unique(offsets).begin(), offsets.end());
+    return offsets;
+}
+
+void invert(std::span<const VertexId> original, std::span<VertexId> renumbered) {
+    parallel_chunks(original.size(), std::size_t{1} << 16, [&](const Chunk& chunk) {
+        for (VertexId i = chunk.begin; i < chunk.end; ++i)
+            renumbered[original[i]] = i;
+    });
+}
+
+}  // namespace
+
+Renumbering renumber(const TopologyView& graph, std::span<const PartId> parts,
+                     const PartitionOptions& options, Progress& progress) {
+    const VertexId n = graph.vertices();
+    auto all = Array<VertexId>::uninitialised(n);
+    std::iota(all.begin(), all.end(), VertexId{0});
+    Renumbering order;
+    order.original = Array<VertexId>::uninitialised(n);
+    order.book = PartitionBook(group_by(parts, options.parts, all.span(), order.original.span()));
+    all = {};
+    order.renumbered = Array<VertexId>::uninitialised(n);
+    invert(order.original.span(), order.renumbered.span());
+    order.clusters.resize(options.parts);
+    progress.phase("clusters", options.parts);
+    // A part's own order says nothing about the others', so they can be made at the same time.
+    parallel_chunks(options.parts, 1, [&](const Chunk& chunk) {
+        const auto part = static_cast<PartId>(chunk.begin);
+        order.clusters[part] = order_by_cluster(graph, order, part, options);
+        progress.advance(1);
+    });
+    invert(order.original.span(), order.renumbered.span());
+    return order;
+}
+
+}  // namespace rudder
