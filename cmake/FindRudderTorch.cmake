@@ -6,10 +6,11 @@
 #
 # Sets RudderTorch_FOUND, RudderTorch_VERSION, RudderTorch_DIR and RudderTorch_CUDA.
 set(RUDDER_TORCH "" CACHE PATH "Folder of torch (.../site-packages/torch); empty: the one in .venv")
-set(_torch_given "${RUDDER_TORCH}")
-if(NOT _torch_given)
-  set(_torch_given "$ENV{RUDDER_TORCH}")
+if(NOT RUDDER_TORCH AND NOT "$ENV{RUDDER_TORCH}" STREQUAL "")
+  # Kept, so that a later build without the variable does not change libraries.
+  set_property(CACHE RUDDER_TORCH PROPERTY VALUE "$ENV{RUDDER_TORCH}")
 endif()
+set(_torch_given "${RUDDER_TORCH}")
 if(_torch_given)
   set(_torch_places "${_torch_given}")
 else()
@@ -59,8 +60,9 @@ if(RudderTorch_FOUND AND NOT TARGET RudderTorch::torch)
       IMPORTED_SONAME "lib${_name}.so")
   endforeach()
   # The wheel's libraries need others of the wheel and, in a CUDA build, of the nvidia packages
-  # beside it. Their own run paths find those; the linker need not.
-  set(_torch_options "LINKER:--allow-shlib-undefined")
+  # beside it. The linker need not see those. At run time they are found by the libraries' own run
+  # paths, and by ours: the old kind of run path (RPATH), which holds for libraries of libraries too.
+  set(_torch_options "LINKER:--allow-shlib-undefined" "LINKER:--disable-new-dtags")
   file(GLOB _torch_nvidia "${RudderTorch_DIR}/../nvidia/*/lib")
   foreach(_folder "${RudderTorch_DIR}/lib" ${_torch_nvidia})
     list(APPEND _torch_options "LINKER:-rpath,${_folder}")

@@ -28,3 +28,20 @@ install(FILES
   "${PROJECT_BINARY_DIR}/rudder-config.cmake" "${PROJECT_BINARY_DIR}/rudder-config-version.cmake"
   cmake/FindMETIS.cmake cmake/FindXxHash.cmake cmake/FindLibZip.cmake
   DESTINATION "${rudder_package_dir}")
+
+# Shell completion, written by the program itself.
+foreach(shell IN ITEMS bash:share/bash-completion/completions:rudder zsh:share/zsh/site-functions:_rudder
+                       fish:share/fish/vendor_completions.d:rudder.fish)
+  string(REPLACE ":" ";" shell "${shell}")
+  list(GET shell 0 name)
+  list(GET shell 1 folder)
+  list(GET shell 2 file)
+  install(CODE "
+    execute_process(COMMAND \"$<TARGET_FILE:rudder>\" completion ${name} RESULT_VARIABLE code
+      OUTPUT_FILE \"${PROJECT_BINARY_DIR}/completion/${file}\" ERROR_QUIET)
+    if(code EQUAL 0)
+      file(INSTALL \"${PROJECT_BINARY_DIR}/completion/${file}\"
+        DESTINATION \"\${CMAKE_INSTALL_PREFIX}/${folder}\")
+    endif()")
+endforeach()
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/completion")

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
 
 #include <tbb/blocked_range.h>
 #include <tbb/global_control.h>
@@ -40,6 +44,54 @@ ThreadLimit& thread_limit() {
     return limit;
 }
 
+#ifdef __SANITIZE_THREAD__
+
+/// Debian's oneTBB is not compiled with the thread sanitizer, which then sees neither its fences
+/// nor the races between our chunks. So in that build loops run on plain threads; nested ones in
+/// place.
+void run_all(std::size_t chunks, FunctionRef<void(std::size_t)> run) {
+    thread_local bool inside = false;
+    std::atomic<std::size_t> next{0};
+    std::mutex mutex;
+    std::exception_ptr failure;
+    const auto work = [&] {
+        const bool outer = std::exchange(inside, true);
+        try {
+            for (std::size_t i = next++; i < chunks; i = next++) {
+                run(i);
+            }
+        } catch (...) {
+            next = chunks;
+            const std::scoped_lock lock(mutex);
+            if (!failure) failure = std::current_exception();
+        }
+        inside = outer;
+    };
+    std::vector<std::thread> threads;
+    for (int i = 1; !inside && i < thread_count(); ++i) {
+        threads.emplace_back(work);
+    }
+    work();
+    for (std::thread& thread : threads) {
+        thread.join();
+    }
+    if (failure) std::rethrow_exception(failure);
+}
+
+#else
+
+void run_all(std::size_t chunks, FunctionRef<void(std::size_t)> run) {
+    tbb::parallel_for(
+        tbb::blocked_range<std::size_t>(0, chunks, 1),
+        [&](const tbb::blocked_range<std::size_t>& range) {
+            for (std::size_t i = range.begin(); i != range.end(); ++i)
+                run(i);
+        },
+        tbb::simple_partitioner());
+}
+
+#endif
+
 }  // namespace
 
 void set_thread_count(int threads) {
@@ -61,13 +113,7 @@ void parallel_chunks(std::size_t count, std::size_t size, FunctionRef<void(const
         body(Chunk{index, begin, std::min(begin + size, count)});
     };
     if (chunks == 1) return run(0);
-    tbb::parallel_for(
-        tbb::blocked_range<std::size_t>(0, chunks, 1),
-        [&](const tbb::blocked_range<std::size_t>& range) {
-            for (std::size_t i = range.begin(); i != range.end(); ++i)
-                run(i);
-        },
-        tbb::simple_partitioner());
+    run_all(chunks, run);
 }
 
 }  // namespace rudder
