@@ -61,6 +61,32 @@ KeyValues dataset_lines(const DatasetInfo& info) {
     };
 }
 
+Json partition_json(const DatasetInfo& info, const PartitionSummary& summary) {
+    Json json = dataset_json(info);
+    json["kind"] = "partition";
+    describe(summary, json);
+    return json;
+}
+
+KeyValues partition_lines(const DatasetInfo& info, const PartitionSummary& summary) {
+    KeyValues lines = dataset_lines(info);
+    std::vector<std::string> halo;
+    for (const VertexId rows : summary.halo)
+        halo.push_back(format_count(rows));
+    const std::vector<std::string_view> views(halo.begin(), halo.end());
+    lines.insert(
+        lines.end(),
+        {{"parts", fmt::format("{} by {}", summary.parts, summary.method)},
+         {"cut", fmt::format("{:.2f} % of the edges", 100 * summary.cut)},
+         {"balance", fmt::format("{:.3f} vertices, {:.3f} training vertices, {:.3f} edges "
+                                 "(largest over mean)",
+                                 summary.balance, summary.train_balance, summary.edge_balance)},
+         {"halo", join(views, ", ") + " rows"}});
+    for (const std::string& warning : summary.warnings)
+        lines.emplace_back("warning", warning);
+    return lines;
+}
+
 void print_json(const Json& value) {
     print_text(value.dump(2) + "\n");
 }

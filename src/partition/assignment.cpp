@@ -7,6 +7,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/graph/io/npz.hpp"
 
 namespace rudder {
 
@@ -54,6 +55,43 @@ Array<PartId> read_assignment_text(const std::filesystem::path& file, VertexId v
     if (line != vertices) {
         throw input_error(fmt::format("there are {} lines for {} vertices", line, vertices),
                           file.string(), remedy);
+    }
+    return assignment;
+}
+
+namespace {
+
+NpyReader open_array(const std::filesystem::path& file) {
+    if (file.extension() == ".npy") return open_npy(file);
+    const NpzArchive archive(file);
+    if (archive.has("part")) return archive.open("part");
+    const auto names = archive.names();
+    if (names.size() == 1) return archive.open(names.front());
+    throw input_error("the archive has no array 'part'", file.string(),
+                      "name the array of parts 'part', or give it in a file of its own");
+}
+
+}  // namespace
+
+Array<PartId> read_assignment(const std::filesystem::path& file, VertexId vertices, PartId parts) {
+    if (file.extension() != ".npz" && file.extension() != ".npy") {
+        return read_assignment_text(file, vertices, parts);
+    }
+    NpyReader reader = open_array(file);
+    if (reader.header().shape.size() != 1 || reader.header().shape[0] != vertices) {
+        throw input_error(fmt::format("the array is {}, not one part for each of {} vertices",
+                                      reader.header().describe(), vertices),
+                          reader.where(), "give one number per vertex");
+    }
+    const Array<std::int64_t> read = read_integers(reader);
+    auto assignment = Array<PartId>::uninitialised(vertices);
+    for (VertexId v = 0; v < vertices; ++v) {
+        if (read[v] < 0 || read[v] >= static_cast<std::int64_t>(parts)) {
+            throw input_error(fmt::format("part {} is outside 0..{}", read[v], parts - 1),
+                              fmt::format("{}, position {}", reader.where(), v),
+                              "give --parts a number that fits, or mend the file");
+        }
+        assignment[v] = static_cast<PartId>(read[v]);
     }
     return assignment;
 }

@@ -75,6 +75,13 @@ Role OriginalOrder::role(VertexId original) const {
     return at.part.roles()[at.row];
 }
 
+void OriginalOrder::row(VertexId original, std::vector<VertexId>& out) const {
+    const Place at = place(original);
+    out.clear();
+    for (const LocalId u : at.part.row(at.row))
+        out.push_back(original_[at.part.global(u)]);
+}
+
 std::span<const float> OriginalOrder::feature_scale() const {
     return parts_.front().features().scale;
 }

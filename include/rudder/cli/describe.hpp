@@ -8,6 +8,7 @@
 
 #include "rudder/core/json.hpp"
 #include "rudder/graph/dataset.hpp"
+#include "rudder/partition/summary.hpp"
 
 namespace rudder::cli {
 
@@ -17,6 +18,10 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Json dataset_json(const DatasetInfo& info);
 /// The same for people.
 [[nodiscard]] KeyValues dataset_lines(const DatasetInfo& info);
+
+/// The keys of design section 10 for a partitioned one: those of its data set, and its figures.
+[[nodiscard]] Json partition_json(const DatasetInfo& info, const PartitionSummary& summary);
+[[nodiscard]] KeyValues partition_lines(const DatasetInfo& info, const PartitionSummary& summary);
 
 /// Prints one JSON value, indented, on standard output.
 void print_json(const Json& value);

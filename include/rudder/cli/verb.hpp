@@ -45,7 +45,10 @@ public:
 
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_export_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_generate_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_import_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 
 }  // namespace rudder::cli

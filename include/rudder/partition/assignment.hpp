@@ -15,6 +15,11 @@ namespace rudder {
 [[nodiscard]] Array<PartId> read_assignment_text(const std::filesystem::path& file,
                                                  VertexId vertices, PartId parts);
 
+/// Reads an assignment from a text, a .npy file, or an NPZ archive's array `part` (or its only
+/// one).
+[[nodiscard]] Array<PartId> read_assignment(const std::filesystem::path& file, VertexId vertices,
+                                            PartId parts);
+
 /// Checks an assignment from anywhere: one part per vertex, each below `parts`, none without a
 /// vertex. An input Error that names `where` otherwise.
 void check_assignment(std::span<const PartId> assignment, VertexId vertices, PartId parts,

@@ -32,6 +32,8 @@ public:
     [[nodiscard]] Role role(VertexId original) const;
     /// The scale of int8 features, one per column; else empty.
     [[nodiscard]] std::span<const float> feature_scale() const;
+    /// Replaces `out` by the vertices that the row of a vertex names, in original ids.
+    void row(VertexId original, std::vector<VertexId>& out) const;
 
     /// The stored arcs as edges in original ids, in any order (EdgeSource).
     [[nodiscard]] VertexId vertices() const override { return info_.vertices; }

@@ -12,6 +12,7 @@
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
+#include "rudder/partition/metis_partitioner.hpp"
 
 namespace rudder::cli {
 
@@ -123,6 +124,15 @@ Finding check_gpu() {
             usable ? "" : "torch is a CPU build; set RUDDER_TORCH to a CUDA build to use the GPU"};
 }
 
+Finding check_metis() {
+    constexpr VertexId tiny = 1000;
+    const auto refusal = metis_refusal(tiny, 1ULL << 31, 1, ~std::uint64_t{0});
+    return {"METIS", "ok",
+            refusal ? "32-bit ids: up to 2,147,483,647 stored edges; beyond that use --method ldg"
+                    : "64-bit ids",
+            ""};
+}
+
 class DoctorVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "doctor"; }
@@ -134,8 +144,9 @@ public:
 
     int run(const Context& context) override {
         const std::vector<Finding> findings{
-            check_build(),      check_processor(), check_memory(), check_shared_memory(),
-            check_open_files(), check_mpi(),       check_torch(),  check_gpu()};
+            check_build(),         check_processor(),  check_memory(),
+            check_shared_memory(), check_open_files(), check_mpi(),
+            check_torch(),         check_gpu(),        check_metis()};
         if (context.json) {
             print_json(to_json(findings));
         } else {

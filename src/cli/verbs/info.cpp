@@ -1,4 +1,6 @@
 // rudder info PATH...
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "rudder/cli/describe.hpp"
@@ -7,6 +9,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/dataset.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
 
 namespace rudder::cli {
 
@@ -34,15 +37,69 @@ private:
     bool check_ = false;
 };
 
+/// One path looked at: as JSON, as lines, and as a row of the table of several.
+struct Looked {
+    Json json;
+    KeyValues lines;
+    std::vector<std::string> row;
+};
+
+const std::vector<std::string> header{"path",   "kind", "vertices", "edges", "features", "parts",
+                                      "method", "cut",  "balance",  "train", "halo rows"};
+
+std::vector<std::string> table_row(const std::string& path, const DatasetInfo& info,
+                                   const PartitionSummary* parts) {
+    std::vector<std::string> row{
+        path, parts != nullptr ? "partition" : "dataset", format_count(info.vertices),
+        format_count(info.edges),
+        info.features.present()
+            ? fmt::format("{} {}", info.features.width, to_string(info.features.type))
+            : "-"};
+    if (parts == nullptr) {
+        row.insert(row.end(), 6, "-");
+        return row;
+    }
+    const VertexId halo = std::accumulate(parts->halo.begin(), parts->halo.end(), VertexId{0});
+    row.insert(row.end(),
+               {std::to_string(parts->parts), parts->method,
+                fmt::format("{:.1f} %", 100 * parts->cut), fmt::format("{:.3f}", parts->balance),
+                fmt::format("{:.3f}", parts->train_balance), format_count(halo)});
+    return row;
+}
+
+Looked look(const std::string& path, bool check) {
+    if (ArrayFolder::is(path, partition_format)) {
+        const PartitionedDataset data(path);
+        if (check) data.check();
+        return {partition_json(data.info(), data.summary()),
+                partition_lines(data.info(), data.summary()),
+                table_row(path, data.info(), &data.summary())};
+    }
+    const Dataset data(path);
+    if (check) data.check();
+    return {dataset_json(data.info()), dataset_lines(data.info()),
+            table_row(path, data.info(), nullptr)};
+}
+
 int InfoVerb::run(const Context& context) {
     Json results = Json::array();
+    Table table(header);
+    std::string single;
     for (const std::string& path : paths_) {
-        const Dataset data(path);
-        if (check_) data.check();
-        results.push_back(dataset_json(data.info()));
-        if (!context.json) print_text(key_values(dataset_lines(data.info())));
+        Looked looked = look(path, check_);
+        if (check_) {
+            looked.json["checked"] = true;
+            looked.lines.emplace_back("checked", "every checksum and every invariant holds");
+        }
+        table.add(looked.row);
+        single = key_values(looked.lines);
+        results.push_back(std::move(looked.json));
     }
-    if (context.json) print_json(results.size() == 1 ? results[0] : results);
+    if (context.json) {
+        print_json(results.size() == 1 ? results[0] : results);
+    } else {
+        print_text(results.size() == 1 ? single : table.text());
+    }
     return 0;
 }
 

@@ -6,7 +6,10 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     std::vector<std::unique_ptr<Verb>> verbs;
     verbs.push_back(make_doctor_verb());
     verbs.push_back(make_generate_verb());
+    verbs.push_back(make_import_verb());
+    verbs.push_back(make_export_verb());
     verbs.push_back(make_info_verb());
+    verbs.push_back(make_partition_verb());
     verbs.push_back(make_completion_verb());
     return verbs;
 }

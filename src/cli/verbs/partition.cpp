@@ -1,0 +1,88 @@
+// rudder partition DATA OUT --parts N
+#include "rudder/partition/partition.hpp"
+
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/partition/assignment.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+class PartitionVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "partition"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Divide a data set into parts: metis, ldg, fennel, random or hash";
+    }
+    [[nodiscard]] std::string_view example() const override {
+        return "rudder partition graph parts --parts 4";
+    }
+
+    void define(CLI::App& app) override {
+        app.add_option("DATA", input_, "Data set to divide")->required();
+        app.add_option("OUT", output_, "Folder to create")->required();
+        app.add_option("--parts", options_.parts, "Number of parts")->required();
+        app.add_option("--method", options_.method, "metis, ldg, fennel, random or hash")
+            ->capture_default_str();
+        app.add_option("--balance", balance_,
+                       "What to balance: any of vertices,train,edges (metis: all three; "
+                       "others: vertices,train)");
+        app.add_option("--slack", options_.slack, "How far a part may exceed the mean")
+            ->capture_default_str();
+        app.add_option("--passes", options_.passes, "ldg, fennel: more than 1 streams again")
+            ->capture_default_str();
+        app.add_option("--order", order_, "ldg, fennel: random or natural")->capture_default_str();
+        app.add_option("--assignment", assignment_,
+                       "Use this one: text of a part per line, .npy, or NPZ array 'part'");
+        app.add_option("--cluster-size", options_.cluster_size,
+                       "Vertices per cluster inside a part, about")
+            ->capture_default_str();
+        app.add_option("--seed", options_.seed, "The same seed gives the same parts")
+            ->capture_default_str();
+        app.add_flag("--force", force_, "Replace an existing output");
+    }
+
+    int run(const Context& context) override {
+        if (!balance_.empty()) options_.balance = parse_balance(balance_);
+        options_.order = parse_stream_order(order_);
+        options_.made_by = context.made_by();
+        const Dataset data(input_);
+        const PartitionSummary summary = divide(data, *context.progress);
+        if (context.json) {
+            print_json(partition_json(data.info(), summary));
+        } else if (!context.quiet) {
+            print_text(key_values(partition_lines(data.info(), summary)));
+        }
+        return 0;
+    }
+
+private:
+    PartitionSummary divide(const Dataset& data, Progress& progress) const {
+        const Existing existing = force_ ? Existing::replace : Existing::refuse;
+        if (assignment_.empty()) {
+            return partition_dataset(data, output_, options_, existing, progress);
+        }
+        const auto parts = read_assignment(assignment_, data.info().vertices, options_.parts);
+        return partition_dataset(data, parts.span(), output_, options_, existing, progress);
+    }
+
+    PartitionOptions options_;
+    std::string input_;
+    std::string output_;
+    std::string balance_;
+    std::string order_ = "random";
+    std::string assignment_;
+    bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_partition_verb() {
+    return std::make_unique<PartitionVerb>();
+}
+
+}  // namespace rudder::cli
