@@ -54,7 +54,7 @@ TEST_F(SharedData, DebianPackages) {
     check({"debian_bookworm.npz",
            63620,
            333407,
-           0,
+           656650,
            128,
            ElementType::i8,
            58,
@@ -62,7 +62,15 @@ TEST_F(SharedData, DebianPackages) {
            {37735, 12923, 12962}});
 }
 TEST_F(SharedData, NpmPackages) {
-    check({"npm_deps.npz", 304031, 926384 + 1419123, 0, 0, u8, 40, 63426, {38056, 12685, 12685}});
+    check({"npm_deps.npz",
+           304031,
+           926384 + 1419123,
+           4660480,
+           0,
+           u8,
+           40,
+           63426,
+           {38056, 12685, 12685}});
 }
 TEST_F(SharedData, MusaeGithub) {
     check({"musae_github.npz", 37700, 289003, 2 * 289003, 4005, u8, 2, 37700, {22620, 7540, 7540}});
