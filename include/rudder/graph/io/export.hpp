@@ -58,8 +58,8 @@ private:
 
 /// What `export` is asked to do.
 struct ExportOptions {
-    std::filesystem::path input;
-    std::filesystem::path output;
+    std::filesystem::path input{};
+    std::filesystem::path output{};
     bool force = false;  ///< replace an existing output
 };
 

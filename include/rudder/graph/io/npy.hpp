@@ -22,7 +22,7 @@ struct NpyHeader {
     ElementType type = ElementType::u8;
     bool boolean = false;           ///< one byte each, of type u8
     std::uint32_t text_length = 0;  ///< text ("<U"): code points per element; 0: numbers
-    std::vector<std::uint64_t> shape;
+    std::vector<std::uint64_t> shape{};
 
     [[nodiscard]] std::uint64_t count() const;  ///< elements; overflow is an Error
     [[nodiscard]] std::uint64_t item_bytes() const;
