@@ -62,7 +62,11 @@ void describe(const PartitionSummary& summary, Json& manifest) {
 
 PartitionSummary partition_summary(const Json& manifest, const std::string& where) {
     PartitionSummary summary;
-    summary.parts = narrow<PartId>(json_u64(manifest, "parts", where), "number of parts");
+    const std::uint64_t parts = json_u64(manifest, "parts", where);
+    if (parts == 0 || !std::in_range<PartId>(parts)) {
+        throw input_error(fmt::format("there cannot be {} parts", parts), where, remake);
+    }
+    summary.parts = static_cast<PartId>(parts);
     summary.cut = json_number(manifest, "cut", where);
     summary.balance = json_number(manifest, "balance", where);
     summary.train_balance = json_number(manifest, "train_balance", where);
@@ -86,7 +90,8 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
         throw input_error(error.problem(), where, remake);
     }
     summary.slack = json_number(options, "slack", where);
-    summary.passes = narrow<std::uint32_t>(json_u64(options, "passes", where), "passes");
+    summary.passes = static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(json_u64(options, "passes", where), ~std::uint32_t{0}));
     summary.seed = json_u64(options, "seed", where);
     summary.cluster_size = json_u64(options, "cluster_size", where);
     for (const Json& text : json_field(manifest, "warnings", where)) {

@@ -1,0 +1,139 @@
+#include "fixture.hpp"
+
+#include <array>
+#include <cstring>
+#include <limits>
+
+#include "rudder/core/random.hpp"
+#include "rudder/graph/dataset_writer.hpp"
+
+#include "support/random_graph.hpp"
+
+namespace rudder::test {
+
+TestGraph make_graph(VertexId vertices, const std::vector<Edge>& edges, VertexId train_every) {
+    TestGraph graph;
+    graph.topology = build_topology(EdgeSpan(vertices, edges), {}).topology;
+    graph.roles.assign(vertices, Role::none);
+    if (train_every != 0) {
+        for (VertexId v = 0; v < vertices; v += train_every)
+            graph.roles[v] = Role::train;
+    }
+    return graph;
+}
+
+TestGraph cliques(VertexId count, VertexId size) {
+    std::vector<Edge> edges;
+    for (VertexId c = 0; c < count; ++c) {
+        for (VertexId a = 0; a < size; ++a) {
+            for (VertexId b = 0; b < a; ++b)
+                edges.push_back({c * size + a, c * size + b});
+        }
+        edges.push_back({c * size, (c + 1) % count * size});
+    }
+    return make_graph(count * size, edges);
+}
+
+TestGraph scattered(std::uint64_t seed, VertexId vertices, VertexId degree) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 1);
+    std::vector<Edge> edges;
+    for (VertexId i = 0; i < vertices * degree / 2; ++i) {
+        const VertexId source = draws.below(vertices);
+        // Half of the edges stay near, so that there is something to find.
+        const VertexId target =
+            draws.below(2) == 0 ? draws.below(vertices) : (source + 1 + draws.below(8)) % vertices;
+        edges.push_back({source, target});
+    }
+    return make_graph(vertices, edges);
+}
+
+double naive_cut(const TopologyView& graph, std::span<const PartId> parts) {
+    std::uint64_t crossing = 0;
+    const auto rows = rows_of(graph);
+    for (VertexId v = 0; v < rows.size(); ++v) {
+        for (const VertexId u : rows[v])
+            crossing += parts[u] != parts[v] ? 1U : 0U;
+    }
+    return graph.edges() == 0 ? 0
+                              : static_cast<double>(crossing) / static_cast<double>(graph.edges());
+}
+
+namespace {
+
+void write_targets(DatasetWriter& writer, Draws& draws, TargetKind kind, VertexId n) {
+    if (kind == TargetKind::none) return;
+    TargetInfo info{.kind = kind, .count = 3, .labelled = 0, .names = {}};
+    std::vector<std::int32_t> classes;
+    std::vector<std::uint8_t> multilabel;
+    std::vector<float> regression;
+    if (kind == TargetKind::classes) info.names = {"a", "b c", "d"};
+    for (VertexId v = 0; v < n; ++v) {
+        const bool labelled = draws.below(4) != 0;
+        if (labelled) ++info.labelled;
+        if (kind == TargetKind::classes) {
+            classes.push_back(labelled ? static_cast<std::int32_t>(draws.below(3)) : no_label);
+        }
+        for (int c = 0; c < 3; ++c) {
+            if (kind == TargetKind::multilabel) {
+                multilabel.push_back(labelled ? static_cast<std::uint8_t>(draws.below(2))
+                                              : no_multilabel);
+            }
+            if (kind == TargetKind::regression) {
+                regression.push_back(labelled ? static_cast<float>(draws.uniform())
+                                              : std::numeric_limits<float>::quiet_NaN());
+            }
+        }
+    }
+    writer.targets(info, {classes, multilabel, regression});
+}
+
+}  // namespace
+
+Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
+                       const DatasetShape& shape, VertexId max_vertices) {
+    const RandomEdges random = random_edges(seed, max_vertices);
+    const VertexId n = random.vertices;
+    DatasetWriter writer(folder, Existing::refuse);
+    writer.topology(build_topology(EdgeSpan(n, std::span<const Edge>(random.edges)),
+                                   {.symmetrise = shape.symmetric,
+                                    .keep_self_loops = shape.keep_irregular,
+                                    .keep_duplicates = shape.keep_irregular}),
+                    shape.symmetric);
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 2);
+    if (shape.width != 0) {
+        const FeatureInfo info{.width = shape.width, .type = shape.feature_type};
+        const std::vector<float> scale(shape.feature_type == ElementType::i8 ? shape.width : 0,
+                                       0.5F);
+        const auto fill = [&](VertexId first, std::span<std::byte> bytes) {
+            std::memset(bytes.data(), 0, bytes.size());
+            for (std::size_t i = 0; i < bytes.size(); i += element_size(info.type))
+                bytes[i] = static_cast<std::byte>((first * info.row_bytes() + i) * 37 % 100);
+        };
+        writer.features(info, scale, fill, "test", Progress::none());
+    }
+    write_targets(writer, draws, shape.targets, n);
+    std::vector<Role> roles(n, Role::none);
+    for (Role& role : roles) {
+        if (shape.roles) role = static_cast<Role>(draws.below(4));
+    }
+    writer.split(roles);
+    writer.commit({{"verb", "test"}});
+    return Dataset(folder);
+}
+
+DatasetShape random_shape(std::uint64_t seed) {
+    constexpr std::array types{ElementType::f32, ElementType::f16, ElementType::bf16,
+                               ElementType::i8, ElementType::u8};
+    constexpr std::array kinds{TargetKind::none, TargetKind::classes, TargetKind::multilabel,
+                               TargetKind::regression};
+    return {.symmetric = seed % 2 == 0,
+            .keep_irregular = seed % 3 == 0,
+            .feature_type = types[seed % types.size()],
+            .width = seed % 7 == 0 ? 0 : 1 + seed % 5,
+            .targets = kinds[seed % kinds.size()],
+            .roles = seed % 6 != 5};
+}
+
+}  // namespace rudder::test
