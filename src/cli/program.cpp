@@ -120,8 +120,10 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     if (command.common.quiet) log::set_level(log::Level::error);
     set_thread_count(command.common.threads);
     const auto progress = make_progress(command.common.quiet);
-    Context context{command.common.json, command.common.quiet, progress.get(),
-                    resolved_options(app), std::string(command.verb->name())};
+    Context context{command.common.json, command.common.quiet, progress.get(), {}};
+    context.provenance.made_by = {{"verb", command.verb->name()},
+                                  {"options", resolved_options(app)}};
+    context.provenance.config = to_toml(app);
     return command.verb->run(context);
 }
 

@@ -1,23 +1,9 @@
 #include "rudder/graph/dataset_writer.hpp"
 
-#include <algorithm>
-#include <vector>
-
-#include "rudder/core/parallel.hpp"
+#include "rudder/core/version.hpp"
+#include "rudder/graph/feature_writer.hpp"
 
 namespace rudder {
-
-namespace {
-
-/// Feature rows are made in blocks of about this size, which are then written in order.
-constexpr std::uint64_t block_bytes = std::uint64_t{16} << 20;
-constexpr std::uint64_t chunk_bytes = std::uint64_t{1} << 18;
-
-std::uint64_t rows_in(std::uint64_t bytes, const FeatureInfo& info) {
-    return std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, info.row_bytes()));
-}
-
-}  // namespace
 
 DatasetWriter::DatasetWriter(const std::filesystem::path& output, Existing existing)
     : staging_(Staging::folder(output, existing)), arrays_(staging_.path()) {}
@@ -31,29 +17,10 @@ void DatasetWriter::topology(const BuiltTopology& built, bool symmetric) {
     write_topology(arrays_, built.topology.view());
 }
 
-void DatasetWriter::features(const FeatureInfo& info, std::span<const float> scale,
-                             FunctionRef<void(VertexId, std::span<std::byte>)> rows,
-                             const std::string& where, Progress& progress) {
-    info_.features = info;
-    if (!info.present()) return;
-    auto stream = arrays_.stream("features", info.type, {info_.vertices, info.width});
-    const std::uint64_t per_block = rows_in(block_bytes, info);
-    const std::uint64_t row_bytes = info.row_bytes();
-    std::vector<std::byte> block(std::min(per_block, info_.vertices) * row_bytes);
-    progress.phase("writing features", info_.vertices);
-    for (VertexId first = 0; first < info_.vertices; first += per_block) {
-        const std::uint64_t count = std::min(per_block, info_.vertices - first);
-        parallel_chunks(count, rows_in(chunk_bytes, info), [&](const Chunk& chunk) {
-            const auto bytes = std::span(block).subspan(chunk.begin * row_bytes,
-                                                        (chunk.end - chunk.begin) * row_bytes);
-            rows(first + chunk.begin, bytes);
-            check_finite(info, bytes, first + chunk.begin, where);
-        });
-        stream.append(std::span<const std::byte>(block).first(count * row_bytes));
-        progress.advance(count);
-    }
-    stream.finish();
-    if (info.type == ElementType::i8) arrays_.write("feature_scale", scale);
+void DatasetWriter::features(const FeatureSource& source, std::optional<ElementType> type,
+                             bool row_normalise, Progress& progress) {
+    info_.features = write_features(arrays_, source, info_.vertices, type, progress);
+    info_.features.row_normalise = row_normalise;
 }
 
 void DatasetWriter::targets(TargetInfo info, const TargetView& view) {
@@ -86,11 +53,13 @@ void DatasetWriter::split(std::span<const Role> roles) {
     has_split_ = true;
 }
 
-DatasetInfo DatasetWriter::commit(const Json& made_by) {
+DatasetInfo DatasetWriter::commit(const Provenance& provenance) {
     if (!has_split_) split(Array<Role>::zeroed(info_.vertices).span());
-    Json manifest = {{"format", dataset_format}, {"version", dataset_version}};
+    provenance.write_config(staging_.path());
+    Json manifest = {
+        {"format", dataset_format}, {"version", dataset_version}, {"rudder", version()}};
     describe(info_, manifest);
-    manifest["made_by"] = made_by;
+    manifest["made_by"] = provenance.made_by;
     arrays_.finish(std::move(manifest));
     staging_.commit();
     return info_;

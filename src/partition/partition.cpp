@@ -2,6 +2,7 @@
 
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/span.hpp"
+#include "rudder/core/version.hpp"
 #include "rudder/graph/topology_builder.hpp"
 #include "rudder/partition/assignment.hpp"
 #include "rudder/partition/part_writer.hpp"
@@ -26,7 +27,7 @@ PartitionSummary summary_of(const PartitionOptions& options, std::vector<std::st
 
 /// Writes all parts and, last, the manifest; `summary` gets its figures.
 void write_partition(const Dataset& data, const Renumbering& order, Staging& staging,
-                     PartitionSummary& summary, const Json& made_by, Progress& progress) {
+                     PartitionSummary& summary, const Provenance& provenance, Progress& progress) {
     const Span span("write partition");
     progress.phase("writing parts", data.info().vertices);
     std::vector<PartFigures> figures;
@@ -39,13 +40,15 @@ void write_partition(const Dataset& data, const Renumbering& order, Staging& sta
     }
     set_figures(summary, figures);
     Json manifest = {{"format", partition_format}, {"version", partition_version}};
-    manifest["made_by"] = made_by;
+    manifest["rudder"] = version();
+    manifest["made_by"] = provenance.made_by;
     const Json& source = data.folder().manifest();
     if (const auto made = source.find("made_by"); made != source.end()) manifest["source"] = *made;
     describe(data.info(), manifest);
     describe(summary, manifest);
     manifest["book"] = order.book.starts();
     manifest["part_manifests"] = std::move(checksums);
+    provenance.write_config(staging.path());
     ArrayFolderWriter(staging.path()).finish(std::move(manifest));
     staging.commit();
     progress.done();
@@ -78,7 +81,7 @@ PartitionSummary partition_dataset(const Dataset& data, const std::filesystem::p
         order = renumber(graph.view(), assignment.parts.span(), options, progress);
         summary = summary_of(options, std::move(assignment.warnings));
     }
-    write_partition(data, order, staging, summary, options.made_by, progress);
+    write_partition(data, order, staging, summary, options.provenance, progress);
     return summary;
 }
 
@@ -97,7 +100,7 @@ PartitionSummary partition_dataset(const Dataset& data, std::span<const PartId> 
         order = renumber(graph.view(), assignment, options, progress);
     }
     PartitionSummary summary = summary_of(given, {});
-    write_partition(data, order, staging, summary, options.made_by, progress);
+    write_partition(data, order, staging, summary, options.provenance, progress);
     return summary;
 }
 

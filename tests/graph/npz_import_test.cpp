@@ -191,8 +191,6 @@ TEST_F(NpzImport, LabelsAndFeaturesFromFilesOfTheirOwn) {
     EXPECT_EQ(data.info().targets.count, 3U);
     EXPECT_EQ(data.info().features.width, 1U);
     EXPECT_TRUE(data.info().features.row_normalise);
-    const Json made = data.folder().manifest()["made_by"];
-    EXPECT_EQ(made["verb"], "import");
     EXPECT_TRUE(data.folder().manifest().contains("rudder"));
 }
 

@@ -61,6 +61,29 @@ double naive_cut(const TopologyView& graph, std::span<const PartId> parts) {
 
 namespace {
 
+/// Rows of any type whose bytes are a known pattern of small numbers.
+class PatternFeatures final : public FeatureSource {
+public:
+    PatternFeatures(VertexId rows, const FeatureInfo& info)
+        : rows_(rows), info_(info), scale_(info.type == ElementType::i8 ? info.width : 0, 0.5F) {}
+    [[nodiscard]] FeatureInfo info() const override { return info_; }
+    [[nodiscard]] VertexId rows() const override { return rows_; }
+    [[nodiscard]] std::span<const float> scale() const override { return scale_; }
+    [[nodiscard]] std::string where() const override { return "test"; }
+    void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
+        std::vector<std::byte> bytes(rows_ * info_.row_bytes());
+        for (std::size_t i = 0; i < bytes.size(); i += element_size(info_.type)) {
+            bytes[i] = static_cast<std::byte>(i * 37 % 100);
+        }
+        block(bytes);
+    }
+
+private:
+    VertexId rows_;
+    FeatureInfo info_;
+    std::vector<float> scale_;
+};
+
 void write_targets(DatasetWriter& writer, Draws& draws, TargetKind kind, VertexId n) {
     if (kind == TargetKind::none) return;
     TargetInfo info{.kind = kind, .count = 3, .labelled = 0, .names = {}};
@@ -103,15 +126,8 @@ Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 2);
     if (shape.width != 0) {
-        const FeatureInfo info{.width = shape.width, .type = shape.feature_type};
-        const std::vector<float> scale(shape.feature_type == ElementType::i8 ? shape.width : 0,
-                                       0.5F);
-        const auto fill = [&](VertexId first, std::span<std::byte> bytes) {
-            std::memset(bytes.data(), 0, bytes.size());
-            for (std::size_t i = 0; i < bytes.size(); i += element_size(info.type))
-                bytes[i] = static_cast<std::byte>((first * info.row_bytes() + i) * 37 % 100);
-        };
-        writer.features(info, scale, fill, "test", Progress::none());
+        writer.features(PatternFeatures(n, {.width = shape.width, .type = shape.feature_type}),
+                        std::nullopt, false, Progress::none());
     }
     write_targets(writer, draws, shape.targets, n);
     std::vector<Role> roles(n, Role::none);
@@ -119,7 +135,7 @@ Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
         if (shape.roles) role = static_cast<Role>(draws.below(4));
     }
     writer.split(roles);
-    writer.commit({{"verb", "test"}});
+    writer.commit({{{"verb", "test"}}, ""});
     return Dataset(folder);
 }
 

@@ -8,8 +8,8 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rudder/core/json.hpp"
 #include "rudder/core/progress.hpp"
+#include "rudder/graph/provenance.hpp"
 
 namespace rudder::cli {
 
@@ -18,11 +18,7 @@ struct Context {
     bool json = false;
     bool quiet = false;
     Progress* progress = nullptr;  ///< a bar on a terminal, silent otherwise
-    Json options;                  ///< the verb's options as resolved, for manifests
-    std::string verb;
-
-    /// How the output was made, for its manifest.
-    [[nodiscard]] Json made_by() const { return {{"verb", verb}, {"options", options}}; }
+    Provenance provenance;         ///< verb and options as resolved, for what is made
 };
 
 /// One verb. A variant is one file in src/cli/verbs.

@@ -2,12 +2,14 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <span>
 
-#include "rudder/core/function_ref.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/staging.hpp"
 #include "rudder/graph/dataset.hpp"
+#include "rudder/graph/feature_source.hpp"
+#include "rudder/graph/provenance.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
 namespace rudder {
@@ -20,20 +22,15 @@ public:
 
     /// The graph's rows, with what was counted while building them.
     void topology(const BuiltTopology& built, bool symmetric);
-    /// Feature rows made chunk by chunk, on all threads: `rows(first, bytes)` fills whole rows from
-    /// row `first` on. Float elements are checked to be finite; `where` names their origin.
-    void features(const FeatureInfo& info, std::span<const float> scale,
-                  FunctionRef<void(VertexId, std::span<std::byte>)> rows, const std::string& where,
+    /// Feature rows, converted to `type` if one is given; each must be finite and fit.
+    void features(const FeatureSource& source, std::optional<ElementType> type, bool row_normalise,
                   Progress& progress);
     /// Targets of any kind, with their count of labelled vertices.
     void targets(TargetInfo info, const TargetView& view);
     void split(std::span<const Role> roles);
 
-    /// Writes the manifest (with `made_by`) and moves the folder into place.
-    DatasetInfo commit(const Json& made_by);
-
-    [[nodiscard]] const std::filesystem::path& staged() const noexcept { return staging_.path(); }
-    [[nodiscard]] const DatasetInfo& info() const noexcept { return info_; }
+    /// Writes the manifest and moves the folder into place.
+    DatasetInfo commit(const Provenance& provenance);
 
 private:
     Staging staging_;

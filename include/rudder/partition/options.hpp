@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "rudder/core/json.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/graph/provenance.hpp"
 
 namespace rudder {
 
@@ -39,7 +39,7 @@ struct PartitionOptions {
     StreamOrder order = StreamOrder::random;
     std::uint64_t seed = 0;
     VertexId cluster_size = 256;  ///< vertices per cluster inside a part, about
-    Json made_by;                 ///< for the manifest
+    Provenance provenance;
 };
 
 /// What a method balances unless told: METIS all three, the others vertices and training vertices

@@ -40,8 +40,8 @@ public:
             ->capture_default_str();
         app.add_option("--skew", g.skew, "sbm: 1 is even degrees, more makes hubs")
             ->capture_default_str();
-        app.add_option("--features", options_.width, "sbm: planted features per vertex")
-            ->capture_default_str();
+        app.add_option("--features", options_.features,
+                       "planted:W (sbm; 64 if not given), random:W, structure:W or none");
         app.add_option("--signal", options_.signal, "sbm: how much of the class they carry")
             ->capture_default_str();
         app.add_option("--split", split_, "sbm: 60/20/20, or per-class:20/500/1000")
@@ -55,7 +55,7 @@ public:
         options_.output = output_;
         options_.existing = force_ ? Existing::replace : Existing::refuse;
         options_.split = parse_split(split_);
-        options_.made_by = context.made_by();
+        options_.provenance = context.provenance;
         read_shares();
         const DatasetInfo info = generate_dataset(options_, *context.progress);
         if (context.json) {

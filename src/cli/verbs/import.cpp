@@ -54,6 +54,7 @@ public:
         options_.input = input_;
         options_.output = output_;
         options_.labels = labels_;
+        options_.provenance = context.provenance;
         options_.split = parse_split(split_);
         if (vertices_ > 0) options_.vertices = vertices_;
         if (!type_.empty()) options_.feature_type = feature_type(type_);

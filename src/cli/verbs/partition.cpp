@@ -49,7 +49,7 @@ public:
     int run(const Context& context) override {
         if (!balance_.empty()) options_.balance = parse_balance(balance_);
         options_.order = parse_stream_order(order_);
-        options_.made_by = context.made_by();
+        options_.provenance = context.provenance;
         const Dataset data(input_);
         const PartitionSummary summary = divide(data, *context.progress);
         if (context.json) {

@@ -1,6 +1,9 @@
 #include "rudder/graph/generate/generate.hpp"
 
+#include <fmt/format.h>
+
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/text.hpp"
 #include "rudder/graph/dataset_writer.hpp"
 #include "rudder/graph/generate/planted.hpp"
 
@@ -21,25 +24,27 @@ BuiltTopology build_from(const Generator& generator, Progress& progress) {
     return build_topology(EdgeSpan(generator.vertices(), edges.span()), BuildOptions{}, progress);
 }
 
-/// Writes what the kind knows of its vertices: classes, features that carry them, a split.
-void write_vertices(const GenerateOptions& options, const Generator& generator,
-                    DatasetWriter& writer, Progress& progress) {
-    const auto labels = generator.labels();
-    const TargetInfo info{.kind = TargetKind::classes, .count = options.generator.classes};
-    const TargetView view{.classes = labels};
-    const PlantedFeatures planted{options.width, options.signal, options.generator.seed};
-    writer.features(
-        {.width = options.width, .type = ElementType::f32}, {},
-        [&](VertexId first, std::span<std::byte> bytes) {
-            const std::span rows(reinterpret_cast<float*>(bytes.data()), bytes.size() / 4);
-            for (std::size_t at = 0; at < rows.size(); at += options.width, ++first) {
-                planted.row(first, labels[first], rows.subspan(at, options.width));
-            }
-        },
-        "generated features", progress);
-    writer.targets(info, view);
-    writer.split(
-        make_split(generator.vertices(), info, view, options.split, options.generator.seed).span());
+std::unique_ptr<FeatureSource> choose_features(const GenerateOptions& options,
+                                               const Generator& generator,
+                                               const TopologyView& graph) {
+    constexpr std::string_view planted = "planted:";
+    std::string text = options.features;
+    if (text.empty()) text = generator.labels().empty() ? "none" : "planted:64";
+    if (text == "none") return nullptr;
+    if (auto made = made_features(text, graph, options.generator.seed)) return made;
+    const auto width = text.starts_with(planted)
+                           ? parse_u64(std::string_view(text).substr(planted.size()))
+                           : std::nullopt;
+    if (!width || *width == 0 || *width > max_feature_width) {
+        throw usage_error(fmt::format("'{}' names no features", text), "--features",
+                          "give planted:W, random:W, structure:W or none");
+    }
+    if (generator.labels().empty()) {
+        throw usage_error("this kind of graph has no classes to plant", "--features",
+                          "give random:W or structure:W");
+    }
+    return std::make_unique<PlantedFeatures>(generator.labels(), *width, options.signal,
+                                             options.generator.seed);
 }
 
 }  // namespace
@@ -52,10 +57,21 @@ BuiltTopology generate_topology(const Generator& generator, Progress& progress) 
 DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress) {
     const auto generator = make_generator(options.kind, options.generator);
     DatasetWriter writer(options.output, options.existing);
-    writer.topology(generate_topology(*generator, progress), true);
-    if (!generator->labels().empty()) write_vertices(options, *generator, writer, progress);
+    const BuiltTopology built = generate_topology(*generator, progress);
+    progress.phase("writing edges", 0);
+    writer.topology(built, true);
+    if (const auto features = choose_features(options, *generator, built.topology.view())) {
+        writer.features(*features, std::nullopt, false, progress);
+    }
+    if (const auto labels = generator->labels(); !labels.empty()) {
+        const TargetInfo info{.kind = TargetKind::classes, .count = options.generator.classes};
+        const TargetView view{.classes = labels};
+        writer.targets(info, view);
+        const std::uint64_t seed = options.generator.seed;
+        writer.split(make_split(generator->vertices(), info, view, options.split, seed).span());
+    }
     progress.done();
-    return writer.commit(options.made_by);
+    return writer.commit(options.provenance);
 }
 
 }  // namespace rudder

@@ -78,13 +78,19 @@ Edge PlantedCommunities::edge(EdgeIndex number) const {
     return {source, member(static_cast<std::size_t>(labels_[draws.below(vertices_)]))};
 }
 
-void PlantedFeatures::row(VertexId v, std::int32_t label, std::span<float> out) const {
-    const RandomStream centroids({.purpose = Purpose::generate_features, .seed = seed, .layer = 1});
-    const RandomStream noise({.purpose = Purpose::generate_features, .seed = seed});
-    Draws centroid(centroids, static_cast<VertexId>(label));
-    Draws own(noise, v);
-    for (float& value : out) {
-        value = static_cast<float>(signal * centroid.normal() + own.normal());
+PlantedFeatures::PlantedFeatures(std::span<const std::int32_t> labels, std::uint64_t width,
+                                 double signal, std::uint64_t seed)
+    : ComputedFeatures(labels.size(), width),
+      labels_(labels),
+      signal_(signal),
+      centroids_({.purpose = Purpose::generate_features, .seed = seed, .layer = 1}),
+      noise_({.purpose = Purpose::generate_features, .seed = seed}) {}
+
+void PlantedFeatures::compute(VertexId v, std::span<float> row) const {
+    Draws centroid(centroids_, static_cast<VertexId>(labels_[v]));
+    Draws own(noise_, v);
+    for (float& value : row) {
+        value = static_cast<float>(signal_ * centroid.normal() + own.normal());
     }
 }
 

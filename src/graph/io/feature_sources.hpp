@@ -1,4 +1,4 @@
-// Where feature rows come from: tables of NumPy, sparse rows, text, draws, the graph's structure.
+// Feature rows that come from files: tables of NumPy, sparse rows, text.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,8 @@
 #include "rudder/core/array.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
 #include "rudder/graph/io/npy.hpp"
-#include "rudder/graph/topology.hpp"
 
 namespace rudder {
-
-/// A wider row is taken for a mistake.
-inline constexpr std::uint64_t max_feature_width = 1 << 20;
 
 /// A table as it stands in a NumPy array, which is opened again for every walk. float64 becomes
 /// float32; bool and whole numbers from 0 to 255 become uint8, other whole numbers float32. `scale`
@@ -36,16 +32,5 @@ struct SparseRows {
 /// A table in a text file, one row per line.
 [[nodiscard]] std::unique_ptr<FeatureSource> text_features(const std::filesystem::path& file,
                                                            VertexId rows);
-
-/// Normal draws, keyed by seed, row and column.
-[[nodiscard]] std::unique_ptr<FeatureSource> random_features(VertexId rows, std::uint64_t width,
-                                                             std::uint64_t seed);
-
-/// What the graph's structure says of each vertex: its degree and its neighbours' (logarithms),
-/// then random signs averaged twice over the vertex and its neighbours, so that vertices near each
-/// other get similar rows. The view must outlive the source.
-[[nodiscard]] std::unique_ptr<FeatureSource> structure_features(const TopologyView& graph,
-                                                                std::uint64_t width,
-                                                                std::uint64_t seed);
 
 }  // namespace rudder

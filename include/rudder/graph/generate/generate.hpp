@@ -4,11 +4,11 @@
 #include <filesystem>
 #include <string>
 
-#include "rudder/core/json.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/staging.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/graph/generate/generator.hpp"
+#include "rudder/graph/provenance.hpp"
 #include "rudder/graph/split.hpp"
 
 namespace rudder {
@@ -19,10 +19,12 @@ struct GenerateOptions {
     std::filesystem::path output;
     Existing existing = Existing::refuse;
     GeneratorOptions generator;
-    std::uint64_t width = 64;  ///< planted features per vertex (kinds with labels); 0: none
-    double signal = 0.25;      ///< how much of the class they carry, against noise of 1
+    /// planted:W (kinds with labels), random:W, structure:W or none; empty: planted:64 where there
+    /// are labels, else none.
+    std::string features;
+    double signal = 0.25;  ///< how much of the class planted ones carry, against noise of 1
     SplitRule split = SplitFractions{};
-    Json made_by;  ///< for the manifest
+    Provenance provenance;
 };
 
 /// Generates and writes the data set; the same for the same options on any number of threads.

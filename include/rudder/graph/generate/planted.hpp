@@ -3,6 +3,7 @@
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/random.hpp"
+#include "rudder/graph/feature_source.hpp"
 #include "rudder/graph/generate/generator.hpp"
 
 namespace rudder {
@@ -32,13 +33,21 @@ private:
 };
 
 /// Feature rows that carry the class: its centroid times `signal` plus normal noise.
-struct PlantedFeatures {
-    std::uint64_t width;
-    double signal;
-    std::uint64_t seed;
+class PlantedFeatures final : public ComputedFeatures {
+public:
+    /// The labels must outlive it.
+    PlantedFeatures(std::span<const std::int32_t> labels, std::uint64_t width, double signal,
+                    std::uint64_t seed);
+    [[nodiscard]] std::string where() const override { return "planted features"; }
 
-    /// Writes the row of vertex v, whose class is `label`.
-    void row(VertexId v, std::int32_t label, std::span<float> out) const;
+protected:
+    void compute(VertexId v, std::span<float> row) const override;
+
+private:
+    std::span<const std::int32_t> labels_;
+    double signal_;
+    RandomStream centroids_;
+    RandomStream noise_;
 };
 
 }  // namespace rudder

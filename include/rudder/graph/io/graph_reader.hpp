@@ -12,30 +12,13 @@
 #include <vector>
 
 #include "rudder/core/array.hpp"
-#include "rudder/core/function_ref.hpp"
 #include "rudder/core/progress.hpp"
-#include "rudder/graph/features.hpp"
+#include "rudder/graph/feature_source.hpp"
 #include "rudder/graph/split.hpp"
 #include "rudder/graph/targets.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
 namespace rudder {
-
-/// Feature rows that are given in order, in blocks, and never held whole unless the format forces
-/// it.
-class FeatureSource {
-public:
-    virtual ~FeatureSource() = default;
-    /// Width and natural type: float32, float16, int8 (with a scale) or uint8.
-    [[nodiscard]] virtual FeatureInfo info() const = 0;
-    [[nodiscard]] virtual VertexId rows() const = 0;
-    /// One scale per column for int8, else empty.
-    [[nodiscard]] virtual std::span<const float> scale() const { return {}; }
-    /// File and array, for messages.
-    [[nodiscard]] virtual std::string where() const = 0;
-    /// Gives all rows, in order, whole rows at a time.
-    virtual void walk(FunctionRef<void(std::span<const std::byte>)> block) const = 0;
-};
 
 /// Targets in memory; the array of the kind is set.
 struct Targets {

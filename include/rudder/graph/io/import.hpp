@@ -10,6 +10,7 @@
 #include "rudder/core/progress.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/graph/dataset.hpp"
+#include "rudder/graph/provenance.hpp"
 #include "rudder/graph/split.hpp"
 
 namespace rudder {
@@ -31,6 +32,7 @@ struct ImportOptions {
     SplitRule split = SplitFractions{};         ///< used where the file gives none
     std::uint64_t seed = 0;
     bool force = false;  ///< replace an existing output
+    Provenance provenance;
 };
 
 /// Reads, checks and writes. The output appears whole or not at all. Input at fault is an input

@@ -3,10 +3,13 @@
 #include <cmath>
 #include <vector>
 
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
-
-#include "feature_sources.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/graph/feature_source.hpp"
 
 namespace rudder {
 
@@ -14,34 +17,6 @@ namespace {
 
 constexpr VertexId rows_per_chunk = 1 << 8;
 constexpr VertexId rows_per_block = rows_per_chunk * 32;
-
-/// Rows of floats computed on all threads, a block at a time.
-class ComputedFeatures : public FeatureSource {
-public:
-    ComputedFeatures(VertexId rows, std::uint64_t width) : rows_(rows) { info_.width = width; }
-    [[nodiscard]] FeatureInfo info() const override { return info_; }
-    [[nodiscard]] VertexId rows() const override { return rows_; }
-
-    void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
-        std::vector<float> values;
-        for (VertexId first = 0; first < rows_; first += rows_per_block) {
-            const VertexId count = std::min(rows_per_block, rows_ - first);
-            values.assign(count * info_.width, 0);
-            parallel_chunks(count, rows_per_chunk, [&](const Chunk& chunk) {
-                for (std::size_t i = chunk.begin; i < chunk.end; ++i)
-                    compute(first + i, std::span(values).subspan(i * info_.width, info_.width));
-            });
-            block(std::as_bytes(std::span(values)));
-        }
-    }
-
-protected:
-    virtual void compute(VertexId v, std::span<float> row) const = 0;
-
-private:
-    VertexId rows_;
-    FeatureInfo info_;
-};
 
 class RandomFeatures final : public ComputedFeatures {
 public:
@@ -134,7 +109,44 @@ private:
     Array<float> once_;
 };
 
+/// The W of "random:W"; nothing if the text does not begin with that word.
+std::optional<std::uint64_t> made_width(const std::string& text, std::string_view word) {
+    const std::string prefix = std::string(word) + ":";
+    if (text != word && !text.starts_with(prefix)) return std::nullopt;
+    const auto width =
+        text == word ? std::nullopt : parse_u64(std::string_view(text).substr(prefix.size()));
+    if (width && *width >= 1 && *width <= max_feature_width) return width;
+    throw usage_error(
+        fmt::format("'{}' names no features", text), "--features",
+        fmt::format("give {}:W with a width W from 1 to {}", word, max_feature_width));
+}
+
 }  // namespace
+
+void ComputedFeatures::walk(FunctionRef<void(std::span<const std::byte>)> block) const {
+    std::vector<float> values;
+    for (VertexId first = 0; first < rows_; first += rows_per_block) {
+        const VertexId count = std::min(rows_per_block, rows_ - first);
+        values.assign(count * info_.width, 0);
+        parallel_chunks(count, rows_per_chunk, [&](const Chunk& chunk) {
+            for (std::size_t at = chunk.begin; at < chunk.end; ++at) {
+                compute(first + at, std::span(values).subspan(at * info_.width, info_.width));
+            }
+        });
+        block(std::as_bytes(std::span(values)));
+    }
+}
+
+std::unique_ptr<FeatureSource> made_features(const std::string& text, const TopologyView& graph,
+                                             std::uint64_t seed) {
+    if (const auto width = made_width(text, "random")) {
+        return random_features(graph.vertices(), *width, seed);
+    }
+    if (const auto width = made_width(text, "structure")) {
+        return structure_features(graph, *width, seed);
+    }
+    return nullptr;
+}
 
 std::unique_ptr<FeatureSource> random_features(VertexId rows, std::uint64_t width,
                                                std::uint64_t seed) {

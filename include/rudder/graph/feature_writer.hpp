@@ -5,7 +5,7 @@
 
 #include "rudder/core/progress.hpp"
 #include "rudder/graph/array_folder.hpp"
-#include "rudder/graph/io/graph_reader.hpp"
+#include "rudder/graph/feature_source.hpp"
 
 namespace rudder {
 

@@ -1,4 +1,4 @@
-#include "feature_writer.hpp"
+#include "rudder/graph/feature_writer.hpp"
 
 #include <cerrno>
 #include <cmath>
