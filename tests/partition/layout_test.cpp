@@ -81,7 +81,12 @@ void expect_way_back(const Dataset& data, const OriginalOrder& back) {
         const auto raw = std::as_bytes(values);
         return std::vector<std::byte>(raw.begin(), raw.end());
     };
+    const auto rows = rows_of(data.topology());
+    std::vector<VertexId> row;
     for (VertexId v = 0; v < data.info().vertices; ++v) {
+        back.row(v, row);
+        std::ranges::sort(row);
+        EXPECT_EQ(row, rows[v]);
         EXPECT_TRUE(std::ranges::equal(back.feature_row(v), data.features().row(v)));
         EXPECT_EQ(back.role(v), data.roles()[v]);
         if (!targets.classes.empty()) {

@@ -51,7 +51,7 @@ private:
 /// Where a stream stands, for scores that depend on it.
 struct StreamState {
     std::uint32_t pass = 0;
-    /// In the first pass: what makes loads shares of the mean of what is placed by now.
+    /// What makes loads shares of the mean of what is placed by now.
     std::array<double, balance_kinds> per_placed{};
 };
 
@@ -174,7 +174,7 @@ private:
             loads_.remove(parts_[v], w);
             fullness_.set(parts_[v], loads_.fullness(parts_[v]));
         }
-        if (state_.pass == 0) state_.per_placed = loads_.per_placed(head_start);
+        state_.per_placed = loads_.per_placed(head_start);
         const PartId p = choose(w);
         parts_[v] = p;
         loads_.add(p, w);
