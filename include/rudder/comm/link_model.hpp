@@ -1,0 +1,39 @@
+// A link with a delay and a rate (the alpha-beta model), for slow networks on fast machines.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "rudder/core/executor/executor.hpp"
+
+namespace rudder {
+
+/// What a link costs: every message takes `delay`, and its bytes leave at `rate` one message after
+/// the other.
+struct LinkModel {
+    Duration delay{0};
+    double bytes_per_second = 0;  ///< 0: no limit
+
+    [[nodiscard]] Duration transfer(std::size_t bytes) const;
+    [[nodiscard]] bool active() const noexcept {
+        return delay > Duration::zero() || bytes_per_second > 0;
+    }
+};
+
+/// Reads "100us,1gbit": a time (ns, us, ms, s) and a rate (bit, kbit, mbit, gbit per second, or
+/// with B for bytes: MB, GB). A usage Error otherwise.
+[[nodiscard]] LinkModel parse_link(const std::string& text);
+
+/// The sending end of a link: messages leave one after the other.
+class LinkClock {
+public:
+    explicit LinkClock(LinkModel model) : model_(model) {}
+    /// When a message of so many bytes, handed in now, arrives.
+    [[nodiscard]] Duration arrival(Duration now, std::size_t bytes);
+
+private:
+    LinkModel model_;
+    Duration free_{0};
+};
+
+}  // namespace rudder

@@ -1,0 +1,47 @@
+#include "rudder/comm/communicator.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "rudder/comm/local_transport.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::uint32_t host_context = 1;
+
+std::shared_ptr<const std::vector<int>> all_ranks(int size) {
+    std::vector<int> ranks(static_cast<std::size_t>(size));
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return std::make_shared<const std::vector<int>>(std::move(ranks));
+}
+
+}  // namespace
+
+Communicator::Communicator(std::shared_ptr<Transport> transport)
+    : transport_(std::move(transport)),
+      ranks_(all_ranks(transport_->size())),
+      rank_(transport_->rank()) {}
+
+Communicator Communicator::local() {
+    return Communicator(std::make_shared<LocalTransport>());
+}
+
+Communicator Communicator::host() const {
+    const HostMap& map = hosts();
+    const auto& members = map.members(map.host_of(transport_->rank()));
+    Communicator group(*this);
+    group.ranks_ = std::make_shared<const std::vector<int>>(members);
+    group.rank_ =
+        static_cast<int>(std::ranges::find(members, transport_->rank()) - members.begin());
+    group.context_ = host_context;
+    group.reductions_ = std::make_shared<std::uint32_t>(0);
+    return group;
+}
+
+std::shared_ptr<std::span<std::byte>> Communicator::share_bytes(std::size_t bytes) const {
+    return transport_->share(bytes, (*windows_)++);
+}
+
+}  // namespace rudder

@@ -1,0 +1,25 @@
+#include "rudder/comm/local_transport.hpp"
+
+#include "rudder/comm/window.hpp"
+#include "rudder/core/check.hpp"
+
+namespace rudder {
+
+void LocalTransport::wait(Operation& operation) {
+    const std::string what = operation.name().text();
+    Monitor::Lock lock(monitor_);
+    monitor_.wait(lock, what, [&] { return operation.done(); });
+}
+
+std::shared_ptr<std::span<std::byte>> LocalTransport::share(std::size_t bytes,
+                                                            std::uint64_t /*key*/) {
+    return private_window(bytes);
+}
+
+void LocalTransport::do_send(int /*to*/, Tag /*tag*/, Kind /*kind*/,
+                             std::span<const std::byte> /*bytes*/,
+                             std::shared_ptr<Operation> /*operation*/) {
+    RUDDER_CHECK(!"a single rank has no peers");
+}
+
+}  // namespace rudder

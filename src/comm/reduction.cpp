@@ -1,0 +1,220 @@
+#include "rudder/comm/reduction.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rudder/core/span.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr Channel scatter_channels = 2;
+constexpr Channel result_channels = 10;
+/// Floats per piece: large enough that a message's cost vanishes, small enough to pipeline.
+constexpr std::size_t piece_floats = std::size_t{1} << 15;
+
+struct Range {
+    std::size_t begin;
+    std::size_t end;
+    [[nodiscard]] std::size_t size() const { return end - begin; }
+};
+
+/// The piece of the vector that a rank adds up.
+Range segment_of(std::size_t count, int rank, int ranks) {
+    const auto at = [&](int r) {
+        return count * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks);
+    };
+    return {at(rank), at(rank + 1)};
+}
+
+std::size_t pieces_in(const Range& segment) {
+    return (segment.size() + piece_floats - 1) / piece_floats;
+}
+
+Range piece_of(const Range& segment, std::size_t index) {
+    const std::size_t begin = segment.begin + index * piece_floats;
+    return {begin, std::min(begin + piece_floats, segment.end)};
+}
+
+}  // namespace
+
+/// One reduction under way. Callbacks of its messages keep it alive; the last one ends it.
+struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
+    Reduction(const OrderedReducer& reducer, std::vector<std::span<const float>> given,
+              std::span<float> result, Kind of_kind, std::uint32_t in_slot)
+        : comm(reducer.comm_),
+          owner(reducer.owner_),
+          of_rank(reducer.of_rank_),
+          out(result),
+          kind(of_kind),
+          slot(in_slot),
+          segment(segment_of(out.size(), comm.rank(), comm.size())),
+          inputs(owner.size()),
+          pending(pieces_in(segment)),
+          operation(std::make_shared<Operation>(
+              comm.transport(),
+              OperationName{OperationName::Type::reduction, -1, 0, out.size_bytes()})) {
+        for (std::size_t i = 0; i < given.size(); ++i)
+            inputs[reducer.own_[i]] = given[i].data();
+    }
+
+    /// One message more or one less to wait for; the reduction ends with the last.
+    void begin_one() { left.fetch_add(1, std::memory_order_relaxed); }
+    void end_one() {
+        if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) operation->complete();
+    }
+    void track(const Request& request) {
+        begin_one();
+        request.then([self = shared_from_this()] { self->end_one(); });
+    }
+
+    void start() {
+        begin_one();  // keeps it open until everything has been posted
+        receive_results();
+        receive_contributions();
+        send_contributions();
+        end_one();
+    }
+
+    void receive_results() {
+        for (int r = 0; r < comm.size(); ++r) {
+            if (r == comm.rank()) continue;
+            const Range theirs = segment_of(out.size(), r, comm.size());
+            for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
+                const Range piece = piece_of(theirs, i);
+                track(comm.receive(r, result_channels + slot,
+                                   out.subspan(piece.begin, piece.size())));
+            }
+        }
+    }
+
+    void receive_contributions() {
+        std::size_t remote = 0;
+        for (const int r : owner)
+            remote += r != comm.rank() ? 1U : 0U;
+        scratch.resize(remote * segment.size());
+        std::size_t next = 0;
+        for (std::size_t c = 0; c < owner.size(); ++c) {
+            if (owner[c] == comm.rank()) continue;
+            // inputs are indexed by position in the whole vector, scratch by that in the segment
+            arriving.push_back({c, scratch.data() + segment.size() * next++});
+        }
+        for (std::size_t i = 0; i < pending.size(); ++i) {
+            pending[i].store(remote + 1, std::memory_order_relaxed);
+        }
+        for (std::size_t i = 0; i < pending.size(); ++i) {
+            const Range piece = piece_of(segment, i);
+            for (const Arriving& a : arriving) {
+                begin_one();
+                comm.receive(owner[a.contribution], scatter_channels + slot,
+                             std::span(a.at + (piece.begin - segment.begin), piece.size()))
+                    .then([self = shared_from_this(), i] {
+                        self->arrived(i);
+                        self->end_one();
+                    });
+            }
+            arrived(i);  // the own contributions are here already
+        }
+    }
+
+    void send_contributions() {
+        const auto& own = of_rank[static_cast<std::size_t>(comm.rank())];
+        for (int step = 1; step < comm.size(); ++step) {
+            const int to = (comm.rank() + step) % comm.size();
+            const Range theirs = segment_of(out.size(), to, comm.size());
+            for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
+                const Range piece = piece_of(theirs, i);
+                for (const std::uint32_t c : own) {
+                    track(comm.send(to, scatter_channels + slot, kind,
+                                    std::span(inputs[c] + piece.begin, piece.size())));
+                }
+            }
+        }
+    }
+
+    /// A contribution of piece i is here; with the last one the piece is added up and sent out.
+    void arrived(std::size_t i) {
+        if (pending[i].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+        const Range piece = piece_of(segment, i);
+        add_up(piece);
+        const auto sum = std::span<const float>(out).subspan(piece.begin, piece.size());
+        for (int step = 1; step < comm.size(); ++step) {
+            track(comm.send((comm.rank() + step) % comm.size(), result_channels + slot, kind, sum));
+        }
+    }
+
+    void add_up(const Range& piece) {
+        float* sum = out.data() + piece.begin;
+        const std::size_t count = piece.size();
+        if (owner.empty()) {
+            std::fill_n(sum, count, 0.0F);
+            return;
+        }
+        auto next = arriving.begin();
+        for (std::size_t c = 0; c < owner.size(); ++c) {
+            const float* term = owner[c] == comm.rank()
+                                    ? inputs[c] + piece.begin
+                                    : (next++)->at + (piece.begin - segment.begin);
+            if (c == 0) {
+                std::copy_n(term, count, sum);
+            } else {
+                for (std::size_t j = 0; j < count; ++j)
+                    sum[j] += term[j];
+            }
+        }
+    }
+
+    struct Arriving {
+        std::size_t contribution;
+        float* at;
+    };
+
+    Communicator comm;
+    std::vector<int> owner;
+    std::vector<std::vector<std::uint32_t>> of_rank;
+    std::span<float> out;
+    Kind kind;
+    std::uint32_t slot;
+    Range segment;
+    std::vector<const float*> inputs;
+    std::vector<std::atomic<std::size_t>> pending;  ///< contributions missing, per piece
+    std::vector<Arriving> arriving;
+    std::vector<float> scratch;
+    std::atomic<std::size_t> left{0};
+    std::shared_ptr<Operation> operation;
+};
+
+OrderedReducer::OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices)
+    : comm_(comm), own_(indices.begin(), indices.end()), under_way_(slots) {
+    of_rank_ = comm_.all_gather(std::span<const std::uint32_t>(own_));
+    std::size_t total = 0;
+    for (const auto& list : of_rank_)
+        total += list.size();
+    owner_.assign(total, -1);
+    for (std::size_t r = 0; r < of_rank_.size(); ++r) {
+        RUDDER_CHECK(std::ranges::is_sorted(of_rank_[r]));
+        for (const std::uint32_t c : of_rank_[r]) {
+            RUDDER_CHECK(c < total && owner_[c] == -1);
+            owner_[c] = static_cast<int>(r);
+        }
+    }
+}
+
+Request OrderedReducer::reduce(std::vector<std::span<const float>> contributions,
+                               std::span<float> out, Kind kind) {
+    const Span span("reduce");
+    RUDDER_CHECK(contributions.size() == own_.size());
+    for (const auto& values : contributions)
+        RUDDER_CHECK(values.size() == out.size());
+    comm_.agree("reduction", 0, out.size_bytes());
+    const std::uint32_t slot = (*comm_.reductions_)++ % slots;
+    under_way_[slot].wait();
+    auto reduction = std::make_shared<Reduction>(*this, std::move(contributions), out, kind, slot);
+    reduction->start();
+    under_way_[slot] = Request(reduction->operation);
+    return under_way_[slot];
+}
+
+}  // namespace rudder

@@ -1,0 +1,76 @@
+#include "rudder/comm/request.hpp"
+
+#include <fmt/format.h>
+
+#include "rudder/comm/transport.hpp"
+
+namespace rudder {
+
+std::string OperationName::text() const {
+    switch (type) {
+        case Type::send:
+            return fmt::format("its message of {} bytes to rank {} to leave", bytes, peer);
+        case Type::receive:
+            return fmt::format("a message of {} bytes from rank {} (tag {})", bytes, peer, tag);
+        case Type::receive_message:
+            if (peer < 0) return fmt::format("a message from any rank (tag {})", tag);
+            return fmt::format("a message from rank {} (tag {})", peer, tag);
+        case Type::reduction:
+            return fmt::format("the reduction of {} bytes", bytes);
+    }
+    return {};
+}
+
+void Operation::complete(std::exception_ptr failure) {
+    std::vector<std::function<void()>> calls;
+    {
+        const std::scoped_lock lock(mutex_);
+        failure_ = std::move(failure);
+        calls.swap(hanging_);
+        done_.store(true, std::memory_order_release);
+    }
+    for (const auto& call : calls)
+        call();
+    transport_.completed();
+}
+
+void Operation::then(std::function<void()> f) {
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!done_.load(std::memory_order_relaxed)) {
+            hanging_.push_back(std::move(f));
+            return;
+        }
+    }
+    f();
+}
+
+void Operation::check() const {
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+}
+
+void Request::wait() {
+    if (operation_ == nullptr) return;
+    if (!operation_->done()) operation_->transport().wait(*operation_);
+    operation_->check();
+}
+
+void Request::then(std::function<void()> f) const {
+    if (operation_ == nullptr) {
+        f();
+    } else {
+        operation_->then(std::move(f));
+    }
+}
+
+Message Request::take() {
+    wait();
+    return std::move(operation_->message);
+}
+
+void wait_all(std::span<Request> requests) {
+    for (Request& request : requests)
+        request.wait();
+}
+
+}  // namespace rudder

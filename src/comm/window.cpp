@@ -1,0 +1,78 @@
+#include "rudder/comm/window.hpp"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder {
+
+namespace {
+
+struct PrivateWindow {
+    Region region;
+    std::span<std::byte> span;
+};
+
+struct Mapping {
+    std::span<std::byte> span;
+    Mapping(void* address, std::size_t bytes) : span(static_cast<std::byte*>(address), bytes) {}
+    ~Mapping() { ::munmap(span.data(), span.size()); }
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+};
+
+std::shared_ptr<std::span<std::byte>> map_descriptor(int fd, const std::string& name,
+                                                     std::size_t bytes) {
+    void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    const int code = errno;
+    ::close(fd);
+    if (address == MAP_FAILED) throw system_error("cannot map shared memory", name, code);
+    auto mapping = std::make_shared<Mapping>(address, bytes);
+    return {mapping, &mapping->span};
+}
+
+}  // namespace
+
+std::shared_ptr<std::span<std::byte>> private_window(std::size_t bytes) {
+    auto window = std::make_shared<PrivateWindow>();
+    window->region = Region::allocate(bytes);
+    window->span = {window->region.data(), bytes};
+    if (bytes != 0) std::memset(window->span.data(), 0, bytes);
+    return {window, &window->span};
+}
+
+std::shared_ptr<std::span<std::byte>> create_shared_window(const std::string& name,
+                                                           std::size_t bytes) {
+    if (bytes == 0) return private_window(0);
+    const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0) throw system_error("cannot make shared memory", name, errno);
+    // Reserve it now: a full /dev/shm is then an error here, not a SIGBUS at the first touch.
+    if (const int code = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)); code != 0) {
+        ::close(fd);
+        ::shm_unlink(name.c_str());
+        throw system_error("cannot reserve " + format_bytes(bytes) + " of shared memory",
+                           "/dev/shm", code);
+    }
+    return map_descriptor(fd, name, bytes);
+}
+
+std::shared_ptr<std::span<std::byte>> open_shared_window(const std::string& name,
+                                                         std::size_t bytes) {
+    if (bytes == 0) return private_window(0);
+    const int fd = ::shm_open(name.c_str(), O_RDWR, 0600);
+    if (fd < 0) throw system_error("cannot open shared memory", name, errno);
+    return map_descriptor(fd, name, bytes);
+}
+
+void unlink_shared_window(const std::string& name) noexcept {
+    ::shm_unlink(name.c_str());
+}
+
+}  // namespace rudder

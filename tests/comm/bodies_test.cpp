@@ -1,0 +1,217 @@
+// The suite against the local and the simulated body.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/comm/simulated_cluster.hpp"
+
+#include "comm/suite.hpp"
+
+namespace rudder::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class EveryProgram : public ::testing::TestWithParam<RankProgram> {};
+
+INSTANTIATE_TEST_SUITE_P(Comm, EveryProgram, ::testing::ValuesIn(rank_programs()),
+                         [](const auto& program) { return program.param.name; });
+
+TEST_P(EveryProgram, Local) {
+    GetParam().run(Communicator::local());
+}
+
+TEST_P(EveryProgram, SimulatedOnManyRankCounts) {
+    for (const int ranks : {1, 2, 3, 5, 8}) {
+        for (const int per_host : {1, 2}) {
+            SimulatedCluster cluster({.ranks = ranks, .ranks_per_host = per_host, .seed = 1});
+            cluster.run(GetParam().run);
+        }
+    }
+}
+
+TEST_P(EveryProgram, SimulatedOnASlowJitteryNetwork) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        SimulatedCluster cluster({.ranks = 4,
+                                  .seed = seed,
+                                  .link = {.delay = 100us, .bytes_per_second = 125e6},
+                                  .jitter = 1ms});
+        cluster.run(GetParam().run);
+    }
+}
+
+TEST_P(EveryProgram, SimulatedWithARankThatPauses) {
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        SimulatedCluster cluster({.ranks = 3,
+                                  .seed = seed,
+                                  .jitter = 10us,
+                                  .faults = {{.rank = 1, .at = 5us, .length = 2ms}}});
+        cluster.run(GetParam().run);
+    }
+}
+
+/// The digests of a random exchange, by rank.
+std::vector<std::uint64_t> exchange(const SimulationOptions& options, std::uint64_t program) {
+    std::vector<std::uint64_t> digests(static_cast<std::size_t>(options.ranks));
+    SimulatedCluster cluster(options);
+    cluster.run([&](const Communicator& comm) {
+        digests[static_cast<std::size_t>(comm.rank())] = random_exchange(comm, program);
+    });
+    return digests;
+}
+
+void run_seeds(std::uint64_t count) {
+    for (std::uint64_t seed = 0; seed < count; ++seed) {
+        const int ranks = 1 + static_cast<int>(seed % 5);
+        const auto calm = exchange({.ranks = ranks, .seed = 0}, seed);
+        const auto rough = exchange({.ranks = ranks,
+                                     .ranks_per_host = 1 + static_cast<int>(seed % 2),
+                                     .seed = seed,
+                                     .link = {.delay = 50us, .bytes_per_second = 1e9},
+                                     .jitter = 5ms},
+                                    seed);
+        ASSERT_EQ(calm, rough) << "seed " << seed;
+        for (const std::uint64_t digest : calm)
+            ASSERT_EQ(digest, calm.front());
+    }
+}
+
+TEST(SimulatedExchange, HundredSeedsWithDelayAndReordering) {
+    run_seeds(100);
+    std::cout << "ran 100 of 1000 seeds (make test-long runs all)\n";
+}
+
+TEST(LongSimulatedExchange, ThousandSeedsWithDelayAndReordering) {
+    run_seeds(1000);
+}
+
+TEST(SimulatedCluster, SameSeedSameRun) {
+    const auto trace = [](std::uint64_t seed) {
+        SimulatedCluster cluster({.ranks = 4, .seed = seed, .jitter = 1ms});
+        std::vector<std::pair<int, Duration>> order;
+        cluster.run([&](const Communicator& comm) {
+            for (int i = 0; i < 5; ++i) {
+                comm.barrier();
+                order.emplace_back(comm.rank(), Executor::current().now());
+            }
+        });
+        return order;
+    };
+    EXPECT_EQ(trace(3), trace(3));
+    EXPECT_NE(trace(3), trace(4));
+}
+
+TEST(SimulatedCluster, LinkModelIsExact) {
+    SimulatedCluster cluster(
+        {.ranks = 2, .seed = 1, .link = {.delay = 100us, .bytes_per_second = 125e6}});
+    Duration arrived{};
+    cluster.run([&](const Communicator& comm) {
+        std::vector<std::byte> bytes(1 << 20);
+        if (comm.rank() == 0) {
+            comm.send(1, user_channels, Kind::features, std::span<const std::byte>(bytes)).wait();
+        } else {
+            comm.receive(0, user_channels, std::span(bytes)).wait();
+            arrived = Executor::current().now();
+        }
+    });
+    EXPECT_EQ(arrived, Duration(100us) + Duration(8388608));  // 2^20 bytes at 125 MB/s
+}
+
+TEST(SimulatedCluster, ManyToOneQueuesAtTheReceiver) {
+    SimulatedCluster cluster(
+        {.ranks = 5, .seed = 1, .link = {.delay = 0us, .bytes_per_second = 1e6}});
+    Duration last{};
+    cluster.run([&](const Communicator& comm) {
+        const std::vector<std::byte> bytes(1000);
+        if (comm.rank() != 0) {
+            comm.send(0, user_channels, Kind::features, std::span<const std::byte>(bytes)).wait();
+            return;
+        }
+        for (int r = 1; r < comm.size(); ++r) {
+            static_cast<void>(comm.receive_message(any_source, user_channels).take());
+        }
+        last = Executor::current().now();
+    });
+    EXPECT_EQ(last, Duration(4ms));  // four messages of 1 ms each share rank 0's link
+}
+
+TEST(SimulatedCluster, PlantedDeadlockNamesEveryRankAndWhatItWaitsFor) {
+    SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    try {
+        cluster.run([](const Communicator& comm) {
+            std::vector<int> value(2);
+            comm.receive((comm.rank() + 1) % comm.size(), user_channels, std::span(value)).wait();
+        });
+        FAIL() << "no deadlock found";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::rank);
+        for (const char* part : {"rank 0 main waits for a message of 8 bytes from rank 1",
+                                 "rank 1 main waits for a message of 8 bytes from rank 2",
+                                 "rank 2 main waits for a message of 8 bytes from rank 0"}) {
+            EXPECT_THAT(error.what(), ::testing::HasSubstr(part));
+        }
+    }
+}
+
+TEST(SimulatedCluster, PlantedMismatchIsNamed) {
+    SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    std::vector<std::string> messages(3);
+    cluster.run([&](const Communicator& comm) {
+        comm.set_paranoid(true);
+        std::vector<int> values(comm.rank() == 2 ? 4 : 2);
+        try {
+            comm.broadcast(0, std::span(values));
+        } catch (const Error& error) {
+            messages[static_cast<std::size_t>(comm.rank())] = error.what();
+        }
+    });
+    EXPECT_THAT(messages[0], ::testing::HasSubstr("rank 0 is in broadcast with root 0 and 8 bytes; "
+                                                  "rank 2 is in broadcast with root 0 and 16"));
+    EXPECT_THAT(messages[2], ::testing::HasSubstr("16 bytes; rank 0 is in broadcast"));
+}
+
+TEST(SimulatedCluster, SizeMismatchIsAnErrorWithoutParanoia) {
+    SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    EXPECT_THROW(cluster.run([](const Communicator& comm) {
+        std::vector<int> values(comm.rank() == 0 ? 4 : 3);
+        comm.broadcast(0, std::span(values));
+    }),
+                 Error);
+}
+
+TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {
+    SimulatedCluster cluster(
+        {.ranks = 4, .seed = 2, .jitter = 1ms, .faults = {{.rank = 2, .at = 20ms}}});
+    std::vector<std::string> heard(4);
+    cluster.run([&](const Communicator& comm) {
+        try {
+            for (int i = 0; i < 1000; ++i)
+                comm.barrier();
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::rank);
+            heard[static_cast<std::size_t>(comm.rank())] = error.problem();
+        }
+    });
+    for (const int rank : {0, 1, 3}) {
+        EXPECT_EQ(heard[static_cast<std::size_t>(rank)], "rank 2 died") << "rank " << rank;
+    }
+    EXPECT_EQ(heard[2], "");
+}
+
+TEST(SimulatedCluster, MessagesLargerThanTwoGiB) {
+    SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    constexpr std::size_t size = (std::size_t{1} << 31) + 5;
+    cluster.run([&](const Communicator& comm) {
+        auto bytes = Array<std::uint8_t>::zeroed(size);
+        if (comm.rank() == 0) {
+            bytes[size - 1] = 77;
+            comm.send(1, user_channels, Kind::features, std::as_const(bytes).span()).wait();
+        } else {
+            comm.receive(0, user_channels, bytes.span()).wait();
+            EXPECT_EQ(bytes[size - 1], 77);
+            EXPECT_EQ(comm.accounts().received_total, size);
+        }
+    });
+}
+
+}  // namespace
+}  // namespace rudder::test

@@ -1,0 +1,53 @@
+#include "rudder/comm/link_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include "rudder/comm/hosts.hpp"
+
+namespace rudder {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LinkModel, ReadsUnits) {
+    const LinkModel link = parse_link("100us,1gbit");
+    EXPECT_EQ(link.delay, Duration(100us));
+    EXPECT_DOUBLE_EQ(link.bytes_per_second, 125e6);
+    EXPECT_DOUBLE_EQ(parse_link("1.5ms,10MB").bytes_per_second, 10e6);
+    EXPECT_EQ(parse_link("0s,100mbit").delay, Duration(0));
+}
+
+TEST(LinkModel, RefusesNonsense) {
+    for (const char* text : {"", "100us", "100us,", ",1gbit", "100,1gbit", "100us,1", "us,gbit",
+                             "-1us,1gbit", "100us,-1gbit", "100us,0gbit", "100us,1gbit,3",
+                             "100 us,1gbit", "nanus,1gbit", "100us,1gbitt", "1000s,1gbit"}) {
+        try {
+            static_cast<void>(parse_link(text));
+            ADD_FAILURE() << text;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::usage) << text;
+        }
+    }
+}
+
+TEST(LinkModel, MessagesLeaveOneAfterTheOther) {
+    LinkClock clock({.delay = 100us, .bytes_per_second = 1e9});
+    EXPECT_EQ(clock.arrival(0us, 1000), Duration(101us));
+    EXPECT_EQ(clock.arrival(0us, 1000), Duration(102us));
+    EXPECT_EQ(clock.arrival(1ms, 1000), Duration(1101us));
+}
+
+TEST(HostMap, GroupsRanks) {
+    const HostMap map = HostMap::consecutive(5, 2);
+    EXPECT_EQ(map.hosts(), 3);
+    EXPECT_EQ(map.members(1), (std::vector{2, 3}));
+    EXPECT_EQ(map.members(2), (std::vector{4}));
+    EXPECT_TRUE(map.same(2, 3));
+    EXPECT_FALSE(map.same(1, 2));
+    const HostMap labelled({7, 3, 7, 3});
+    EXPECT_EQ(labelled.host_of(2), 0);
+    EXPECT_EQ(labelled.members(1), (std::vector{1, 3}));
+}
+
+}  // namespace
+}  // namespace rudder

@@ -1,0 +1,391 @@
+#include "comm/suite.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "rudder/comm/reduction.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/random.hpp"
+
+namespace rudder::test {
+
+namespace {
+
+void require(bool holds, const std::string& what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+/// The values rank `from` sends to rank `to`: uneven, some of them none.
+std::vector<std::uint64_t> letter(int from, int to) {
+    const int count = (from * 7 + to * 3) % 5 == 0 ? 0 : (from + 1) * (to + 2) % 23;
+    std::vector<std::uint64_t> values(static_cast<std::size_t>(count));
+    std::iota(values.begin(), values.end(), static_cast<std::uint64_t>(from * 1000 + to));
+    return values;
+}
+
+void barrier(const Communicator& comm) {
+    for (int i = 0; i < 20; ++i)
+        comm.barrier();
+}
+
+void broadcast(const Communicator& comm) {
+    for (int root = 0; root < comm.size(); ++root) {
+        for (const std::size_t size : {0U, 1U, 1000U}) {
+            std::vector<int> values(size, comm.rank() == root ? root + 5 : -1);
+            comm.broadcast(root, std::span(values));
+            for (const int value : values)
+                require(value == root + 5, "broadcast");
+        }
+    }
+}
+
+void gather(const Communicator& comm) {
+    for (int root = 0; root < comm.size(); ++root) {
+        const auto mine = letter(comm.rank(), root);
+        const auto all = comm.gather(root, std::span<const std::uint64_t>(mine));
+        require(all.size() == (comm.rank() == root ? static_cast<std::size_t>(comm.size()) : 0),
+                "gather's size");
+        for (std::size_t r = 0; r < all.size(); ++r) {
+            require(all[r] == letter(static_cast<int>(r), root), "gather");
+        }
+    }
+}
+
+void all_gather(const Communicator& comm) {
+    const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), comm.rank());
+    const auto all = comm.all_gather(std::span<const int>(mine));
+    for (std::size_t r = 0; r < all.size(); ++r) {
+        require(all[r] == std::vector<int>(r, static_cast<int>(r)), "all-gather");
+    }
+    require(comm.all_sum(comm.rank()) == comm.size() * (comm.size() - 1) / 2, "all_sum");
+    require(comm.all_min(-comm.rank()) == 1 - comm.size(), "all_min");
+    require(comm.all_max(comm.rank()) == comm.size() - 1, "all_max");
+}
+
+void all_to_all(const Communicator& comm) {
+    PerRank<std::uint64_t> out;
+    for (int to = 0; to < comm.size(); ++to)
+        out.push_back(letter(comm.rank(), to));
+    const auto in = comm.all_to_all(out, Kind::topology);
+    for (int from = 0; from < comm.size(); ++from) {
+        require(in[static_cast<std::size_t>(from)] == letter(from, comm.rank()), "all-to-all");
+    }
+}
+
+/// Everything to one: the others get nothing.
+void all_to_one(const Communicator& comm) {
+    PerRank<int> out(static_cast<std::size_t>(comm.size()));
+    out[0].assign(100000, comm.rank());
+    const auto in = comm.all_to_all(out);
+    for (int from = 0; from < comm.size(); ++from) {
+        const std::size_t expected = comm.rank() == 0 ? 100000 : 0;
+        require(in[static_cast<std::size_t>(from)].size() == expected, "all to one");
+    }
+}
+
+void known_sizes(const Communicator& comm) {
+    const auto ranks = static_cast<std::size_t>(comm.size());
+    std::vector<std::vector<int>> out(ranks, std::vector<int>(50, comm.rank()));
+    std::vector<std::vector<int>> in(ranks, std::vector<int>(50, -1));
+    std::vector<std::span<const int>> from(out.begin(), out.end());
+    std::vector<std::span<int>> to(in.begin(), in.end());
+    comm.all_to_all(std::span<const std::span<const int>>(from),
+                    std::span<const std::span<int>>(to));
+    for (std::size_t r = 0; r < ranks; ++r) {
+        require(in[r] == std::vector<int>(50, static_cast<int>(r)), "exchange of known sizes");
+    }
+}
+
+/// Messages of one channel keep their order, whatever arrives first.
+void keeps_order(const Communicator& comm) {
+    const int to = (comm.rank() + 1) % comm.size();
+    const int from = (comm.rank() + comm.size() - 1) % comm.size();
+    std::vector<std::vector<int>> sent;
+    std::vector<Request> sends;
+    for (int i = 0; i < 60; ++i) {
+        sent.emplace_back(static_cast<std::size_t>(i % 3 == 0 ? 20000 : i % 5), i);
+    }
+    for (const auto& values : sent) {
+        sends.push_back(comm.send(to, user_channels, Kind::features, std::span(values)));
+    }
+    for (int i = 0; i < 60; ++i) {
+        const Message message = comm.receive_message(from, user_channels).take();
+        const auto values = message.as<int>();
+        require(values.size() == sent[static_cast<std::size_t>(i)].size(), "order of messages");
+        require(values.empty() || values.front() == i, "order of messages");
+    }
+    wait_all(sends);
+}
+
+/// A server that answers whoever asks: requests from any rank.
+void any_source_server(const Communicator& comm) {
+    constexpr Channel asks = user_channels + 1;
+    constexpr Channel answers = user_channels + 2;
+    std::vector<Request> sends;
+    const int me = comm.rank();
+    for (int r = 0; r < comm.size(); ++r) {
+        sends.push_back(comm.send(r, asks, Kind::requests, std::span<const int>(&me, 1)));
+    }
+    std::vector<std::vector<int>> replies(static_cast<std::size_t>(comm.size()));
+    for (auto& reply : replies) {
+        const Message message = comm.receive_message(any_source, asks).take();
+        require(message.as<int>().front() == message.source, "the source of a message");
+        reply.assign(10, message.source * 100 + comm.rank());
+        sends.push_back(
+            comm.send(message.source, answers, Kind::features, std::span<const int>(reply)));
+    }
+    for (int r = 0; r < comm.size(); ++r) {
+        std::vector<int> answer(10);
+        comm.receive(r, answers, std::span(answer)).wait();
+        require(answer.front() == comm.rank() * 100 + r, "answer of a server");
+    }
+    wait_all(sends);
+}
+
+void host_window(const Communicator& comm) {
+    const Communicator host = comm.host();
+    const auto window = comm.share<std::uint64_t>(static_cast<std::size_t>(host.size()) * 4);
+    require(window->size() == static_cast<std::size_t>(host.size()) * 4, "size of a window");
+    for (const std::uint64_t value : *window)
+        require(value == 0, "a window begins with zeroes");
+    host.barrier();
+    (*window)[static_cast<std::size_t>(host.rank()) * 4] =
+        static_cast<std::uint64_t>(comm.rank()) + 1;
+    host.barrier();
+    for (int r = 0; r < host.size(); ++r) {
+        require((*window)[static_cast<std::size_t>(r) * 4] ==
+                    static_cast<std::uint64_t>(host.global_rank(r)) + 1,
+                "a window is shared");
+    }
+    host.barrier();
+}
+
+void reductions(const Communicator& comm) {
+    for (const std::uint32_t count : {0U, 1U, 4U, 7U}) {
+        for (const std::size_t size : {0U, 1U, 3U, 1000U, 100000U}) {
+            check_reduction(comm, count * 31 + size, count, size);
+        }
+    }
+}
+
+/// Several reductions under way at once, ended in another order.
+void many_reductions(const Communicator& comm) {
+    const std::uint32_t mine = static_cast<std::uint32_t>(comm.rank());
+    OrderedReducer reducer(comm, std::span(&mine, 1));
+    const auto ranks = static_cast<std::uint32_t>(comm.size());
+    constexpr std::size_t rounds = 20;
+    std::vector<std::vector<float>> in;
+    std::vector<std::vector<float>> out;
+    std::vector<Request> requests;
+    for (std::size_t i = 0; i < rounds; ++i) {
+        in.push_back(contribution(i, mine, 500 * i));
+        out.emplace_back(500 * i);
+    }
+    for (std::size_t i = 0; i < rounds; ++i) {
+        requests.push_back(reducer.reduce({in[i]}, out[i]));
+    }
+    for (std::size_t i = rounds; i-- > 0;) {
+        requests[i].wait();
+        const auto expected = ordered_sum(i, ranks, 500 * i);
+        require(std::memcmp(out[i].data(), expected.data(), out[i].size() * sizeof(float)) == 0,
+                "one of several reductions");
+    }
+}
+
+/// Over all ranks, what was sent is what was received, in sum and by kind.
+void accounts_close(const Communicator& comm) {
+    comm.barrier();
+    all_to_all(comm);
+    many_reductions(comm);
+    const AccountTotals before = comm.accounts();
+    std::vector<std::int64_t> sent;
+    std::vector<std::int64_t> received;
+    for (std::size_t k = 0; k + 1 < kind_count; ++k) {  // control still flows in the sums below
+        sent.push_back(comm.all_sum(static_cast<std::int64_t>(before.sent[k])));
+        received.push_back(comm.all_sum(static_cast<std::int64_t>(before.received[k])));
+    }
+    require(sent == received, "sent and received differ");
+    std::uint64_t kinds = 0;
+    const AccountTotals now = comm.accounts();
+    for (const std::uint64_t bytes : now.received)
+        kinds += bytes;
+    require(kinds == now.received_total, "the kinds do not sum to the total");
+    require(std::accumulate(now.received_from.begin(), now.received_from.end(), std::uint64_t{0}) ==
+                now.received_total,
+            "the peers do not sum to the total");
+    require(now.received_from[static_cast<std::size_t>(comm.rank())] == 0, "own messages count");
+}
+
+void paranoid_passes(const Communicator& comm) {
+    comm.set_paranoid(true);
+    barrier(comm);
+    broadcast(comm);
+    all_to_all(comm);
+    check_reduction(comm, 3, 5, 100);
+    comm.set_paranoid(false);
+    comm.barrier();
+}
+
+void random_programs(const Communicator& comm) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        require(random_exchange(comm, seed) != 0, "random exchange");
+    }
+}
+
+}  // namespace
+
+const std::vector<RankProgram>& rank_programs() {
+    static const std::vector<RankProgram> programs{
+        {"Barrier", barrier},
+        {"Broadcast", broadcast},
+        {"Gather", gather},
+        {"AllGather", all_gather},
+        {"AllToAll", all_to_all},
+        {"AllToOne", all_to_one},
+        {"KnownSizes", known_sizes},
+        {"KeepsOrder", keeps_order},
+        {"AnySourceServer", any_source_server},
+        {"HostWindow", host_window},
+        {"Reductions", reductions},
+        {"ManyReductions", many_reductions},
+        {"AccountsClose", accounts_close},
+        {"ParanoidPasses", paranoid_passes},
+        {"RandomPrograms", random_programs},
+    };
+    return programs;
+}
+
+std::vector<float> contribution(std::uint64_t seed, std::uint32_t index, std::size_t size) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed, .layer = index});
+    std::vector<float> values(size);
+    for (std::size_t i = 0; i < size; ++i) {
+        // Of very different magnitudes, so that the order of additions shows in the bits.
+        Draws draws(stream, i);
+        const int exponent = static_cast<int>(draws.below(40)) - 20;
+        values[i] = static_cast<float>(std::ldexp(draws.uniform() - 0.5, exponent));
+    }
+    return values;
+}
+
+std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count, std::size_t size) {
+    std::vector<float> sum(size, 0.0F);
+    for (std::uint32_t c = 0; c < count; ++c) {
+        const auto values = contribution(seed, c, size);
+        for (std::size_t i = 0; i < size; ++i)
+            sum[i] = c == 0 ? values[i] : sum[i] + values[i];
+    }
+    return sum;
+}
+
+void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t count,
+                     std::size_t size) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 7});
+    std::vector<std::uint32_t> mine;
+    std::vector<std::vector<float>> values;
+    for (std::uint32_t c = 0; c < count; ++c) {
+        const auto holder = Draws(stream, c).below(static_cast<std::uint64_t>(comm.size()));
+        if (static_cast<int>(holder) != comm.rank()) continue;
+        mine.push_back(c);
+        values.push_back(contribution(seed, c, size));
+    }
+    OrderedReducer reducer(comm, mine);
+    std::vector<std::span<const float>> spans(values.begin(), values.end());
+    std::vector<float> out(size, -1.0F);
+    reducer.reduce(spans, out).wait();
+    const auto expected = ordered_sum(seed, count, size);
+    require(size == 0 || std::memcmp(out.data(), expected.data(), size * sizeof(float)) == 0,
+            fmt::format("reduction of {} contributions of {} floats", count, size));
+}
+
+std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed) {
+    // Every rank draws the same plan, so that all know who sends what to whom.
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 3});
+    Draws plan(stream, 0);
+    const auto ranks = static_cast<std::uint64_t>(comm.size());
+    std::uint64_t digest = seed;
+    const auto mix = [&](std::span<const std::byte> bytes) {
+        const std::array<std::uint64_t, 2> pair{digest, hash_bytes(bytes)};
+        digest = hash_bytes(std::as_bytes(std::span(pair)));
+    };
+    const auto payload = [&](std::uint64_t tag, std::uint64_t size) {
+        std::vector<std::uint32_t> values(size);
+        for (std::size_t i = 0; i < values.size(); ++i) {
+            values[i] = static_cast<std::uint32_t>(tag * 7919 + i);
+        }
+        return values;
+    };
+    const std::uint64_t rounds = 1 + plan.below(6);
+    for (std::uint64_t round = 0; round < rounds; ++round) {
+        switch (plan.below(5)) {
+            case 0:
+                comm.barrier();
+                break;
+            case 1: {
+                const int root = static_cast<int>(plan.below(ranks));
+                const std::uint64_t size = plan.below(3000);
+                auto values =
+                    comm.rank() == root ? payload(round, size) : std::vector<std::uint32_t>(size);
+                comm.broadcast(root, std::span(values));
+                mix(std::as_bytes(std::span(values)));
+                break;
+            }
+            case 2: {
+                PerRank<std::uint32_t> out;
+                for (std::uint64_t to = 0; to < ranks; ++to) {
+                    out.push_back(payload(round + to, plan.below(500)));
+                }
+                for (const auto& values : comm.all_to_all(out)) {
+                    mix(std::as_bytes(std::span(values)));
+                }
+                break;
+            }
+            case 3:
+                check_reduction(comm, seed + round, static_cast<std::uint32_t>(plan.below(6)),
+                                plan.below(5000));
+                break;
+            default: {
+                struct Letter {
+                    int from;
+                    int to;
+                    std::vector<std::uint32_t> values;
+                };
+                std::vector<Letter> letters;
+                const std::uint64_t count = plan.below(20);
+                for (std::uint64_t i = 0; i < count; ++i) {
+                    const int from = static_cast<int>(plan.below(ranks));
+                    const int to = static_cast<int>(plan.below(ranks));
+                    letters.push_back({from, to, payload(i, plan.below(4) == 0 ? 70000 : i)});
+                }
+                std::vector<Request> sends;
+                for (const Letter& letter : letters) {
+                    if (letter.from != comm.rank()) continue;
+                    sends.push_back(comm.send(letter.to, user_channels + 3, Kind::features,
+                                              std::span<const std::uint32_t>(letter.values)));
+                }
+                for (const Letter& letter : letters) {
+                    if (letter.to != comm.rank()) continue;
+                    const Message got = comm.receive_message(letter.from, user_channels + 3).take();
+                    require(std::ranges::equal(got.as<std::uint32_t>(), letter.values),
+                            "a letter of a random exchange");
+                    mix(got.bytes);
+                }
+                wait_all(sends);
+            }
+        }
+    }
+    // One digest for all: rank order, so that every body gives the same.
+    std::uint64_t all = 0;
+    for (const auto& values : comm.all_gather(std::span<const std::uint64_t>(&digest, 1))) {
+        const std::array<std::uint64_t, 2> pair{all, values.front()};
+        all = hash_bytes(std::as_bytes(std::span(pair)));
+    }
+    return all;
+}
+
+}  // namespace rudder::test

@@ -1,0 +1,36 @@
+// One suite of programs for ranks, run against all bodies of the communicator.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+
+namespace rudder::test {
+
+/// A program that every rank runs. It throws (std::runtime_error) where something is not as
+/// promised, so that it can run where GoogleTest does not: in ranks under mpirun.
+struct RankProgram {
+    std::string name;
+    std::function<void(const Communicator&)> run;
+};
+
+/// All programs of the suite.
+[[nodiscard]] const std::vector<RankProgram>& rank_programs();
+
+/// A random program of sends, receives and collectives drawn from the seed; the same digest of all
+/// received bytes comes out in every body.
+[[nodiscard]] std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed);
+
+/// The random contributions of a reduction, and the sum they must give bit for bit.
+[[nodiscard]] std::vector<float> contribution(std::uint64_t seed, std::uint32_t index,
+                                              std::size_t size);
+[[nodiscard]] std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count,
+                                             std::size_t size);
+/// Reduces `count` contributions spread over the ranks as the seed says, and compares.
+void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t count,
+                     std::size_t size);
+
+}  // namespace rudder::test
