@@ -64,7 +64,7 @@ enum class Purpose : std::uint32_t {
 
 /// Where in a run a stream belongs (design, section 4). Whatever has no epoch, step or layer
 /// leaves it 0.
-struct StreamKey {  // NOLINT(cppcoreguidelines-pro-type-member-init): the purpose must be given
+struct StreamKey {
     Purpose purpose;
     std::uint64_t seed = 0;
     std::uint32_t epoch = 0;

@@ -83,7 +83,7 @@ Draw best_draw() {
 }
 
 std::uint32_t fraction(double share) {
-    return static_cast<std::uint32_t>(share * 0x1.0p16 + 0.5);
+    return static_cast<std::uint32_t>(std::lround(share * 0x1.0p16));
 }
 
 int scale_for(VertexId vertices) {
