@@ -31,7 +31,7 @@ public:
         options.kind = "sbm";
         options.output = folder_ / "data";
         options.generator.vertices = 900'000;
-        options.width = 250;
+        options.features = "planted:250";
         generate_dataset(options, Progress::none());
         const Dataset data(folder_ / "data");
         PartitionOptions parts;

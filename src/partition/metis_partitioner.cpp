@@ -50,7 +50,7 @@ int partition_graph(const MetisCall& call, std::span<std::int32_t> offsets, std:
     options[METIS_OPTION_NUMBERING] = 0;
     // Its generator takes 0 and 1 for the same.
     options[METIS_OPTION_SEED] = static_cast<idx_t>(call.seed % (index_limit - 1)) + 1;
-    options[METIS_OPTION_NITER] = 20;
+    options[METIS_OPTION_NITER] = call.iterations;
     options[METIS_OPTION_UFACTOR] =
         std::max(1, static_cast<idx_t>(std::min(call.slack, 10.0) * 1000));
     // METIS reads these arrays only, though its interface does not say so.

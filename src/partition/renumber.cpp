@@ -62,7 +62,8 @@ Array<PartId> cluster_parts(const TopologyView& inner, PartId clusters,
                                .constraints = 1,
                                .parts = clusters,
                                .slack = 0.05,
-                               .seed = options.seed});
+                               .seed = options.seed,
+                               .iterations = 2});  // more takes longer and finds little
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::failed) throw;
             log::warning("METIS failed on the clusters of a part; LDG makes them instead");
@@ -72,7 +73,7 @@ Array<PartId> cluster_parts(const TopologyView& inner, PartId clusters,
     stream.parts = clusters;
     stream.method = "ldg";
     stream.balance = BalanceSet{.vertices = true, .train = false, .edges = false};
-    stream.passes = 2;
+    stream.passes = 4;
     stream.order = options.order;
     stream.seed = options.seed;
     return assign_parts({inner, inner, {}}, stream).parts;

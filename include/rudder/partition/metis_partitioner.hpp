@@ -35,6 +35,7 @@ struct MetisCall {
     PartId parts = 2;
     double slack = 0.05;
     std::uint64_t seed = 0;
+    int iterations = 20;  ///< of refinement, per level
 };
 
 /// Calls METIS in a child process; the part of each vertex, some parts possibly empty. The caller
