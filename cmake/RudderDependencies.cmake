@@ -14,14 +14,10 @@ find_package(XxHash REQUIRED)
 find_package(LibZip REQUIRED)
 
 # The C interface only: the C++ one of Open MPI links a library that is dead.
-find_package(MPI COMPONENTS C)
-if(TARGET MPI::MPI_C)
-  set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX)
-  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
-  string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
-else()
-  message(STATUS "MPI not found: this build will run on one machine only; make setup installs it")
-endif()
+find_package(MPI REQUIRED COMPONENTS C)
+set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX)
+execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
+string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
 
 # libtorch of the wheel; pinned in scripts/requirements.txt.
 file(STRINGS "${PROJECT_SOURCE_DIR}/scripts/requirements.txt" rudder_torch_pin REGEX "^torch==")

@@ -1,0 +1,47 @@
+// The MPI body of the communicator. This header is free of mpi.h.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "rudder/comm/link_model.hpp"
+#include "rudder/comm/transport.hpp"
+
+namespace rudder {
+
+/// MPI for as long as it lives: initialised by its constructor, finalised by its destructor (which
+/// therefore waits for all ranks). There is one per process.
+class MpiSession {
+public:
+    MpiSession();
+    ~MpiSession();
+    MpiSession(const MpiSession&) = delete;
+    MpiSession& operator=(const MpiSession&) = delete;
+
+    /// Leaves MPI as it is at the end: a rank that fails must not wait for the others.
+    void abandon() noexcept { finalise_ = false; }
+
+    /// Whether a launcher (mpirun, srun) has started this process as a rank.
+    [[nodiscard]] static bool launched();
+    /// The library's own name and version.
+    [[nodiscard]] static std::string library();
+
+private:
+    bool finalise_ = true;
+};
+
+/// How ranks are grouped and what lies between them.
+struct MpiOptions {
+    int ranks_per_host = 0;         ///< 0: those that share memory (1 where there is a link)
+    std::optional<LinkModel> link;  ///< between hosts, on top of the real network
+    /// Longer messages are cut, since MPI counts in 31 bits.
+    std::size_t piece_bytes = std::size_t{1} << 30;
+};
+
+/// The transport over all ranks of MPI; collective. Whoever waits makes progress; while nobody
+/// does, a thread of its own looks in from time to time.
+[[nodiscard]] std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options);
+
+}  // namespace rudder

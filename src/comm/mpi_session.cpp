@@ -1,0 +1,52 @@
+#include <array>
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "rudder/comm/mpi_transport.hpp"
+#include "rudder/core/error.hpp"
+
+#include "mpi_check.hpp"
+
+namespace rudder {
+
+void check_mpi(int code, const char* call) {
+    if (code == MPI_SUCCESS) return;
+    std::array<char, MPI_MAX_ERROR_STRING> text{};
+    int length = 0;
+    MPI_Error_string(code, text.data(), &length);
+    throw Error(ErrorKind::rank, fmt::format("{} failed: {}", call, text.data()), "MPI",
+                "look at the first rank that failed; 'rudder doctor --ranks N' tests the set-up");
+}
+
+MpiSession::MpiSession() {
+    int provided = MPI_THREAD_SINGLE;
+    // Calls are made under one lock, by whichever thread makes progress.
+    check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided), "MPI_Init");
+    if (provided < MPI_THREAD_SERIALIZED) {
+        throw Error(ErrorKind::failed, "this MPI does not allow calls from several threads", "MPI",
+                    "use a build of MPI with thread support");
+    }
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+}
+
+MpiSession::~MpiSession() {
+    if (finalise_) MPI_Finalize();
+}
+
+bool MpiSession::launched() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
+        if (std::getenv(name) != nullptr) return true;
+    }
+    return false;
+}
+
+std::string MpiSession::library() {
+    std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
+    int length = 0;
+    MPI_Get_library_version(text.data(), &length);
+    const std::string whole(text.data());
+    return whole.substr(0, whole.find_first_of(",\n"));
+}
+
+}  // namespace rudder

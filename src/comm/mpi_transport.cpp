@@ -1,0 +1,453 @@
+// Point-to-point over MPI. All calls are made under one lock (`mutex_`); completions are called
+// after it is released, since they may send again.
+//
+// On the wire a message is its payload alone: its tag, kind and whether it is a piece of a longer
+// one are in MPI's tag. A longer one begins with its size as a message of its own. Over a modelled
+// link every message carries, in front, the time at which it may be handed over.
+#include "rudder/comm/mpi_transport.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <map>
+#include <mutex>
+#include <queue>
+#include <thread>
+
+#include <fmt/format.h>
+#include <mpi.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "rudder/comm/window.hpp"
+#include "rudder/core/executor/task_state.hpp"
+
+#include "mpi_check.hpp"
+
+namespace rudder {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Tag share_tag = tag_limit - 1;
+constexpr int spins_before_sleep = 400;
+constexpr auto short_sleep = 30us;
+/// Held messages due sooner than a sleep takes are waited for awake.
+constexpr auto awake_before_due = 120us;
+constexpr int arrivals_per_poll = 16;
+
+int wire_tag(Tag tag, Kind kind, bool piece) {
+    return static_cast<int>(tag << 4U | static_cast<Tag>(kind) << 1U | (piece ? 1U : 0U));
+}
+
+/// Common to all processes of a machine, which is where modelled links are used.
+Duration machine_now() {
+    timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// One MPI request under way, and what to do at its end.
+struct Active {
+    std::function<void()> ended;
+    std::shared_ptr<const void> keep;  ///< memory the request uses
+};
+
+/// A message that has arrived ahead of its modelled time.
+struct Held {
+    Duration due;
+    std::uint64_t order;
+    int source;
+    Tag tag;
+    Kind kind;
+    std::shared_ptr<std::vector<std::byte>> bytes;  ///< with the stamp in front
+    friend bool operator<(const Held& a, const Held& b) {
+        return a.due != b.due ? a.due > b.due : a.order > b.order;  // earliest on top
+    }
+};
+
+/// A message that comes in pieces.
+struct Pieces {
+    Inbox::Ticket ticket;
+    std::size_t posted = 0;            ///< bytes whose receive has begun
+    std::atomic<std::size_t> left{0};  ///< bytes not yet received; MPI ends receives in any order
+};
+
+class MpiTransport final : public Transport {
+public:
+    MpiTransport(MPI_Comm comm, int rank, int size, const MpiOptions& options)
+        : Transport(rank, size), comm_(comm), options_(options) {
+        group_hosts();
+        std::uint64_t job = static_cast<std::uint64_t>(::getpid()) << 32U ^
+                            static_cast<std::uint64_t>(machine_now().count());
+        check_mpi(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm_), "MPI_Bcast");
+        job_ = job;
+        background_ = std::thread([this] { look_in(); });
+        if (options_.link) link_free_ = share(sizeof(std::int64_t), ~std::uint64_t{0});
+    }
+
+    ~MpiTransport() override {
+        stopping_.store(true);
+        background_.join();
+    }
+
+    void wait(Operation& operation) override;
+    [[nodiscard]] std::shared_ptr<std::span<std::byte>> share(std::size_t bytes,
+                                                              std::uint64_t key) override;
+
+protected:
+    void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                 std::shared_ptr<Operation> operation) override;
+
+private:
+    using Calls = std::vector<std::function<void()>>;
+
+    void group_hosts();
+    bool poll();
+    void look_in();
+    void test_active(Calls& calls);
+    bool probe();
+    void begin_receive(MPI_Message* message, int source, int tag, std::size_t bytes);
+    void begin_piece(MPI_Message* message, int source, Tag tag, Kind kind, std::size_t bytes);
+    void receive_held(MPI_Message* message, int source, Tag tag, Kind kind, std::size_t bytes);
+    void release_held(Calls& calls);
+    void start_receive(MPI_Message* message, std::span<std::byte> into, Active active);
+    void start_send(int to, int tag, std::span<const std::byte> bytes, Active active);
+    void send_pieces(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                     const std::shared_ptr<Operation>& operation);
+    void send_over_link(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                        const std::shared_ptr<Operation>& operation);
+    [[nodiscard]] bool linked(int peer) const {
+        return options_.link && !hosts().same(rank(), peer);
+    }
+
+    MPI_Comm comm_;
+    MpiOptions options_;
+    std::uint64_t job_ = 0;
+    std::shared_ptr<std::span<std::byte>> link_free_;  ///< when this host's link is free
+
+    std::mutex mutex_;
+    std::vector<MPI_Request> requests_;
+    std::vector<Active> active_;
+    std::vector<int> indices_;
+    std::map<std::pair<int, Tag>, std::shared_ptr<Pieces>> in_pieces_;
+    std::priority_queue<Held> held_;
+    std::uint64_t next_order_ = 0;
+
+    std::atomic<Duration::rep> next_due_{Duration::max().count()};
+    std::atomic<Duration::rep> last_poll_{0};
+    std::atomic<bool> stopping_{false};
+    std::thread background_;
+};
+
+void MpiTransport::group_hosts() {
+    MPI_Comm node = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node),
+              "MPI_Comm_split_type");
+    int first = rank();
+    check_mpi(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
+    MPI_Comm_free(&node);
+    std::vector<int> nodes(static_cast<std::size_t>(size()));
+    check_mpi(MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+    const int per_host = options_.ranks_per_host > 0 ? options_.ranks_per_host
+                         : options_.link             ? 1
+                                                     : 0;
+    if (per_host == 0) {
+        set_hosts(HostMap(nodes));
+        return;
+    }
+    HostMap map = HostMap::consecutive(size(), per_host);
+    for (int host = 0; host < map.hosts(); ++host) {
+        for (const int member : map.members(host)) {
+            if (nodes[static_cast<std::size_t>(member)] ==
+                nodes[static_cast<std::size_t>(map.members(host).front())]) {
+                continue;
+            }
+            throw usage_error(fmt::format("{} ranks per host would join ranks {} and {}, which are "
+                                          "on different machines",
+                                          per_host, map.members(host).front(), member),
+                              "--ranks-per-host", "give a number that divides those per machine");
+        }
+    }
+    set_hosts(std::move(map));
+}
+
+// ---- sending -----------------------------------------------------------------------------------
+
+void MpiTransport::start_send(int to, int tag, std::span<const std::byte> bytes, Active active) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(
+        MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm_, &request),
+        "MPI_Isend");
+    requests_.push_back(request);
+    active_.push_back(std::move(active));
+}
+
+void MpiTransport::do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                           std::shared_ptr<Operation> operation) {
+    if (linked(to)) return send_over_link(to, tag, kind, bytes, operation);
+    if (bytes.size() > options_.piece_bytes) return send_pieces(to, tag, kind, bytes, operation);
+    const std::scoped_lock lock(mutex_);
+    start_send(to, wire_tag(tag, kind, false), bytes,
+               {[operation] { operation->complete(); }, nullptr});
+}
+
+void MpiTransport::send_pieces(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                               const std::shared_ptr<Operation>& operation) {
+    const std::size_t pieces = (bytes.size() + options_.piece_bytes - 1) / options_.piece_bytes;
+    auto left = std::make_shared<std::atomic<std::size_t>>(pieces + 1);
+    const auto ended = [operation, left] {
+        if (left->fetch_sub(1) == 1) operation->complete();
+    };
+    auto size = std::make_shared<const std::uint64_t>(bytes.size());
+    const int on_wire = wire_tag(tag, kind, true);
+    const std::scoped_lock lock(mutex_);
+    start_send(to, on_wire, std::as_bytes(std::span(size.get(), 1)), {ended, size});
+    for (std::size_t at = 0; at < bytes.size(); at += options_.piece_bytes) {
+        start_send(to, on_wire,
+                   bytes.subspan(at, std::min(options_.piece_bytes, bytes.size() - at)),
+                   {ended, nullptr});
+    }
+}
+
+/// Stamps the message with its arrival: the host's link sends one message after the other.
+void MpiTransport::send_over_link(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                                  const std::shared_ptr<Operation>& operation) {
+    auto stamped = std::make_shared<std::vector<std::byte>>(sizeof(Duration::rep) + bytes.size());
+    if (!bytes.empty()) {
+        std::memcpy(stamped->data() + sizeof(Duration::rep), bytes.data(), bytes.size());
+    }
+    if (stamped->size() > options_.piece_bytes) {
+        throw Error(ErrorKind::failed, "a message of over 1 GiB over a modelled link", "--link",
+                    "use smaller batches, or the real network");
+    }
+    const Duration::rep transfer = options_.link->transfer(bytes.size()).count();
+    auto& slot = *reinterpret_cast<Duration::rep*>(link_free_->data());
+    const std::atomic_ref<Duration::rep> link(slot);
+    const std::scoped_lock lock(mutex_);  // stamps leave in the order they are made
+    Duration::rep free = link.load(std::memory_order_relaxed);
+    Duration::rep left = 0;
+    do {
+        left = std::max(free, machine_now().count()) + transfer;
+    } while (!link.compare_exchange_weak(free, left, std::memory_order_relaxed));
+    const Duration::rep due = left + options_.link->delay.count();
+    std::memcpy(stamped->data(), &due, sizeof(due));
+    start_send(to, wire_tag(tag, kind, false), *stamped,
+               {[operation] { operation->complete(); }, stamped});
+}
+
+// ---- receiving ---------------------------------------------------------------------------------
+
+void MpiTransport::start_receive(MPI_Message* message, std::span<std::byte> into, Active active) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Imrecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, message, &request),
+              "MPI_Imrecv");
+    requests_.push_back(request);
+    active_.push_back(std::move(active));
+}
+
+void MpiTransport::begin_receive(MPI_Message* message, int source, int tag, std::size_t bytes) {
+    const Tag ours = static_cast<Tag>(tag) >> 4U;
+    const Kind kind = static_cast<Kind>(static_cast<Tag>(tag) >> 1U & 7U);
+    if (linked(source)) return receive_held(message, source, ours, kind, bytes);
+    if ((static_cast<Tag>(tag) & 1U) != 0) {
+        return begin_piece(message, source, ours, kind, bytes);
+    }
+    Inbox::Ticket ticket = inbox().announce(source, ours, kind, bytes);
+    const std::span<std::byte> place = ticket->bytes;
+    start_receive(message, place,
+                  {[this, ticket = std::move(ticket)] { inbox().arrived(ticket); }, nullptr});
+}
+
+/// The first piece is the message's size; the others follow in order.
+void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind kind,
+                               std::size_t bytes) {
+    const std::pair key{source, tag};
+    const auto found = in_pieces_.find(key);
+    if (found == in_pieces_.end()) {
+        std::uint64_t size = 0;
+        check_mpi(MPI_Mrecv(&size, static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
+                  "MPI_Mrecv");
+        auto fresh = std::make_shared<Pieces>();
+        fresh->ticket = inbox().announce(source, tag, kind, size);
+        fresh->left = size;
+        in_pieces_.emplace(key, std::move(fresh));
+        return;
+    }
+    const std::shared_ptr<Pieces> pieces = found->second;
+    const std::span<std::byte> place = pieces->ticket->bytes.subspan(pieces->posted, bytes);
+    pieces->posted += bytes;
+    if (pieces->posted == pieces->ticket->bytes.size()) in_pieces_.erase(found);
+    start_receive(message, place,
+                  {[this, pieces, bytes] {
+                       if (pieces->left.fetch_sub(bytes) == bytes) inbox().arrived(pieces->ticket);
+                   },
+                   nullptr});
+}
+
+void MpiTransport::receive_held(MPI_Message* message, int source, Tag tag, Kind kind,
+                                std::size_t bytes) {
+    auto stamped = std::make_shared<std::vector<std::byte>>(bytes);
+    check_mpi(
+        MPI_Mrecv(stamped->data(), static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
+        "MPI_Mrecv");
+    Duration::rep due = 0;
+    std::memcpy(&due, stamped->data(), sizeof(due));
+    held_.push({Duration(due), next_order_++, source, tag, kind, std::move(stamped)});
+    next_due_.store(held_.top().due.count());
+}
+
+void MpiTransport::release_held(Calls& calls) {
+    while (!held_.empty() && held_.top().due <= machine_now()) {
+        const Held& held = held_.top();
+        const std::size_t bytes = held.bytes->size() - sizeof(Duration::rep);
+        // Announced under the lock, so that two threads cannot swap two messages of one sender.
+        Inbox::Ticket ticket = inbox().announce(held.source, held.tag, held.kind, bytes);
+        calls.emplace_back([this, ticket = std::move(ticket), stamped = held.bytes] {
+            if (!ticket->bytes.empty()) {
+                std::memcpy(ticket->bytes.data(), stamped->data() + sizeof(Duration::rep),
+                            ticket->bytes.size());
+            }
+            inbox().arrived(ticket);
+        });
+        held_.pop();
+    }
+    next_due_.store(held_.empty() ? Duration::max().count() : held_.top().due.count());
+}
+
+// ---- progress ----------------------------------------------------------------------------------
+
+void MpiTransport::test_active(Calls& calls) {
+    if (requests_.empty()) return;
+    indices_.resize(requests_.size());
+    int count = 0;
+    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                           indices_.data(), MPI_STATUSES_IGNORE),
+              "MPI_Testsome");
+    if (count <= 0) return;
+    const std::span finished(indices_.data(), static_cast<std::size_t>(count));
+    std::ranges::sort(finished);
+    for (const int index : finished) {
+        Active& active = active_[static_cast<std::size_t>(index)];
+        calls.push_back(
+            [ended = std::move(active.ended), keep = std::move(active.keep)] { ended(); });
+    }
+    for (std::size_t i = finished.size(); i-- > 0;) {
+        const auto index = static_cast<std::size_t>(finished[i]);
+        requests_[index] = requests_.back();
+        requests_.pop_back();
+        if (index + 1 != active_.size()) active_[index] = std::move(active_.back());
+        active_.pop_back();
+    }
+}
+
+bool MpiTransport::probe() {
+    bool any = false;
+    for (int i = 0; i < arrivals_per_poll; ++i) {
+        int flag = 0;
+        MPI_Message message = MPI_MESSAGE_NULL;
+        MPI_Status status;
+        check_mpi(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm_, &flag, &message, &status),
+                  "MPI_Improbe");
+        if (flag == 0) break;
+        any = true;
+        int bytes = 0;
+        MPI_Get_count(&status, MPI_BYTE, &bytes);
+        begin_receive(&message, status.MPI_SOURCE, status.MPI_TAG, static_cast<std::size_t>(bytes));
+    }
+    return any;
+}
+
+bool MpiTransport::poll() {
+    Calls calls;
+    bool any = false;
+    {
+        const std::unique_lock lock(mutex_, std::try_to_lock);
+        if (!lock) return false;
+        last_poll_.store(machine_now().count(), std::memory_order_relaxed);
+        any = probe();
+        test_active(calls);
+        release_held(calls);
+    }
+    for (const auto& call : calls)
+        call();
+    return any || !calls.empty();
+}
+
+void MpiTransport::wait(Operation& operation) {
+    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
+    TaskState& me = TaskState::current();
+    int idle = 0;
+    while (!operation.done()) {
+        if (poll()) {
+            idle = 0;
+            continue;
+        }
+        if (me.cancelled()) throw Cancelled{};
+        const Duration due(next_due_.load(std::memory_order_relaxed));
+        if (++idle < spins_before_sleep || due - machine_now() < awake_before_due) {
+            ::sched_yield();
+        } else {
+            std::this_thread::sleep_for(short_sleep);
+        }
+    }
+}
+
+/// Progress while nobody waits: messages of other ranks are answered all the same.
+void MpiTransport::look_in() {
+    ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    auto pause = short_sleep;
+    while (!stopping_.load(std::memory_order_relaxed)) {
+        const Duration since = machine_now() - Duration(last_poll_.load(std::memory_order_relaxed));
+        if (since < 100us) {
+            std::this_thread::sleep_for(100us);  // somebody else polls
+            continue;
+        }
+        pause = poll() ? short_sleep : std::min<decltype(pause)>(pause * 2, 500us);
+        std::this_thread::sleep_for(pause);
+    }
+}
+
+// ---- windows -----------------------------------------------------------------------------------
+
+std::shared_ptr<std::span<std::byte>> MpiTransport::share(std::size_t bytes, std::uint64_t key) {
+    const auto& members = hosts().members(hosts().host_of(rank()));
+    const std::string name = fmt::format("/rudder-{:x}-{}-{:x}", job_, members.front(), key);
+    const std::byte sign{1};
+    if (rank() == members.front()) {
+        auto window = create_shared_window(name, bytes);
+        std::vector<Request> requests;
+        for (const int member : members) {
+            if (member == rank()) continue;
+            requests.emplace_back(send(member, share_tag, Kind::control, std::span(&sign, 1)));
+        }
+        for (const int member : members) {
+            if (member != rank()) requests.emplace_back(receive_message(member, share_tag));
+        }
+        wait_all(requests);
+        unlink_shared_window(name);
+        return window;
+    }
+    Request(receive_message(members.front(), share_tag)).wait();
+    auto window = open_shared_window(name, bytes);
+    Request(send(members.front(), share_tag, Kind::control, std::span(&sign, 1))).wait();
+    return window;
+}
+
+}  // namespace
+
+std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options) {
+    MPI_Comm comm = MPI_COMM_NULL;
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    int rank = 0;
+    int size = 1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    return std::make_shared<MpiTransport>(comm, rank, size, options);
+}
+
+}  // namespace rudder

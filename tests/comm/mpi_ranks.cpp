@@ -1,0 +1,79 @@
+// One rank of the suite under mpirun: runs the programs it is told and prints what failed.
+//
+//   mpi_ranks suite [RANKS_PER_HOST [PIECE_BYTES [LINK]]]
+//   mpi_ranks exchange FIRST LAST     random exchanges; rank 0 prints "SEED DIGEST" lines
+//   mpi_ranks large                   one message of over 2 GiB
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rudder/comm/mpi_transport.hpp"
+#include "rudder/core/array.hpp"
+
+#include "comm/suite.hpp"
+
+namespace {
+
+using namespace rudder;
+
+void run_suite(const std::vector<std::string>& arguments) {
+    MpiOptions options;
+    if (!arguments.empty()) options.ranks_per_host = std::stoi(arguments[0]);
+    if (arguments.size() > 1) options.piece_bytes = std::stoull(arguments[1]);
+    if (arguments.size() > 2) options.link = parse_link(arguments[2]);
+    const Communicator comm(make_mpi_transport(options));
+    for (const test::RankProgram& program : test::rank_programs()) {
+        program.run(comm);
+        comm.barrier();
+        if (comm.rank() == 0) fmt::print("{} passed\n", program.name);
+    }
+}
+
+void run_exchange(std::uint64_t first, std::uint64_t last) {
+    const Communicator comm(make_mpi_transport({}));
+    for (std::uint64_t seed = first; seed < last; ++seed) {
+        const std::uint64_t digest = test::random_exchange(comm, seed);
+        if (comm.rank() == 0) fmt::print("{} {:x}\n", seed, digest);
+    }
+    comm.barrier();
+}
+
+void run_large() {
+    const Communicator comm(make_mpi_transport({}));
+    constexpr std::size_t size = (std::size_t{1} << 31) + 5;
+    auto bytes = Array<std::uint8_t>::zeroed(size);
+    if (comm.rank() == 0) {
+        bytes[0] = 11;
+        bytes[size - 1] = 77;
+        comm.send(1, user_channels, Kind::features, std::as_const(bytes).span()).wait();
+    } else {
+        comm.receive(0, user_channels, bytes.span()).wait();
+        if (bytes[0] != 11 || bytes[size - 1] != 77) throw std::runtime_error("bytes differ");
+        if (comm.accounts().received_total != size) throw std::runtime_error("wrong account");
+        fmt::print("large passed\n");
+    }
+    comm.barrier();
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    MpiSession session;
+    try {
+        const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
+        if (arguments.at(0) == "suite") run_suite(rest);
+        if (arguments[0] == "exchange")
+            run_exchange(std::stoull(rest.at(0)), std::stoull(rest.at(1)));
+        if (arguments[0] == "large") run_large();
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "failed: {}\n", error.what());
+        std::fflush(nullptr);
+        session.abandon();
+        std::_Exit(1);
+    }
+    return 0;
+}
