@@ -105,6 +105,8 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error,
 
 int run_command(Command& command, std::vector<std::string> arguments) {
     CLI::App& app = *command.app;
+    std::vector<std::string> typed = arguments;
+    typed.insert(typed.begin(), std::string(command.verb->name()));
     if (const std::string file = config_file(arguments); !file.empty()) {
         merge_config(app, file, arguments);
     }
@@ -120,10 +122,11 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     if (command.common.quiet) log::set_level(log::Level::error);
     set_thread_count(command.common.threads);
     const auto progress = make_progress(command.common.quiet);
-    Context context{command.common.json, command.common.quiet, progress.get(), {}};
+    Context context{command.common.json, command.common.quiet, progress.get(), {}, {}};
     context.provenance.made_by = {{"verb", command.verb->name()},
                                   {"options", resolved_options(app)}};
     context.provenance.config = to_toml(app);
+    context.arguments = std::move(typed);
     return command.verb->run(context);
 }
 

@@ -23,6 +23,7 @@
 
 #include "rudder/comm/window.hpp"
 #include "rudder/core/executor/task_state.hpp"
+#include "rudder/core/span.hpp"
 
 #include "mpi_check.hpp"
 
@@ -381,6 +382,7 @@ void MpiTransport::wait(Operation& operation) {
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     TaskState& me = TaskState::current();
     int idle = 0;
+    std::optional<Span> waiting;  // told to the watchdog once the wait is not a short one
     while (!operation.done()) {
         if (poll()) {
             idle = 0;
@@ -391,6 +393,7 @@ void MpiTransport::wait(Operation& operation) {
         if (++idle < spins_before_sleep || due - machine_now() < awake_before_due) {
             ::sched_yield();
         } else {
+            if (!waiting) waiting.emplace(waiting_phase);
             std::this_thread::sleep_for(short_sleep);
         }
     }

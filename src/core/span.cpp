@@ -26,6 +26,7 @@ struct StackList {
     std::mutex mutex;
     std::vector<const SpanStack*> stacks;
     std::uint64_t next_thread = 0;
+    std::uint64_t transitions = 0;  ///< of stacks that are no more
 };
 
 StackList& stack_list() {
@@ -45,6 +46,7 @@ struct SpanStack::Phases {
     std::atomic<std::size_t> depth{0};
     std::atomic<std::uint64_t> since{0};
     std::uint64_t thread = 0;
+    std::atomic<std::uint64_t> transitions{0};
     std::unordered_map<const char*, Timer*> timers;  // the owner's alone
 };
 
@@ -58,6 +60,7 @@ SpanStack::SpanStack() : phases_(std::make_unique<Phases>()) {
 SpanStack::~SpanStack() {
     StackList& list = stack_list();
     const std::scoped_lock lock(list.mutex);
+    list.transitions += phases_->transitions.load(std::memory_order_relaxed);
     std::erase(list.stacks, this);
 }
 
@@ -80,6 +83,8 @@ Span::Span(const char* name) : name_(name), start_(now_ns()) {
     const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
     if (depth < max_depth) stack.names[depth].store(name, std::memory_order_relaxed);
     stack.since.store(start_, std::memory_order_relaxed);
+    stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
     // Release: a reader that sees the new depth sees the name below it.
     stack.depth.store(depth + 1, std::memory_order_release);
 }
@@ -89,6 +94,8 @@ Span::~Span() {
     const std::uint64_t end = now_ns();
     stack.depth.store(stack.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     stack.since.store(end, std::memory_order_relaxed);
+    stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
+                            std::memory_order_relaxed);
     Timer*& timer = stack.timers[name_];
     if (timer == nullptr) {
         timer = &MetricsRegistry::global().timer(std::string("span/") + name_);
@@ -113,6 +120,16 @@ std::vector<ThreadPhase> current_phases() {
         result.push_back(std::move(phase));
     }
     return result;
+}
+
+std::uint64_t span_transitions() {
+    StackList& list = stack_list();
+    const std::scoped_lock lock(list.mutex);
+    std::uint64_t sum = list.transitions;
+    for (const SpanStack* held : list.stacks) {
+        sum += held->phases_->transitions.load(std::memory_order_relaxed);
+    }
+    return sum;
 }
 
 }  // namespace rudder

@@ -17,8 +17,9 @@ namespace rudder::cli {
 struct Context {
     bool json = false;
     bool quiet = false;
-    Progress* progress = nullptr;  ///< a bar on a terminal, silent otherwise
-    Provenance provenance;         ///< verb and options as resolved, for what is made
+    Progress* progress = nullptr;        ///< a bar on a terminal, silent otherwise
+    Provenance provenance;               ///< verb and options as resolved, for what is made
+    std::vector<std::string> arguments;  ///< the command line: verb and all that follows
 };
 
 /// One verb. A variant is one file in src/cli/verbs.

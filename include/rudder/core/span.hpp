@@ -38,6 +38,7 @@ public:
 private:
     friend class Span;
     friend std::vector<struct ThreadPhase> current_phases();
+    friend std::uint64_t span_transitions();
     struct Phases;
     static Phases& current();
 
@@ -53,5 +54,11 @@ struct ThreadPhase {
 
 /// The phases of all threads that are in a span now; safe to call from any thread (a watchdog).
 [[nodiscard]] std::vector<ThreadPhase> current_phases();
+
+/// How often a span has begun or ended in this process: a number that grows while work goes on.
+[[nodiscard]] std::uint64_t span_transitions();
+
+/// The phase of a thread that waits for messages of other ranks, and so is not to blame.
+inline constexpr const char* waiting_phase = "waiting for messages";
 
 }  // namespace rudder

@@ -1,14 +1,19 @@
 // rudder doctor: what this build and this machine can do, what is wrong, and how to mend it.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/ranks.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
+#include "rudder/comm/measure.hpp"
+#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
@@ -133,29 +138,100 @@ Finding check_metis() {
             ""};
 }
 
+/// What is found when several ranks look together.
+struct RankFindings {
+    std::vector<Finding> findings;
+    Json json;
+    std::string table;
+};
+
+Finding check_binding(const Communicator& comm) {
+    // A rank bound to fewer cores than the machine has, while ranks of its host have the same ones.
+    const std::int64_t least = comm.all_min(usable_cores());
+    const auto online = static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN));
+    const bool bound = least < online && comm.size() < online;
+    return {"binding", bound ? "warning" : "ok",
+            fmt::format("{} ranks on {} hosts, at least {} of {} cores each", comm.size(),
+                        comm.hosts().hosts(), least, online),
+            bound ? "ranks are bound to few cores; start mpirun with --bind-to none" : ""};
+}
+
+RankFindings examine_ranks(const Communicator& comm) {
+    RankFindings found;
+    const double barrier = measure_barrier_us(comm);
+    const std::vector<PairFigures> pairs = measure_pairs(comm);
+    found.findings.push_back(check_binding(comm));
+    const bool slow = barrier > 2000;
+    found.findings.push_back(
+        {"barrier", slow ? "warning" : "ok",
+         fmt::format("{:.0f} us over {} ranks, {}", barrier, comm.size(), MpiSession::library()),
+         slow ? "ranks hold the cores while they wait: give mpirun '--mca mpi_yield_when_idle 1', "
+                "or start fewer ranks"
+              : ""});
+    Table table({"ranks", "latency us", "Mbit/s"});
+    Json list = Json::array();
+    std::vector<double> latencies;
+    std::vector<double> rates;
+    for (const PairFigures& pair : pairs) {
+        table.add({fmt::format("{}-{}", pair.first, pair.second),
+                   fmt::format("{:.1f}", pair.latency_us), fmt::format("{:.0f}", pair.mbit_s)});
+        list.push_back({{"ranks", {pair.first, pair.second}},
+                        {"latency_us", pair.latency_us},
+                        {"mbit_s", pair.mbit_s}});
+        latencies.push_back(pair.latency_us);
+        rates.push_back(pair.mbit_s);
+    }
+    std::ranges::sort(latencies);
+    std::ranges::sort(rates);
+    found.json = {{"ranks", comm.size()},
+                  {"hosts", comm.hosts().hosts()},
+                  {"latency_us", latencies[latencies.size() / 2]},
+                  {"mbit_s", rates[rates.size() / 2]},
+                  {"barrier_us", barrier},
+                  {"pairs", list}};
+    found.table = "\n" + table.text();
+    return found;
+}
+
 class DoctorVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "doctor"; }
     [[nodiscard]] std::string_view summary() const override {
         return "Say what this build and this machine can do, and what to mend";
     }
-    [[nodiscard]] std::string_view example() const override { return "rudder doctor --json"; }
-    void define(CLI::App& /*app*/) override {}
+    [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
+    void define(CLI::App& app) override { ranks_.define(app); }
 
     int run(const Context& context) override {
-        const std::vector<Finding> findings{
-            check_build(),         check_processor(),  check_memory(),
-            check_shared_memory(), check_open_files(), check_mpi(),
-            check_torch(),         check_gpu(),        check_metis()};
+        ranks_.arguments = context.arguments;
+        return run_ranked(ranks_, {{"verb", "doctor"}},
+                          [&](const Communicator& comm) { return examine(comm, context); });
+    }
+
+private:
+    static int examine(const Communicator& comm, const Context& context) {
+        std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
+                                      check_shared_memory(), check_open_files(), check_mpi(),
+                                      check_torch(),         check_gpu(),        check_metis()};
+        Json json;
+        std::string pairs;
+        if (comm.size() > 1) {
+            const RankFindings ranks = examine_ranks(comm);
+            findings.insert(findings.end(), ranks.findings.begin(), ranks.findings.end());
+            json = ranks.json;
+            pairs = ranks.table;
+        }
+        if (comm.rank() != 0) return 0;
         if (context.json) {
-            print_json(to_json(findings));
+            Json whole = to_json(findings);
+            whole.update(json);
+            print_json(whole);
         } else {
-            print_text(to_text(findings));
+            print_text(to_text(findings) + pairs);
         }
         return 0;
     }
 
-private:
     static Json to_json(const std::vector<Finding>& findings) {
         Json json = {{"version", version()}, {"cores", usable_cores()}};
         const MemoryInfo memory = memory_info();
@@ -178,6 +254,8 @@ private:
         }
         return table.text() + (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
     }
+
+    RankOptions ranks_;
 };
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Verbs that run on ranks: started by us, by mpirun or srun, or alone.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/comm/handshake.hpp"
+
+namespace rudder::cli {
+
+/// The options of such verbs.
+struct RankOptions {
+    int ranks = 0;  ///< to start; 0: none of our own
+    int ranks_per_host = 0;
+    std::string link;
+    bool paranoid = false;
+    double stuck_after = 600;            ///< seconds
+    std::vector<std::string> arguments;  ///< the whole command line, to start again as a rank
+
+    void define(CLI::App& app);
+};
+
+/// A rank's work; its result is the exit code.
+using RankBody = std::function<int(const Communicator&)>;
+
+/// With --ranks N: starts N ranks of this program with the same arguments and returns their code.
+/// As a rank under a launcher: joins the others, checks that all agree on `fingerprint`, and runs
+/// `body` under the watchdog. Alone: runs `body` on one rank.
+int run_ranked(const RankOptions& options, const Fingerprint& fingerprint, const RankBody& body);
+
+}  // namespace rudder::cli

@@ -1,0 +1,30 @@
+// What each rank leaves for the launcher that started it: how it ended, and why.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace rudder {
+
+/// The environment variable that names the launcher's folder; ranks started by others have none.
+inline constexpr const char* status_folder_variable = "RUDDER_STATUS_FOLDER";
+
+struct RankStatus {
+    int code = 0;
+    std::string reason;
+};
+
+/// Called by a rank at its start and at its end; nothing without a launcher of ours.
+void write_rank_pid(int rank);
+void write_rank_status(int code, const std::string& reason) noexcept;
+
+/// Called by the launcher: what the ranks have left so far.
+[[nodiscard]] std::optional<pid_t> read_rank_pid(const std::filesystem::path& folder, int rank);
+[[nodiscard]] std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder,
+                                                         int rank);
+
+}  // namespace rudder

@@ -1,0 +1,116 @@
+#include "rudder/cli/ranks.hpp"
+
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/comm/launcher.hpp"
+#include "rudder/comm/mpi_transport.hpp"
+#include "rudder/comm/rank_status.hpp"
+#include "rudder/comm/watchdog.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/log.hpp"
+
+namespace rudder::cli {
+
+void RankOptions::define(CLI::App& app) {
+    app.add_option("--ranks", ranks, "Start so many ranks on this machine")
+        ->check(CLI::Range(1, 4096));
+    app.add_option("--ranks-per-host", ranks_per_host, "Ranks that count as one host")
+        ->check(CLI::Range(1, 4096));
+    app.add_option("--link", link, "DELAY,RATE between hosts, such as 100us,1gbit");
+    app.add_flag("--paranoid", paranoid, "Compare what all ranks do before each collective");
+    app.add_option("--stuck-after", stuck_after, "Seconds without advance that end the job")
+        ->check(CLI::Range(0.1, 1e7))
+        ->capture_default_str();
+}
+
+namespace {
+
+/// The arguments without --ranks, which only the launcher takes.
+std::vector<std::string> rank_arguments(const std::vector<std::string>& arguments) {
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == "--ranks") {
+            ++i;
+        } else if (!arguments[i].starts_with("--ranks=")) {
+            kept.push_back(arguments[i]);
+        }
+    }
+    return kept;
+}
+
+int launch(const RankOptions& options) {
+    if (MpiSession::launched()) {
+        throw usage_error("--ranks starts ranks, but a launcher has already started this one",
+                          "--ranks", "leave --ranks out under mpirun or srun");
+    }
+    LaunchOptions launch{.ranks = options.ranks, .command = {}};
+    launch.command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+    for (std::string& word : rank_arguments(options.arguments)) {
+        launch.command.push_back(std::move(word));
+    }
+    return launch_ranks(launch);
+}
+
+/// Ends a rank that fails: tells the others, says why, and leaves without waiting for them.
+[[noreturn]] void fail_rank(Watchdog* watchdog, int rank, int code, const std::string& problem,
+                            const std::string& text) {
+    if (watchdog != nullptr) watchdog->announce_failure(code, problem);
+    fmt::print(stderr, "rudder: error: rank {}: {}\n", rank, text);
+    std::fflush(nullptr);
+    write_rank_status(code, problem);
+    ::_exit(code);
+}
+
+int error_code(const Error& error, const Watchdog* watchdog) {
+    // A SIGTERM that a launcher sends because a peer is gone is not the user's.
+    const bool lost = watchdog != nullptr && watchdog->peer_missing();
+    if (error.kind() == ErrorKind::interrupted && lost) return static_cast<int>(ErrorKind::rank);
+    return error.exit_code();
+}
+
+int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const RankBody& body) {
+    MpiSession session;
+    MpiOptions mpi;
+    mpi.ranks_per_host = options.ranks_per_host;
+    if (!options.link.empty()) mpi.link = parse_link(options.link);
+    int rank = 0;
+    std::unique_ptr<Watchdog> watchdog;
+    try {
+        const Communicator comm(make_mpi_transport(mpi));
+        rank = comm.rank();
+        write_rank_pid(rank);
+        comm.set_paranoid(options.paranoid);
+        Fingerprint all = fingerprint;
+        all.insert(all.begin(), {"build", build_fingerprint()});
+        verify_same(comm, all);
+        const auto patience = std::chrono::milliseconds(
+            static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
+        watchdog = std::make_unique<Watchdog>(comm, WatchdogOptions{.stuck_after = patience});
+        const int code = body(comm);
+        comm.barrier();
+        watchdog.reset();
+        write_rank_status(code, "");
+        return code;
+    } catch (const Error& error) {
+        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()), error.problem(),
+                  error.what());
+    } catch (const std::exception& error) {
+        fail_rank(watchdog.get(), rank, static_cast<int>(ErrorKind::failed), error.what(),
+                  error.what());
+    }
+}
+
+}  // namespace
+
+int run_ranked(const RankOptions& options, const Fingerprint& fingerprint, const RankBody& body) {
+    if (!options.link.empty()) static_cast<void>(parse_link(options.link));
+    if (options.ranks > 0) return launch(options);
+    if (MpiSession::launched()) return run_rank(options, fingerprint, body);
+    return body(Communicator::local());
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,71 @@
+#include "rudder/comm/rank_status.hpp"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+#include <unistd.h>
+
+namespace rudder {
+
+namespace {
+
+std::atomic<int> own_rank{-1};
+
+std::filesystem::path file_of(const std::filesystem::path& folder, const char* word, int rank) {
+    return folder / (std::string(word) + "-" + std::to_string(rank));
+}
+
+/// Written beside and renamed, so that the launcher never reads half of it.
+void write_whole(const std::filesystem::path& file, const std::string& text) {
+    const std::string partial = file.string() + ".partial";
+    {
+        std::ofstream out(partial);
+        out << text;
+    }
+    std::rename(partial.c_str(), file.c_str());
+}
+
+std::optional<std::string> read_whole(const std::filesystem::path& file) {
+    std::ifstream in(file);
+    if (!in) return std::nullopt;
+    std::ostringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+void write_rank_pid(int rank) {
+    own_rank = rank;
+    const char* folder = std::getenv(status_folder_variable);
+    if (folder != nullptr) write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()));
+}
+
+void write_rank_status(int code, const std::string& reason) noexcept {
+    const char* folder = std::getenv(status_folder_variable);
+    const int rank = own_rank;
+    if (folder == nullptr || rank < 0) return;
+    try {
+        write_whole(file_of(folder, "status", rank), std::to_string(code) + "\n" + reason);
+    } catch (...) {  // NOLINT(bugprone-empty-catch): a missing status is read as a death
+    }
+}
+
+std::optional<pid_t> read_rank_pid(const std::filesystem::path& folder, int rank) {
+    const auto text = read_whole(file_of(folder, "pid", rank));
+    if (!text) return std::nullopt;
+    return static_cast<pid_t>(std::strtol(text->c_str(), nullptr, 10));
+}
+
+std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank) {
+    const auto text = read_whole(file_of(folder, "status", rank));
+    if (!text) return std::nullopt;
+    const std::size_t line = text->find('\n');
+    return RankStatus{static_cast<int>(std::strtol(text->c_str(), nullptr, 10)),
+                      line == std::string::npos ? "" : text->substr(line + 1)};
+}
+
+}  // namespace rudder

@@ -1,0 +1,45 @@
+// What ranks tell each other about themselves while they work.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace rudder {
+
+/// How a rank is.
+enum class RankState : std::int32_t { running = 0, finished = 1, failed = 2 };
+
+/// A rank's report on itself; plain bytes, sent and shared as they are.
+struct RankReport {
+    RankState state = RankState::running;
+    std::int32_t code = 0;       ///< the exit code of a rank that failed
+    std::uint64_t progress = 0;  ///< grows whenever a phase begins or ends
+    std::int32_t waiting = 0;    ///< whether it waits for messages
+    std::array<char, 100> phase{};
+    std::array<char, 400> reason{};
+};
+
+/// What this process is doing now, from its spans.
+[[nodiscard]] RankReport report_phases();
+void set_text(std::span<char> field, const std::string& text);
+
+/// One rank's place on the board that the processes of a machine share. The rank alone writes; a
+/// sequence number (odd while it writes) lets others read a whole report.
+struct BoardEntry {
+    std::atomic<std::uint64_t> sequence;
+    std::atomic<std::int64_t> heartbeat;  ///< of the machine's monotonic clock, in ns
+    RankReport report;
+
+    void write(const RankReport& fresh) noexcept;
+    [[nodiscard]] RankReport read() const noexcept;
+};
+
+/// Nanoseconds of the machine's monotonic clock.
+[[nodiscard]] std::int64_t monotonic_ns() noexcept;
+
+}  // namespace rudder
