@@ -51,6 +51,18 @@ TEST_F(Help, OfEveryVerbFitsOneScreen) {
     }
 }
 
+TEST_F(Help, TheManualHoldsItWordForWord) {
+    const std::string manual =
+        bytes_of(std::filesystem::path(RUDDER_SOURCE_DIR) / "docs" / "cli.md");
+    for (const std::string& verb : verbs()) {
+        std::istringstream lines(ok({verb, "--help"}));
+        std::string indented;
+        for (std::string line; std::getline(lines, line);)
+            indented += line.empty() ? "\n" : "    " + line + "\n";
+        EXPECT_THAT(manual, HasSubstr(indented)) << "paste it into docs/cli.md";
+    }
+}
+
 TEST_F(Help, OverviewNamesEveryVerb) {
     const std::string text = ok({"--help"});
     expect_screen(text);
