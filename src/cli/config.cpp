@@ -1,6 +1,8 @@
 #include "rudder/cli/config.hpp"
 
 #include <algorithm>
+#include <array>
+#include <sstream>
 
 #include <fmt/format.h>
 #include <toml++/toml.h>
@@ -90,7 +92,7 @@ void merge_config(const CLI::App& app, const std::filesystem::path& file,
             throw usage_error(fmt::format("unknown option '{}' in the configuration", key),
                               fmt::format("{}, line {}", file.string(), node.source().begin.line),
                               close ? fmt::format("did you mean '{}'?", *close)
-                                    : fmt::format("see 'rudder {} --help'", app.get_name()));
+                                    : fmt::format("see '{} --help'", app.get_name()));
         }
         if (!given(typed, key)) append_option(*option, key, node, file.string(), arguments);
     }

@@ -33,7 +33,7 @@ struct Common {
         app.add_option("--config", config, "Read options from a TOML file; those typed win")
             ->type_name("FILE");
         app.add_option("--threads", threads, "Threads to use; 0 takes all cores")
-            ->check(CLI::Range(0, 4096))
+            ->check(CLI::Range(0, 4096).description(""))
             ->capture_default_str();
     }
 };

@@ -81,8 +81,10 @@ Staging Staging::file(const fs::path& output, Existing existing) {
         throw usage_error("a folder stands where a file is to be written", normal.string(),
                           "choose another name");
     }
-    if (normal.has_parent_path()) fs::create_directories(normal.parent_path(), code);
-    if (code) throw system_error("cannot create the folder", normal.string(), code.value());
+    code.clear();  // of the question above: that nothing is there is no error
+    const fs::path parent = normal.parent_path();
+    if (!parent.empty()) fs::create_directories(parent, code);
+    if (code) throw system_error("cannot create the folder", parent.string(), code.value());
     return {normal, hidden_beside(normal, "partial")};
 }
 

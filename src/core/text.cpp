@@ -84,18 +84,23 @@ std::string join(std::span<const std::string_view> words, std::string_view betwe
 
 namespace {
 
-/// Levenshtein's distance between two words.
+/// The number of letters to change, add, remove or swap with the next, from one word to another.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> before(b.size() + 1);  // the rows i - 1, i and i + 1 of the table
     std::vector<std::size_t> row(b.size() + 1);
+    std::vector<std::size_t> next(b.size() + 1);
     std::iota(row.begin(), row.end(), std::size_t{0});
     for (std::size_t i = 0; i < a.size(); ++i) {
-        std::size_t diagonal = row[0];
-        row[0] = i + 1;
+        next[0] = i + 1;
         for (std::size_t j = 0; j < b.size(); ++j) {
-            const std::size_t replace = diagonal + (a[i] == b[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({replace, row[j] + 1, row[j + 1] + 1});
+            const std::size_t replace = row[j] + (a[i] == b[j] ? 0 : 1);
+            next[j + 1] = std::min({replace, next[j] + 1, row[j + 1] + 1});
+            if (i > 0 && j > 0 && a[i] == b[j - 1] && a[i - 1] == b[j]) {
+                next[j + 1] = std::min(next[j + 1], before[j - 1] + 1);
+            }
         }
+        before.swap(row);
+        row.swap(next);
     }
     return row.back();
 }

@@ -34,10 +34,14 @@ Array<PartId> read_assignment_text(const std::filesystem::path& file, VertexId v
     VertexId line = 0;
     while (!rest.empty()) {
         const std::size_t end = rest.find('\n');
-        const std::string_view word = trimmed(rest.substr(0, end));
+        const std::string_view whole = rest.substr(0, end);
+        const std::string_view word = trimmed(whole);
         rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
         ++line;
-        const auto where = [&] { return fmt::format("{}, line {}", file.string(), line); };
+        const auto where = [&] {
+            const auto column = word.empty() ? 1 : word.data() - whole.data() + 1;
+            return fmt::format("{}, line {}, column {}", file.string(), line, column);
+        };
         if (line > vertices) {
             throw input_error(fmt::format("there are more lines than the {} vertices", vertices),
                               where(), remedy);

@@ -168,5 +168,19 @@ TEST(Staging, WhereNothingMayBeWritten) {
     }
 }
 
+TEST(Staging, AFileInTheCurrentFolder) {
+    const TempDir folder;
+    const fs::path before = fs::current_path();
+    fs::current_path(folder.path());
+    {
+        Staging staging = Staging::file("new.npz", Existing::refuse);
+        write_text(staging.path(), "new");
+        staging.commit();
+    }
+    fs::current_path(before);
+    EXPECT_EQ(read_text(folder / "new.npz", 100), "new");
+    EXPECT_EQ(names_in(folder.path()), 1U);
+}
+
 }  // namespace
 }  // namespace rudder

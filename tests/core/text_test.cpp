@@ -76,6 +76,7 @@ TEST(Text, FindsTheNearestWord) {
     EXPECT_EQ(nearest("mets", methods), "metis");
     EXPECT_EQ(nearest("randmo", methods), "random");
     EXPECT_EQ(nearest("fenel", methods), "fennel");
+    EXPECT_EQ(nearest("metsi", methods), "metis");  // two letters swapped are one mistake
     EXPECT_EQ(nearest("ldg", methods), "ldg");
     EXPECT_EQ(nearest("completely else", methods), std::nullopt);
     EXPECT_EQ(nearest("metis", {}), std::nullopt);

@@ -1,79 +1,19 @@
 // Import, export, import again: nothing may change, for random graphs with every kind of feature
 // and target; and what NumPy makes of the result.
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
 
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/random.hpp"
 #include "rudder/graph/io/export.hpp"
 #include "rudder/graph/io/npz.hpp"
 
 #include "io_support.hpp"
 #include "support/process.hpp"
+#include "support/random_archive.hpp"
 
 namespace rudder::test {
 namespace {
-
-/// An archive drawn at random: edges, and features and targets of kinds chosen by the seed.
-std::string random_archive(std::uint64_t seed, const RandomEdges& random) {
-    const RandomStream stream({.purpose = Purpose::test, .seed = seed, .step = 1});
-    Draws draws(stream, 0);
-    const std::size_t n = random.vertices;
-    std::vector<std::int64_t> src;
-    std::vector<std::int64_t> dst;
-    for (const Edge& edge : random.edges) {
-        src.push_back(static_cast<std::int64_t>(edge.source));
-        dst.push_back(static_cast<std::int64_t>(edge.target));
-    }
-    std::vector<ZipEntry> entries{
-        {"num_nodes", npy<std::int64_t>({std::int64_t(n)})}, {"src", npy(src)}, {"dst", npy(dst)}};
-    const auto fill = [&](auto sample, std::size_t count, auto draw) {
-        std::vector<decltype(sample)> values(count);
-        for (auto& value : values)
-            value = static_cast<decltype(sample)>(draw());
-        return values;
-    };
-    const auto byte = [&] { return draws.below(256); };
-    const std::size_t width = 1 + draws.below(5);
-    switch (seed % 4) {
-        case 0:
-            entries.push_back(
-                {"x", npy(fill(float{}, n * width, [&] { return draws.normal(); }), width)});
-            break;
-        case 1:
-            entries.push_back({"x", npy(fill(std::uint8_t{}, n * width, byte), width)});
-            break;
-        case 2:
-            entries.push_back({"x_int8", npy(fill(std::int8_t{}, n * width, byte), width)});
-            entries.push_back(
-                {"x_scale", npy(fill(float{}, width, [&] { return draws.normal(); }))});
-            break;
-        default:
-            break;
-    }
-    switch (seed / 4 % 4) {
-        case 0:
-            entries.push_back({"y", npy(fill(std::int64_t{}, n, [&] {
-                                   return static_cast<std::int64_t>(draws.below(5)) - 1;
-                               }))});
-            entries.push_back({"num_classes", npy<std::int64_t>({6})});
-            break;
-        case 1:
-            entries.push_back(
-                {"y", npy(fill(std::uint8_t{}, n * 3, [&] { return draws.below(2); }), 3)});
-            break;
-        case 2:
-            entries.push_back({"y", npy(fill(float{}, n, [&] {
-                                   return draws.below(5) == 0 ? std::nan("") : draws.normal();
-                               }))});
-            break;
-        default:
-            break;
-    }
-    return zip(entries);
-}
 
 void expect_equal(const Dataset& a, const Dataset& b) {
     EXPECT_EQ(rows_of(a.topology()), rows_of(b.topology()));

@@ -92,6 +92,10 @@ Outcome rudder(std::vector<std::string> arguments, const RunOptions& options) {
     return run(arguments, options);
 }
 
+std::filesystem::path program() {
+    return RUDDER_PROGRAM;
+}
+
 bool have_program(const std::string& name) {
     return run({"sh", "-c", fmt::format("command -v {}", name)}).code == 0;
 }

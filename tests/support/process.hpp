@@ -33,6 +33,9 @@ struct RunOptions {
 /// Runs the rudder of this build.
 [[nodiscard]] Outcome rudder(std::vector<std::string> arguments, const RunOptions& options = {});
 
+/// The rudder of this build.
+[[nodiscard]] std::filesystem::path program();
+
 /// Whether a program of that name is on the PATH.
 [[nodiscard]] bool have_program(const std::string& name);
 

@@ -70,7 +70,7 @@ private:
     static std::string kinds() {
         std::string text;
         for (const GeneratorName& kind : generator_names()) {
-            text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", kind.name, kind.summary);
+            text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", kind.name, kind.summary);
         }
         return text;
     }

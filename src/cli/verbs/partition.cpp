@@ -29,8 +29,8 @@ public:
         app.add_option("--method", options_.method, "metis, ldg, fennel, random or hash")
             ->capture_default_str();
         app.add_option("--balance", balance_,
-                       "What to balance: any of vertices,train,edges (metis: all three; "
-                       "others: vertices,train)");
+                       "Any of vertices,train,edges\n(if not given: metis all three, "
+                       "others vertices,train)");
         app.add_option("--slack", options_.slack, "How far a part may exceed the mean")
             ->capture_default_str();
         app.add_option("--passes", options_.passes, "ldg, fennel: more than 1 streams again")

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "rudder/core/checked.hpp"
-
 namespace rudder {
 
 namespace {
@@ -16,9 +14,7 @@ BarabasiAlbert::BarabasiAlbert(const GeneratorOptions& o)
     : vertices_(o.vertices),
       per_vertex_(
           std::max<EdgeIndex>(1, static_cast<EdgeIndex>(o.degree > 0 ? o.degree : default_degree))),
-      stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {
-    static_cast<void>(checked_mul(vertices_, 2 * per_vertex_, "number of edges"));
-}
+      stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {}
 
 Edge BarabasiAlbert::edge(EdgeIndex number) const {
     // Ends are numbered 2e (the vertex that brings edge e) and 2e + 1 (what it attaches to, which

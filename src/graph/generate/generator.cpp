@@ -32,6 +32,10 @@ std::unique_ptr<Generator> make_generator(std::string_view kind, const Generator
     if (options.vertices == 0) {
         throw usage_error("a graph needs a vertex", "--vertices", "give a number from 1 on");
     }
+    if (options.vertices > max_generated_vertices) {
+        throw usage_error(fmt::format("{} vertices are too many", options.vertices), "--vertices",
+                          fmt::format("give at most {}", max_generated_vertices));
+    }
     if (!(options.degree >= 0 && options.degree <= 1e6)) {
         throw usage_error(fmt::format("{} edges per vertex", options.degree), "--degree",
                           "give a number from 0 to 1,000,000");

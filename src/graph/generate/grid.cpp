@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rudder/core/checked.hpp"
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
 
 namespace rudder {
 
@@ -18,8 +20,11 @@ VertexId side(VertexId asked, VertexId vertices) {
 
 Grid::Grid(const GeneratorOptions& o)
     : rows_(side(o.rows, o.vertices)), columns_(side(o.columns, o.vertices)) {
-    static_cast<void>(
-        checked_mul(checked_mul(rows_, columns_, "size of the grid"), VertexId{2}, "edges"));
+    if (rows_ > max_generated_vertices / columns_) {
+        throw usage_error(fmt::format("{} x {} vertices are too many", rows_, columns_),
+                          "--rows, --columns",
+                          fmt::format("give at most {} vertices", max_generated_vertices));
+    }
 }
 
 Edge Grid::edge(EdgeIndex number) const {

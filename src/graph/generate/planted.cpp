@@ -84,7 +84,12 @@ PlantedFeatures::PlantedFeatures(std::span<const std::int32_t> labels, std::uint
       labels_(labels),
       signal_(signal),
       centroids_({.purpose = Purpose::generate_features, .seed = seed, .layer = 1}),
-      noise_({.purpose = Purpose::generate_features, .seed = seed}) {}
+      noise_({.purpose = Purpose::generate_features, .seed = seed}) {
+    if (!(signal >= 0 && signal <= 1e6)) {
+        throw usage_error(fmt::format("{} is no signal", signal), "--signal",
+                          "give a number from 0 to 1,000,000");
+    }
+}
 
 void PlantedFeatures::compute(VertexId v, std::span<float> row) const {
     Draws centroid(centroids_, static_cast<VertexId>(labels_[v]));

@@ -96,12 +96,13 @@ Rmat::Rmat(const GeneratorOptions& o)
     : scale_(scale_for(std::max<VertexId>(o.vertices, 1))),
       edges_(static_cast<EdgeIndex>((o.degree > 0 ? o.degree : default_degree) *
                                     std::ldexp(1.0, scale_))),
-      limits_{fraction(o.a), fraction(o.a + o.b), fraction(o.a + o.b + o.c)},
+      limits_{},
       stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {
-    if (o.a < 0 || o.b < 0 || o.c < 0 || o.a + o.b + o.c > 1) {
+    if (!(o.a >= 0 && o.b >= 0 && o.c >= 0 && o.a + o.b + o.c <= 1)) {
         throw usage_error(fmt::format("the shares {}, {}, {} are no probabilities", o.a, o.b, o.c),
                           "--rmat-shares", "give three numbers from 0 on that sum to at most 1");
     }
+    limits_ = {fraction(o.a), fraction(o.a + o.b), fraction(o.a + o.b + o.c)};
     const auto words = stream_.block(~VertexId{0}, ~std::uint64_t{0});
     multipliers_ = {(std::uint64_t{words[0]} << 32 | words[1]) | 1,
                     (std::uint64_t{words[2]} << 32 | words[3]) | 1};

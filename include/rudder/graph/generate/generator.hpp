@@ -14,6 +14,9 @@
 
 namespace rudder {
 
+/// No more can be asked for, so that numbers of edges fit 64 bits.
+inline constexpr VertexId max_generated_vertices = VertexId{1} << 40;
+
 /// What to generate. A generator reads the fields that concern it.
 struct GeneratorOptions {
     VertexId vertices = 10000;  ///< rmat: rounded up to a power of two; grid: see rows, columns

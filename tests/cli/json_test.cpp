@@ -1,0 +1,103 @@
+// What programs read: --json prints one value with the agreed keys, and nothing else.
+#include "cli_support.hpp"
+
+namespace rudder::test {
+namespace {
+
+using testing::IsSupersetOf;
+
+Words keys_of(const Json& object) {
+    Words keys;
+    for (const auto& [key, value] : object.items())
+        keys.push_back(key);
+    return keys;
+}
+
+const Words dataset_keys{"kind",  "vertices", "edges", "features",   "classes",
+                         "train", "valid",    "test",  "self_loops", "duplicates"};
+
+class JsonOutput : public CliTest {};
+
+TEST_F(JsonOutput, OfADataSet) {
+    const Json made = ok_json({"generate", "sbm", "data", "--vertices", "300"});
+    EXPECT_THAT(keys_of(made), IsSupersetOf(dataset_keys));
+    EXPECT_EQ(made.at("kind"), "dataset");
+    EXPECT_EQ(made.at("vertices"), 300);
+    EXPECT_EQ(made.at("classes"), 10);
+    EXPECT_EQ(made.at("features").at("width"), 64);
+    EXPECT_EQ(made.at("features").at("type"), "float32");
+    EXPECT_EQ(made.at("train"), 180);
+    EXPECT_EQ(made.at("valid"), 60);
+    EXPECT_EQ(made.at("test"), 60);
+    EXPECT_EQ(ok_json({"info", "data"}), made);
+    EXPECT_EQ(ok_json({"info", "data", "--check"}).at("checked"), true);
+}
+
+TEST_F(JsonOutput, OfAPartition) {
+    ok({"generate", "sbm", "data", "--vertices", "300"});
+    const Json made = ok_json({"partition", "data", "parts", "--parts", "3"});
+    EXPECT_THAT(keys_of(made), IsSupersetOf(dataset_keys));
+    EXPECT_THAT(keys_of(made),
+                IsSupersetOf(Words{"parts", "cut", "balance", "train_balance", "halo", "method"}));
+    EXPECT_EQ(made.at("kind"), "partition");
+    EXPECT_EQ(made.at("parts"), 3);
+    EXPECT_EQ(made.at("method"), "metis");
+    EXPECT_EQ(made.at("halo").size(), 3U);
+    const auto cut = made.at("cut").get<double>();
+    EXPECT_TRUE(cut > 0 && cut < 1) << cut;
+    EXPECT_GE(made.at("balance").get<double>(), 1);
+    EXPECT_EQ(ok_json({"info", "parts"}), made);
+}
+
+TEST_F(JsonOutput, OfSeveralPathsIsAList) {
+    ok({"generate", "grid", "a", "--rows", "2", "--columns", "2"});
+    ok({"partition", "a", "b", "--parts", "2"});
+    const Json list = ok_json({"info", "a", "b"});
+    ASSERT_TRUE(list.is_array());
+    ASSERT_EQ(list.size(), 2U);
+    EXPECT_EQ(list[0].at("kind"), "dataset");
+    EXPECT_EQ(list[1].at("kind"), "partition");
+}
+
+TEST_F(JsonOutput, OfAnExport) {
+    ok({"generate", "grid", "a", "--rows", "2", "--columns", "2"});
+    const Json made = ok_json({"export", "a", "a.npz"});
+    EXPECT_EQ(made.at("output"), "a.npz");
+    EXPECT_EQ(made.at("bytes"), std::filesystem::file_size(folder_ / "a.npz"));
+}
+
+TEST_F(JsonOutput, OfTheDoctor) {
+    const Json doctor = ok_json({"doctor"});
+    EXPECT_THAT(keys_of(doctor),
+                IsSupersetOf(Words{"version", "cores", "memory", "instruction_sets", "findings"}));
+    EXPECT_GE(doctor.at("cores").get<int>(), 1);
+    EXPECT_GT(doctor.at("memory").at("total").get<std::uint64_t>(), 0U);
+    Words names;
+    for (const Json& finding : doctor.at("findings")) {
+        EXPECT_THAT(keys_of(finding), testing::ElementsAre("name", "status", "value", "remedy"));
+        const std::string status = finding.at("status");
+        EXPECT_THAT((Words{"ok", "warning", "missing"}), testing::Contains(status));
+        if (status != "ok") {
+            EXPECT_NE(finding.at("remedy"), "") << finding;
+        }
+        names.push_back(finding.at("name"));
+    }
+    EXPECT_THAT(names, IsSupersetOf(Words{"build", "processor", "memory", "shared memory", "MPI",
+                                          "torch", "GPU", "METIS"}));
+}
+
+TEST_F(JsonOutput, OfTheDoctorForPeople) {
+    const std::string text = ok({"doctor"});
+    for (const char* word : {"what", "state", "processor", "memory", "METIS"})
+        EXPECT_THAT(text, HasSubstr(word));
+}
+
+TEST_F(JsonOutput, ErrorsStayOnStandardError) {
+    const Outcome outcome = rudder({"info", "absent", "--json"}, here());
+    EXPECT_EQ(outcome.code, 3);
+    EXPECT_EQ(outcome.out, "");
+    EXPECT_NE(outcome.err, "");
+}
+
+}  // namespace
+}  // namespace rudder::test
