@@ -23,6 +23,7 @@
 
 #include "rudder/comm/window.hpp"
 #include "rudder/core/executor/task_state.hpp"
+#include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
 
 #include "mpi_check.hpp"
@@ -39,6 +40,7 @@ constexpr auto short_sleep = 30us;
 /// Held messages due sooner than a sleep takes are waited for awake.
 constexpr auto awake_before_due = 120us;
 constexpr int arrivals_per_poll = 16;
+constexpr auto patience_after_signal = 500ms;
 
 int wire_tag(Tag tag, Kind kind, bool piece) {
     return static_cast<int>(tag << 4U | static_cast<Tag>(kind) << 1U | (piece ? 1U : 0U));
@@ -378,11 +380,20 @@ bool MpiTransport::poll() {
     return any || !calls.empty();
 }
 
+/// After a signal the ranks agree on where to stop, so a wait goes on; but not for ever, since the
+/// others may be gone.
+void leave_if_interrupted(std::optional<Duration>& since) {
+    if (!interrupted()) return;
+    if (!since) since = machine_now();
+    if (machine_now() - *since > patience_after_signal) throw_if_interrupted();
+}
+
 void MpiTransport::wait(Operation& operation) {
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     TaskState& me = TaskState::current();
     int idle = 0;
     std::optional<Span> waiting;  // told to the watchdog once the wait is not a short one
+    std::optional<Duration> signalled;
     while (!operation.done()) {
         if (poll()) {
             idle = 0;
@@ -394,6 +405,7 @@ void MpiTransport::wait(Operation& operation) {
             ::sched_yield();
         } else {
             if (!waiting) waiting.emplace(waiting_phase);
+            leave_if_interrupted(signalled);
             std::this_thread::sleep_for(short_sleep);
         }
     }

@@ -20,6 +20,7 @@ struct RankReport {
     std::int32_t code = 0;       ///< the exit code of a rank that failed
     std::uint64_t progress = 0;  ///< grows whenever a phase begins or ends
     std::int32_t waiting = 0;    ///< whether it waits for messages
+    std::int32_t relayed = 0;    ///< whether it ends because another did: `reason` says which
     std::array<char, 100> phase{};
     std::array<char, 400> reason{};
 };

@@ -69,6 +69,8 @@ struct Watchdog::State {
     State(const Communicator& with, const WatchdogOptions& settings)
         : comm(with), options(settings), me(static_cast<std::size_t>(with.rank())) {
         if (!options.on_end) options.on_end = end_process;
+        // For tests on one machine: watch as if the ranks were on several.
+        if (std::getenv("RUDDER_WATCH_CONNECTIONS") != nullptr) options.connections_only = true;
     }
 
     void meet();
@@ -79,6 +81,7 @@ struct Watchdog::State {
     void look_at(std::size_t rank);
     void look_for_stuck();
     void note_gone(std::size_t rank);
+    void end_job(int code, const std::string& reason);
     [[nodiscard]] std::string table() const;
     [[nodiscard]] std::span<BoardEntry> board() const {
         return {reinterpret_cast<BoardEntry*>(window->data()), peers.size()};
@@ -191,7 +194,24 @@ void Watchdog::State::listen(std::span<const pollfd> polls) {
 void Watchdog::State::look_at(std::size_t rank) {
     const RankReport& report = peers[rank].report;
     if (report.state != RankState::failed) return;
-    options.on_end(report.code, fmt::format("rank {} failed: {}", rank, report.reason.data()));
+    const std::string reason(report.reason.data());
+    end_job(report.code,
+            report.relayed != 0 ? reason : fmt::format("rank {} failed: {}", rank, reason));
+}
+
+/// Passes the cause on, so that this rank's own end is not taken for another death.
+void Watchdog::State::end_job(int code, const std::string& reason) {
+    {
+        const std::scoped_lock lock(mutex);
+        if (own.state == RankState::failed) return;  // this rank is ending already, by itself
+        own = report_phases();
+        own.state = RankState::failed;
+        own.code = code;
+        own.relayed = 1;
+        set_text(own.reason, reason);
+    }
+    publish();
+    options.on_end(code, reason);
 }
 
 /// A process or connection has ended: as it said, or by death.
@@ -201,11 +221,10 @@ void Watchdog::State::note_gone(std::size_t rank) {
     peer.gone = true;
     if (peer.report.state == RankState::finished) return;
     look_at(rank);
-    options.on_end(
-        static_cast<int>(ErrorKind::rank),
-        fmt::format("rank {} died while in: {}\n  to do: look for what killed it (out of "
-                    "memory?); resume from the last checkpoint",
-                    rank, peer.report.phase.data()));
+    end_job(static_cast<int>(ErrorKind::rank),
+            fmt::format("rank {} died while in: {}\n  to do: look for what killed it (out of "
+                        "memory?); resume from the last checkpoint",
+                        rank, peer.report.phase.data()));
 }
 
 void Watchdog::State::look_for_stuck() {
@@ -223,19 +242,18 @@ void Watchdog::State::look_for_stuck() {
         all_wait = all_wait && peer.report.waiting != 0;
         const bool silent = now - peer.heard > limit;
         if (!silent && now - peer.advanced <= limit) continue;
-        options.on_end(
-            static_cast<int>(ErrorKind::rank),
-            fmt::format("rank {} is stuck{} for {:.1f} s in: {}\n{}", r,
-                        silent ? " (it gives no sign of life)" : "",
-                        static_cast<double>(now - (silent ? peer.heard : peer.advanced)) * 1e-9,
-                        peer.report.phase.data(), table()));
+        end_job(static_cast<int>(ErrorKind::rank),
+                fmt::format("rank {} is stuck{} for {:.1f} s in: {}\n{}", r,
+                            silent ? " (it gives no sign of life)" : "",
+                            static_cast<double>(now - (silent ? peer.heard : peer.advanced)) * 1e-9,
+                            peer.report.phase.data(), table()));
     }
     if (!all_wait) {
         waiting_since = now;
     } else if (now - waiting_since > limit) {
-        options.on_end(static_cast<int>(ErrorKind::rank),
-                       fmt::format("no rank has advanced for {:.1f} s: all wait for messages\n{}",
-                                   static_cast<double>(now - waiting_since) * 1e-9, table()));
+        end_job(static_cast<int>(ErrorKind::rank),
+                fmt::format("no rank has advanced for {:.1f} s: all wait for messages\n{}",
+                            static_cast<double>(now - waiting_since) * 1e-9, table()));
     }
 }
 

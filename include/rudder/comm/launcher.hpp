@@ -11,7 +11,7 @@ struct LaunchOptions {
     int ranks = 1;
     std::vector<std::string> command;  ///< program and arguments of each rank
     /// After one rank has ended badly, or an interrupt, the others have this long to end.
-    std::chrono::milliseconds grace = std::chrono::seconds(10);
+    std::chrono::milliseconds grace = std::chrono::seconds(3);
 };
 
 /// Starts the ranks, waits for them and returns the code of the whole: 4 where a rank ended without

@@ -1,0 +1,81 @@
+// A program of ranks that behaves badly on request, for tests of the watchdog and the launcher.
+//
+//   ranked_program [--ranks N] [--stuck-after S] MODE [RANK [SECONDS]]
+//
+// MODE: work (exchange for SECONDS), fail (RANK throws), bad (RANK throws an input error), exit
+// (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other).
+#include <chrono>
+#include <thread>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/cli/ranks.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/interrupt.hpp"
+#include "rudder/core/span.hpp"
+
+namespace {
+
+using namespace rudder;
+using Clock = std::chrono::steady_clock;
+
+void misbehave(const std::string& mode) {
+    if (mode == "fail") throw Error(ErrorKind::failed, "planted failure", "test", "none");
+    if (mode == "bad") throw input_error("planted bad part", "part-00001", "none");
+    if (mode == "exit") ::_exit(9);
+    if (mode == "hang") {
+        const Span span("planted computation");
+        for (;;)
+            std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+}
+
+int body(const Communicator& comm, const std::string& mode, int rank, double seconds) {
+    if (comm.rank() == 0) {
+        fmt::print("started\n");
+        std::fflush(stdout);
+    }
+    const auto end = Clock::now() + std::chrono::duration<double>(seconds);
+    bool done = false;
+    while (!done) {
+        throw_if_interrupted();
+        const Span span("planted work");
+        if (comm.rank() == rank && mode != "work") {
+            std::this_thread::sleep_for(std::chrono::milliseconds(200));
+            misbehave(mode);
+        }
+        if (mode == "deadlock") {
+            std::vector<int> never(1);
+            comm.receive((comm.rank() + 1) % comm.size(), user_channels, std::span(never)).wait();
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        done = comm.all_max(Clock::now() >= end ? 1 : 0) == 1;
+    }
+    return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    install_interrupt_handler();
+    cli::RankOptions options;
+    CLI::App app;
+    std::string mode;
+    int rank = 0;
+    double seconds = 1;
+    options.define(app);
+    app.add_option("MODE", mode)->required();
+    app.add_option("RANK", rank);
+    app.add_option("SECONDS", seconds);
+    CLI11_PARSE(app, argc, argv);
+    options.arguments.assign(argv + 1, argv + argc);
+    try {
+        return cli::run_ranked(options, {{"mode", mode}}, [&](const Communicator& comm) {
+            return body(comm, mode, rank, seconds);
+        });
+    } catch (const Error& error) {
+        fmt::print(stderr, "rudder: error: {}\n", error.what());
+        return error.exit_code();
+    }
+}
