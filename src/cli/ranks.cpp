@@ -1,7 +1,11 @@
 #include "rudder/cli/ranks.hpp"
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <filesystem>
+#include <mutex>
+#include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -72,7 +76,41 @@ int error_code(const Error& error, const Watchdog* watchdog) {
     return error.exit_code();
 }
 
+/// Ends a rank that does not find the others: until the watchdog is up nobody else would notice.
+class StartGuard {
+public:
+    explicit StartGuard(double seconds)
+        : thread_([this, seconds] { watch(std::chrono::duration<double>(seconds)); }) {}
+    ~StartGuard() {
+        {
+            const std::scoped_lock lock(mutex_);
+            started_ = true;
+        }
+        changed_.notify_all();
+        thread_.join();
+    }
+    StartGuard(const StartGuard&) = delete;
+    StartGuard& operator=(const StartGuard&) = delete;
+
+private:
+    void watch(std::chrono::duration<double> limit) {
+        std::unique_lock lock(mutex_);
+        if (changed_.wait_for(lock, limit, [this] { return started_; })) return;
+        const std::string reason =
+            fmt::format("not all ranks have come together within {:.1f} s", limit.count());
+        fail_rank(nullptr, launched_rank(), static_cast<int>(ErrorKind::rank), reason,
+                  reason + "\n  to do: look for ranks that did not start; raise --stuck-after");
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool started_ = false;
+    std::thread thread_;
+};
+
 int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const RankBody& body) {
+    write_rank_pid(launched_rank());
+    auto guard = std::make_unique<StartGuard>(options.stuck_after);
     MpiSession session;
     MpiOptions mpi;
     mpi.ranks_per_host = options.ranks_per_host;
@@ -90,6 +128,7 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
         const auto patience = std::chrono::milliseconds(
             static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
         watchdog = std::make_unique<Watchdog>(comm, WatchdogOptions{.stuck_after = patience});
+        guard.reset();
         const int code = body(comm);
         comm.barrier();
         watchdog.reset();

@@ -38,10 +38,18 @@ std::optional<std::string> read_whole(const std::filesystem::path& file) {
 
 }  // namespace
 
+int launched_rank() {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+        if (const char* text = std::getenv(name)) return std::atoi(text);
+    }
+    return -1;
+}
+
 void write_rank_pid(int rank) {
     own_rank = rank;
     const char* folder = std::getenv(status_folder_variable);
-    if (folder != nullptr) write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()));
+    if (folder != nullptr && rank >= 0)
+        write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()));
 }
 
 void write_rank_status(int code, const std::string& reason) noexcept {

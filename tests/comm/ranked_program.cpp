@@ -5,6 +5,8 @@
 // MODE: work (exchange for SECONDS), fail (RANK throws), bad (RANK throws an input error), exit
 // (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other).
 #include <chrono>
+#include <cstdlib>
+#include <fstream>
 #include <thread>
 
 #include <fmt/format.h>
@@ -32,6 +34,9 @@ void misbehave(const std::string& mode) {
 }
 
 int body(const Communicator& comm, const std::string& mode, int rank, double seconds) {
+    if (const char* folder = std::getenv("RUDDER_TEST_READY")) {
+        std::ofstream(fmt::format("{}/ready-{}", folder, comm.rank())) << ::getpid();
+    }
     if (comm.rank() == 0) {
         fmt::print("started\n");
         std::fflush(stdout);

@@ -38,17 +38,6 @@ std::vector<pid_t> processes(const std::string& mark) {
     return found;
 }
 
-/// The process of a rank of a job, by the environment its launcher gave it.
-pid_t process_of_rank(const std::string& mark, int rank) {
-    for (const pid_t pid : processes(mark)) {
-        std::ifstream in("/proc/" + std::to_string(pid) + "/environ");
-        const std::string text((std::istreambuf_iterator<char>(in)), {});
-        const std::string wanted = "OMPI_COMM_WORLD_RANK=" + std::to_string(rank);
-        if (text.find(wanted + '\0') != std::string::npos) return pid;
-    }
-    return 0;
-}
-
 template <class Ready>
 bool wait_for(Ready&& ready, std::chrono::milliseconds limit = 10s) {
     const auto end = Clock::now() + limit;
@@ -58,6 +47,26 @@ bool wait_for(Ready&& ready, std::chrono::milliseconds limit = 10s) {
     }
     return false;
 }
+
+/// Where the ranks of a job say that they are at work, and which processes they are.
+class ReadyFolder {
+public:
+    /// The process of a rank once it is at work.
+    pid_t wait_for_rank(int rank) const {
+        pid_t pid = 0;
+        wait_for([&] {
+            std::ifstream in(folder_ / ("ready-" + std::to_string(rank)));
+            return static_cast<bool>(in >> pid);
+        });
+        return pid;
+    }
+    [[nodiscard]] std::string setting() const {
+        return "RUDDER_TEST_READY=" + folder_.path().string();
+    }
+
+private:
+    TempDir folder_;
+};
 
 class Ranks : public ::testing::Test {
 protected:
@@ -135,17 +144,37 @@ TEST_F(Ranks, StuckRankIsNamedWithItsPhase) {
 }
 
 TEST_F(Ranks, StoppedRankIsStuckNotDead) {
+    const ReadyFolder ready;
     const Outcome outcome =
         run(command({"--ranks", "3", "--stuck-after", "1.5", "work", "0", mark_}),
-            {.after = [&](pid_t) {
-                ASSERT_TRUE(wait_for([&] { return process_of_rank(mark_, 1) != 0; }));
-                std::this_thread::sleep_for(500ms);
-                ::kill(process_of_rank(mark_, 1), SIGSTOP);
-            }});
+            {.extra = {ready.setting()},
+             .after = [&](pid_t) { ::kill(ready.wait_for_rank(1), SIGSTOP); }});
     EXPECT_EQ(outcome.code, 4);
     EXPECT_THAT(outcome.err, HasSubstr("rank 1 is stuck"));
     EXPECT_THAT(outcome.err, ::testing::Not(HasSubstr("rank 1 died")));
     expect_none_left();
+}
+
+/// Before the watchdog is up a rank that never comes is noticed all the same.
+TEST_F(Ranks, RankThatNeverComesEndsTheStart) {
+    auto words = bare(1, {"--stuck-after", "2", "work", "0", mark_});
+    for (const char* word : {":", "-n", "1", "sh", "-c", "sleep 30"})
+        words.emplace_back(word);
+    const Outcome outcome = run(words);
+    EXPECT_NE(outcome.code, 0);
+    EXPECT_THAT(outcome.err, HasSubstr("not all ranks have come together within 2.0 s"));
+    expect_none_left();
+}
+
+TEST_F(Ranks, RanksMayStartSecondsApart) {
+    auto words = bare(1, {"work", "0", "0.3"});
+    const std::string late = std::string("sleep 2; exec ") + RUDDER_RANKED_PROGRAM + " work 0 0.3";
+    for (const std::string& word : {std::string(":"), std::string("-n"), std::string("1"),
+                                    std::string("sh"), std::string("-c"), late}) {
+        words.push_back(word);
+    }
+    const Outcome outcome = run(words);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
 }
 
 TEST_F(Ranks, DeadlockIsReportedWithAllPhases) {
@@ -161,12 +190,13 @@ TEST_F(Ranks, DeadlockIsReportedWithAllPhases) {
 
 TEST_F(Ranks, InterruptMakesFive) {
     for (const int number : {SIGINT, SIGTERM}) {
-        const Outcome outcome =
-            run(command({"--ranks", "3", "work", "0", mark_}), {.after = [&](pid_t launcher) {
-                    ASSERT_TRUE(wait_for([&] { return process_of_rank(mark_, 2) != 0; }));
-                    std::this_thread::sleep_for(500ms);
-                    ::kill(launcher, number);
-                }});
+        const ReadyFolder ready;
+        const Outcome outcome = run(command({"--ranks", "3", "work", "0", mark_}),
+                                    {.extra = {ready.setting()}, .after = [&](pid_t launcher) {
+                                         for (const int r : {0, 1, 2})
+                                             ready.wait_for_rank(r);
+                                         ::kill(launcher, number);
+                                     }});
         EXPECT_EQ(outcome.code, 5) << outcome.err;
         EXPECT_THAT(outcome.err, HasSubstr("interrupted"));
         expect_none_left();
@@ -176,16 +206,18 @@ TEST_F(Ranks, InterruptMakesFive) {
 /// Under a launcher that ends the job because a rank is gone, SIGTERM is not the user's wish.
 TEST_F(Ranks, SignalWhileAPeerIsSilentMakesFour) {
     const TempDir statuses;
+    const ReadyFolder ready;
     const Outcome outcome =
         run(bare(2, {"work", "0", mark_}),
-            {.extra = {"RUDDER_STATUS_FOLDER=" + statuses.path().string()}, .after = [&](pid_t) {
-                 ASSERT_TRUE(wait_for([&] { return process_of_rank(mark_, 1) != 0; }));
-                 std::this_thread::sleep_for(500ms);
-                 ::kill(process_of_rank(mark_, 1), SIGSTOP);
+            {.extra = {"RUDDER_STATUS_FOLDER=" + statuses.path().string(), ready.setting()},
+             .after = [&](pid_t) {
+                 const pid_t stopped = ready.wait_for_rank(1);
+                 ::kill(stopped, SIGSTOP);
                  std::this_thread::sleep_for(900ms);
-                 ::kill(process_of_rank(mark_, 0), SIGTERM);
-                 wait_for([&] { return read_rank_status(statuses.path(), 0).has_value(); });
-                 ::kill(process_of_rank(mark_, 1), SIGKILL);
+                 ::kill(ready.wait_for_rank(0), SIGTERM);
+                 EXPECT_TRUE(
+                     wait_for([&] { return read_rank_status(statuses.path(), 0).has_value(); }));
+                 ::kill(stopped, SIGKILL);
              }});
     const auto status = read_rank_status(statuses.path(), 0);
     ASSERT_TRUE(status) << outcome.err;
@@ -232,20 +264,19 @@ TEST_F(Ranks, RefusesRanksOfDifferentOptions) {
     EXPECT_THAT(outcome.err, HasSubstr("rank 0 has 'work', rank 1 has 'fail'"));
 }
 
-/// Kills a rank of a job under a bare mpirun and returns how long the others took to name it.
-std::vector<double> notice_times(const std::vector<std::string>& words, const std::string& mark,
-                                 int victim) {
-    std::vector<double> seconds;
-    Clock::time_point killed;
+/// Kills a rank of a job and returns how long it took until the others had named it and were gone.
+double notice_time(const std::vector<std::string>& words, const std::string& mark, int victim) {
+    const ReadyFolder ready;
+    double seconds = 0;
     const Outcome outcome =
-        run(words, {.after = [&](pid_t) {
-                ASSERT_TRUE(wait_for([&] { return process_of_rank(mark, 3) != 0; }));
-                std::this_thread::sleep_for(500ms);
-                killed = Clock::now();
-                ::kill(process_of_rank(mark, victim), SIGKILL);
-                wait_for([&] { return processes(mark).empty(); });
-                seconds.push_back(std::chrono::duration<double>(Clock::now() - killed).count());
-            }});
+        run(words, {.extra = {ready.setting()}, .after = [&](pid_t) {
+                        for (const int r : {0, 1, 2, 3})
+                            ready.wait_for_rank(r);
+                        const auto killed = Clock::now();
+                        ::kill(ready.wait_for_rank(victim), SIGKILL);
+                        wait_for([&] { return processes(mark).empty(); });
+                        seconds = std::chrono::duration<double>(Clock::now() - killed).count();
+                    }});
     EXPECT_NE(outcome.code, 0);
     EXPECT_EQ(count(outcome.err, "rank " + std::to_string(victim) + " died"), 3) << outcome.err;
     return seconds;
@@ -254,8 +285,7 @@ std::vector<double> notice_times(const std::vector<std::string>& words, const st
 void kill_ranks(int times, const std::vector<std::string>& words, const std::string& mark) {
     std::vector<double> all;
     for (int i = 0; i < times; ++i) {
-        for (const double time : notice_times(words, mark, i % 4))
-            all.push_back(time);
+        all.push_back(notice_time(words, mark, i % 4));
     }
     std::ranges::sort(all);
     ASSERT_FALSE(all.empty());

@@ -18,6 +18,8 @@ struct RankStatus {
     std::string reason;
 };
 
+/// The rank a launcher has given this process, before MPI is up; -1 if it cannot be told.
+[[nodiscard]] int launched_rank();
 /// Called by a rank at its start and at its end; nothing without a launcher of ours.
 void write_rank_pid(int rank);
 void write_rank_status(int code, const std::string& reason) noexcept;
