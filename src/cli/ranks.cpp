@@ -20,15 +20,23 @@
 namespace rudder::cli {
 
 void RankOptions::define(CLI::App& app) {
+    CLI::Range some(1, 4096);
+    some.description("");
+    CLI::Range seconds(0.1, 1e7);
+    seconds.description("");
     app.add_option("--ranks", ranks, "Start so many ranks on this machine")
-        ->check(CLI::Range(1, 4096));
+        ->check(some)
+        ->type_name("N");
     app.add_option("--ranks-per-host", ranks_per_host, "Ranks that count as one host")
-        ->check(CLI::Range(1, 4096));
-    app.add_option("--link", link, "DELAY,RATE between hosts, such as 100us,1gbit");
+        ->check(some)
+        ->type_name("N");
+    app.add_option("--link", link, "Delay and rate between hosts, such as 100us,1gbit")
+        ->type_name("DELAY,RATE");
     app.add_flag("--paranoid", paranoid, "Compare what all ranks do before each collective");
-    app.add_option("--stuck-after", stuck_after, "Seconds without advance that end the job")
-        ->check(CLI::Range(0.1, 1e7))
-        ->capture_default_str();
+    app.add_option("--stuck-after", stuck_after, "Without advance for this long the job ends")
+        ->check(seconds)
+        ->capture_default_str()
+        ->type_name("SECONDS");
 }
 
 namespace {

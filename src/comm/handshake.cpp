@@ -17,8 +17,10 @@ std::string build_fingerprint() {
 
 void verify_same(const Communicator& comm, const Fingerprint& fingerprint) {
     std::string mine;
-    for (const auto& [name, value] : fingerprint)
-        mine += name + '\0' + value + '\0';
+    for (const auto& [name, value] : fingerprint) {
+        for (const std::string& text : {name, value})
+            mine.append(text).push_back('\0');
+    }
     const auto all = comm.all_gather(std::span<const char>(mine));
     const std::string first(all.front().begin(), all.front().end());
     for (std::size_t r = 1; r < all.size(); ++r) {

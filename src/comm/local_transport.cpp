@@ -19,7 +19,7 @@ std::shared_ptr<std::span<std::byte>> LocalTransport::share(std::size_t bytes,
 void LocalTransport::do_send(int /*to*/, Tag /*tag*/, Kind /*kind*/,
                              std::span<const std::byte> /*bytes*/,
                              std::shared_ptr<Operation> /*operation*/) {
-    RUDDER_CHECK(!"a single rank has no peers");
+    fail_check("a single rank has no peers", __FILE__, __LINE__);
 }
 
 }  // namespace rudder

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <ctime>
 #include <map>
 #include <mutex>
 #include <queue>
@@ -18,7 +19,6 @@
 #include <mpi.h>
 #include <sched.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "rudder/comm/window.hpp"

@@ -108,9 +108,8 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             // inputs are indexed by position in the whole vector, scratch by that in the segment
             arriving.push_back({c, scratch.data() + segment.size() * next++});
         }
-        for (std::size_t i = 0; i < pending.size(); ++i) {
-            pending[i].store(remote + 1, std::memory_order_relaxed);
-        }
+        for (auto& count : pending)
+            count.store(remote + 1, std::memory_order_relaxed);
         for (std::size_t i = 0; i < pending.size(); ++i) {
             const Range piece = piece_of(segment, i);
             for (const Arriving& a : arriving) {

@@ -36,7 +36,9 @@ struct SimulatedCluster::State {
         const Duration now = executor.now();
         Duration& sender = out_free[static_cast<std::size_t>(from)];
         Duration& receiver = in_free[static_cast<std::size_t>(to)];
-        Duration& before = last[static_cast<std::size_t>(from * options.ranks + to)];
+        Duration& before =
+            last[static_cast<std::size_t>(from) * static_cast<std::size_t>(options.ranks) +
+                 static_cast<std::size_t>(to)];
         Times times{now, now};
         if (options.link.active() && !hosts.same(from, to)) {
             const Duration transfer = options.link.transfer(bytes);

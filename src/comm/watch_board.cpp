@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
-
-#include <time.h>
+#include <ctime>
 
 #include "rudder/core/span.hpp"
 

@@ -213,7 +213,7 @@ private:
         std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
                                       check_shared_memory(), check_open_files(), check_mpi(),
                                       check_torch(),         check_gpu(),        check_metis()};
-        Json json;
+        Json json = Json::object();
         std::string pairs;
         if (comm.size() > 1) {
             const RankFindings ranks = examine_ranks(comm);

@@ -33,6 +33,15 @@ struct Fiber::State {
     void* outer_tsan = nullptr;
 #endif
 
+#if defined(__SANITIZE_THREAD__)
+    State() = default;
+    State(const State&) = delete;
+    State& operator=(const State&) = delete;
+    ~State() {
+        __tsan_destroy_fiber(inner_tsan);
+    }
+#endif
+
     void entered() {
 #if defined(__SANITIZE_ADDRESS__)
         __sanitizer_finish_switch_fiber(inner_fake, &outer_bottom, &outer_size);
@@ -87,11 +96,7 @@ Fiber::Fiber(std::function<void()> body, std::size_t stack_bytes)
                           });
 }
 
-Fiber::~Fiber() {
-#if defined(__SANITIZE_THREAD__)
-    if (state_->inner_tsan != nullptr) __tsan_destroy_fiber(state_->inner_tsan);
-#endif
-}
+Fiber::~Fiber() = default;
 
 void Fiber::resume() {
     State& s = *state_;

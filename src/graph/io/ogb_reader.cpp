@@ -21,7 +21,7 @@ namespace {
 /// `folder/name.csv.gz`, or without `.gz`; empty if there is neither.
 fs::path find_csv(const fs::path& folder, const std::string& name) {
     for (const char* suffix : {".csv.gz", ".csv"}) {
-        const fs::path file = folder / (name + suffix);
+        fs::path file = folder / (name + suffix);
         if (fs::exists(file)) return file;
     }
     return {};
