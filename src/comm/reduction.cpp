@@ -1,6 +1,7 @@
 #include "rudder/comm/reduction.hpp"
 
 #include <algorithm>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -53,6 +54,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
           segment(segment_of(out.size(), comm.rank(), comm.size())),
           inputs(owner.size()),
           pending(pieces_in(segment)),
+          summed(pending.size()),
           operation(std::make_shared<Operation>(
               comm.transport(),
               OperationName{OperationName::Type::reduction, -1, 0, out.size_bytes()})) {
@@ -62,12 +64,17 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
 
     /// One message more or one less to wait for; the reduction ends with the last.
     void begin_one() { left.fetch_add(1, std::memory_order_relaxed); }
-    void end_one() {
-        if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) operation->complete();
+    void end_one(const std::exception_ptr& error = nullptr) {
+        if (error != nullptr) {
+            const std::scoped_lock lock(failure_mutex);
+            if (failure == nullptr) failure = error;
+        }
+        if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) operation->complete(failure);
     }
     void track(const Request& request) {
         begin_one();
-        request.then([self = shared_from_this()] { self->end_one(); });
+        request.then(
+            [self = shared_from_this()](const std::exception_ptr& error) { self->end_one(error); });
     }
 
     void start() {
@@ -110,9 +117,9 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
                 begin_one();
                 comm.receive(owner[a.contribution], scatter_channels + slot,
                              std::span(a.at + (piece.begin - segment.begin), piece.size()))
-                    .then([self = shared_from_this(), i] {
+                    .then([self = shared_from_this(), i](const std::exception_ptr& error) {
                         self->arrived(i);
-                        self->end_one();
+                        self->end_one(error);
                     });
             }
             arrived(i);  // the own contributions are here already
@@ -137,8 +144,16 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     /// A contribution of piece i is here; with the last one the piece is added up and sent out.
     void arrived(std::size_t i) {
         if (pending[i].fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-        const Range piece = piece_of(segment, i);
-        add_up(piece);
+        add_up(piece_of(segment, i));
+        // Pieces may be complete in any order (a short one before a long one); they are received
+        // in theirs, so that is how they must leave.
+        const std::scoped_lock lock(mutex);
+        summed[i] = true;
+        for (; next_out < summed.size() && summed[next_out]; ++next_out)
+            send_result(piece_of(segment, next_out));
+    }
+
+    void send_result(const Range& piece) {
         const auto sum = std::span<const float>(out).subspan(piece.begin, piece.size());
         for (int step = 1; step < comm.size(); ++step) {
             track(comm.send((comm.rank() + step) % comm.size(), result_channels + slot, kind, sum));
@@ -182,6 +197,11 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     std::vector<std::atomic<std::size_t>> pending;  ///< contributions missing, per piece
     std::vector<Arriving> arriving;
     std::vector<float> scratch;
+    std::mutex mutex;          // guards the next two
+    std::vector<bool> summed;  ///< pieces that can leave
+    std::size_t next_out = 0;  ///< the first that has not
+    std::mutex failure_mutex;  // innermost
+    std::exception_ptr failure;
     std::atomic<std::size_t> left{0};
     std::shared_ptr<Operation> operation;
 };

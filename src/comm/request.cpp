@@ -22,7 +22,7 @@ std::string OperationName::text() const {
 }
 
 void Operation::complete(std::exception_ptr failure) {
-    std::vector<std::function<void()>> calls;
+    std::vector<Ended> calls;
     {
         const std::scoped_lock lock(mutex_);
         failure_ = std::move(failure);
@@ -30,11 +30,11 @@ void Operation::complete(std::exception_ptr failure) {
         done_.store(true, std::memory_order_release);
     }
     for (const auto& call : calls)
-        call();
+        call(failure_);
     transport_.completed();
 }
 
-void Operation::then(std::function<void()> f) {
+void Operation::then(Ended f) {
     {
         const std::scoped_lock lock(mutex_);
         if (!done_.load(std::memory_order_relaxed)) {
@@ -42,7 +42,7 @@ void Operation::then(std::function<void()> f) {
             return;
         }
     }
-    f();
+    f(failure_);
 }
 
 void Operation::check() const {
@@ -55,9 +55,9 @@ void Request::wait() {
     operation_->check();
 }
 
-void Request::then(std::function<void()> f) const {
+void Request::then(Operation::Ended f) const {
     if (operation_ == nullptr) {
-        f();
+        f(nullptr);
     } else {
         operation_->then(std::move(f));
     }

@@ -23,7 +23,7 @@ std::shared_ptr<Operation> Transport::send_owned(int to, Tag tag, Kind kind,
                                                  std::vector<std::byte> bytes) {
     auto kept = std::make_shared<std::vector<std::byte>>(std::move(bytes));
     auto operation = send(to, tag, kind, *kept);
-    operation->then([kept] { /* held until the bytes have left */ });
+    operation->then([kept](const std::exception_ptr&) { /* held until the bytes have left */ });
     return operation;
 }
 

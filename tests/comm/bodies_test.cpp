@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "rudder/comm/reduction.hpp"
 #include "rudder/comm/simulated_cluster.hpp"
 
 #include "comm/suite.hpp"
@@ -176,6 +177,17 @@ TEST(SimulatedCluster, SizeMismatchIsAnErrorWithoutParanoia) {
         comm.broadcast(0, std::span(values));
     }),
                  Error);
+}
+
+TEST(SimulatedCluster, ReductionOfDifferentSizesIsAnError) {
+    SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const Communicator& comm) {
+        const auto mine = static_cast<std::uint32_t>(comm.rank());
+        OrderedReducer reducer(comm, std::span(&mine, 1));
+        std::vector<float> in(comm.rank() == 0 ? 4 : 6);
+        std::vector<float> out(in.size());
+        EXPECT_THROW(reducer.reduce({in}, out).wait(), Error);
+    });
 }
 
 TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {

@@ -43,14 +43,16 @@ struct OperationName {
 /// progress; what hangs on it is called then, and may post but not wait.
 class Operation {
 public:
+    using Ended = std::function<void(const std::exception_ptr& failure)>;
+
     Operation(Transport& transport, const OperationName& name)
         : transport_(transport), name_(name) {}
 
     [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
     /// Marks it done (with an error, if one is given) and calls what hangs on it.
     void complete(std::exception_ptr failure = nullptr);
-    /// Calls `f` when done; at once if it is already.
-    void then(std::function<void()> f);
+    /// Calls `f` with the error it ended with (or null) when done; at once if it is already.
+    void then(Ended f);
     /// Rethrows the error it ended with, if any.
     void check() const;
 
@@ -65,7 +67,7 @@ private:
     std::atomic<bool> done_{false};
     std::mutex mutex_;
     std::exception_ptr failure_;
-    std::vector<std::function<void()>> hanging_;
+    std::vector<Ended> hanging_;
 };
 
 /// A handle of an operation. Dropping it does not cancel; the memory given to the operation must
@@ -78,7 +80,7 @@ public:
     /// Waits for the end and rethrows its error. A default-made request is done.
     void wait();
     [[nodiscard]] bool done() const { return operation_ == nullptr || operation_->done(); }
-    void then(std::function<void()> f) const;
+    void then(Operation::Ended f) const;
     /// Waits, and takes the message of a receive of unknown size.
     [[nodiscard]] Message take();
 
