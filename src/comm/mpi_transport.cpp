@@ -35,10 +35,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Tag share_tag = tag_limit - 1;
-constexpr int spins_before_sleep = 400;
+/// How long a wait gives way (and polls) before it begins to sleep.
+constexpr auto awake_at_first = 500us;
+/// Open MPI gives way inside its own calls, MPICH does not; to do so after each would be too much.
+constexpr unsigned polls_per_yield = 4;
 constexpr auto short_sleep = 30us;
-/// Held messages due sooner than a sleep takes are waited for awake.
+/// Held messages due sooner than a sleep takes are waited for awake; at the very end without giving
+/// way, since the scheduler may take a time slice for itself.
 constexpr auto awake_before_due = 120us;
+constexpr auto alert_before_due = 20us;
+/// A thread that has polled within this long is taken to be waiting: no need to look in.
+constexpr auto recent = 200us;
+constexpr auto longest_pause = 500us;
 constexpr int arrivals_per_poll = 16;
 constexpr auto patience_after_signal = 500ms;
 
@@ -51,6 +59,12 @@ Duration machine_now() {
     timespec now{};
     ::clock_gettime(CLOCK_MONOTONIC, &now);
     return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+}
+
+/// Lets this thread's sleeps end when they should, not up to 50 us later.
+void sleep_exactly() {
+    thread_local const int done = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    static_cast<void>(done);
 }
 
 /// One MPI request under way, and what to do at its end.
@@ -219,10 +233,11 @@ void MpiTransport::send_pieces(int to, Tag tag, Kind kind, std::span<const std::
 /// Stamps the message with its arrival: the host's link sends one message after the other.
 void MpiTransport::send_over_link(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                                   const std::shared_ptr<Operation>& operation) {
-    auto stamped = std::make_shared<std::vector<std::byte>>(sizeof(Duration::rep) + bytes.size());
-    if (!bytes.empty()) {
-        std::memcpy(stamped->data() + sizeof(Duration::rep), bytes.data(), bytes.size());
-    }
+    const Duration::rep now = machine_now().count();  // before the copy: it is no part of the link
+    auto stamped = std::make_shared<std::vector<std::byte>>();
+    stamped->reserve(sizeof(Duration::rep) + bytes.size());
+    stamped->resize(sizeof(Duration::rep));
+    stamped->insert(stamped->end(), bytes.begin(), bytes.end());
     if (stamped->size() > options_.piece_bytes) {
         throw Error(ErrorKind::failed, "a message of over 1 GiB over a modelled link", "--link",
                     "use smaller batches, or the real network");
@@ -234,7 +249,7 @@ void MpiTransport::send_over_link(int to, Tag tag, Kind kind, std::span<const st
     Duration::rep free = link.load(std::memory_order_relaxed);
     Duration::rep left = 0;
     do {
-        left = std::max(free, machine_now().count()) + transfer;
+        left = std::max(free, now) + transfer;
     } while (!link.compare_exchange_weak(free, left, std::memory_order_relaxed));
     const Duration::rep due = left + options_.link->delay.count();
     std::memcpy(stamped->data(), &due, sizeof(due));
@@ -391,21 +406,25 @@ void leave_if_interrupted(std::optional<Duration>& since) {
 void MpiTransport::wait(Operation& operation) {
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     TaskState& me = TaskState::current();
-    int idle = 0;
+    Duration idle_since = machine_now();
+    unsigned in_vain = 0;
     std::optional<Span> waiting;  // told to the watchdog once the wait is not a short one
     std::optional<Duration> signalled;
     while (!operation.done()) {
         if (poll()) {
-            idle = 0;
+            idle_since = machine_now();
             continue;
         }
         if (me.cancelled()) throw Cancelled{};
-        const Duration due(next_due_.load(std::memory_order_relaxed));
-        if (++idle < spins_before_sleep || due - machine_now() < awake_before_due) {
-            ::sched_yield();
+        const Duration now = machine_now();
+        const Duration until_due = Duration(next_due_.load(std::memory_order_relaxed)) - now;
+        if (until_due < alert_before_due) continue;
+        if (now - idle_since < awake_at_first || until_due < awake_before_due) {
+            if (++in_vain % polls_per_yield == 0) ::sched_yield();
         } else {
             if (!waiting) waiting.emplace(waiting_phase);
             leave_if_interrupted(signalled);
+            sleep_exactly();
             std::this_thread::sleep_for(short_sleep);
         }
     }
@@ -413,15 +432,15 @@ void MpiTransport::wait(Operation& operation) {
 
 /// Progress while nobody waits: messages of other ranks are answered all the same.
 void MpiTransport::look_in() {
-    ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+    sleep_exactly();
     auto pause = short_sleep;
     while (!stopping_.load(std::memory_order_relaxed)) {
         const Duration since = machine_now() - Duration(last_poll_.load(std::memory_order_relaxed));
-        if (since < 100us) {
-            std::this_thread::sleep_for(100us);  // somebody else polls
+        if (since < recent) {
+            std::this_thread::sleep_for(longest_pause);
             continue;
         }
-        pause = poll() ? short_sleep : std::min<decltype(pause)>(pause * 2, 500us);
+        pause = poll() ? short_sleep : std::min<decltype(pause)>(pause * 2, longest_pause);
         std::this_thread::sleep_for(pause);
     }
 }
