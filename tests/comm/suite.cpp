@@ -193,7 +193,8 @@ void many_reductions(const Communicator& comm) {
     for (std::size_t i = rounds; i-- > 0;) {
         requests[i].wait();
         const auto expected = ordered_sum(i, ranks, 500 * i);
-        require(std::memcmp(out[i].data(), expected.data(), out[i].size() * sizeof(float)) == 0,
+        require(out[i].empty() ||
+                    std::memcmp(out[i].data(), expected.data(), out[i].size() * sizeof(float)) == 0,
                 "one of several reductions");
     }
 }
