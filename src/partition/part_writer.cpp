@@ -166,9 +166,10 @@ void write_rows(ArrayFolderWriter& writer, const char* name, ElementType type,
         const std::size_t per_chunk =
             std::max<std::size_t>(1, (std::size_t{1} << 18) / std::max<std::size_t>(1, row_bytes));
         parallel_chunks(piece.size(), per_chunk, [&](const Chunk& chunk) {
-            for (std::size_t i = chunk.begin; i < chunk.end; ++i)
+            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
                 std::memcpy(buffer.data() + i * row_bytes, source + piece[i] * row_bytes,
                             row_bytes);
+            }
         });
         stream.append(std::span<const std::byte>(buffer.data(), piece.size() * row_bytes));
     }

@@ -23,9 +23,10 @@ bool same_kind(const DatasetInfo& a, const DatasetInfo& b) {
 /// How often global vertex v stands in the row of own vertex `row` of a part.
 std::size_t entries_of(const Part& part, LocalId row, VertexId v) {
     const auto entries = part.row(row);
-    const auto found =
-        std::ranges::equal_range(entries, v, {}, [&](LocalId local) { return part.global(local); });
-    return found.size();
+    const auto global = [&](LocalId local) { return part.global(local); };
+    const auto first = std::ranges::lower_bound(entries, v, {}, global);
+    const auto last = std::ranges::upper_bound(entries, v, {}, global);
+    return static_cast<std::size_t>(last - first);
 }
 
 }  // namespace

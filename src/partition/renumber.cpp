@@ -95,7 +95,7 @@ std::vector<VertexId> order_by_cluster(const TopologyView& graph, Renumbering& o
     const auto own = order.original.span().subspan(range.begin, size);
     const auto before = Array<VertexId>::copy_of(own);
     std::vector<VertexId> offsets = group_by(cluster.span(), clusters, before.span(), own);
-    offsets.erase(std::ranges::unique(offsets).begin(), offsets.end());
+    offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
     return offsets;
 }
 
