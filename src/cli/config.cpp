@@ -9,6 +9,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

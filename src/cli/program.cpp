@@ -11,6 +11,7 @@
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
@@ -123,8 +124,8 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     set_thread_count(command.common.threads);
     const auto progress = make_progress(command.common.quiet);
     Context context{command.common.json, command.common.quiet, progress.get(), {}, {}};
-    context.provenance.made_by = {{"verb", command.verb->name()},
-                                  {"options", resolved_options(app)}};
+    const Json made_by = {{"verb", command.verb->name()}, {"options", resolved_options(app)}};
+    context.provenance.made_by = made_by.dump();
     context.provenance.config = to_toml(app);
     context.arguments = std::move(typed);
     return command.verb->run(context);

@@ -40,7 +40,7 @@ void Communicator::agree(const char* operation, int root, std::uint64_t bytes) c
     std::vector<Request> requests;
     for (int r = 0; r < size(); ++r) {
         const auto slot = std::span(theirs).subspan(static_cast<std::size_t>(r), 1);
-        requests.push_back(receive(r, agreement_channel, slot));
+        requests.push_back(receive(r, agreement_channel, slot, Kind::control));
         requests.push_back(
             send(r, agreement_channel, Kind::control, std::span<const Intent>(&mine, 1)));
     }
@@ -63,7 +63,7 @@ void Communicator::barrier() const {
         const int to = (rank_ + distance) % size();
         const int from = (rank_ - distance + size()) % size();
         Request out = send(to, collective_channel, Kind::control, std::span<const std::byte>{});
-        Request in = receive(from, collective_channel, std::span<std::byte>{});
+        Request in = receive(from, collective_channel, std::span<std::byte>{}, Kind::control);
         in.wait();
         out.wait();
     }
@@ -78,7 +78,7 @@ void Communicator::broadcast_bytes(int root, std::span<std::byte> bytes, Kind ki
     int distance = 1;
     while (distance < size() && (me & distance) == 0)
         distance *= 2;
-    if (me != 0) receive(absolute(me - distance), collective_channel, bytes).wait();
+    if (me != 0) receive(absolute(me - distance), collective_channel, bytes, kind).wait();
     std::vector<Request> sends;
     for (distance /= 2; distance > 0; distance /= 2) {
         if (me + distance >= size()) continue;
@@ -154,7 +154,8 @@ void Communicator::exchange_bytes(std::span<const std::span<const std::byte>> ou
     std::vector<Request> requests;
     for (int step = 1; step < size(); ++step) {
         const int from = (rank_ - step + size()) % size();
-        requests.push_back(receive(from, collective_channel, into[static_cast<std::size_t>(from)]));
+        requests.push_back(
+            receive(from, collective_channel, into[static_cast<std::size_t>(from)], kind));
     }
     for (int step = 1; step < size(); ++step) {
         const int to = (rank_ + step) % size();

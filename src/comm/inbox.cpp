@@ -15,13 +15,12 @@ bool matches(const PostedReceive& receive, int source, Tag tag) noexcept {
     return receive.tag == tag && (receive.source == any_source || receive.source == source);
 }
 
-std::exception_ptr wrong_size(const Inbox::Arrival& arrival, std::size_t expected) {
+std::exception_ptr wrong_size(int source, Tag tag, Kind kind, std::size_t bytes,
+                              std::size_t expected) {
     return std::make_exception_ptr(
         Error(ErrorKind::rank,
-              fmt::format("a message of {} bytes came where {} were expected", arrival.bytes.size(),
-                          expected),
-              fmt::format("from rank {}, kind {}, tag {}", arrival.source, to_string(arrival.kind),
-                          arrival.tag),
+              fmt::format("a message of {} bytes came where {} were expected", bytes, expected),
+              fmt::format("from rank {}, kind {}, tag {}", source, to_string(kind), tag),
               "the ranks disagree about what they do; run with --paranoid"));
 }
 
@@ -95,12 +94,31 @@ void Inbox::finish(Arrival& arrival) {
     if (!receive.into) {
         operation.message.bytes = std::move(arrival.own);
     } else if (receive.into->size() != arrival.bytes.size()) {
-        operation.complete(wrong_size(arrival, receive.into->size()));
+        operation.complete(wrong_size(arrival.source, arrival.tag, arrival.kind,
+                                      arrival.bytes.size(), receive.into->size()));
         return;
     } else if (receive.into->data() != arrival.bytes.data() && !arrival.bytes.empty()) {
         std::memcpy(receive.into->data(), arrival.bytes.data(), arrival.bytes.size());
     }
     operation.complete();
+}
+
+bool Inbox::quiet(int source, Tag tag) {
+    const std::scoped_lock lock(mutex_);
+    return std::ranges::none_of(
+               posted_,
+               [&](const PostedReceive& receive) { return matches(receive, source, tag); }) &&
+           std::ranges::none_of(unclaimed_, [&](const Ticket& ticket) {
+               return ticket->source == source && ticket->tag == tag;
+           });
+}
+
+void Inbox::direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
+                   Operation& operation) {
+    accounts_.handed_over(source, kind, bytes);
+    operation.message.source = source;
+    operation.complete(bytes == expected ? nullptr
+                                         : wrong_size(source, tag, kind, bytes, expected));
 }
 
 void Inbox::fail_all(const std::exception_ptr& failure) {

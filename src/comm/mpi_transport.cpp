@@ -67,9 +67,19 @@ void sleep_exactly() {
     static_cast<void>(done);
 }
 
+/// What a finished request has received; one byte too many stands for a message that was cut.
+std::size_t received_bytes(const MPI_Status& status, int code) {
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    if (bytes < 0) bytes = 0;  // undefined for a send
+    const bool cut = code == MPI_ERR_IN_STATUS && status.MPI_ERROR != MPI_SUCCESS;
+    return static_cast<std::size_t>(bytes) + (cut ? 1 : 0);
+}
+
 /// One MPI request under way, and what to do at its end.
 struct Active {
-    std::function<void()> ended;
+    /// Called with the bytes received (0 for a send).
+    std::function<void(std::size_t)> ended;
     std::shared_ptr<const void> keep;  ///< memory the request uses
 };
 
@@ -118,6 +128,8 @@ public:
 protected:
     void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                  std::shared_ptr<Operation> operation) override;
+    bool do_receive(int from, Tag tag, Kind kind, std::span<std::byte> into,
+                    const std::shared_ptr<Operation>& operation) override;
 
 private:
     using Calls = std::vector<std::function<void()>>;
@@ -150,6 +162,7 @@ private:
     std::vector<MPI_Request> requests_;
     std::vector<Active> active_;
     std::vector<int> indices_;
+    std::vector<MPI_Status> statuses_;
     std::map<std::pair<int, Tag>, std::shared_ptr<Pieces>> in_pieces_;
     std::priority_queue<Held> held_;
     std::uint64_t next_order_ = 0;
@@ -209,14 +222,14 @@ void MpiTransport::do_send(int to, Tag tag, Kind kind, std::span<const std::byte
     if (bytes.size() > options_.piece_bytes) return send_pieces(to, tag, kind, bytes, operation);
     const std::scoped_lock lock(mutex_);
     start_send(to, wire_tag(tag, kind, false), bytes,
-               {[operation] { operation->complete(); }, nullptr});
+               {[operation](std::size_t) { operation->complete(); }, nullptr});
 }
 
 void MpiTransport::send_pieces(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                                const std::shared_ptr<Operation>& operation) {
     const std::size_t pieces = (bytes.size() + options_.piece_bytes - 1) / options_.piece_bytes;
     auto left = std::make_shared<std::atomic<std::size_t>>(pieces + 1);
-    const auto ended = [operation, left] {
+    const auto ended = [operation, left](std::size_t) {
         if (left->fetch_sub(1) == 1) operation->complete();
     };
     auto size = std::make_shared<const std::uint64_t>(bytes.size());
@@ -254,7 +267,7 @@ void MpiTransport::send_over_link(int to, Tag tag, Kind kind, std::span<const st
     const Duration::rep due = left + options_.link->delay.count();
     std::memcpy(stamped->data(), &due, sizeof(due));
     start_send(to, wire_tag(tag, kind, false), *stamped,
-               {[operation] { operation->complete(); }, stamped});
+               {[operation](std::size_t) { operation->complete(); }, stamped});
 }
 
 // ---- receiving ---------------------------------------------------------------------------------
@@ -267,6 +280,25 @@ void MpiTransport::start_receive(MPI_Message* message, std::span<std::byte> into
     active_.push_back(std::move(active));
 }
 
+/// Posted to MPI ahead of the message, unless earlier ones of this source and tag go through the
+/// inbox. Probing takes the same lock, so none can come in between.
+bool MpiTransport::do_receive(int from, Tag tag, Kind kind, std::span<std::byte> into,
+                              const std::shared_ptr<Operation>& operation) {
+    if (linked(from) || into.size() > options_.piece_bytes) return false;
+    const std::scoped_lock lock(mutex_);
+    if (!inbox().quiet(from, tag) || in_pieces_.contains({from, tag})) return false;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Irecv(into.data(), static_cast<int>(into.size()), MPI_BYTE, from,
+                        wire_tag(tag, kind, false), comm_, &request),
+              "MPI_Irecv");
+    requests_.push_back(request);
+    active_.push_back({[this, from, tag, kind, expected = into.size(), operation](std::size_t got) {
+                           inbox().direct(from, tag, kind, got, expected, *operation);
+                       },
+                       nullptr});
+    return true;
+}
+
 void MpiTransport::begin_receive(MPI_Message* message, int source, int tag, std::size_t bytes) {
     const Tag ours = static_cast<Tag>(tag) >> 4U;
     const Kind kind = static_cast<Kind>(static_cast<Tag>(tag) >> 1U & 7U);
@@ -276,8 +308,9 @@ void MpiTransport::begin_receive(MPI_Message* message, int source, int tag, std:
     }
     Inbox::Ticket ticket = inbox().announce(source, ours, kind, bytes);
     const std::span<std::byte> place = ticket->bytes;
-    start_receive(message, place,
-                  {[this, ticket = std::move(ticket)] { inbox().arrived(ticket); }, nullptr});
+    start_receive(
+        message, place,
+        {[this, ticket = std::move(ticket)](std::size_t) { inbox().arrived(ticket); }, nullptr});
 }
 
 /// The first piece is the message's size; the others follow in order.
@@ -300,7 +333,7 @@ void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind k
     pieces->posted += bytes;
     if (pieces->posted == pieces->ticket->bytes.size()) in_pieces_.erase(found);
     start_receive(message, place,
-                  {[this, pieces, bytes] {
+                  {[this, pieces, bytes](std::size_t) {
                        if (pieces->left.fetch_sub(bytes) == bytes) inbox().arrived(pieces->ticket);
                    },
                    nullptr});
@@ -341,18 +374,20 @@ void MpiTransport::release_held(Calls& calls) {
 void MpiTransport::test_active(Calls& calls) {
     if (requests_.empty()) return;
     indices_.resize(requests_.size());
+    statuses_.resize(requests_.size());
     int count = 0;
-    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                           indices_.data(), MPI_STATUSES_IGNORE),
-              "MPI_Testsome");
+    const int code = MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                                  indices_.data(), statuses_.data());
+    // A message longer than its place is an error of that receive alone, found by its size below.
+    if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome");
     if (count <= 0) return;
     const std::span finished(indices_.data(), static_cast<std::size_t>(count));
-    std::ranges::sort(finished);
-    for (const int index : finished) {
-        Active& active = active_[static_cast<std::size_t>(index)];
-        calls.push_back(
-            [ended = std::move(active.ended), keep = std::move(active.keep)] { ended(); });
+    for (std::size_t i = 0; i < finished.size(); ++i) {
+        Active& active = active_[static_cast<std::size_t>(finished[i])];
+        calls.push_back([ended = std::move(active.ended), keep = std::move(active.keep),
+                         bytes = received_bytes(statuses_[i], code)] { ended(bytes); });
     }
+    std::ranges::sort(finished);
     for (std::size_t i = finished.size(); i-- > 0;) {
         const auto index = static_cast<std::size_t>(finished[i]);
         requests_[index] = requests_.back();

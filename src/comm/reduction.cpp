@@ -92,7 +92,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
                 const Range piece = piece_of(theirs, i);
                 track(comm.receive(r, result_channels + slot,
-                                   out.subspan(piece.begin, piece.size())));
+                                   out.subspan(piece.begin, piece.size()), kind));
             }
         }
     }
@@ -115,7 +115,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             for (const Arriving& a : arriving) {
                 begin_one();
                 comm.receive(owner[a.contribution], scatter_channels + slot,
-                             std::span(a.at + (piece.begin - segment.begin), piece.size()))
+                             std::span(a.at + (piece.begin - segment.begin), piece.size()), kind)
                     .then([self = shared_from_this(), i](const std::exception_ptr& error) {
                         self->arrived(i);
                         self->end_one(error);

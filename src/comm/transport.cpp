@@ -27,11 +27,14 @@ std::shared_ptr<Operation> Transport::send_owned(int to, Tag tag, Kind kind,
     return operation;
 }
 
-std::shared_ptr<Operation> Transport::receive(int from, Tag tag, std::span<std::byte> into) {
+std::shared_ptr<Operation> Transport::receive(int from, Tag tag, std::span<std::byte> into,
+                                              std::optional<Kind> kind) {
     RUDDER_CHECK(from >= any_source && from < size_ && tag < tag_limit);
     auto operation = std::make_shared<Operation>(
         *this, OperationName{OperationName::Type::receive, from, tag, into.size()});
-    inbox_.post({from, tag, into, operation});
+    const bool taken = kind && from != any_source && from != rank_ &&
+                       do_receive(from, tag, *kind, into, operation);
+    if (!taken) inbox_.post({from, tag, into, operation});
     return operation;
 }
 

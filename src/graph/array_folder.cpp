@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "rudder/core/json.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 

@@ -1,5 +1,7 @@
 #include "rudder/graph/dataset.hpp"
 
+#include "rudder/core/json.hpp"
+
 namespace rudder {
 
 Dataset::Dataset(const std::filesystem::path& folder)

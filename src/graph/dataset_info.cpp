@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "rudder/core/json.hpp"
 #include "rudder/graph/dataset.hpp"
 
 namespace rudder {

@@ -1,5 +1,6 @@
 #include "rudder/graph/dataset_writer.hpp"
 
+#include "rudder/core/json.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/feature_writer.hpp"
 
@@ -59,7 +60,7 @@ DatasetInfo DatasetWriter::commit(const Provenance& provenance) {
     Json manifest = {
         {"format", dataset_format}, {"version", dataset_version}, {"rudder", version()}};
     describe(info_, manifest);
-    manifest["made_by"] = provenance.made_by;
+    manifest["made_by"] = made_by_json(provenance);
     arrays_.finish(std::move(manifest));
     staging_.commit();
     return info_;

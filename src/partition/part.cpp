@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
 

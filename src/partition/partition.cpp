@@ -1,6 +1,7 @@
 #include "rudder/partition/partition.hpp"
 
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/topology_builder.hpp"
@@ -41,7 +42,7 @@ void write_partition(const Dataset& data, const Renumbering& order, Staging& sta
     set_figures(summary, figures);
     Json manifest = {{"format", partition_format}, {"version", partition_version}};
     manifest["rudder"] = version();
-    manifest["made_by"] = provenance.made_by;
+    manifest["made_by"] = made_by_json(provenance);
     const Json& source = data.folder().manifest();
     if (const auto made = source.find("made_by"); made != source.end()) manifest["source"] = *made;
     describe(data.info(), manifest);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/json.hpp"
 
 namespace rudder {
 

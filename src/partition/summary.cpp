@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/checked.hpp"
+#include "rudder/core/json.hpp"
 
 namespace rudder {
 

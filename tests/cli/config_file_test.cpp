@@ -1,4 +1,6 @@
 // --config, and the config.toml that is written beside every result.
+#include "rudder/core/json.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {

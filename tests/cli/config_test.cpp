@@ -2,6 +2,7 @@
 #include "rudder/cli/config.hpp"
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
 
 #include "cli_support.hpp"
 

@@ -1,4 +1,6 @@
 // What programs read: --json prints one value with the agreed keys, and nothing else.
+#include "rudder/core/json.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {

@@ -1,4 +1,6 @@
 // Graphs that are odd but right: each goes through import, partition, check and export.
+#include "rudder/core/json.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {

@@ -1,5 +1,6 @@
 // Import, partition, export, import again: nothing may change, whatever the graph, the features and
 // the targets.
+#include "rudder/core/json.hpp"
 #include "rudder/graph/dataset.hpp"
 
 #include "cli_support.hpp"

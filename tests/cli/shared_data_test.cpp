@@ -1,4 +1,6 @@
 // The real graphs beside the project, where they are, at the command line.
+#include "rudder/core/json.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {

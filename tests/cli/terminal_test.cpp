@@ -1,6 +1,8 @@
 // On a terminal there is a progress bar, which is erased; with --quiet there is none.
 #include <fmt/format.h>
 
+#include "rudder/core/json.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {

@@ -135,7 +135,7 @@ Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
         if (shape.roles) role = static_cast<Role>(draws.below(4));
     }
     writer.split(roles);
-    writer.commit({{{"verb", "test"}}, ""});
+    writer.commit({R"({"verb": "test"})", ""});
     return Dataset(folder);
 }
 

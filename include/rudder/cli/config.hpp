@@ -7,7 +7,7 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rudder/core/json.hpp"
+#include "rudder/core/json_fwd.hpp"
 
 namespace rudder::cli {
 

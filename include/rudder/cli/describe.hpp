@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "rudder/core/json.hpp"
+#include "rudder/core/json_fwd.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/summary.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -54,12 +55,14 @@ public:
         return Request(
             transport_->send_owned(global_rank(to), tag(channel), kind, std::move(bytes)));
     }
-    /// Receives exactly as many elements as `into` has.
+    /// Receives exactly as many elements as `into` has. Give the sender's kind where it is known:
+    /// the message then needs no detour.
     template <class T>
-    Request receive(int from, Channel channel, std::span<T> into) const {
+    Request receive(int from, Channel channel, std::span<T> into,
+                    std::optional<Kind> kind = std::nullopt) const {
         static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>);
-        return Request(
-            transport_->receive(global_rank(from), tag(channel), std::as_writable_bytes(into)));
+        return Request(transport_->receive(global_rank(from), tag(channel),
+                                           std::as_writable_bytes(into), kind));
     }
     /// Receives a message of any size from a rank of this communicator, or from whoever sends first
     /// (its `source` is then a global rank).

@@ -57,6 +57,13 @@ public:
     void arrived(const Ticket& ticket);
     /// Both at once, for bytes that are at hand.
     void deliver(int source, Tag tag, Kind kind, std::span<const std::byte> bytes);
+    /// Whether nothing that has arrived or waits here concerns messages of this source and tag, so
+    /// that the next one may be received past the inbox.
+    [[nodiscard]] bool quiet(int source, Tag tag);
+    /// Hands over a message that was received past the inbox, straight into its place of `expected`
+    /// bytes: accounts for it and completes its operation.
+    void direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
+                Operation& operation);
     /// Ends every posted receive with an error.
     void fail_all(const std::exception_ptr& failure);
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -34,8 +35,10 @@ public:
     std::shared_ptr<Operation> send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes);
     /// The same with bytes that the operation keeps.
     std::shared_ptr<Operation> send_owned(int to, Tag tag, Kind kind, std::vector<std::byte> bytes);
-    /// Receives a message of exactly `into`'s size.
-    std::shared_ptr<Operation> receive(int from, Tag tag, std::span<std::byte> into);
+    /// Receives a message of exactly `into`'s size. Where the receiver knows the message's kind, it
+    /// may be received without a detour; the kind must then be the sender's.
+    std::shared_ptr<Operation> receive(int from, Tag tag, std::span<std::byte> into,
+                                       std::optional<Kind> kind = std::nullopt);
     /// Receives a message of any size, from one rank or from `any_source`.
     std::shared_ptr<Operation> receive_message(int from, Tag tag);
     /// Waits until the operation is done.
@@ -50,6 +53,11 @@ public:
 protected:
     virtual void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                          std::shared_ptr<Operation> operation) = 0;
+    /// Takes over a receive whose source, size and kind are known; false leaves it to the inbox.
+    virtual bool do_receive(int /*from*/, Tag /*tag*/, Kind /*kind*/, std::span<std::byte> /*into*/,
+                            const std::shared_ptr<Operation>& /*operation*/) {
+        return false;
+    }
     [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
     void set_hosts(HostMap hosts) { hosts_ = std::move(hosts); }
 

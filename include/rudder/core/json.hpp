@@ -9,9 +9,9 @@
 
 #include <nlohmann/json.hpp>
 
-namespace rudder {
+#include "rudder/core/json_fwd.hpp"
 
-using Json = nlohmann::ordered_json;
+namespace rudder {
 
 /// Parses `text`; an input Error naming `where`, line and column otherwise. Nesting deeper than 32
 /// and repeated keys are refused.

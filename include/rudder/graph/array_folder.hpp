@@ -15,7 +15,7 @@
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/element.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
+#include "rudder/core/json_fwd.hpp"
 
 namespace rudder {
 

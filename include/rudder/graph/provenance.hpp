@@ -5,18 +5,21 @@
 #include <string>
 
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
+#include "rudder/core/json_fwd.hpp"
 
 namespace rudder {
 
 /// The command that makes an output. Empty where a program makes it without one.
 struct Provenance {
-    Json made_by;        ///< verb and options, for the manifest
-    std::string config;  ///< the options as TOML, written as config.toml: --config reads it back
+    std::string made_by;  ///< verb and options as JSON text, for the manifest
+    std::string config;   ///< the options as TOML, written as config.toml: --config reads it back
 
     void write_config(const std::filesystem::path& folder) const {
         if (!config.empty()) write_text(folder / "config.toml", config);
     }
 };
+
+/// The command as a JSON value; null where there is none.
+[[nodiscard]] Json made_by_json(const Provenance& provenance);
 
 }  // namespace rudder

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "rudder/core/json.hpp"
+#include "rudder/core/json_fwd.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/partition/options.hpp"
 

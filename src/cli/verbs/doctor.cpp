@@ -14,6 +14,7 @@
 #include "rudder/cli/verb.hpp"
 #include "rudder/comm/measure.hpp"
 #include "rudder/comm/mpi_transport.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"

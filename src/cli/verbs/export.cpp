@@ -5,6 +5,7 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/verb.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/partition/partition_export.hpp"
 

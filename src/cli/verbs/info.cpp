@@ -7,6 +7,7 @@
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"

@@ -6,6 +6,7 @@
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/partition/assignment.hpp"
 
 namespace rudder::cli {

@@ -12,21 +12,14 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/span.hpp"
 
+#include "timed_call.hpp"
+
 namespace rudder {
 
 namespace {
 
 /// One in this many locks lets another task go first.
 constexpr std::uint64_t interleave_odds = 4;
-
-struct TimedCall {
-    Duration when;
-    std::uint64_t order;
-    std::function<void()> call;
-    friend bool operator<(const TimedCall& a, const TimedCall& b) {
-        return a.when != b.when ? a.when > b.when : a.order > b.order;  // earliest on top
-    }
-};
 
 struct Pause {
     std::string prefix;

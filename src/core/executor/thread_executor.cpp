@@ -10,6 +10,8 @@
 #include "rudder/core/executor/thread_task.hpp"
 #include "rudder/core/log.hpp"
 
+#include "timed_call.hpp"
+
 namespace rudder {
 
 using Clock = std::chrono::steady_clock;
@@ -21,15 +23,6 @@ Clock::time_point process_start() {
     static const Clock::time_point start = Clock::now();
     return start;
 }
-
-struct TimedCall {
-    Duration when;
-    std::uint64_t order;
-    std::function<void()> call;
-    friend bool operator<(const TimedCall& a, const TimedCall& b) {
-        return a.when != b.when ? a.when > b.when : a.order > b.order;  // earliest on top
-    }
-};
 
 }  // namespace
 
