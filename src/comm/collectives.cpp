@@ -151,6 +151,7 @@ void Communicator::exchange_bytes(std::span<const std::span<const std::byte>> ou
     const Span span("all-to-all");
     RUDDER_CHECK(out.size() == ranks_->size() && into.size() == ranks_->size());
     agree("all-to-all", 0, 1);
+    // Step by step, as a shifting ring: everyone sends to one and receives from one at a time.
     std::vector<Request> requests;
     for (int step = 1; step < size(); ++step) {
         const int from = (rank_ - step + size()) % size();
@@ -159,7 +160,9 @@ void Communicator::exchange_bytes(std::span<const std::span<const std::byte>> ou
     }
     for (int step = 1; step < size(); ++step) {
         const int to = (rank_ + step) % size();
-        requests.push_back(send(to, collective_channel, kind, out[static_cast<std::size_t>(to)]));
+        Request sent = send(to, collective_channel, kind, out[static_cast<std::size_t>(to)]);
+        requests[static_cast<std::size_t>(step - 1)].wait();
+        sent.wait();
     }
     const auto own = static_cast<std::size_t>(rank_);
     RUDDER_CHECK(out[own].size() == into[own].size());

@@ -48,6 +48,8 @@ constexpr auto alert_before_due = 20us;
 constexpr auto recent = 200us;
 constexpr auto longest_pause = 500us;
 constexpr int arrivals_per_poll = 16;
+/// While MPI itself has work in hand, looking for messages that nobody awaits can wait a little.
+constexpr unsigned polls_per_probe = 4;
 constexpr auto patience_after_signal = 500ms;
 
 int wire_tag(Tag tag, Kind kind, bool piece) {
@@ -166,6 +168,7 @@ private:
     std::map<std::pair<int, Tag>, std::shared_ptr<Pieces>> in_pieces_;
     std::priority_queue<Held> held_;
     std::uint64_t next_order_ = 0;
+    unsigned polls_ = 0;
 
     std::atomic<Duration::rep> next_due_{Duration::max().count()};
     std::atomic<Duration::rep> last_poll_{0};
@@ -421,8 +424,8 @@ bool MpiTransport::poll() {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         if (!lock) return false;
         last_poll_.store(machine_now().count(), std::memory_order_relaxed);
-        any = probe();
         test_active(calls);
+        if (calls.empty() && (requests_.empty() || ++polls_ % polls_per_probe == 0)) any = probe();
         release_held(calls);
     }
     for (const auto& call : calls)
