@@ -5,13 +5,12 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "rudder/core/file.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/graph/io/import.hpp"
+
+#include "child_peak.hpp"
 
 namespace {
 
@@ -33,26 +32,6 @@ void write_pairs(const fs::path& path, std::uint64_t vertices, std::uint64_t edg
     file.close();
 }
 
-/// Imports in a child; what it found of itself comes back through a pipe.
-double peak_of_import(const rudder::ImportOptions& options) {
-    int ends[2];
-    if (::pipe(ends) != 0) return -1;
-    const pid_t child = ::fork();
-    if (child == 0) {
-        const rudder::DatasetInfo info = rudder::import_dataset(options);
-        const double graph =
-            8.0 * static_cast<double>(info.vertices + 1) + 4.0 * static_cast<double>(info.edges);
-        const double ratio = static_cast<double>(rudder::peak_resident_bytes()) / graph;
-        ::_exit(::write(ends[1], &ratio, sizeof(ratio)) == sizeof(ratio) ? 0 : 1);
-    }
-    ::close(ends[1]);
-    double ratio = -1;
-    if (::read(ends[0], &ratio, sizeof(ratio)) != sizeof(ratio)) ratio = -1;
-    ::close(ends[0]);
-    ::waitpid(child, nullptr, 0);
-    return ratio;
-}
-
 void import_binary(benchmark::State& state) {
     const auto vertices = static_cast<std::uint64_t>(state.range(0));
     const auto edges = static_cast<std::uint64_t>(state.range(1));
@@ -65,7 +44,8 @@ void import_binary(benchmark::State& state) {
     options.force = true;
     double ratio = 0;
     for (auto _ : state)
-        ratio = std::max(ratio, peak_of_import(options));
+        ratio = std::max(ratio,
+                         rudder::bench::peak_of([&] { return rudder::import_dataset(options); }));
     state.counters["edges/s"] = benchmark::Counter(static_cast<double>(edges),
                                                    benchmark::Counter::kIsIterationInvariantRate);
     state.counters["peak/graph"] = ratio;
@@ -78,7 +58,7 @@ BENCHMARK(import_binary)
     ->Args({1 << 20, 16 << 20, 1})
     ->Args({4 << 20, 64 << 20, 0})
     ->Unit(benchmark::kMillisecond)
-    ->Iterations(3)
+    ->Iterations(5)
     ->UseRealTime();
 
 }  // namespace
