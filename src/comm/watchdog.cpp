@@ -27,6 +27,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int tick_ms = 100;
+constexpr auto time_to_be_heard = 50ms;
 constexpr std::int64_t heartbeat_limit_ns = 500'000'000;
 
 /// What tells two processes whether they can hold handles of each other: the machine's boot and the
@@ -60,6 +61,8 @@ void end_process(int code, const std::string& reason) {
     fmt::print(stderr, "rudder: error: {}\n", reason);
     std::fflush(stderr);
     write_rank_status(code, reason);
+    // A launcher that aborts the job may close the pipe before it has read the message.
+    std::this_thread::sleep_for(time_to_be_heard);
     ::_exit(code);
 }
 
