@@ -39,6 +39,23 @@ void RankOptions::define(CLI::App& app) {
         ->type_name("SECONDS");
 }
 
+PartShare share_of(PartId parts, int ranks, int rank) {
+    const PartId each = parts / static_cast<PartId>(ranks);
+    const PartId first = each * static_cast<PartId>(rank);
+    return {first, first + each};
+}
+
+void check_ranks(int ranks, PartId parts) {
+    if (parts == 0 || parts % static_cast<PartId>(ranks) == 0) return;
+    std::string fitting;
+    for (PartId n = 1; n <= parts; ++n) {
+        if (parts % n == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", n);
+    }
+    throw usage_error(
+        fmt::format("{} ranks cannot share {} parts evenly", ranks, parts), "--ranks",
+        fmt::format("use {} ranks, or partition into another number of parts", fitting));
+}
+
 namespace {
 
 /// The arguments without --ranks, which only the launcher takes.
@@ -59,6 +76,7 @@ int launch(const RankOptions& options) {
         throw usage_error("--ranks starts ranks, but a launcher has already started this one",
                           "--ranks", "leave --ranks out under mpirun or srun");
     }
+    check_ranks(options.ranks, options.parts);
     LaunchOptions launch{.ranks = options.ranks, .command = {}};
     launch.command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
     for (std::string& word : rank_arguments(options.arguments)) {
@@ -133,6 +151,7 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
         Fingerprint all = fingerprint;
         all.insert(all.begin(), {"build", build_fingerprint()});
         verify_same(comm, all);
+        check_ranks(comm.size(), options.parts);
         const auto patience = std::chrono::milliseconds(
             static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
         watchdog = std::make_unique<Watchdog>(comm, WatchdogOptions{.stuck_after = patience});

@@ -9,6 +9,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/comm/handshake.hpp"
+#include "rudder/core/types.hpp"
 
 namespace rudder::cli {
 
@@ -20,9 +21,20 @@ struct RankOptions {
     bool paranoid = false;
     double stuck_after = 600;            ///< seconds
     std::vector<std::string> arguments;  ///< the whole command line, to start again as a rank
+    PartId parts = 0;                    ///< that the ranks share out; 0: the verb has none
 
     void define(CLI::App& app);
 };
+
+/// The parts that a rank holds: an equal, contiguous share.
+struct PartShare {
+    PartId first;
+    PartId last;  ///< one past
+};
+[[nodiscard]] PartShare share_of(PartId parts, int ranks, int rank);
+
+/// Refuses (usage Error) a number of ranks that does not divide the parts, naming those that do.
+void check_ranks(int ranks, PartId parts);
 
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const Communicator&)>;

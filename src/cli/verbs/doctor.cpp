@@ -14,11 +14,13 @@
 #include "rudder/cli/verb.hpp"
 #include "rudder/comm/measure.hpp"
 #include "rudder/comm/mpi_transport.hpp"
+#include "rudder/core/checksum.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/partition/metis_partitioner.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
 
 namespace rudder::cli {
 
@@ -194,6 +196,11 @@ RankFindings examine_ranks(const Communicator& comm) {
     return found;
 }
 
+std::uint64_t manifest_checksum(const ArrayFolder& folder) {
+    const std::string text = folder.manifest().dump();
+    return hash_bytes(std::as_bytes(std::span(text)));
+}
+
 class DoctorVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "doctor"; }
@@ -201,19 +208,29 @@ public:
         return "Say what this build and this machine can do, and what to mend";
     }
     [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
-    void define(CLI::App& app) override { ranks_.define(app); }
+    void define(CLI::App& app) override {
+        app.add_option("PARTS", data_, "Partition that ranks are to share: each opens its parts");
+        ranks_.define(app);
+    }
 
     int run(const Context& context) override {
         ranks_.arguments = context.arguments;
-        return run_ranked(ranks_, {{"verb", "doctor"}},
+        Fingerprint fingerprint{{"verb", "doctor"}};
+        if (!data_.empty()) {
+            const PartitionedDataset data(data_);
+            ranks_.parts = data.parts();
+            fingerprint.emplace_back("data", to_hex(manifest_checksum(data.folder())));
+        }
+        return run_ranked(ranks_, fingerprint,
                           [&](const Communicator& comm) { return examine(comm, context); });
     }
 
 private:
-    static int examine(const Communicator& comm, const Context& context) {
+    int examine(const Communicator& comm, const Context& context) const {
         std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
                                       check_shared_memory(), check_open_files(), check_mpi(),
                                       check_torch(),         check_gpu(),        check_metis()};
+        if (!data_.empty()) findings.push_back(check_data(comm));
         Json json = Json::object();
         std::string pairs;
         if (comm.size() > 1) {
@@ -231,6 +248,18 @@ private:
             print_text(to_text(findings) + pairs);
         }
         return 0;
+    }
+
+    /// Every rank opens what it would hold; one that cannot ends the job and is named.
+    [[nodiscard]] Finding check_data(const Communicator& comm) const {
+        const PartitionedDataset data(data_);
+        const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+        for (PartId p = share.first; p < share.last; ++p)
+            static_cast<void>(data.part(p));
+        return {"data", "ok",
+                fmt::format("{}: {} parts, {} on each rank, opened by all", data_, data.parts(),
+                            share.last - share.first),
+                ""};
     }
 
     static Json to_json(const std::vector<Finding>& findings) {
@@ -257,6 +286,7 @@ private:
     }
 
     RankOptions ranks_;
+    std::string data_;
 };
 
 }  // namespace
