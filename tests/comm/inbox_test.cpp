@@ -1,0 +1,247 @@
+// Matching of messages and receives, the handshake, statuses: the small parts of comm by
+// themselves.
+#include "rudder/comm/inbox.hpp"
+
+#include <cstring>
+#include <fstream>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/comm/handshake.hpp"
+#include "rudder/comm/local_transport.hpp"
+#include "rudder/comm/rank_status.hpp"
+#include "rudder/comm/simulated_cluster.hpp"
+#include "rudder/core/random.hpp"
+
+#include "support/temp_dir.hpp"
+
+namespace rudder::test {
+namespace {
+
+using ::testing::HasSubstr;
+
+class InboxTest : public ::testing::Test {
+protected:
+    std::shared_ptr<Operation> operation() {
+        return std::make_shared<Operation>(
+            transport_, OperationName{OperationName::Type::receive_message, -1, 0, 0});
+    }
+    /// A receive of unknown size.
+    std::shared_ptr<Operation> post(int source, Tag tag) {
+        auto made = operation();
+        inbox_.post({source, tag, std::nullopt, made});
+        return made;
+    }
+    std::shared_ptr<Operation> post_into(int source, Tag tag, std::span<std::byte> into) {
+        auto made = operation();
+        inbox_.post({source, tag, into, made});
+        return made;
+    }
+    void deliver(int source, Tag tag, const std::string& text) {
+        inbox_.deliver(source, tag, Kind::features, std::as_bytes(std::span(text)));
+    }
+    static std::string text(const Operation& operation) {
+        const auto chars = operation.message.as<char>();
+        return {chars.begin(), chars.end()};
+    }
+
+    LocalTransport transport_;
+    Accounts accounts_{4};
+    Inbox inbox_{0, accounts_};
+};
+
+TEST_F(InboxTest, MessageBeforeAndAfterItsReceive) {
+    deliver(1, 5, "early");
+    const auto first = post(1, 5);
+    ASSERT_TRUE(first->done());
+    EXPECT_EQ(text(*first), "early");
+    const auto second = post(1, 5);
+    EXPECT_FALSE(second->done());
+    deliver(1, 5, "late");
+    ASSERT_TRUE(second->done());
+    EXPECT_EQ(text(*second), "late");
+    EXPECT_EQ(second->message.source, 1);
+}
+
+TEST_F(InboxTest, SourceAndTagMustMatch) {
+    const auto receive = post(1, 5);
+    deliver(2, 5, "other source");
+    deliver(1, 6, "other tag");
+    EXPECT_FALSE(receive->done());
+    deliver(1, 5, "mine");
+    EXPECT_EQ(text(*receive), "mine");
+    const auto any = post(any_source, 5);
+    ASSERT_TRUE(any->done());
+    EXPECT_EQ(any->message.source, 2);
+}
+
+TEST_F(InboxTest, PlaceIsTakenWhenAnnounced) {
+    // The first message's bytes come last; it is still the first.
+    const auto first = inbox_.announce(1, 5, Kind::features, 1);
+    const auto second = inbox_.announce(1, 5, Kind::features, 1);
+    second->bytes[0] = std::byte{2};
+    inbox_.arrived(second);
+    const auto receive_first = post(1, 5);
+    const auto receive_second = post(1, 5);
+    EXPECT_FALSE(receive_first->done());
+    ASSERT_TRUE(receive_second->done());
+    EXPECT_EQ(receive_second->message.bytes.front(), std::byte{2});
+    first->bytes[0] = std::byte{1};
+    inbox_.arrived(first);
+    ASSERT_TRUE(receive_first->done());
+    EXPECT_EQ(receive_first->message.bytes.front(), std::byte{1});
+}
+
+TEST_F(InboxTest, BytesGoStraightToAPlaceOfTheirSize) {
+    std::vector<std::byte> place(3);
+    const auto receive = post_into(1, 5, place);
+    const auto ticket = inbox_.announce(1, 5, Kind::features, 3);
+    EXPECT_EQ(ticket->bytes.data(), place.data());
+    inbox_.arrived(ticket);
+    EXPECT_TRUE(receive->done());
+    EXPECT_NO_THROW(receive->check());
+}
+
+TEST_F(InboxTest, WrongSizeIsAnErrorOfTheReceive) {
+    std::vector<std::byte> place(3);
+    const auto receive = post_into(1, 5, place);
+    deliver(1, 5, "four");
+    ASSERT_TRUE(receive->done());
+    try {
+        receive->check();
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::rank);
+        EXPECT_THAT(error.what(), HasSubstr("4 bytes came where 3 were expected"));
+        EXPECT_THAT(error.what(), HasSubstr("from rank 1, kind features, tag 5"));
+    }
+}
+
+TEST_F(InboxTest, QuietOnlyWhenNothingOfThatSourceAndTagIsHere) {
+    EXPECT_TRUE(inbox_.quiet(1, 5));
+    deliver(1, 5, "unclaimed");
+    EXPECT_FALSE(inbox_.quiet(1, 5));
+    EXPECT_TRUE(inbox_.quiet(2, 5));
+    EXPECT_TRUE(inbox_.quiet(1, 6));
+    post(1, 5);
+    EXPECT_TRUE(inbox_.quiet(1, 5));
+    post(any_source, 6);
+    EXPECT_FALSE(inbox_.quiet(1, 6)) << "a receive from anyone may want it";
+}
+
+TEST_F(InboxTest, AccountsCountWhatIsHandedOver) {
+    deliver(1, 5, "abc");
+    EXPECT_EQ(accounts_.totals().received_total, 3U) << "counted when it arrives";
+    post(1, 5);
+    EXPECT_EQ(accounts_.totals().received_total, 3U) << "and once only";
+    deliver(0, 5, "to myself");
+    EXPECT_EQ(accounts_.totals().received_total, 3U);
+    std::vector<std::byte> place(2);
+    inbox_.direct(2, 5, Kind::gradients, 2, 2, *operation());
+    const AccountTotals totals = accounts_.totals();
+    EXPECT_EQ(totals.received[static_cast<std::size_t>(Kind::gradients)], 2U);
+    EXPECT_EQ(totals.received_from[2], 2U);
+    EXPECT_EQ(totals.messages, 2U);
+}
+
+TEST_F(InboxTest, FailAllEndsEveryReceive) {
+    const auto one = post(1, 5);
+    const auto two = post(any_source, 7);
+    inbox_.fail_all(std::make_exception_ptr(std::runtime_error("shut")));
+    for (const auto& receive : {one, two}) {
+        ASSERT_TRUE(receive->done());
+        EXPECT_THROW(receive->check(), std::runtime_error);
+    }
+}
+
+/// Against a slow, obvious model: for every source and tag, the n-th receive gets the n-th message.
+TEST_F(InboxTest, RandomOrdersMatchFirstInFirstOut) {
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+        const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 21});
+        Draws draws(stream, 0);
+        Accounts accounts(4);
+        Inbox inbox(0, accounts);
+        std::map<std::pair<int, Tag>, std::vector<std::shared_ptr<Operation>>> receives;
+        std::map<std::pair<int, Tag>, int> sent;
+        for (int i = 0; i < 60; ++i) {
+            const std::pair key{static_cast<int>(1 + draws.below(3)),
+                                static_cast<Tag>(draws.below(2))};
+            if (draws.below(2) == 0) {
+                receives[key].push_back(operation());
+                inbox.post({key.first, key.second, std::nullopt, receives[key].back()});
+            } else {
+                const int number = sent[key]++;
+                inbox.deliver(key.first, key.second, Kind::control,
+                              std::as_bytes(std::span(&number, 1)));
+            }
+        }
+        for (const auto& [key, list] : receives) {
+            for (std::size_t n = 0; n < list.size(); ++n) {
+                const bool expected = static_cast<int>(n) < sent[key];
+                ASSERT_EQ(list[n]->done(), expected) << "seed " << seed;
+                if (expected) {
+                    ASSERT_EQ(list[n]->message.as<int>().front(), static_cast<int>(n));
+                }
+            }
+        }
+    }
+}
+
+// ---- handshake ---------------------------------------------------------------------------------
+
+std::vector<std::string> handshake(const std::vector<Fingerprint>& prints) {
+    std::vector<std::string> said(prints.size());
+    SimulatedCluster cluster({.ranks = static_cast<int>(prints.size()), .seed = 1});
+    cluster.run([&](const Communicator& comm) {
+        const auto rank = static_cast<std::size_t>(comm.rank());
+        try {
+            verify_same(comm, prints[rank]);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::usage);
+            said[rank] = error.what();
+        }
+    });
+    return said;
+}
+
+TEST(Handshake, PassesWhereAllAgree) {
+    const Fingerprint print{{"build", "1"}, {"data", "x y"}};
+    for (const std::string& said : handshake({print, print, print}))
+        EXPECT_EQ(said, "");
+}
+
+TEST(Handshake, EveryRankNamesTheRankAndTheDifference) {
+    const Fingerprint print{{"build", "1"}, {"data", "abc"}};
+    const Fingerprint other{{"build", "1"}, {"data", "abd"}};
+    for (const std::string& said : handshake({print, print, other})) {
+        EXPECT_THAT(said, HasSubstr("rank 2 differs from rank 0 in its data"));
+        EXPECT_THAT(said, HasSubstr("rank 0 has 'abc', rank 2 has 'abd'"));
+    }
+}
+
+TEST(Handshake, BuildOfThisProgramIsStable) {
+    EXPECT_EQ(build_fingerprint(), build_fingerprint());
+    EXPECT_THAT(build_fingerprint(), HasSubstr(" "));
+}
+
+// ---- statuses ----------------------------------------------------------------------------------
+
+TEST(RankStatus, ComesBackAsItWasLeft) {
+    const TempDir folder;
+    ::setenv(status_folder_variable, folder.path().c_str(), 1);
+    EXPECT_FALSE(read_rank_pid(folder.path(), 3));
+    EXPECT_FALSE(read_rank_status(folder.path(), 3));
+    write_rank_pid(3);
+    EXPECT_EQ(read_rank_pid(folder.path(), 3), ::getpid());
+    write_rank_status(4, "two\nlines");
+    ::unsetenv(status_folder_variable);
+    const auto status = read_rank_status(folder.path(), 3);
+    ASSERT_TRUE(status);
+    EXPECT_EQ(status->code, 4);
+    EXPECT_EQ(status->reason, "two\nlines");
+}
+
+}  // namespace
+}  // namespace rudder::test
