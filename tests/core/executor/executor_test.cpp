@@ -235,9 +235,9 @@ TEST(SeededExecutor, VirtualTimeIsExactAndFree) {
 }
 
 TEST(SeededExecutor, DeadlockNamesEveryTask) {
-    SeededExecutor executor(1);
     BoundedQueue<int> first(1);
     BoundedQueue<int> second(1);
+    SeededExecutor executor(1);
     executor.spawn("rank 0", [&] {
         first.pop();
         second.push(1);

@@ -12,6 +12,9 @@ namespace rudder {
 /// Runs tasks as fibers, one at a time, choosing among those that can run by a seeded draw; time
 /// passes only when none can. Taking a lock is a point where another task may come first, so that
 /// seeds explore interleavings.
+///
+/// Tasks that have not ended when it is destroyed are cancelled and unwound then, so what they
+/// refer to must outlive it.
 class SeededExecutor final : public Executor {
 public:
     explicit SeededExecutor(std::uint64_t seed);
