@@ -41,25 +41,31 @@ RankReport report_phases() {
 }
 
 void BoardEntry::write(const RankReport& fresh) noexcept {
+    std::array<std::uint64_t, words> copy{};
+    std::memcpy(copy.data(), &fresh, sizeof(fresh));
     const std::uint64_t begun = sequence.load(std::memory_order_relaxed) + 1;
     sequence.store(begun, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
-    std::memcpy(static_cast<void*>(&report), &fresh, sizeof(fresh));
+    // Release: whoever sees one of the new words sees that writing has begun.
+    for (std::size_t i = 0; i < words; ++i)
+        report[i].store(copy[i], std::memory_order_release);
     sequence.store(begun + 1, std::memory_order_release);
     heartbeat.store(monotonic_ns(), std::memory_order_release);
 }
 
 RankReport BoardEntry::read() const noexcept {
-    RankReport copy;
+    std::array<std::uint64_t, words> copy{};
     for (int attempt = 0; attempt < 1000; ++attempt) {
         const std::uint64_t before = sequence.load(std::memory_order_acquire);
-        std::memcpy(static_cast<void*>(&copy), &report, sizeof(copy));
-        std::atomic_thread_fence(std::memory_order_acquire);
+        // Acquire: the second look at the sequence comes after all words.
+        for (std::size_t i = 0; i < words; ++i)
+            copy[i] = report[i].load(std::memory_order_acquire);
         if (before % 2 == 0 && sequence.load(std::memory_order_relaxed) == before) break;
     }
-    copy.phase.back() = '\0';
-    copy.reason.back() = '\0';
-    return copy;
+    RankReport whole;
+    std::memcpy(static_cast<void*>(&whole), copy.data(), sizeof(whole));
+    whole.phase.back() = '\0';
+    whole.reason.back() = '\0';
+    return whole;
 }
 
 }  // namespace rudder

@@ -30,11 +30,14 @@ struct RankReport {
 void set_text(std::span<char> field, const std::string& text);
 
 /// One rank's place on the board that the processes of a machine share. The rank alone writes; a
-/// sequence number (odd while it writes) lets others read a whole report.
+/// sequence number (odd while it writes) lets others read a whole report. The report lies there as
+/// words that are atomic each, so that reading while it is written is no race.
 struct BoardEntry {
+    static constexpr std::size_t words = (sizeof(RankReport) + 7) / 8;
+
     std::atomic<std::uint64_t> sequence;
     std::atomic<std::int64_t> heartbeat;  ///< of the machine's monotonic clock, in ns
-    RankReport report;
+    std::array<std::atomic<std::uint64_t>, words> report;
 
     void write(const RankReport& fresh) noexcept;
     [[nodiscard]] RankReport read() const noexcept;
