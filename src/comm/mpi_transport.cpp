@@ -385,10 +385,11 @@ void MpiTransport::test_active(Calls& calls) {
     if (code != MPI_ERR_IN_STATUS) check_mpi(code, "MPI_Testsome");
     if (count <= 0) return;
     const std::span finished(indices_.data(), static_cast<std::size_t>(count));
-    for (std::size_t i = 0; i < finished.size(); ++i) {
-        Active& active = active_[static_cast<std::size_t>(finished[i])];
+    auto status = statuses_.begin();
+    for (const int index : finished) {
+        Active& active = active_[static_cast<std::size_t>(index)];
         calls.push_back([ended = std::move(active.ended), keep = std::move(active.keep),
-                         bytes = received_bytes(statuses_[i], code)] { ended(bytes); });
+                         bytes = received_bytes(*status++, code)] { ended(bytes); });
     }
     std::ranges::sort(finished);
     for (std::size_t i = finished.size(); i-- > 0;) {
