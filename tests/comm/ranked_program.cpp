@@ -17,6 +17,14 @@
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
 
+#if defined(__SANITIZE_THREAD__)
+/// The sanitizer would sleep for a second at every exit, which the watchdog's tests time.
+extern "C" const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() {
+    return "atexit_sleep_ms=0";
+}
+#endif
+
 namespace {
 
 using namespace rudder;
