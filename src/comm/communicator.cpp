@@ -28,6 +28,12 @@ Communicator Communicator::local() {
     return Communicator(std::make_shared<LocalTransport>());
 }
 
+int Communicator::group_rank(int global) const {
+    const auto found = std::ranges::find(*ranks_, global);
+    RUDDER_CHECK(found != ranks_->end());
+    return static_cast<int>(found - ranks_->begin());
+}
+
 Communicator Communicator::host() const {
     const HostMap& map = hosts();
     const auto& members = map.members(map.host_of(transport_->rank()));

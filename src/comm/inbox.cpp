@@ -91,6 +91,7 @@ void Inbox::finish(Arrival& arrival) {
     const PostedReceive& receive = *arrival.receive;
     Operation& operation = *receive.operation;
     operation.message.source = arrival.source;
+    operation.message.kind = arrival.kind;
     if (!receive.into) {
         operation.message.bytes = std::move(arrival.own);
     } else if (receive.into->size() != arrival.bytes.size()) {
@@ -117,6 +118,7 @@ void Inbox::direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_
                    Operation& operation) {
     accounts_.handed_over(source, kind, bytes);
     operation.message.source = source;
+    operation.message.kind = kind;
     operation.complete(bytes == expected ? nullptr
                                          : wrong_size(source, tag, kind, bytes, expected));
 }

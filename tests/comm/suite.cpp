@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "rudder/comm/reduction.hpp"
+#include "rudder/comm/service.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/random.hpp"
 
@@ -239,6 +240,42 @@ void random_programs(const Communicator& comm) {
     }
 }
 
+/// Several tasks of every rank ask every other, in both kinds and both ways; answers are checked.
+void service_answers(const Communicator& comm) {
+    Service service(comm, user_channels + 8, [](int from, std::span<const std::byte> question) {
+        std::vector<std::byte> answer(question.rbegin(), question.rend());
+        answer.push_back(static_cast<std::byte>(from));
+        return answer;
+    });
+    const auto ask_around = [&](Kind kind, bool known_size) {
+        for (std::size_t round = 0; round < 12; ++round) {
+            for (int to = 0; to < comm.size(); ++to) {
+                if (to == comm.rank()) continue;
+                std::vector<std::byte> question(round * round * 97 + 1, std::byte{7});
+                question.back() = static_cast<std::byte>(round);
+                std::vector<std::byte> expected(question.rbegin(), question.rend());
+                expected.push_back(static_cast<std::byte>(comm.rank()));
+                std::vector<std::byte> answer(expected.size());
+                if (known_size) {
+                    service.ask(to, kind, question, answer).wait();
+                } else {
+                    answer = service.ask(to, kind, question).take().bytes;
+                }
+                require(answer == expected, "an answer of a service");
+            }
+        }
+    };
+    std::vector<Task> tasks;
+    tasks.push_back(Executor::current().spawn("a", [&] { ask_around(Kind::requests, true); }));
+    tasks.push_back(Executor::current().spawn("b", [&] { ask_around(Kind::evaluation, true); }));
+    tasks.push_back(Executor::current().spawn("c", [&] { ask_around(Kind::requests, true); }));
+    for (Task& task : tasks)
+        task.join();
+    ask_around(Kind::topology, false);
+    comm.barrier();
+    service.stop();
+}
+
 }  // namespace
 
 const std::vector<RankProgram>& rank_programs() {
@@ -253,6 +290,7 @@ const std::vector<RankProgram>& rank_programs() {
         {"KeepsOrder", keeps_order},
         {"AnySourceServer", any_source_server},
         {"HostWindow", host_window},
+        {"ServiceAnswers", service_answers},
         {"Reductions", reductions},
         {"ManyReductions", many_reductions},
         {"AccountsClose", accounts_close},

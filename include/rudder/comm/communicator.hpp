@@ -40,6 +40,8 @@ public:
     [[nodiscard]] const HostMap& hosts() const noexcept { return transport_->hosts(); }
     /// The number that rank `r` of this communicator has among all.
     [[nodiscard]] int global_rank(int r) const { return (*ranks_)[static_cast<std::size_t>(r)]; }
+    /// The reverse: the number that a rank among all has here; it must be one of this group.
+    [[nodiscard]] int group_rank(int global) const;
 
     // ---- point to point ----
 

@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "rudder/comm/accounts.hpp"
+
 namespace rudder {
 
 class Transport;
@@ -19,6 +21,7 @@ class Transport;
 /// A received message whose size the receiver did not know.
 struct Message {
     int source = -1;
+    Kind kind = Kind::control;
     std::vector<std::byte> bytes;
 
     /// The payload as elements of T; its size must be a multiple of T's.

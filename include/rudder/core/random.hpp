@@ -60,6 +60,7 @@ enum class Purpose : std::uint32_t {
     generate_labels = 8,
     partition = 9,
     test = 10,
+    evaluate = 11,
 };
 
 /// Where in a run a stream belongs (design, section 4). Whatever has no epoch, step or layer

@@ -1,0 +1,48 @@
+// Questions that ranks ask each other at any moment, answered by a task of the rank that is asked.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/executor/executor.hpp"
+
+namespace rudder {
+
+/// One rank's side of a service: answers what others ask, and asks them. Nobody has to call in the
+/// same order as anyone else; questions to one rank are answered in the order they were asked.
+///
+/// Whoever destroys it must know that no other rank will ask any more (a barrier).
+class Service {
+public:
+    /// Turns a question into the answer's bytes. Runs in the service's own task, one question at a
+    /// time; it may wait. What it throws ends the service, and is rethrown by `stop`.
+    using Handler = std::function<std::vector<std::byte>(int from, std::span<const std::byte>)>;
+
+    /// Takes `channel` and the two after it.
+    Service(const Communicator& comm, Channel channel, Handler handler);
+    /// Stops, and drops what the handler threw.
+    ~Service();
+    Service(const Service&) = delete;
+    Service& operator=(const Service&) = delete;
+
+    /// Asks rank `to` (not oneself); the answer must have exactly the size of `answer`, which stays
+    /// in place until the request is done. A question of kind `requests` is answered in `features`,
+    /// any other in its own kind. Safe from any task.
+    Request ask(int to, Kind kind, std::vector<std::byte> question,
+                std::span<std::byte> answer) const;
+    /// The same where the answer's size is unknown: take it from the request.
+    Request ask(int to, Kind kind, std::vector<std::byte> question) const;
+
+    /// Ends the task; rethrows what the handler threw. A second call does nothing.
+    void stop();
+
+private:
+    struct State;
+    std::shared_ptr<State> state_;
+    Task task_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,101 @@
+// A network as training sees it: flat weights, a gradient per batch, scores. Torch stays behind it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/core/function_ref.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/sample/batch.hpp"
+
+namespace rudder {
+
+/// What is learned, and its loss: one class of several (cross-entropy), any of several (binary
+/// cross-entropy of each), numbers (mean squared error).
+enum class Objective : std::uint8_t { classes, multilabel, regression };
+
+struct NetworkOptions {
+    std::string model = "sage";
+    Objective objective = Objective::classes;
+    std::uint64_t inputs = 0;  ///< feature columns
+    std::uint64_t hidden = 256;
+    std::uint64_t outputs = 0;  ///< classes, or numbers
+    int layers = 2;
+    double dropout = 0.5;  ///< of hidden layers
+    double input_dropout = 0.0;
+    std::uint64_t seed = 0;
+};
+
+/// The names of all models, for messages and help.
+[[nodiscard]] std::vector<std::string_view> model_names();
+
+/// One tensor of weights, a stretch of the flat vector.
+struct Parameter {
+    std::string name;  ///< "layers.0.self.weight"
+    std::vector<std::int64_t> shape;
+    std::size_t offset = 0;  ///< in floats
+    std::size_t size = 0;
+    bool decays = true;  ///< weight decay applies (not to biases)
+};
+
+/// A stretch of the flat gradient that is reduced as one.
+struct Bucket {
+    std::size_t offset = 0;
+    std::size_t size = 0;
+};
+
+/// The targets of a batch's seeds, in their order; the one of the network's objective is set.
+/// Classes: one per seed. Others: seeds x outputs.
+struct SeedTargets {
+    std::span<const std::int32_t> classes;
+    std::span<const std::uint8_t> multilabel;
+    std::span<const float> regression;
+};
+
+/// What a training pass over one batch gave, besides the gradient.
+struct BatchResult {
+    float loss = 0;             ///< sum over the seeds of their loss, times the weight
+    std::uint64_t correct = 0;  ///< right answers, out of `answers` (regression: 0 of 0)
+    std::uint64_t answers = 0;  ///< seeds; for multilabel seeds x outputs
+};
+
+/// A model with its weights. All arithmetic is in fixed chunks, each computed by one thread, and
+/// all draws are keyed by seed, epoch, step, layer, vertex and column: the bits of a pass depend on
+/// weights, batch and rows alone, never on the number of threads. One task uses it at a time.
+class Network {
+public:
+    virtual ~Network() = default;
+
+    /// The weights: one flat vector, aligned, initialised from the seed.
+    [[nodiscard]] virtual std::span<float> weights() noexcept = 0;
+    [[nodiscard]] virtual std::span<const Parameter> parameters() const noexcept = 0;
+    /// Stretches that together cover the flat gradient, in the order a backward pass completes
+    /// them.
+    [[nodiscard]] virtual std::span<const Bucket> buckets() const noexcept = 0;
+
+    /// Forward, loss and backward. `rows` are the features of batch.vertices, row by row. The loss
+    /// of each seed is multiplied by `weight` (one over the step's seeds of all parts). Writes the
+    /// flat gradient (all of it, zeroes where the batch has no seeds) and calls `ready` with the
+    /// index of each bucket once it is complete, in order; `ready` may post but not wait.
+    virtual BatchResult train(const Batch& batch, std::span<const float> rows,
+                              const SeedTargets& targets, float weight, std::span<float> gradient,
+                              FunctionRef<void(std::size_t)> ready) = 0;
+    /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
+    virtual void predict(const Batch& batch, std::span<const float> rows,
+                         std::span<float> scores) = 0;
+    /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
+    [[nodiscard]] virtual std::uint64_t activation_bytes(const Batch& batch) const = 0;
+};
+
+/// Makes a network. An unknown model is a usage Error that lists the known ones.
+[[nodiscard]] std::unique_ptr<Network> make_network(const NetworkOptions& options);
+
+/// Right answers among scores of seeds (same rule as BatchResult), for evaluation.
+[[nodiscard]] BatchResult count_correct(Objective objective, std::uint64_t outputs,
+                                        std::span<const float> scores, const SeedTargets& targets);
+
+}  // namespace rudder

@@ -1,0 +1,52 @@
+// What the sampler draws for one mini-batch: the vertices it needs, and a block per layer.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/core/types.hpp"
+
+namespace rudder {
+
+/// One layer of a batch: which source rows each destination reads. Ids are positions in the batch's
+/// `vertices`; destinations are its first, sources a longer first stretch of the same list.
+struct Block {
+    std::uint32_t destinations = 0;
+    std::uint32_t sources = 0;           ///< at least as many as destinations
+    std::vector<std::uint32_t> offsets;  ///< destinations + 1 numbers, the first 0
+    std::vector<LocalId> neighbours;     ///< below `sources`, in the order they were drawn
+
+    [[nodiscard]] std::uint32_t edges() const noexcept {
+        return static_cast<std::uint32_t>(neighbours.size());
+    }
+};
+
+/// Which batch: batch `step` of all training, of one part.
+struct BatchKey {
+    std::uint32_t epoch = 0;
+    std::uint64_t step = 0;  ///< global: counts on over the epochs
+    PartId part = 0;
+    friend bool operator==(const BatchKey&, const BatchKey&) = default;
+};
+
+/// A sampled mini-batch. Its memory is kept when it is filled again.
+struct Batch {
+    BatchKey key;
+    /// Global ids, each once: the seeds, then what layer after layer added, as it first appeared.
+    std::vector<VertexId> vertices;
+    std::uint32_t seeds = 0;
+    /// Input side first: blocks[0].sources == vertices.size(), blocks.back().destinations == seeds.
+    std::vector<Block> blocks;
+
+    [[nodiscard]] std::uint64_t edges() const noexcept {
+        std::uint64_t sum = 0;
+        for (const Block& block : blocks)
+            sum += block.edges();
+        return sum;
+    }
+    /// Memory held, in bytes.
+    [[nodiscard]] std::size_t bytes() const noexcept;
+};
+
+}  // namespace rudder

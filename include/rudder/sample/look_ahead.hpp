@@ -1,0 +1,66 @@
+// The look-ahead queue: batches sampled before they are needed, across the ends of epochs.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/sample/batch.hpp"
+#include "rudder/sample/sampler.hpp"
+#include "rudder/sample/schedule.hpp"
+
+namespace rudder {
+
+/// All batches of one global step that this rank computes, in the order of its parts.
+struct SampledStep {
+    std::uint32_t epoch = 0;
+    std::uint64_t step = 0;
+    std::vector<Batch> batches;
+    double seconds = 0;  ///< spent sampling it
+};
+
+struct LookAheadOptions {
+    std::uint64_t window = 16;     ///< steps sampled ahead at most; at least 1
+    std::uint64_t first_step = 0;  ///< global
+    std::uint64_t last_step = 0;   ///< one past
+    std::uint64_t max_bytes = 0;   ///< of all batches that wait (one may always); 0: no limit
+    int tasks = 1;                 ///< that sample side by side
+    std::vector<PartId> parts;     ///< of this rank
+    /// Told of every step, in order, once it is sampled and before it can be taken: the ids it will
+    /// need. Called by one task at a time.
+    std::function<void(const SampledStep&)> published;
+};
+
+/// Samples steps in tasks of its own and hands them out in order. What is handed out does not
+/// depend on window or tasks.
+class LookAhead {
+public:
+    /// Schedule and source must outlive it.
+    LookAhead(const Schedule& schedule, const NeighbourSource& source,
+              const SamplerOptions& sampler, LookAheadOptions options);
+    /// Stops its tasks (they finish the step in hand).
+    ~LookAhead();
+    LookAhead(const LookAhead&) = delete;
+    LookAhead& operator=(const LookAhead&) = delete;
+
+    /// The next step; waits for it. Rethrows what a sampling task threw. Past the last: an empty
+    /// one with step == last_step.
+    [[nodiscard]] SampledStep take();
+    /// Gives a step's memory back, to be filled again.
+    void recycle(SampledStep step);
+    /// Another window from now on; what is already sampled stays.
+    void set_window(std::uint64_t window);
+    /// Steps sampled and not yet taken, and the bytes they hold.
+    [[nodiscard]] std::uint64_t waiting() const;
+    [[nodiscard]] std::uint64_t waiting_bytes() const;
+    /// Stops its tasks; nothing more can be taken.
+    void stop();
+
+private:
+    struct State;
+    std::shared_ptr<State> state_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,65 @@
+// Where neighbours are drawn: in a topology that the host holds whole, or by each vertex's owner.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/partition/book.hpp"
+#include "rudder/partition/part.hpp"
+
+namespace rudder {
+
+/// Neighbours to draw: `fanout` of each vertex (-1: all), from the stream of `key`, which is that
+/// of one layer of one step.
+struct DrawRequest {
+    StreamKey key;
+    std::span<const VertexId> vertices;
+    std::int32_t fanout = -1;
+    bool with_replacement = false;
+    Kind kind = Kind::topology;  ///< of the messages, where there are any
+};
+
+/// What was drawn: neighbours[offsets[i]] up to neighbours[offsets[i + 1]] for vertex i, global
+/// ids. All of a row in its order where its degree is at most the fan-out, else as drawn.
+struct DrawnNeighbours {
+    std::vector<std::uint32_t> offsets;
+    std::vector<VertexId> neighbours;
+};
+
+/// Draws neighbours. What is drawn depends on the request alone, never on the body.
+class NeighbourSource {
+public:
+    virtual ~NeighbourSource() = default;
+    /// Safe from several tasks at once. May wait for messages. A batch of 2^32 edges or more is an
+    /// Error.
+    virtual void draw(const DrawRequest& request, DrawnNeighbours& out) const = 0;
+    /// Vertices of the whole graph.
+    [[nodiscard]] virtual VertexId vertices() const noexcept = 0;
+    /// Memory of the topology on this host, in bytes.
+    [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+    /// Collective: no rank draws any more. Must come before destruction.
+    virtual void stop() {}
+};
+
+/// One copy of the whole topology per host in its shared window, assembled from the parts over
+/// `comm`; collective.
+[[nodiscard]] std::unique_ptr<NeighbourSource> make_replicated_source(const Communicator& comm,
+                                                                      const PartitionBook& book,
+                                                                      std::span<const Part> own);
+/// Each rank has the rows of its own parts; others are drawn by their owners, one question per
+/// owner and draw; collective. `own` must outlive it.
+[[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
+                                                                       const PartitionBook& book,
+                                                                       std::span<const Part> own);
+
+/// Bytes that a replicated topology would take.
+[[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept;
+
+}  // namespace rudder

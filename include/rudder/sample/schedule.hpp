@@ -1,0 +1,65 @@
+// Which training vertices are the seeds of which step.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/partition/part.hpp"
+
+namespace rudder {
+
+/// random: each part's training vertices in shuffled order. clustered: blocks of seeds of one
+/// cluster of the part, the blocks shuffled, so that a batch has fewer distinct neighbours.
+enum class SeedOrder : std::uint8_t { random, clustered };
+[[nodiscard]] std::string_view to_string(SeedOrder order) noexcept;
+/// The order of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] SeedOrder seed_order(std::string_view name);
+
+struct ScheduleOptions {
+    std::uint64_t batch = 1000;  ///< seeds per part and step
+    SeedOrder order = SeedOrder::random;
+    std::uint64_t seed = 0;
+};
+
+/// The schedule of design section 4. Each part shuffles its own training vertices, each epoch anew;
+/// step i of an epoch is the i-th batch of every part, and an epoch has as many steps as the part
+/// with most training vertices has batches. Parts that have run out have no seeds.
+///
+/// Any task may ask for any step, in any order.
+class Schedule {
+public:
+    /// Collective over `comm`: ranks tell each other how many training vertices each part has.
+    /// `own` are the parts of this rank and must outlive it. No training vertex anywhere, or a
+    /// batch of 0, is an Error.
+    Schedule(const Communicator& comm, std::span<const Part> own, PartId parts,
+             const ScheduleOptions& options);
+    ~Schedule();
+
+    [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept { return steps_per_epoch_; }
+    [[nodiscard]] std::uint32_t epoch_of(std::uint64_t step) const noexcept {
+        return static_cast<std::uint32_t>(step / steps_per_epoch_);
+    }
+    /// How many seeds any part, own or not, has in a global step; and all parts together.
+    [[nodiscard]] std::uint64_t seed_count(PartId part, std::uint64_t step) const noexcept;
+    [[nodiscard]] std::uint64_t seed_count(std::uint64_t step) const noexcept;
+    /// The seeds (global ids) of an own part in a global step.
+    void seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out) const;
+    /// Training vertices of any part, own or not.
+    [[nodiscard]] std::uint64_t training_vertices(PartId part) const noexcept {
+        return training_[part];
+    }
+
+private:
+    struct Orders;
+    ScheduleOptions options_;
+    std::vector<std::uint64_t> training_;  ///< by part
+    std::uint64_t steps_per_epoch_ = 0;
+    std::unique_ptr<Orders> orders_;  ///< of the own parts, the epochs asked for last
+};
+
+}  // namespace rudder

@@ -1,0 +1,87 @@
+// Feature rows of the whole graph, wherever they lie: own-host rows are copied, others are pulled.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/store/row_format.hpp"
+
+namespace rudder {
+
+/// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.
+enum class Shards : std::uint8_t { mapped, shared };
+[[nodiscard]] std::string_view to_string(Shards shards) noexcept;
+[[nodiscard]] Shards shards(std::string_view name);
+
+struct StoreOptions {
+    Precision precision = Precision::native;
+    Shards shards = Shards::mapped;
+};
+
+/// Rows that one batch needs, and where they go: vertices.size() x width floats.
+struct RowsWanted {
+    std::span<const VertexId> vertices;
+    std::span<float> rows;
+};
+
+/// What a pull fetched. Each distinct row counts once, further uses in the same pull are `saved`.
+struct PullAccounts {
+    std::uint64_t needed = 0;  ///< local + demand
+    std::uint64_t local = 0;   ///< rows of this host
+    std::uint64_t demand = 0;  ///< rows of other hosts
+    std::uint64_t saved = 0;
+    std::vector<std::uint64_t> bytes_by_owner;  ///< feature bytes received, by rank
+};
+
+/// A pull under way. Must be waited for before its rows are read or freed, and before it goes.
+class Pull {
+public:
+    struct State;
+    explicit Pull(std::unique_ptr<State> state);
+    Pull(Pull&&) noexcept;
+    Pull& operator=(Pull&&) noexcept;
+    ~Pull();
+
+    /// Waits until all rows are in place.
+    const PullAccounts& wait();
+    [[nodiscard]] bool done() const;
+
+private:
+    std::unique_ptr<State> state_;
+};
+
+/// One rank's view of all rows. Serves its own rows to other hosts in a task of its own.
+class FeatureStore {
+public:
+    /// Collective. Rows of a host's parts are seen by all of its ranks; other hosts' rows travel.
+    /// A data set without features is an Error.
+    FeatureStore(const Communicator& comm, const PartitionedDataset& data,
+                 const StoreOptions& options);
+    ~FeatureStore();
+
+    [[nodiscard]] const RowFormat& format() const noexcept;
+    /// Whether a row lies on this host; and the rank that holds it.
+    [[nodiscard]] bool local(VertexId v) const noexcept;
+    [[nodiscard]] int owner(VertexId v) const noexcept;
+
+    /// Starts fetching the rows of several batches at once: remote ids are grouped by owner without
+    /// duplicates and asked for in one message each; own-host rows are copied meanwhile, on all
+    /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
+    [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted, Kind kind = Kind::requests) const;
+
+    /// Bytes of rows this host keeps in memory of its own (not mapped files).
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+    /// Collective: no rank pulls any more. Must come before destruction.
+    void stop();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rudder

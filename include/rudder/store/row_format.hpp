@@ -1,0 +1,45 @@
+// Feature rows as they travel and are kept: the run's precision.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "rudder/graph/features.hpp"
+
+namespace rudder {
+
+/// native: as stored. float32, bfloat16: every row converted, own rows included, so that placement
+/// never shows.
+enum class Precision : std::uint8_t { native, float32, bfloat16 };
+[[nodiscard]] std::string_view to_string(Precision precision) noexcept;
+/// The precision of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] Precision precision(std::string_view name);
+
+/// How rows of one run look on the wire and in buffers, and the way to floats.
+class RowFormat {
+public:
+    /// `scale` (one number per column for int8, else empty) is copied.
+    RowFormat(const FeatureInfo& stored, std::span<const float> scale, Precision precision);
+
+    [[nodiscard]] std::uint64_t width() const noexcept { return stored_.width; }
+    /// Of one row on the wire.
+    [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+    [[nodiscard]] Precision precision() const noexcept { return precision_; }
+
+    /// From a stored row to the wire's.
+    void encode(std::span<const std::byte> stored, std::span<std::byte> wire) const;
+    /// From the wire to floats. decode(encode(row)) has the same bits wherever it is done.
+    void decode(std::span<const std::byte> wire, std::span<float> out) const;
+    /// Both in one: from a stored row to the floats that any rank would get.
+    void load(std::span<const std::byte> stored, std::span<float> out) const;
+
+private:
+    FeatureInfo stored_;
+    std::vector<float> scale_;
+    Precision precision_;
+    std::uint64_t row_bytes_;
+};
+
+}  // namespace rudder
