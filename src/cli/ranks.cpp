@@ -39,23 +39,6 @@ void RankOptions::define(CLI::App& app) {
         ->type_name("SECONDS");
 }
 
-PartShare share_of(PartId parts, int ranks, int rank) {
-    const PartId each = parts / static_cast<PartId>(ranks);
-    const PartId first = each * static_cast<PartId>(rank);
-    return {first, first + each};
-}
-
-void check_ranks(int ranks, PartId parts) {
-    if (parts == 0 || parts % static_cast<PartId>(ranks) == 0) return;
-    std::string fitting;
-    for (PartId n = 1; n <= parts; ++n) {
-        if (parts % n == 0) fitting += fmt::format("{}{}", fitting.empty() ? "" : ", ", n);
-    }
-    throw usage_error(
-        fmt::format("{} ranks cannot share {} parts evenly", ranks, parts), "--ranks",
-        fmt::format("use {} ranks, or partition into another number of parts", fitting));
-}
-
 namespace {
 
 /// The arguments without --ranks, which only the launcher takes.
@@ -162,7 +145,9 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
         write_rank_status(code, "");
         return code;
     } catch (const Error& error) {
-        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()), error.problem(),
+        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()),
+                  error.where().empty() ? error.problem()
+                                        : fmt::format("{} ({})", error.problem(), error.where()),
                   error.what());
     } catch (const std::exception& error) {
         fail_rank(watchdog.get(), rank, static_cast<int>(ErrorKind::failed), error.what(),

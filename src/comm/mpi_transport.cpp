@@ -439,7 +439,7 @@ bool MpiTransport::poll() {
 void leave_if_interrupted(std::optional<Duration>& since) {
     if (!interrupted()) return;
     if (!since) since = machine_now();
-    if (machine_now() - *since > patience_after_signal) throw_if_interrupted();
+    if (machine_now() - *since > patience_after_signal) throw_if_interrupted_at_once();
 }
 
 void MpiTransport::wait(Operation& operation) {
