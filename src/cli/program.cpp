@@ -39,6 +39,25 @@ struct Common {
     }
 };
 
+/// Help without the options that few need, unless all are asked for.
+class HelpFormatter final : public CLI::Formatter {
+public:
+    std::string make_help(const CLI::App* app, std::string name,
+                          CLI::AppFormatMode mode) const override {
+        all_ = mode == CLI::AppFormatMode::All;
+        // The base class writes sub-commands differently in the other modes; verbs have none.
+        return CLI::Formatter::make_help(app, std::move(name), CLI::AppFormatMode::Normal);
+    }
+    std::string make_group(std::string group, bool is_positional,
+                           std::vector<const CLI::Option*> options) const override {
+        if (group == further_options && !all_) return {};
+        return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
+    }
+
+private:
+    mutable bool all_ = false;
+};
+
 /// One verb with the parser of its options.
 struct Command {
     std::unique_ptr<Verb> verb;
@@ -55,6 +74,10 @@ std::vector<std::unique_ptr<Command>> make_commands() {
         command->app->name("rudder " + name);
         verb->define(*command->app);
         command->common.define(*command->app);
+        command->app->formatter(std::make_shared<HelpFormatter>());
+        const auto groups = command->app->get_groups();
+        if (std::ranges::find(groups, further_options) != groups.end())
+            command->app->set_help_all_flag("--help-all", "Print all options and exit");
         command->app->footer(fmt::format("Example:\n  {}", verb->example()));
         command->verb = std::move(verb);
         commands.push_back(std::move(command));
@@ -117,13 +140,20 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     } catch (const CLI::CallForHelp&) {
         std::fputs(app.help().c_str(), stdout);
         return 0;
+    } catch (const CLI::CallForAllHelp&) {
+        std::fputs(app.help("", CLI::AppFormatMode::All).c_str(), stdout);
+        return 0;
     } catch (const CLI::ParseError& error) {
         throw parse_error(app, error, arguments);
     }
     if (command.common.quiet) log::set_level(log::Level::error);
     set_thread_count(command.common.threads);
     const auto progress = make_progress(command.common.quiet);
-    Context context{command.common.json, command.common.quiet, progress.get(), {}, {}};
+    Context context;
+    context.json = command.common.json;
+    context.quiet = command.common.quiet;
+    context.threads = command.common.threads;
+    context.progress = progress.get();
     const Json made_by = {{"verb", command.verb->name()}, {"options", resolved_options(app)}};
     context.provenance.made_by = made_by.dump();
     context.provenance.config = to_toml(app);

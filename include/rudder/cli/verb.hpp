@@ -17,10 +17,14 @@ namespace rudder::cli {
 struct Context {
     bool json = false;
     bool quiet = false;
+    int threads = 0;                     ///< as typed; 0: not
     Progress* progress = nullptr;        ///< a bar on a terminal, silent otherwise
     Provenance provenance;               ///< verb and options as resolved, for what is made
     std::vector<std::string> arguments;  ///< the command line: verb and all that follows
 };
+
+/// The group of options that --help leaves to --help-all.
+inline constexpr std::string_view further_options = "Further options";
 
 /// One verb. A variant is one file in src/cli/verbs.
 class Verb {
@@ -47,5 +51,6 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_import_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_train_verb();
 
 }  // namespace rudder::cli

@@ -1,0 +1,55 @@
+// Evaluation by sampling: the network's answers on vertices it was not trained on.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/executor/queue.hpp"
+#include "rudder/nn/network.hpp"
+#include "rudder/partition/part.hpp"
+#include "rudder/sample/sampler.hpp"
+#include "rudder/store/feature_store.hpp"
+#include "rudder/train/records.hpp"
+#include "rudder/train/seed_targets.hpp"
+
+namespace rudder {
+
+/// Scores validation and test vertices of the own parts, in batches, with neighbours drawn as in
+/// training but from a stream of its own: the same ones in every epoch. Its bytes count as
+/// `evaluation`.
+class SampledEvaluator {
+public:
+    struct Options {
+        std::vector<std::int32_t> fanout;
+        std::uint64_t batch = 1000;
+        std::uint64_t seed = 0;
+        Objective objective = Objective::classes;
+        std::uint64_t outputs = 0;
+    };
+
+    /// Everything given must outlive it.
+    SampledEvaluator(const Communicator& comm, std::span<const Part> own,
+                     const NeighbourSource& source, const FeatureStore& store, Options options);
+
+    /// Collective: the scores over all ranks. `scores.train` is left alone.
+    void evaluate(Network& network, Scores& scores) const;
+
+private:
+    struct Job;
+    struct Prepared;
+    [[nodiscard]] std::vector<Job> jobs() const;
+    /// Samples and fetches all of them, in a task of its own.
+    void prepare(std::span<const Job> jobs, BoundedQueue<Prepared>& ready) const;
+    void score(Network& network, const Prepared& batch, SeedTargetReader& reader,
+               std::vector<float>& answers, Score& score) const;
+
+    const Communicator& comm_;
+    std::span<const Part> own_;
+    const NeighbourSource& source_;
+    const FeatureStore& store_;
+    Options options_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,53 @@
+// Gradients of all parts, summed in part order while the backward pass still runs.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/comm/reduction.hpp"
+#include "rudder/core/array.hpp"
+#include "rudder/nn/network.hpp"
+#include "rudder/partition/share.hpp"
+
+namespace rudder {
+
+/// What all ranks learn of a step besides the gradient.
+struct StepConsensus {
+    float loss = 0;        ///< sum over the parts, in part order
+    bool stop = false;     ///< some rank was asked to stop
+    int broken_part = -1;  ///< the first part whose loss is no number, or -1
+};
+
+/// One rank's share in the reductions of a run. Each own part has a gradient of its own; the sums
+/// are the same on all ranks, bit for bit, however the parts are spread.
+class GradientExchange {
+public:
+    /// Collective. `buckets` are those of the network, whose gradient has `size` floats.
+    GradientExchange(const Communicator& comm, PartShare own, PartId parts, std::size_t size,
+                     std::span<const Bucket> buckets);
+
+    /// Where own part `i` (0, 1, ...) writes its gradient.
+    [[nodiscard]] std::span<float> gradient(std::size_t i) { return gradients_[i].span(); }
+    /// Bucket `b` of the last own part is complete: starts its reduction. Does not wait.
+    void bucket_ready(std::size_t b);
+    /// Hands in the loss of each own part and whether this rank wants to stop; waits for all.
+    StepConsensus finish(std::span<const float> losses, bool stop);
+    /// The sum, after `finish`.
+    [[nodiscard]] std::span<float> sum() noexcept { return sum_.span(); }
+
+private:
+    std::vector<Array<float>> gradients_;  ///< by own part
+    Array<float> sum_;
+    std::vector<Bucket> groups_;          ///< adjacent buckets reduced as one
+    std::vector<std::size_t> group_end_;  ///< the last bucket of each group
+    std::size_t next_group_ = 0;
+    std::vector<std::vector<float>> facts_;  ///< by own part: loss, stop, one flag per part
+    std::vector<float> fact_sum_;
+    PartShare own_;
+    OrderedReducer reducer_;
+    std::vector<Request> under_way_;
+};
+
+}  // namespace rudder

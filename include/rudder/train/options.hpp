@@ -1,0 +1,63 @@
+// What a training run is asked to do.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/nn/network.hpp"
+#include "rudder/nn/optimiser.hpp"
+#include "rudder/sample/schedule.hpp"
+#include "rudder/store/feature_store.hpp"
+
+namespace rudder {
+
+/// Where a rank finds neighbours: in a copy of the whole graph on its host, with the owners, or
+/// (choose) the first if it takes at most a quarter of the host's memory.
+enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
+[[nodiscard]] std::string_view to_string(TopologyChoice choice) noexcept;
+/// The choice of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] TopologyChoice topology_choice(std::string_view name);
+
+struct TrainOptions {
+    std::string model = "sage";
+    int layers = 2;
+    std::uint64_t hidden = 256;
+    double dropout = 0.5;
+    double input_dropout = 0;
+
+    std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
+    bool with_replacement = false;
+    std::uint64_t batch = 1000;
+    SeedOrder seed_order = SeedOrder::random;
+    std::uint32_t epochs = 10;
+    std::uint32_t eval_every = 1;  ///< epochs; 0: never
+    std::uint64_t seed = 0;
+
+    OptimiserOptions optimiser;
+    std::string lr_schedule = "constant";
+    std::uint64_t warmup = 0;  ///< steps
+
+    std::string policy = "none";
+    std::uint64_t window = 16;    ///< steps sampled ahead
+    std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
+    int sample_tasks = 1;
+    Precision precision = Precision::native;
+    Shards shards = Shards::mapped;
+    TopologyChoice topology = TopologyChoice::choose;
+    std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has
+    bool verify = true;        ///< the checksums of the parts, before the first step
+};
+
+/// The fan-outs a network of so many layers has unless told otherwise, input side first.
+[[nodiscard]] std::vector<std::int32_t> default_fanout(int layers);
+
+/// The names of the policies there are.
+[[nodiscard]] std::vector<std::string_view> policy_names();
+
+/// Refuses (usage Error) what cannot be meant: no seeds per batch, fan-outs that do not match the
+/// layers, unknown names, rates outside their range.
+void check_options(const TrainOptions& options);
+
+}  // namespace rudder

@@ -1,0 +1,104 @@
+// Training: the loop over steps and epochs, on every rank.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/options.hpp"
+#include "rudder/train/records.hpp"
+
+namespace rudder {
+
+/// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.
+struct TrainResult {
+    bool interrupted = false;
+    std::uint64_t steps = 0;  ///< done
+    std::uint64_t steps_per_epoch = 0;
+    std::vector<EpochRecord> epochs;
+    std::optional<std::uint32_t> best_epoch;  ///< by validation, the first of equals
+    float first_loss = 0;
+    float last_loss = 0;
+    std::uint64_t digest = 0;
+
+    // Over all ranks.
+    double seconds = 0;  ///< of the whole run, evaluation included
+    double cpu_seconds = 0;
+    StepSeconds step_seconds;
+    RowCounts rows;
+    std::uint64_t edges = 0;
+    std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
+    std::uint64_t received_total = 0;
+    std::uint64_t sent_total = 0;
+    std::uint64_t peak_rss = 0;  ///< the largest rank's
+    std::uint64_t in_flight_bytes = 0;
+    std::uint64_t row_bytes = 0;  ///< of one row on the wire
+    std::string topology;         ///< as chosen
+};
+
+/// Watches a run on rank 0.
+class TrainObserver {
+public:
+    virtual ~TrainObserver() = default;
+    /// After every step, of rank 0 alone.
+    virtual void step_done(const StepRecord& /*record*/, std::uint64_t /*steps*/) {}
+    /// Every so often: the steps of all ranks since the last time, in the order of step and rank.
+    virtual void records(std::span<const StepRecord> /*records*/) {}
+    virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
+};
+
+/// What a run will need, as far as can be told before it.
+struct TrainPlan {
+    std::uint64_t steps_per_epoch = 0;
+    std::uint64_t parameters = 0;
+    std::string topology;
+    // Bytes on the host that needs most.
+    std::uint64_t topology_bytes = 0;
+    std::uint64_t store_bytes = 0;
+    std::uint64_t network_bytes = 0;    ///< weights, gradients, optimiser, activations
+    std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps
+    std::uint64_t queue_bytes = 0;      ///< batches sampled ahead
+    std::uint64_t memory_bytes = 0;     ///< that the host has, or may use
+    // Per epoch, over all ranks, estimated from a few steps.
+    double rows = 0;
+    double remote_rows = 0;
+    double feature_bytes = 0;
+    double gradient_bytes = 0;
+
+    [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
+        return topology_bytes + store_bytes + network_bytes + in_flight_bytes + queue_bytes;
+    }
+};
+
+/// One rank of a training run. All of it is collective.
+class Trainer {
+public:
+    /// Opens this rank's parts, agrees with the others on the schedule, and builds the network.
+    /// `data` must outlive it.
+    Trainer(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
+    ~Trainer();
+    Trainer(const Trainer&) = delete;
+    Trainer& operator=(const Trainer&) = delete;
+
+    /// What the run would need; the same on all ranks.
+    [[nodiscard]] TrainPlan plan();
+    /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt. A
+    /// loss that is no number is an Error that names step and rank.
+    TrainResult run(TrainObserver& observer);
+
+    /// The weights, the same on all ranks.
+    [[nodiscard]] std::span<const float> weights() const;
+
+    struct State;
+
+private:
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,171 @@
+#include "rudder/cli/train_view.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/train/summary.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+constexpr auto pause = std::chrono::milliseconds(100);
+constexpr std::size_t bar_width = 20;
+constexpr const char* terminal_variable = "RUDDER_TERMINAL";
+
+std::string minutes(double seconds) {
+    const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
+    return fmt::format("{}:{:02}", whole / 60, whole % 60);
+}
+
+std::string percent(double share) {
+    return fmt::format("{:.2f} %", share * 100);
+}
+
+std::string score_text(const Score& score) {
+    return score.answers == 0 ? "-" : percent(score.share());
+}
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+bool live_terminal() {
+    return ::isatty(STDERR_FILENO) != 0 || std::getenv(terminal_variable) != nullptr;
+}
+
+void pass_terminal_on() {
+    if (::isatty(STDERR_FILENO) != 0) ::setenv(terminal_variable, "1", 1);
+}
+
+TrainView::TrainView(RunFolder* folder, bool live, bool lines)
+    : folder_(folder), live_(live), lines_(lines) {}
+
+TrainView::~TrainView() {
+    erase();
+}
+
+void TrainView::step_done(const StepRecord& record, std::uint64_t steps) {
+    ++steps_done_;
+    rows_ += record.rows.needed;
+    for (const std::uint64_t bytes : record.bytes)
+        bytes_ += bytes;
+    seconds_ += record.seconds;
+    if (!live_ || Clock::now() < next_draw_) return;
+    next_draw_ = Clock::now() + pause;
+    const double passed = seconds_since(start_);
+    const double share = static_cast<double>(steps_done_) / static_cast<double>(steps);
+    const auto filled = static_cast<std::size_t>(share * bar_width);
+    const std::string line = fmt::format(
+        "\r\x1b[Kepoch {} [{}{}] {:3.0f} %  loss {:.4f}{}  {} rows  {:.1f} MB/s  stall {:.0f} %  "
+        "ETA {}",
+        record.epoch + 1, std::string(filled, '='), std::string(bar_width - filled, ' '),
+        share * 100, record.loss, accuracy_, format_count(rows_),
+        static_cast<double>(bytes_) / 1e6 / passed,
+        seconds_.step > 0 ? seconds_.stall / seconds_.step * 100 : 0.0,
+        minutes(passed / share - passed));
+    std::fputs(line.c_str(), stderr);
+    std::fflush(stderr);
+    drawn_ = true;
+}
+
+void TrainView::erase() {
+    if (!drawn_) return;
+    std::fputs("\r\x1b[K", stderr);
+    std::fflush(stderr);
+    drawn_ = false;
+}
+
+void TrainView::records(std::span<const StepRecord> records) {
+    if (folder_ != nullptr) folder_->append(records);
+}
+
+void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
+    erase();
+    if (record.scores.evaluated && record.scores.valid.answers != 0) {
+        accuracy_ = fmt::format("  valid {}", score_text(record.scores.valid));
+    }
+    if (!lines_) return;
+    std::string line = fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs,
+                                   record.loss, score_text(record.scores.train));
+    if (record.scores.evaluated) {
+        line += fmt::format("  valid {}  test {}", score_text(record.scores.valid),
+                            score_text(record.scores.test));
+    }
+    line += fmt::format("  {:.2f} s\n", record.seconds);
+    std::fputs(line.c_str(), stdout);
+    std::fflush(stdout);
+}
+
+std::string summary_text(const TrainResult& result, const TrainOptions& options, int ranks) {
+    KeyValues lines;
+    if (result.best_epoch) {
+        const EpochRecord& best = result.epochs[*result.best_epoch];
+        lines.emplace_back("accuracy",
+                           fmt::format("test {}, valid {}, train {} (best by validation: epoch {})",
+                                       score_text(best.scores.test), score_text(best.scores.valid),
+                                       score_text(best.scores.train), best.epoch + 1));
+    }
+    lines.emplace_back("loss",
+                       fmt::format("{:.4f} at first, {:.4f} at last, digest {}", result.first_loss,
+                                   result.last_loss, to_hex(result.digest)));
+    lines.emplace_back(
+        "time",
+        fmt::format("{:.1f} s for {} steps, {:.2f} s per epoch, {:.1f} s CPU", result.seconds,
+                    result.steps, median_epoch_seconds(result), result.cpu_seconds));
+    const StepSeconds& s = result.step_seconds;
+    const double whole = std::max(s.step, 1e-9);
+    const double rest = std::max(0.0, s.step - s.compute - s.stall - s.reduce);
+    lines.emplace_back(
+        "of each step",
+        fmt::format("compute {:.0f} %, stall {:.0f} %, gradients {:.0f} %, rest {:.0f} %",
+                    s.compute / whole * 100, s.stall / whole * 100, s.reduce / whole * 100,
+                    rest / whole * 100));
+    lines.emplace_back("beside it",
+                       fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks", s.sample,
+                                   s.fetch, ranks));
+    lines.emplace_back(
+        "rows", fmt::format("{} needed: {} on their own host, {} fetched ({} of {})",
+                            format_count(result.rows.needed), format_count(result.rows.local),
+                            format_count(result.rows.demand),
+                            format_bytes(result.bytes[static_cast<std::size_t>(Kind::features)]),
+                            format_bytes(result.received_total)));
+    lines.emplace_back(
+        "run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead", options.policy,
+                           result.topology, to_string(options.precision), options.window));
+    return key_values(lines);
+}
+
+std::string plan_text(const TrainPlan& plan, int ranks) {
+    const auto bytes = [](double value) { return format_bytes(static_cast<std::uint64_t>(value)); };
+    const auto count = [](double value) { return format_count(static_cast<std::uint64_t>(value)); };
+    return key_values(
+        {{"ranks", fmt::format("{}", ranks)},
+         {"steps per epoch", format_count(plan.steps_per_epoch)},
+         {"parameters", format_count(plan.parameters)},
+         {"topology", fmt::format("{}, {}", plan.topology, format_bytes(plan.topology_bytes))},
+         {"features", fmt::format("{} in memory, the rest mapped", format_bytes(plan.store_bytes))},
+         {"network", format_bytes(plan.network_bytes)},
+         {"rows in flight", format_bytes(plan.in_flight_bytes)},
+         {"batches ahead", format_bytes(plan.queue_bytes)},
+         {"memory",
+          fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),
+                      format_bytes(plan.memory_bytes))},
+         {"rows per epoch", fmt::format("{}, {} of them from other hosts", count(plan.rows),
+                                        count(plan.remote_rows))},
+         {"traffic per epoch",
+          fmt::format("{} of features, {} of gradients", bytes(plan.feature_bytes),
+                      bytes(plan.gradient_bytes))}});
+}
+
+}  // namespace rudder::cli

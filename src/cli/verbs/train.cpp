@@ -1,0 +1,279 @@
+// rudder train PATH
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/ranks.hpp"
+#include "rudder/cli/train_view.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/system.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/train/run_folder.hpp"
+#include "rudder/train/summary.hpp"
+#include "rudder/train/trainer.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+std::vector<std::int32_t> parse_fanout(const std::string& text) {
+    std::vector<std::int32_t> fanout;
+    for (const std::string_view word : split(text, ',')) {
+        const bool all = word == "-1";
+        const auto number = parse_u64(word);
+        if (!all && (!number || *number == 0 || *number > 1'000'000)) {
+            throw usage_error(fmt::format("'{}' is no fan-out", word), "--fanout",
+                              "give one number per layer, input side first, such as 10,25; -1 "
+                              "takes all neighbours");
+        }
+        fanout.push_back(all ? -1 : static_cast<std::int32_t>(*number));
+    }
+    return fanout;
+}
+
+/// Ranks that share this machine, whatever counts as a host.
+int ranks_on_machine(const Communicator& comm) {
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const auto all = comm.all_gather(std::span<const char>(name));
+    return static_cast<int>(std::ranges::count_if(
+        all, [&](const auto& other) { return std::ranges::equal(other, name); }));
+}
+
+/// The plan as JSON.
+Json plan_json(const TrainPlan& plan, int ranks) {
+    return {{"ranks", ranks},
+            {"steps_per_epoch", plan.steps_per_epoch},
+            {"parameters", plan.parameters},
+            {"topology", plan.topology},
+            {"memory",
+             {{"topology", plan.topology_bytes},
+              {"features", plan.store_bytes},
+              {"network", plan.network_bytes},
+              {"in_flight", plan.in_flight_bytes},
+              {"queue", plan.queue_bytes},
+              {"needed", plan.needed_bytes()},
+              {"available", plan.memory_bytes}}},
+            {"epoch",
+             {{"rows", plan.rows},
+              {"remote_rows", plan.remote_rows},
+              {"feature_bytes", plan.feature_bytes},
+              {"gradient_bytes", plan.gradient_bytes}}}};
+}
+
+class TrainVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "train"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Train a graph neural network on a partitioned data set";
+    }
+    [[nodiscard]] std::string_view example() const override {
+        return "rudder train parts --ranks 2 --epochs 5 --out run";
+    }
+    void define(CLI::App& app) override;
+    int run(const Context& context) override;
+
+private:
+    void define_further(CLI::App& app);
+    void resolve(const CLI::App& app);
+    int train(const Communicator& comm, const Context& context);
+    void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
+                const Context& context) const;
+
+    CLI::App* app_ = nullptr;
+    TrainOptions options_;
+    RankOptions ranks_;
+    std::string data_;
+    std::string out_;
+    std::string fanout_;
+    std::string precision_ = "native";
+    std::string topology_ = "auto";
+    std::string seed_order_ = "random";
+    std::string shards_ = "mapped";
+    std::string memory_;
+    bool plan_ = false;
+    bool force_ = false;
+    bool trust_ = false;
+};
+
+void TrainVerb::define(CLI::App& app) {
+    app_ = &app;
+    TrainOptions& o = options_;
+    app.add_option("PATH", data_, "Partitioned data set")->required();
+    app.add_option("--model", o.model, "The network: sage")->capture_default_str();
+    app.add_option("--layers", o.layers, "Its layers")->capture_default_str();
+    app.add_option("--hidden", o.hidden, "Columns of hidden layers")->capture_default_str();
+    app.add_option("--fanout", fanout_,
+                   "Neighbours drawn per layer, input side first (10,25); -1: all");
+    app.add_option("--batch", o.batch, "Seeds per part and step")->capture_default_str();
+    app.add_option("--epochs", o.epochs, "Passes over the training vertices")
+        ->capture_default_str();
+    app.add_option("--lr", o.optimiser.learning_rate, "Learning rate")->capture_default_str();
+    app.add_option("--dropout", o.dropout, "Share dropped in hidden layers")->capture_default_str();
+    app.add_option("--weight-decay", o.optimiser.weight_decay, "Pull of weights to 0")
+        ->capture_default_str();
+    app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
+        ->capture_default_str();
+    app.add_option("--seed", o.seed, "The same seed gives the same run, bit for bit")
+        ->capture_default_str();
+    app.add_option("--policy", o.policy, "What is kept of remote rows: none")
+        ->capture_default_str();
+    app.add_option("--window", o.window, "Steps sampled ahead")->capture_default_str();
+    app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
+        ->capture_default_str();
+    app.add_option("--precision", precision_, "Of feature rows: native, float32, bfloat16")
+        ->capture_default_str();
+    app.add_option("--topology", topology_, "auto, replicated or partitioned")
+        ->capture_default_str();
+    app.add_option("--seed-order", seed_order_, "random or clustered")->capture_default_str();
+    ranks_.define(app);
+    app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB");
+    app.add_flag("--plan", plan_, "Print the memory and traffic to expect, and stop");
+    app.add_option("--out", out_, "Folder of the run; without it nothing is kept");
+    app.add_flag("--force", force_, "Replace an existing output");
+    define_further(app);
+}
+
+/// Those that few need: shown by --help-all.
+void TrainVerb::define_further(CLI::App& app) {
+    TrainOptions& o = options_;
+    const auto further = [](CLI::Option* option) { option->group(std::string(further_options)); };
+    further(app.add_option("--input-dropout", o.input_dropout, "Share dropped of the input")
+                ->capture_default_str());
+    further(app.add_option("--optimizer", o.optimiser.name, "adam, adamw or sgd")
+                ->capture_default_str());
+    further(app.add_option("--lr-schedule", o.lr_schedule,
+                           "constant, cosine, linear or step:EPOCHS,FACTOR")
+                ->capture_default_str());
+    further(app.add_option("--warmup", o.warmup, "Steps until the full learning rate")
+                ->capture_default_str());
+    further(app.add_option("--clip", o.optimiser.clip, "Largest norm of the gradient; 0: any")
+                ->capture_default_str());
+    further(app.add_option("--momentum", o.optimiser.momentum, "Of sgd")->capture_default_str());
+    further(
+        app.add_flag("--with-replacement", o.with_replacement, "Draw a neighbour more than once"));
+    further(app.add_option("--sample-tasks", o.sample_tasks, "Tasks that sample side by side")
+                ->capture_default_str());
+    further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
+                ->capture_default_str());
+    further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
+    for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
+        further(app.get_option(name));
+}
+
+void TrainVerb::resolve(const CLI::App& app) {
+    TrainOptions& o = options_;
+    if (fanout_.empty()) {
+        if (o.layers >= 1 && o.layers <= 64) o.fanout = default_fanout(o.layers);
+    } else {
+        o.fanout = parse_fanout(fanout_);
+        if (app.get_option("--layers")->count() == 0) o.layers = static_cast<int>(o.fanout.size());
+    }
+    o.precision = precision(precision_);
+    o.topology = topology_choice(topology_);
+    o.seed_order = seed_order(seed_order_);
+    o.shards = shards(shards_);
+    o.verify = !trust_;
+    if (!memory_.empty()) {
+        const auto bytes = parse_bytes(memory_);
+        if (!bytes || *bytes == 0) {
+            throw usage_error(fmt::format("'{}' is no amount of memory", memory_), "--memory",
+                              "give a number of bytes, such as 8GiB or 500m");
+        }
+        o.memory = *bytes;
+    }
+    check_options(o);
+}
+
+int TrainVerb::run(const Context& context) {
+    resolve(*app_);
+    const Existing existing = force_ ? Existing::replace : Existing::refuse;
+    if (!out_.empty() && !plan_) RunFolder::check(out_, existing);
+    const PartitionedDataset data(data_);
+    ranks_.arguments = context.arguments;
+    ranks_.parts = data.parts();
+    if (ranks_.ranks > 0) {
+        check_ranks(ranks_.ranks, data.parts());
+        pass_terminal_on();
+    }
+    const std::string manifest = data.folder().manifest().dump();
+    const Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+    return run_ranked(ranks_, fingerprint,
+                      [&](const Communicator& comm) { return train(comm, context); });
+}
+
+int TrainVerb::train(const Communicator& comm, const Context& context) {
+    if (context.threads == 0 && comm.size() > 1) {
+        // Ranks of one machine share its cores.
+        set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
+    }
+    const PartitionedDataset data(data_);
+    Trainer trainer(comm, data, options_);
+    const bool first = comm.rank() == 0;
+    if (plan_ || options_.memory != 0) {
+        const TrainPlan plan = trainer.plan();
+        if (!plan_ && plan.needed_bytes() > options_.memory) {
+            throw usage_error(fmt::format("the run needs about {}, more than the {} it may use",
+                                          format_bytes(plan.needed_bytes()), memory_),
+                              "--memory",
+                              "see --plan; lower --window, --in-flight, --batch or --fanout, or "
+                              "choose --topology partitioned");
+        }
+        if (plan_) {
+            if (first && context.json) print_json(plan_json(plan, comm.size()));
+            if (first && !context.json) print_text(plan_text(plan, comm.size()));
+            return 0;
+        }
+    }
+    std::optional<RunFolder> folder;
+    if (first && !out_.empty()) {
+        folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
+                       context.provenance.config);
+    }
+    TrainView view(folder ? &*folder : nullptr, first && !context.quiet && live_terminal(),
+                   first && !context.quiet && !context.json);
+    const TrainResult result = trainer.run(view);
+    const RunFacts facts{.ranks = comm.size(),
+                         .hosts = comm.hosts().hosts(),
+                         .parts = data.parts(),
+                         .data = data_,
+                         .link = ranks_.link,
+                         .threads = thread_count(),
+                         .regression = data.info().targets.kind == TargetKind::regression};
+    if (first) finish(result, facts, folder ? &*folder : nullptr, context);
+    if (!result.interrupted) return 0;
+    if (first) {
+        log::warning(fmt::format("interrupted after step {} of {}", result.steps,
+                                 result.steps_per_epoch * options_.epochs));
+    }
+    return static_cast<int>(ErrorKind::interrupted);
+}
+
+void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
+                       const Context& context) const {
+    const Json summary = summary_json(result, options_, facts);
+    if (folder != nullptr && !result.interrupted) folder->finish(summary);
+    if (context.json) {
+        print_json(summary);
+    } else if (!context.quiet) {
+        print_text(summary_text(result, options_, facts.ranks));
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Verb> make_train_verb() {
+    return std::make_unique<TrainVerb>();
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,125 @@
+#include "rudder/train/evaluator.hpp"
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/executor/queue.hpp"
+#include "rudder/core/span.hpp"
+#include "rudder/train/seed_targets.hpp"
+
+namespace rudder {
+
+/// The vertices of one batch to be scored.
+struct SampledEvaluator::Job {
+    const Part* part;
+    Role role;
+    std::uint64_t number;  ///< among the batches of its part and role
+    std::vector<VertexId> seeds;
+};
+
+/// A batch with its rows, on its way from the task that fetches to the one that computes.
+struct SampledEvaluator::Prepared {
+    const Job* job = nullptr;
+    Batch batch;
+    Array<float> rows;
+};
+
+namespace {
+
+struct PartScores {
+    Score valid;
+    Score test;
+};
+
+}  // namespace
+
+SampledEvaluator::SampledEvaluator(const Communicator& comm, std::span<const Part> own,
+                                   const NeighbourSource& source, const FeatureStore& store,
+                                   Options options)
+    : comm_(comm), own_(own), source_(source), store_(store), options_(std::move(options)) {}
+
+std::vector<SampledEvaluator::Job> SampledEvaluator::jobs() const {
+    std::vector<Job> jobs;
+    for (const Part& part : own_) {
+        const auto roles = part.roles();
+        for (const Role role : {Role::valid, Role::test}) {
+            std::uint64_t number = 0;
+            std::vector<VertexId> seeds;
+            const auto flush = [&] {
+                if (!seeds.empty()) jobs.push_back({&part, role, number++, std::move(seeds)});
+                seeds.clear();
+            };
+            for (std::size_t v = 0; v < roles.size(); ++v) {
+                if (roles[v] != role || !is_labelled(part.info().targets, part.targets(), v)) {
+                    continue;
+                }
+                seeds.push_back(part.range().begin + v);
+                if (seeds.size() == options_.batch) flush();
+            }
+            flush();
+        }
+    }
+    return jobs;
+}
+
+void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>& ready) const {
+    NeighbourSampler sampler(source_, {.fanout = options_.fanout,
+                                       .seed = options_.seed,
+                                       .purpose = Purpose::evaluate,
+                                       .kind = Kind::evaluation});
+    for (const Job& job : jobs) {
+        Prepared next;
+        next.job = &job;
+        sampler.sample({.step = job.number, .part = job.part->id()}, job.seeds, next.batch);
+        next.rows =
+            Array<float>::uninitialised(next.batch.vertices.size() * store_.format().width());
+        const RowsWanted wanted{next.batch.vertices, next.rows.span()};
+        store_.pull(std::span(&wanted, 1), Kind::evaluation).wait();
+        if (!ready.push(std::move(next))) return;
+    }
+}
+
+void SampledEvaluator::score(Network& network, const Prepared& batch, SeedTargetReader& reader,
+                             std::vector<float>& answers, Score& score) const {
+    answers.resize(batch.job->seeds.size() * options_.outputs);
+    network.predict(batch.batch, batch.rows.span(), answers);
+    const BatchResult result = count_correct(options_.objective, options_.outputs, answers,
+                                             reader.gather(*batch.job->part, batch.job->seeds));
+    score.correct += result.correct;
+    score.answers += result.answers;
+    score.loss += static_cast<double>(result.loss);
+}
+
+void SampledEvaluator::evaluate(Network& network, Scores& scores) const {
+    const Span span("evaluating");
+    const std::vector<Job> all = jobs();
+    BoundedQueue<Prepared> ready(1);
+    Task fetcher = Executor::current().spawn("evaluation", [&] {
+        try {
+            prepare(all, ready);
+            ready.close();
+        } catch (...) {
+            ready.close();  // the other side sees the end, and the failure when it joins
+            throw;
+        }
+    });
+    std::vector<PartScores> own(own_.size());
+    SeedTargetReader reader;
+    std::vector<float> answers;
+    while (const std::optional<Prepared> next = ready.pop()) {
+        PartScores& part = own[next->job->part->id() - own_.front().id()];
+        score(network, *next, reader, answers,
+              next->job->role == Role::valid ? part.valid : part.test);
+    }
+    fetcher.join();
+    // Rank by rank is part by part: the sums have the same bits however the parts are spread.
+    scores.valid = {};
+    scores.test = {};
+    for (const auto& rank : comm_.all_gather(std::span<const PartScores>(own), Kind::evaluation)) {
+        for (const PartScores& part : rank) {
+            scores.valid += part.valid;
+            scores.test += part.test;
+        }
+    }
+    scores.evaluated = true;
+}
+
+}  // namespace rudder

@@ -1,0 +1,92 @@
+#include "rudder/train/options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> topology_names{"auto", "replicated", "partitioned"};
+
+void require(bool holds, const std::string& problem, const char* option,
+             const std::string& remedy) {
+    if (!holds) throw usage_error(problem, option, remedy);
+}
+
+void require_known(const std::string& name, std::span<const std::string_view> known,
+                   const char* what, const char* option) {
+    if (std::ranges::find(known, name) != known.end()) return;
+    throw usage_error(fmt::format("unknown {} '{}'", what, name), option,
+                      fmt::format("known are {}", join(known, ", ")));
+}
+
+void check_share(double value, const char* option) {
+    require(value >= 0 && value < 1, fmt::format("{} is no share to drop", value), option,
+            "give a number from 0 to below 1");
+}
+
+}  // namespace
+
+std::string_view to_string(TopologyChoice choice) noexcept {
+    return topology_names[static_cast<std::size_t>(choice)];
+}
+
+TopologyChoice topology_choice(std::string_view name) {
+    const auto found = std::ranges::find(topology_names, name);
+    if (found == topology_names.end()) {
+        throw usage_error(fmt::format("unknown topology '{}'", name), "--topology",
+                          fmt::format("known are {}", join(topology_names, ", ")));
+    }
+    return static_cast<TopologyChoice>(found - topology_names.begin());
+}
+
+std::vector<std::int32_t> default_fanout(int layers) {
+    if (layers == 1) return {25};
+    if (layers == 2) return {10, 25};
+    // Deeper networks would grow without bound: the field's 5, 10, 15, and 5 for all further ones.
+    std::vector<std::int32_t> fanout(static_cast<std::size_t>(layers), 5);
+    fanout[fanout.size() - 2] = 10;
+    fanout[fanout.size() - 1] = 15;
+    return fanout;
+}
+
+std::vector<std::string_view> policy_names() {
+    return {"none"};
+}
+
+void check_options(const TrainOptions& o) {
+    require_known(o.model, model_names(), "model", "--model");
+    require_known(o.policy, policy_names(), "policy", "--policy");
+    require_known(o.optimiser.name, optimiser_names(), "optimizer", "--optimizer");
+    require(o.layers >= 1 && o.layers <= 64, fmt::format("{} layers", o.layers), "--layers",
+            "give 1 to 64");
+    require(o.hidden >= 1 && o.hidden <= 65536, fmt::format("{} hidden columns", o.hidden),
+            "--hidden", "give 1 to 65536");
+    require(o.batch >= 1, "a batch of no seeds", "--batch", "give at least 1");
+    require(o.fanout.size() == static_cast<std::size_t>(o.layers),
+            fmt::format("{} fan-outs for {} layers", o.fanout.size(), o.layers), "--fanout",
+            "give one per layer, input side first");
+    for (const std::int32_t fanout : o.fanout) {
+        require(fanout >= 1 || fanout == -1, fmt::format("a fan-out of {}", fanout), "--fanout",
+                "give at least 1, or -1 for all neighbours");
+    }
+    require(o.window >= 1, "a window of 0", "--window", "give at least 1 step");
+    require(o.in_flight >= 1, "no step in flight", "--in-flight", "give at least 1");
+    require(o.sample_tasks >= 1, "nobody samples", "--sample-tasks", "give at least 1");
+    require(o.optimiser.learning_rate > 0, "a learning rate that is not above 0", "--lr",
+            "give a number such as 0.003");
+    require(o.optimiser.weight_decay >= 0, "a negative weight decay", "--weight-decay",
+            "give 0 or more");
+    require(o.optimiser.clip >= 0, "a negative norm", "--clip", "give 0 (none) or more");
+    check_share(o.dropout, "--dropout");
+    check_share(o.input_dropout, "--input-dropout");
+    static_cast<void>(LearningRateSchedule(o.lr_schedule, o.warmup));
+}
+
+}  // namespace rudder

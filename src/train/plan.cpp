@@ -1,0 +1,110 @@
+// What a run will need: memory from the sizes of things, traffic from a few steps sampled ahead.
+#include <algorithm>
+
+#include "rudder/core/span.hpp"
+
+#include "trainer_state.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::uint64_t steps_looked_at = 4;
+
+/// What this rank's batches of a few steps need, per step.
+struct Samples {
+    double rows = 0;
+    double remote = 0;
+    double row_bytes = 0;    ///< of the largest step, as floats
+    double batch_bytes = 0;  ///< of the largest step's blocks
+    double activations = 0;  ///< of the largest batch
+};
+
+}  // namespace
+
+TrainPlan Trainer::plan() {
+    const Span span("planning");
+    State& s = *state_;
+    const std::uint64_t looked_at = std::min(steps_looked_at, s.schedule.steps_per_epoch());
+    Samples own;
+    NeighbourSampler sampler(*s.source, s.sampler_options());
+    std::vector<VertexId> seeds;
+    Batch batch;
+    for (std::uint64_t step = 0; step < looked_at; ++step) {
+        double rows = 0;
+        double bytes = 0;
+        for (const Part& part : s.parts) {
+            s.schedule.seeds(part.id(), step, seeds);
+            sampler.sample({.step = step, .part = part.id()}, seeds, batch);
+            rows += static_cast<double>(batch.vertices.size());
+            own.remote += static_cast<double>(std::ranges::count_if(
+                batch.vertices, [&](VertexId v) { return !s.store.local(v); }));
+            bytes += static_cast<double>(batch.bytes());
+            own.activations =
+                std::max(own.activations, static_cast<double>(s.network->activation_bytes(batch)));
+        }
+        own.rows += rows;
+        const double floats = rows * static_cast<double>(s.store.format().width());
+        own.row_bytes = std::max(own.row_bytes, floats * sizeof(float));
+        own.batch_bytes = std::max(own.batch_bytes, bytes);
+    }
+    TrainPlan plan;
+    plan.steps_per_epoch = s.schedule.steps_per_epoch();
+    plan.parameters = s.network->weights().size();
+    plan.topology = s.source->name();
+    const double epoch = static_cast<double>(plan.steps_per_epoch) /
+                         static_cast<double>(std::max<std::uint64_t>(looked_at, 1));
+    const double weights = static_cast<double>(plan.parameters) * sizeof(float);
+    // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
+    const double network = weights * (4.0 + static_cast<double>(s.parts.size())) + own.activations;
+    const double in_flight = own.row_bytes * static_cast<double>(s.options.in_flight);
+    const double queue =
+        std::min(own.batch_bytes * static_cast<double>(s.options.window + s.options.in_flight),
+                 static_cast<double>(s.queue_limit()));
+    struct Figures {
+        double rows, remote, network, in_flight, queue, memory, topology, store;
+        int host;
+    };
+    const Figures figures{own.rows * epoch,
+                          own.remote * epoch,
+                          network,
+                          in_flight,
+                          queue,
+                          static_cast<double>(s.host_memory()),
+                          static_cast<double>(s.source->bytes()),
+                          static_cast<double>(s.store.bytes()),
+                          s.comm.hosts().host_of(s.comm.rank())};
+    std::vector<TrainPlan> hosts(static_cast<std::size_t>(s.comm.hosts().hosts()));
+    for (const auto& each : s.comm.all_gather(std::span<const Figures>(&figures, 1))) {
+        const Figures& f = each.front();
+        plan.rows += f.rows;
+        plan.remote_rows += f.remote;
+        TrainPlan& host = hosts[static_cast<std::size_t>(f.host)];
+        host.network_bytes += static_cast<std::uint64_t>(f.network);
+        host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
+        host.queue_bytes += static_cast<std::uint64_t>(f.queue);
+        host.memory_bytes = static_cast<std::uint64_t>(f.memory);
+        host.store_bytes = static_cast<std::uint64_t>(f.store);
+        // A replicated topology is one per host, a partitioned one the sum of its ranks'.
+        const auto topology = static_cast<std::uint64_t>(f.topology);
+        host.topology_bytes =
+            plan.topology == "replicated" ? topology : host.topology_bytes + topology;
+    }
+    const auto largest = std::ranges::max_element(
+        hosts, {}, [](const TrainPlan& host) { return host.needed_bytes(); });
+    plan.topology_bytes = largest->topology_bytes;
+    plan.store_bytes = largest->store_bytes;
+    plan.network_bytes = largest->network_bytes;
+    plan.in_flight_bytes = largest->in_flight_bytes;
+    plan.queue_bytes = largest->queue_bytes;
+    plan.memory_bytes = largest->memory_bytes;
+    plan.feature_bytes = plan.remote_rows * static_cast<double>(s.store.format().row_bytes());
+    const auto ranks = static_cast<double>(s.comm.size());
+    // Each rank sends its contributions once and gets the sum once, less its own piece.
+    plan.gradient_bytes = static_cast<double>(plan.steps_per_epoch) * weights * (ranks - 1) *
+                          (1 + static_cast<double>(s.parts.size()));
+    s.comm.barrier();  // nobody asks any more, whatever comes next
+    return plan;
+}
+
+}  // namespace rudder

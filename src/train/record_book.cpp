@@ -1,0 +1,106 @@
+#include "record_book.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+
+namespace rudder {
+
+namespace {
+
+/// A record without its list, as it travels.
+struct FlatRecord {
+    std::uint64_t step;
+    std::uint32_t epoch;
+    std::uint32_t rank;
+    float loss;
+    StepSeconds seconds;
+    RowCounts rows;
+    std::array<std::uint64_t, kind_count> bytes;
+    std::uint64_t edges;
+};
+
+/// What a rank says of itself at the end.
+struct Closing {
+    std::array<std::uint64_t, kind_count> received{};
+    std::uint64_t received_total = 0;
+    std::uint64_t sent_total = 0;
+};
+
+constexpr Channel closing_channel = user_channels + 12;
+
+std::vector<std::byte> pack(const Closing& closing, std::span<const double> extra) {
+    std::vector<std::byte> bytes(sizeof(Closing) + extra.size_bytes());
+    std::memcpy(bytes.data(), &closing, sizeof(closing));
+    if (!extra.empty())
+        std::memcpy(bytes.data() + sizeof(closing), extra.data(), extra.size_bytes());
+    return bytes;
+}
+
+Closing take_stock(const Communicator& comm) {
+    const AccountTotals totals = comm.accounts();
+    return {totals.received, totals.received_total, totals.sent_total};
+}
+
+}  // namespace
+
+std::vector<StepRecord> RecordBook::gather() {
+    std::vector<FlatRecord> flat;
+    std::vector<std::uint64_t> owners;
+    for (const StepRecord& r : own_) {
+        flat.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes, r.edges});
+        owners.insert(owners.end(), r.bytes_by_owner.begin(), r.bytes_by_owner.end());
+    }
+    own_.clear();
+    const auto all = comm_.gather(0, std::span<const FlatRecord>(flat));
+    const auto all_owners = comm_.gather(0, std::span<const std::uint64_t>(owners));
+    std::vector<StepRecord> records;
+    const auto ranks = static_cast<std::ptrdiff_t>(comm_.size());
+    for (std::size_t rank = 0; rank < all.size(); ++rank) {
+        auto list = all_owners[rank].begin();
+        for (const FlatRecord& r : all[rank]) {
+            records.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes,
+                               std::vector<std::uint64_t>(list, list + ranks), r.edges});
+            list += ranks;
+        }
+    }
+    std::ranges::stable_sort(records, {}, [](const StepRecord& r) { return r.step; });
+    return records;
+}
+
+FinalReport close_accounts(const Communicator& comm, std::span<const double> extra) {
+    const std::size_t size = sizeof(Closing) + extra.size_bytes();
+    if (comm.rank() != 0) {
+        // All that was sent to this rank has arrived, and nothing more comes before rank 0 has the
+        // message below; so the counts are final but for that message.
+        Closing closing = take_stock(comm);
+        closing.sent_total += size;
+        comm.send_owned(0, closing_channel, Kind::control, pack(closing, extra)).wait();
+        return {};
+    }
+    FinalReport report;
+    std::vector<Closing> closings(static_cast<std::size_t>(comm.size()));
+    report.extra.resize(closings.size());
+    report.extra[0].assign(extra.begin(), extra.end());
+    for (int rank = 1; rank < comm.size(); ++rank) {
+        const auto r = static_cast<std::size_t>(rank);
+        const Message message = comm.receive_message(rank, closing_channel).take();
+        RUDDER_CHECK(message.bytes.size() == size);
+        std::memcpy(&closings[r], message.bytes.data(), sizeof(Closing));
+        report.extra[r].resize(extra.size());
+        if (!extra.empty()) {
+            std::memcpy(report.extra[r].data(), message.bytes.data() + sizeof(Closing),
+                        extra.size_bytes());
+        }
+    }
+    closings[0] = take_stock(comm);
+    for (const Closing& closing : closings) {
+        for (std::size_t k = 0; k < kind_count; ++k)
+            report.accounts.received[k] += closing.received[k];
+        report.accounts.received_total += closing.received_total;
+        report.accounts.sent_total += closing.sent_total;
+    }
+    return report;
+}
+
+}  // namespace rudder

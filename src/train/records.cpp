@@ -1,0 +1,65 @@
+#include "rudder/train/records.hpp"
+
+#include "rudder/core/json.hpp"
+
+namespace rudder {
+
+RowCounts& RowCounts::operator+=(const RowCounts& other) noexcept {
+    needed += other.needed;
+    local += other.local;
+    hit += other.hit;
+    demand += other.demand;
+    replacement += other.replacement;
+    ahead += other.ahead;
+    wasted += other.wasted;
+    saved += other.saved;
+    return *this;
+}
+
+StepSeconds& StepSeconds::operator+=(const StepSeconds& other) noexcept {
+    step += other.step;
+    sample += other.sample;
+    fetch += other.fetch;
+    stall += other.stall;
+    compute += other.compute;
+    reduce += other.reduce;
+    return *this;
+}
+
+Json to_json(const RowCounts& rows) {
+    return {{"needed", rows.needed},
+            {"local", rows.local},
+            {"hit", rows.hit},
+            {"demand", rows.demand},
+            {"replacement", rows.replacement},
+            {"ahead", rows.ahead},
+            {"wasted", rows.wasted},
+            {"saved", rows.saved}};
+}
+
+Json to_json(const StepSeconds& seconds) {
+    return {{"step", seconds.step},   {"sample", seconds.sample},   {"fetch", seconds.fetch},
+            {"stall", seconds.stall}, {"compute", seconds.compute}, {"reduce", seconds.reduce}};
+}
+
+Json bytes_json(const std::array<std::uint64_t, kind_count>& bytes) {
+    Json json = Json::object();
+    for (std::size_t k = 0; k < kind_count; ++k)
+        json[std::string(to_string(static_cast<Kind>(k)))] = bytes[k];
+    return json;
+}
+
+Json to_json(const StepRecord& record) {
+    return {{"step", record.step},
+            {"epoch", record.epoch},
+            {"rank", record.rank},
+            {"loss", record.loss},
+            {"seconds", to_json(record.seconds)},
+            {"rows", to_json(record.rows)},
+            {"bytes", bytes_json(record.bytes)},
+            {"bytes_by_owner", record.bytes_by_owner},
+            {"edges", record.edges},
+            {"knobs", Json::object()}};
+}
+
+}  // namespace rudder

@@ -1,0 +1,63 @@
+#include "rudder/train/seed_targets.hpp"
+
+#include "rudder/core/error.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Copies the rows of `seeds`, `width` elements each.
+template <class T>
+void gather_rows(std::span<const T> from, std::uint64_t width, VertexId first,
+                 std::span<const VertexId> seeds, std::vector<T>& out) {
+    out.clear();
+    out.reserve(seeds.size() * width);
+    for (const VertexId v : seeds) {
+        const auto row = from.subspan((v - first) * width, width);
+        out.insert(out.end(), row.begin(), row.end());
+    }
+}
+
+}  // namespace
+
+Objective objective_of(const DatasetInfo& info, const std::string& where) {
+    switch (info.targets.kind) {
+        case TargetKind::classes:
+            return Objective::classes;
+        case TargetKind::multilabel:
+            return Objective::multilabel;
+        case TargetKind::regression:
+            return Objective::regression;
+        case TargetKind::none:
+            break;
+    }
+    throw input_error(
+        "the data set has no labels, so there is nothing to learn", where,
+        "import it with labels (--labels), or generate one with 'rudder generate sbm'");
+}
+
+SeedTargets SeedTargetReader::gather(const Part& part, std::span<const VertexId> seeds) {
+    const TargetView view = part.targets();
+    const TargetInfo& info = part.info().targets;
+    const VertexId first = part.range().begin;
+    SeedTargets targets;
+    switch (info.kind) {
+        case TargetKind::classes:
+            gather_rows(view.classes, 1, first, seeds, classes_);
+            targets.classes = classes_;
+            break;
+        case TargetKind::multilabel:
+            gather_rows(view.multilabel, info.count, first, seeds, multilabel_);
+            targets.multilabel = multilabel_;
+            break;
+        case TargetKind::regression:
+            gather_rows(view.regression, info.count, first, seeds, regression_);
+            targets.regression = regression_;
+            break;
+        case TargetKind::none:
+            break;
+    }
+    return targets;
+}
+
+}  // namespace rudder

@@ -1,0 +1,43 @@
+// What one rank of a training run is made of.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rudder/nn/network.hpp"
+#include "rudder/nn/optimiser.hpp"
+#include "rudder/sample/neighbour_source.hpp"
+#include "rudder/train/evaluator.hpp"
+#include "rudder/train/gradient_exchange.hpp"
+#include "rudder/train/trainer.hpp"
+
+namespace rudder {
+
+/// In the order of construction; what is above must outlive what is below.
+struct Trainer::State {
+    Communicator comm;
+    const PartitionedDataset& data;
+    TrainOptions options;
+    PartShare share;
+    std::vector<Part> parts;  ///< of this rank
+    Schedule schedule;
+    std::unique_ptr<NeighbourSource> source;
+    FeatureStore store;
+    Objective objective;
+    std::unique_ptr<Network> network;
+    std::unique_ptr<Optimiser> optimiser;
+    LearningRateSchedule learning_rate;
+    GradientExchange exchange;
+    std::unique_ptr<SampledEvaluator> evaluator;
+
+    State(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
+
+    [[nodiscard]] SamplerOptions sampler_options() const;
+    /// Memory a host may use, and how many ranks share it.
+    [[nodiscard]] std::uint64_t host_memory() const;
+    [[nodiscard]] std::uint64_t queue_limit() const;
+    /// Ends the services of all ranks; nobody may ask any more.
+    void stop();
+};
+
+}  // namespace rudder

@@ -1,0 +1,53 @@
+// Small partitioned data sets to train on, and runs of the trainer on any body.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <vector>
+
+#include "rudder/comm/simulated_cluster.hpp"
+#include "rudder/graph/targets.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/trainer.hpp"
+
+namespace rudder::test {
+
+/// What to make: planted communities whose features carry the class.
+struct SmallGraph {
+    VertexId vertices = 300;
+    double degree = 8;
+    std::uint64_t classes = 4;
+    std::uint64_t width = 12;
+    TargetKind targets = TargetKind::classes;
+    ElementType type = ElementType::f32;
+    PartId parts = 4;
+    std::uint64_t seed = 1;
+    /// The role of a vertex of a part; default: every second is trained on, the others tested.
+    std::function<Role(PartId part, VertexId v)> role;
+};
+
+/// Makes it below `folder`, vertices dealt to the parts in turn.
+[[nodiscard]] PartitionedDataset make_parts(const std::filesystem::path& folder,
+                                            const SmallGraph& graph);
+
+/// Options that suit such a graph.
+[[nodiscard]] TrainOptions small_options();
+
+/// One rank of a run, and what its trainer was left with.
+struct Trained {
+    TrainResult result;
+    std::vector<float> weights;
+};
+
+/// On one rank, without messages.
+[[nodiscard]] Trained train_alone(const PartitionedDataset& data, const TrainOptions& options);
+/// On simulated ranks; by rank.
+[[nodiscard]] std::vector<Trained> train_simulated(const PartitionedDataset& data,
+                                                   const TrainOptions& options,
+                                                   const SimulationOptions& cluster);
+
+/// Fails unless all sums of the accounts of a finished run hold (design section 10).
+void expect_closed(const TrainResult& result);
+
+}  // namespace rudder::test

@@ -1,0 +1,145 @@
+// The same training, bit for bit, whatever it runs on.
+#include <gtest/gtest.h>
+
+#include "rudder/core/parallel.hpp"
+
+#include "support/temp_dir.hpp"
+#include "train/fixture.hpp"
+
+namespace rudder::test {
+namespace {
+
+class SameBits : public testing::Test {
+protected:
+    /// Made once: all tests here train on the same parts.
+    static const PartitionedDataset& data() {
+        static const TempDir folder;
+        static const PartitionedDataset parts = make_parts(folder.path(), {});
+        return parts;
+    }
+    static const Trained& alone() {
+        static const Trained trained = train_alone(data(), small_options());
+        return trained;
+    }
+    static void expect_same(const Trained& other) {
+        EXPECT_EQ(other.result.digest, alone().result.digest);
+        EXPECT_EQ(other.result.steps, alone().result.steps);
+        EXPECT_EQ(other.weights, alone().weights);
+        ASSERT_EQ(other.result.epochs.size(), alone().result.epochs.size());
+        for (std::size_t e = 0; e < other.result.epochs.size(); ++e) {
+            const Scores& a = other.result.epochs[e].scores;
+            const Scores& b = alone().result.epochs[e].scores;
+            EXPECT_EQ(a.train.correct, b.train.correct);
+            EXPECT_EQ(a.valid.correct, b.valid.correct);
+            EXPECT_EQ(a.valid.loss, b.valid.loss);
+            EXPECT_EQ(a.test.correct, b.test.correct);
+        }
+    }
+};
+
+TEST_F(SameBits, Repeated) {
+    EXPECT_NE(alone().result.digest, 0U);
+    EXPECT_GT(alone().result.steps, 4U);
+    expect_same(train_alone(data(), small_options()));
+    expect_closed(alone().result);
+}
+
+TEST_F(SameBits, AnotherSeedIsAnotherRun) {
+    TrainOptions options = small_options();
+    options.seed = 8;
+    EXPECT_NE(train_alone(data(), options).result.digest, alone().result.digest);
+}
+
+TEST_F(SameBits, AnyNumberOfThreads) {
+    for (const int threads : {1, 2, 4}) {
+        set_thread_count(threads);
+        expect_same(train_alone(data(), small_options()));
+    }
+    set_thread_count(0);
+}
+
+TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
+    for (const std::uint64_t window : {1, 16}) {
+        for (const std::uint64_t in_flight : {1, 2, 4}) {
+            for (const int tasks : {1, 3}) {
+                TrainOptions options = small_options();
+                options.window = window;
+                options.in_flight = in_flight;
+                options.sample_tasks = tasks;
+                expect_same(train_alone(data(), options));
+            }
+        }
+    }
+}
+
+TEST_F(SameBits, EitherTopologyAndShards) {
+    for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+        for (const auto shards : {Shards::mapped, Shards::shared}) {
+            TrainOptions options = small_options();
+            options.topology = topology;
+            options.shards = shards;
+            expect_same(train_alone(data(), options));
+        }
+    }
+}
+
+TEST_F(SameBits, SimulatedRanks) {
+    for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+        for (const int ranks : {1, 2, 4}) {
+            for (const int per_host : {1, 2}) {
+                TrainOptions options = small_options();
+                options.topology = topology;
+                const auto trained = train_simulated(
+                    data(), options, {.ranks = ranks, .ranks_per_host = per_host, .seed = 3});
+                for (const Trained& rank : trained)
+                    expect_same(rank);
+                expect_closed(trained.front().result);
+                if (ranks > per_host) EXPECT_GT(trained.front().result.rows.demand, 0U);
+            }
+        }
+    }
+}
+
+TEST_F(SameBits, SlowJitteryNetworksBySeed) {
+    using namespace std::chrono_literals;
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        TrainOptions options = small_options();
+        options.topology = seed % 2 == 0 ? TopologyChoice::replicated : TopologyChoice::partitioned;
+        options.window = 1 + seed;
+        options.in_flight = 1 + seed % 3;
+        const auto trained = train_simulated(data(), options,
+                                             {.ranks = 4,
+                                              .seed = seed,
+                                              .link = {.delay = 100us, .bytes_per_second = 125e6},
+                                              .jitter = 1ms});
+        for (const Trained& rank : trained)
+            expect_same(rank);
+        expect_closed(trained.front().result);
+    }
+}
+
+TEST(LongSameBits, HundredSchedules) {
+    using namespace std::chrono_literals;
+    const TempDir folder;
+    const PartitionedDataset data = make_parts(folder.path(), {});
+    TrainOptions options = small_options();
+    const Trained alone = train_alone(data, options);
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+        options.topology = seed % 2 == 0 ? TopologyChoice::replicated : TopologyChoice::partitioned;
+        options.window = 1 + seed % 17;
+        options.in_flight = 1 + seed % 4;
+        options.sample_tasks = 1 + static_cast<int>(seed % 3);
+        const auto trained = train_simulated(data, options,
+                                             {.ranks = seed % 3 == 0 ? 2 : 4,
+                                              .ranks_per_host = 1 + static_cast<int>(seed / 50),
+                                              .seed = seed,
+                                              .link = {.delay = 50us, .bytes_per_second = 125e6},
+                                              .jitter = 500us});
+        for (const Trained& rank : trained)
+            ASSERT_EQ(rank.result.digest, alone.result.digest) << "seed " << seed;
+        expect_closed(trained.front().result);
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test
