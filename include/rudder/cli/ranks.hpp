@@ -10,6 +10,7 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/comm/handshake.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/partition/share.hpp"
 
 namespace rudder::cli {
 
@@ -25,16 +26,6 @@ struct RankOptions {
 
     void define(CLI::App& app);
 };
-
-/// The parts that a rank holds: an equal, contiguous share.
-struct PartShare {
-    PartId first;
-    PartId last;  ///< one past
-};
-[[nodiscard]] PartShare share_of(PartId parts, int ranks, int rank);
-
-/// Refuses (usage Error) a number of ranks that does not divide the parts, naming those that do.
-void check_ranks(int ranks, PartId parts);
 
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const Communicator&)>;
