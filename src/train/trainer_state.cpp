@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "rudder/comm/together.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/system.hpp"
@@ -11,13 +12,16 @@ namespace rudder {
 
 namespace {
 
-std::vector<Part> open_parts(const PartitionedDataset& data, PartShare share, bool verify) {
+std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset& data,
+                             PartShare share, bool verify) {
     const Span span("opening parts");
     std::vector<Part> parts;
-    for (PartId p = share.first; p < share.last; ++p) {
-        parts.push_back(data.part(p));
-        if (verify) static_cast<void>(parts.back().check(data.info().vertices));
-    }
+    do_together(comm, [&] {
+        for (PartId p = share.first; p < share.last; ++p) {
+            parts.push_back(data.part(p));
+            if (verify) static_cast<void>(parts.back().check(data.info().vertices));
+        }
+    });
     return parts;
 }
 
@@ -67,7 +71,7 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       data(d),
       options(checked(o)),
       share(share_of(d.parts(), c.size(), c.rank())),
-      parts(open_parts(d, share, o.verify)),
+      parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o.topology, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
