@@ -1,0 +1,218 @@
+// Training as a user sees it: codes, messages, files, and the same digest however it is started.
+#include <fstream>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "cli_support.hpp"
+#include "support/mpirun.hpp"
+
+namespace rudder::test {
+namespace {
+
+class Train : public CliTest {
+protected:
+    void SetUp() override {
+        ok({"generate", "sbm", "graph", "--vertices", "600", "--seed", "3"});
+        ok({"partition", "graph", "parts", "--parts", "4", "--method", "ldg"});
+    }
+
+    /// A short run; what `train --json` prints.
+    Json train(const Words& more) {
+        Words words{"train",   "parts", "--epochs", "2",  "--batch", "40",
+                    "--hidden", "16",   "--fanout", "4,6", "--quiet"};
+        words.insert(words.end(), more.begin(), more.end());
+        return ok_json(words);
+    }
+    static std::string digest(const Json& summary) { return summary.at("loss").at("digest"); }
+
+    static std::uint64_t sum_of_kinds(const Json& bytes) {
+        std::uint64_t sum = 0;
+        for (const char* kind :
+             {"features", "requests", "topology", "gradients", "evaluation", "control"}) {
+            sum += bytes.at(kind).get<std::uint64_t>();
+        }
+        return sum;
+    }
+    static void expect_closed(const Json& s) {
+        const Json& rows = s.at("rows");
+        const auto row = [&](const char* key) { return rows.at(key).get<std::uint64_t>(); };
+        EXPECT_EQ(row("needed"), row("local") + row("hit") + row("demand"));
+        const Json& bytes = s.at("bytes");
+        EXPECT_EQ((row("demand") + row("replacement") + row("ahead")) *
+                      s.at("row_bytes").get<std::uint64_t>(),
+                  bytes.at("features").get<std::uint64_t>());
+        EXPECT_EQ(sum_of_kinds(bytes), bytes.at("received_total").get<std::uint64_t>());
+        EXPECT_EQ(bytes.at("received_total"), bytes.at("sent_total"));
+    }
+};
+
+TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
+    const Json s = train({"--out", "run"});
+    EXPECT_EQ(s.at("schema"), 1);
+    for (const char* key : {"version", "ranks", "hosts", "seed", "epochs", "steps"})
+        EXPECT_TRUE(s.contains(key)) << key;
+    for (const char* set : {"train", "valid", "test"}) {
+        EXPECT_TRUE(s.at("accuracy").at(set).is_number()) << set;
+        EXPECT_TRUE(s.at("accuracy_last").at(set).is_number()) << set;
+    }
+    for (const char* key : {"total", "epoch", "sample", "fetch", "stall", "compute", "reduce", "cpu"})
+        EXPECT_TRUE(s.at("seconds").at(key).is_number()) << key;
+    for (const char* key : {"needed", "local", "hit", "demand", "replacement", "ahead", "wasted",
+                            "saved", "floor"}) {
+        EXPECT_TRUE(s.at("rows").contains(key)) << key;
+    }
+    for (const char* key : {"name", "decisions", "applied", "late", "invalid", "correct", "regret"})
+        EXPECT_TRUE(s.at("agent").contains(key)) << key;
+    for (const char* key : {"peak_rss", "buffer", "in_flight"})
+        EXPECT_TRUE(s.at("memory").contains(key)) << key;
+    expect_closed(s);
+    EXPECT_EQ(names_in(folder_ / "run"),
+              (std::set<std::string>{"config.toml", "metrics.jsonl", "summary.json"}));
+    EXPECT_EQ(read_json(folder_ / "run/summary.json"), s);
+}
+
+TEST_F(Train, MetricsHaveALinePerStepAndRank) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json s = train({"--ranks", "2", "--ranks-per-host", "1", "--out", "run"});
+    std::ifstream in(folder_ / "run/metrics.jsonl");
+    std::uint64_t lines = 0;
+    std::uint64_t demand = 0;
+    for (std::string text; std::getline(in, text); ++lines) {
+        const Json line = parse_json(text, "metrics.jsonl");
+        EXPECT_EQ(line.at("step"), lines / 2);
+        EXPECT_EQ(line.at("rank"), lines % 2);
+        for (const char* key : {"epoch", "loss", "seconds", "rows", "bytes", "bytes_by_owner", "knobs"})
+            EXPECT_TRUE(line.contains(key)) << key;
+        EXPECT_EQ(line.at("bytes_by_owner").size(), 2U);
+        demand += line.at("rows").at("demand").get<std::uint64_t>();
+    }
+    EXPECT_EQ(lines, s.at("steps").get<std::uint64_t>() * 2);
+    EXPECT_EQ(demand, s.at("rows").at("demand").get<std::uint64_t>());
+    EXPECT_GT(demand, 0U);
+}
+
+TEST_F(Train, TheDigestIsTheSameHoweverItIsStarted) {
+    const std::string alone = digest(train({}));
+    EXPECT_EQ(digest(train({"--threads", "1"})), alone);
+    EXPECT_EQ(digest(train({"--threads", "4", "--window", "1"})), alone);
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    for (const Words& how :
+         {Words{"--ranks", "4"}, Words{"--ranks", "2", "--topology", "partitioned"},
+          Words{"--ranks", "4", "--ranks-per-host", "1", "--topology", "partitioned"},
+          Words{"--ranks", "4", "--link", "100us,1gbit", "--in-flight", "3", "--paranoid"}}) {
+        const Json s = train(how);
+        EXPECT_EQ(digest(s), alone) << testing::PrintToString(how);
+        expect_closed(s);
+    }
+}
+
+TEST_F(Train, ConfigOfARunMakesItAgain) {
+    const Json first = train({"--out", "run"});
+    const Json again = ok_json({"train", "parts", "--config", "run/config.toml", "--out", "again"});
+    EXPECT_EQ(digest(again), digest(first));
+}
+
+TEST_F(Train, PlanPrintsMemoryAndTrafficAndStops) {
+    const Json plan = ok_json({"train", "parts", "--plan", "--out", "run"});
+    EXPECT_GT(plan.at("memory").at("needed").get<std::uint64_t>(), 0U);
+    EXPECT_EQ(plan.at("epoch").at("remote_rows"), 0);
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
+    EXPECT_THAT(ok({"train", "parts", "--plan"}), HasSubstr("traffic per epoch"));
+}
+
+TEST_F(Train, ALinePerEpochAndWhereTheTimeWent) {
+    const std::string text =
+        ok({"train", "parts", "--epochs", "2", "--hidden", "8", "--batch", "50"});
+    for (const char* words : {"epoch 1/2", "epoch 2/2", "accuracy", "digest", "compute", "stall"})
+        EXPECT_THAT(text, HasSubstr(words));
+}
+
+TEST_F(Train, WrongUseIsRefused) {
+    refuse({"train", "parts", "--model", "sag"}, 2, {"unknown model 'sag'", "sage"});
+    refuse({"train", "parts", "--policy", "magic"}, 2, {"unknown policy 'magic'", "none"});
+    refuse({"train", "parts", "--precision", "float8"}, 2, {"float8", "bfloat16"});
+    refuse({"train", "parts", "--topology", "ring"}, 2, {"ring", "replicated"});
+    refuse({"train", "parts", "--seed-order", "odd"}, 2, {"odd", "clustered"});
+    refuse({"train", "parts", "--optimizer", "lion"}, 2, {"lion", "adamw"});
+    refuse({"train", "parts", "--lr-schedule", "zigzag"}, 2, {"zigzag", "cosine"});
+    refuse({"train", "parts", "--fanout", "0,25"}, 2, {"'0' is no fan-out", "--fanout"});
+    refuse({"train", "parts", "--fanout", "5,5", "--layers", "3"}, 2, {"2 fan-outs for 3 layers"});
+    refuse({"train", "parts", "--batch", "0"}, 2, {"--batch"});
+    refuse({"train", "parts", "--memory", "12parsec"}, 2, {"12parsec", "8GiB"});
+    refuse({"train", "parts", "--memory", "1k"}, 2, {"more than the 1k", "--plan"});
+    refuse({"train", "parts", "--link", "100us"}, 2, {"--link"});
+    refuse({"train", "parts", "--link", "100us,1gbat"}, 2, {"gbat"});
+    refuse({"train", "parts", "--dropout", "1"}, 2, {"--dropout"});
+    refuse({"train", "parts", "--ranks", "3"}, 2, {"3 ranks cannot share 4 parts", "1, 2, 4"});
+    refuse({"train", "parts", "--epoch", "3"}, 2, {"unknown option '--epoch'", "--epochs"});
+    write("there/file", "");
+    refuse({"train", "parts", "--out", "there"}, 2, {"exists already", "--force"});
+}
+
+TEST_F(Train, BadDataIsRefused) {
+    refuse({"train", "nowhere"}, 3, {"nowhere"});
+    refuse({"train", "graph"}, 3, {"graph"});
+    ok({"generate", "rmat", "bare", "--vertices", "64"});
+    ok({"partition", "bare", "bare-parts", "--parts", "1"});
+    refuse({"train", "bare-parts"}, 3, {"no"});
+}
+
+TEST_F(Train, ACorruptPartOnOneRankIsNamedByAll) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const auto part = folder_ / "parts/part-00002";
+    // One flipped bit in the middle of an array.
+    for (const auto& entry : std::filesystem::directory_iterator(part)) {
+        if (entry.path().filename().string().find("neighbours") == std::string::npos) continue;
+        std::string bytes = bytes_of(entry.path());
+        bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+        std::ofstream(entry.path(), std::ios::binary) << bytes;
+    }
+    const Outcome outcome = rudder({"train", "parts", "--ranks", "4", "--quiet"}, here());
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("rank 2"));
+    EXPECT_THAT(outcome.err, HasSubstr("part-00002"));
+    std::filesystem::remove_all(part);
+    const Outcome missing = rudder({"train", "parts", "--ranks", "4", "--quiet"}, here());
+    EXPECT_EQ(missing.code, 3) << missing.err;
+    EXPECT_THAT(missing.err, HasSubstr("rank 2"));
+    EXPECT_THAT(missing.err, HasSubstr("part-00002"));
+}
+
+TEST_F(Train, ABrokenLossStopsWithOneAndNamesStepAndRank) {
+    const Outcome alone = rudder(
+        {"train", "parts", "--optimizer", "sgd", "--lr", "1e30", "--quiet", "--hidden", "8"},
+        here());
+    EXPECT_EQ(alone.code, 1);
+    EXPECT_THAT(alone.err, HasSubstr("no number at step"));
+    EXPECT_THAT(alone.err, HasSubstr("rank 0"));
+}
+
+TEST_F(Train, InterruptStopsCleanlyWithFive) {
+    const auto interrupt = [&](const Words& how) {
+        RunOptions options = here();
+        options.after = [&](pid_t pid) {
+            // Once the first lines are there, training is under way.
+            const auto metrics = folder_ / "run/metrics.jsonl";
+            for (int i = 0; i < 600; ++i) {
+                std::error_code code;
+                if (std::filesystem::file_size(metrics, code) > 0 && !code) break;
+                ::usleep(50'000);
+            }
+            ::kill(pid, SIGINT);
+        };
+        Words words{"train",    "parts", "--epochs", "100000", "--batch", "50", "--hidden", "8",
+                    "--out",    "run",   "--force",  "--quiet"};
+        words.insert(words.end(), how.begin(), how.end());
+        const Outcome outcome = rudder(words, options);
+        EXPECT_EQ(outcome.code, 5) << outcome.err;
+        EXPECT_FALSE(std::filesystem::exists(folder_ / "run/summary.json"));
+        const std::string metrics = bytes_of(folder_ / "run/metrics.jsonl");
+        EXPECT_EQ(metrics.back(), '\n');
+    };
+    interrupt({});
+    if (no_mpirun().empty()) interrupt({"--ranks", "2"});
+}
+
+}  // namespace
+}  // namespace rudder::test
