@@ -223,7 +223,7 @@ TEST(LookAheadQueue, ARankThatDiesEndsTheSamplingOfTheOthers) {
                                   .link = {.delay = 100us, .bytes_per_second = 1e9},
                                   .faults = {{.rank = 2, .at = 1500us}}});
         std::vector<std::string> heard(4);
-        cluster.run([&](const Communicator& comm) {
+        const auto program = [&](const Communicator& comm) {
             try {
                 static_cast<void>(
                     run_sampling(comm, bed.data(), {.partitioned = true, .tasks = 2, .batch = 2}));
