@@ -72,10 +72,12 @@ FinalReport close_accounts(const Communicator& comm, std::span<const double> ext
     const std::size_t size = sizeof(Closing) + extra.size_bytes();
     if (comm.rank() != 0) {
         // All that was sent to this rank has arrived, and nothing more comes before rank 0 has the
-        // message below; so the counts are final but for that message.
+        // message below; so the counts are final but for that message. Nor does this rank send
+        // anything else before rank 0 has counted, too.
         Closing closing = take_stock(comm);
         closing.sent_total += size;
         comm.send_owned(0, closing_channel, Kind::control, pack(closing, extra)).wait();
+        static_cast<void>(comm.receive_message(0, closing_channel).take());
         return {};
     }
     FinalReport report;
@@ -94,6 +96,8 @@ FinalReport close_accounts(const Communicator& comm, std::span<const double> ext
         }
     }
     closings[0] = take_stock(comm);
+    for (int rank = 1; rank < comm.size(); ++rank)
+        static_cast<void>(comm.send_owned(rank, closing_channel, Kind::control, {}));
     for (const Closing& closing : closings) {
         for (std::size_t k = 0; k < kind_count; ++k)
             report.accounts.received[k] += closing.received[k];

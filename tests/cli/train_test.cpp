@@ -19,8 +19,8 @@ protected:
 
     /// A short run; what `train --json` prints.
     Json train(const Words& more) {
-        Words words{"train",   "parts", "--epochs", "2",  "--batch", "40",
-                    "--hidden", "16",   "--fanout", "4,6", "--quiet"};
+        Words words{"train",    "parts", "--epochs", "2",   "--batch", "40",
+                    "--hidden", "16",    "--fanout", "4,6", "--quiet"};
         words.insert(words.end(), more.begin(), more.end());
         return ok_json(words);
     }
@@ -56,10 +56,11 @@ TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
         EXPECT_TRUE(s.at("accuracy").at(set).is_number()) << set;
         EXPECT_TRUE(s.at("accuracy_last").at(set).is_number()) << set;
     }
-    for (const char* key : {"total", "epoch", "sample", "fetch", "stall", "compute", "reduce", "cpu"})
+    for (const char* key :
+         {"total", "epoch", "sample", "fetch", "stall", "compute", "reduce", "cpu"})
         EXPECT_TRUE(s.at("seconds").at(key).is_number()) << key;
-    for (const char* key : {"needed", "local", "hit", "demand", "replacement", "ahead", "wasted",
-                            "saved", "floor"}) {
+    for (const char* key :
+         {"needed", "local", "hit", "demand", "replacement", "ahead", "wasted", "saved", "floor"}) {
         EXPECT_TRUE(s.at("rows").contains(key)) << key;
     }
     for (const char* key : {"name", "decisions", "applied", "late", "invalid", "correct", "regret"})
@@ -82,7 +83,8 @@ TEST_F(Train, MetricsHaveALinePerStepAndRank) {
         const Json line = parse_json(text, "metrics.jsonl");
         EXPECT_EQ(line.at("step"), lines / 2);
         EXPECT_EQ(line.at("rank"), lines % 2);
-        for (const char* key : {"epoch", "loss", "seconds", "rows", "bytes", "bytes_by_owner", "knobs"})
+        for (const char* key :
+             {"epoch", "loss", "seconds", "rows", "bytes", "bytes_by_owner", "knobs"})
             EXPECT_TRUE(line.contains(key)) << key;
         EXPECT_EQ(line.at("bytes_by_owner").size(), 2U);
         demand += line.at("rows").at("demand").get<std::uint64_t>();
@@ -180,20 +182,20 @@ TEST_F(Train, ACorruptPartOnOneRankIsNamedByAll) {
 }
 
 TEST_F(Train, ABrokenLossStopsWithOneAndNamesStepAndRank) {
-    const Outcome alone = rudder(
-        {"train", "parts", "--optimizer", "sgd", "--lr", "1e30", "--quiet", "--hidden", "8"},
-        here());
+    const Outcome alone =
+        rudder({"train", "parts", "--optimizer", "sgd", "--lr", "1e30", "--quiet", "--hidden", "8"},
+               here());
     EXPECT_EQ(alone.code, 1);
     EXPECT_THAT(alone.err, HasSubstr("no number at step"));
     EXPECT_THAT(alone.err, HasSubstr("rank 0"));
 }
 
 TEST_F(Train, InterruptStopsCleanlyWithFive) {
-    const auto interrupt = [&](const Words& how) {
+    const auto interrupt = [&](const std::string& out, const Words& how) {
         RunOptions options = here();
         options.after = [&](pid_t pid) {
             // Once the first lines are there, training is under way.
-            const auto metrics = folder_ / "run/metrics.jsonl";
+            const auto metrics = folder_ / out / "metrics.jsonl";
             for (int i = 0; i < 600; ++i) {
                 std::error_code code;
                 if (std::filesystem::file_size(metrics, code) > 0 && !code) break;
@@ -201,17 +203,17 @@ TEST_F(Train, InterruptStopsCleanlyWithFive) {
             }
             ::kill(pid, SIGINT);
         };
-        Words words{"train",    "parts", "--epochs", "100000", "--batch", "50", "--hidden", "8",
-                    "--out",    "run",   "--force",  "--quiet"};
+        Words words{"train",    "parts", "--epochs", "100000", "--batch", "50",
+                    "--hidden", "8",     "--out",    out,      "--quiet"};
         words.insert(words.end(), how.begin(), how.end());
         const Outcome outcome = rudder(words, options);
         EXPECT_EQ(outcome.code, 5) << outcome.err;
-        EXPECT_FALSE(std::filesystem::exists(folder_ / "run/summary.json"));
-        const std::string metrics = bytes_of(folder_ / "run/metrics.jsonl");
+        EXPECT_FALSE(std::filesystem::exists(folder_ / out / "summary.json"));
+        const std::string metrics = bytes_of(folder_ / out / "metrics.jsonl");
         EXPECT_EQ(metrics.back(), '\n');
     };
-    interrupt({});
-    if (no_mpirun().empty()) interrupt({"--ranks", "2"});
+    interrupt("alone", {});
+    if (no_mpirun().empty()) interrupt("ranks", {"--ranks", "2"});
 }
 
 }  // namespace

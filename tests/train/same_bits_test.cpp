@@ -59,8 +59,8 @@ TEST_F(SameBits, AnyNumberOfThreads) {
 }
 
 TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
-    for (const std::uint64_t window : {1, 16}) {
-        for (const std::uint64_t in_flight : {1, 2, 4}) {
+    for (const std::uint64_t window : {1U, 16U}) {
+        for (const std::uint64_t in_flight : {1U, 2U, 4U}) {
             for (const int tasks : {1, 3}) {
                 TrainOptions options = small_options();
                 options.window = window;
@@ -94,7 +94,9 @@ TEST_F(SameBits, SimulatedRanks) {
                 for (const Trained& rank : trained)
                     expect_same(rank);
                 expect_closed(trained.front().result);
-                if (ranks > per_host) EXPECT_GT(trained.front().result.rows.demand, 0U);
+                if (ranks > per_host) {
+                    EXPECT_GT(trained.front().result.rows.demand, 0U);
+                }
             }
         }
     }

@@ -36,9 +36,7 @@ public:
     /// has another shape than `shape`.
     [[nodiscard]] std::span<const float> tensor(const std::string& name,
                                                 std::span<const std::int64_t> shape) const;
-    [[nodiscard]] const std::map<std::string, Tensor>& tensors() const noexcept {
-        return tensors_;
-    }
+    [[nodiscard]] const std::map<std::string, Tensor>& tensors() const noexcept { return tensors_; }
     [[nodiscard]] const std::map<std::string, std::string>& notes() const noexcept {
         return notes_;
     }
