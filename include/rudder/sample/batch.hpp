@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
 
 namespace rudder {
@@ -13,9 +14,9 @@ namespace rudder {
 /// `vertices`; destinations are its first, sources a longer first stretch of the same list.
 struct Block {
     std::uint32_t destinations = 0;
-    std::uint32_t sources = 0;           ///< at least as many as destinations
-    std::vector<std::uint32_t> offsets;  ///< destinations + 1 numbers, the first 0
-    std::vector<LocalId> neighbours;     ///< below `sources`, in the order they were drawn
+    std::uint32_t sources = 0;         ///< at least as many as destinations
+    RawVector<std::uint32_t> offsets;  ///< destinations + 1 numbers, the first 0
+    RawVector<LocalId> neighbours;     ///< below `sources`, in the order they were drawn
 
     [[nodiscard]] std::uint32_t edges() const noexcept {
         return static_cast<std::uint32_t>(neighbours.size());
@@ -34,7 +35,7 @@ struct BatchKey {
 struct Batch {
     BatchKey key;
     /// Global ids, each once: the seeds, then what layer after layer added, as it first appeared.
-    std::vector<VertexId> vertices;
+    RawVector<VertexId> vertices;
     std::uint32_t seeds = 0;
     /// Input side first: blocks[0].sources == vertices.size(), blocks.back().destinations == seeds.
     std::vector<Block> blocks;

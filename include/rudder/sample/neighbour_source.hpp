@@ -9,6 +9,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/random.hpp"
+#include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
@@ -26,10 +27,11 @@ struct DrawRequest {
 };
 
 /// What was drawn: neighbours[offsets[i]] up to neighbours[offsets[i + 1]] for vertex i, global
-/// ids. All of a row in its order where its degree is at most the fan-out, else as drawn.
+/// ids. All of a row in its order where its degree is at most the fan-out, else as drawn. With
+/// replacement every row that is not empty gives as many as the fan-out, however short it is.
 struct DrawnNeighbours {
-    std::vector<std::uint32_t> offsets;
-    std::vector<VertexId> neighbours;
+    RawVector<std::uint32_t> offsets;
+    RawVector<VertexId> neighbours;
 };
 
 /// Draws neighbours. What is drawn depends on the request alone, never on the body.

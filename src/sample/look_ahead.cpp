@@ -1,0 +1,266 @@
+#include "rudder/sample/look_ahead.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/executor/task_state.hpp"
+#include "rudder/core/span.hpp"
+
+namespace rudder {
+
+namespace {
+
+std::uint64_t bytes_of(const SampledStep& step) {
+    std::uint64_t sum = 0;
+    for (const Batch& batch : step.batches)
+        sum += batch.bytes();
+    return sum;
+}
+
+/// "rank 3 " where the calling task is one of rank 3's, so that its sampling tasks are, too.
+std::string rank_prefix() {
+    const std::string& name = TaskState::current().name();
+    if (!name.starts_with("rank ")) return "";
+    const std::size_t end = name.find_first_not_of("0123456789", 5);
+    return name.substr(0, end) + " ";
+}
+
+}  // namespace
+
+/// Steps [taken, claimed) have a place in the ring; those below `published` can be taken.
+struct LookAhead::State {
+    struct Place {
+        std::optional<SampledStep> step;  ///< once it is sampled
+        std::uint64_t bytes = 0;
+    };
+
+    const Schedule& schedule;
+    LookAheadOptions options;
+    std::vector<NeighbourSampler> samplers;  ///< one per task
+    std::vector<Task> tasks;
+
+    mutable Monitor monitor;  ///< guards what follows
+    std::deque<Place> ring;
+    std::uint64_t taken;
+    std::uint64_t published;
+    std::uint64_t claimed;
+    std::uint64_t waiting_bytes = 0;
+    std::uint64_t largest = 0;  ///< bytes of the largest step so far
+    bool publishing = false;
+    bool stopped = false;
+    std::exception_ptr failure;
+    std::vector<SampledStep> spare;
+
+    State(const Schedule& s, const NeighbourSource& source, const SamplerOptions& sampler,
+          LookAheadOptions o)
+        : schedule(s),
+          options(std::move(o)),
+          taken(options.first_step),
+          published(options.first_step),
+          claimed(options.first_step) {
+        for (int i = 0; i < options.tasks; ++i)
+            samplers.emplace_back(source, sampler);
+    }
+
+    [[nodiscard]] bool ended() const { return stopped || failure != nullptr; }
+
+    /// Whether one more step may be begun. Steps in hand count as large as the largest so far, so
+    /// the bound can be exceeded by what a step is larger than all before it.
+    [[nodiscard]] bool room() const {
+        if (claimed - taken >= options.window) return false;
+        if (options.max_bytes == 0 || claimed == taken) return true;
+        const auto in_hand = static_cast<std::uint64_t>(
+            std::ranges::count_if(ring, [](const Place& place) { return !place.step; }));
+        if (largest == 0) return in_hand == 0;
+        return waiting_bytes + (in_hand + 1) * largest <= options.max_bytes;
+    }
+
+    void run(NeighbourSampler& sampler) {
+        try {
+            while (auto step = claim()) {
+                sample(sampler, *step);
+                place(std::move(*step));
+                publish();
+            }
+        } catch (const Cancelled&) {
+            throw;
+        } catch (...) {
+            Monitor::Lock lock(monitor);
+            if (failure == nullptr) failure = std::current_exception();
+            monitor.notify_all();
+        }
+    }
+
+    [[nodiscard]] std::optional<SampledStep> claim() {
+        Monitor::Lock lock(monitor);
+        monitor.wait(lock, "room in the look-ahead queue",
+                     [this] { return ended() || claimed == options.last_step || room(); });
+        if (ended() || claimed == options.last_step) return std::nullopt;
+        SampledStep step;
+        if (!spare.empty()) {
+            step = std::move(spare.back());
+            spare.pop_back();
+        }
+        step.step = claimed++;
+        ring.emplace_back();
+        return step;
+    }
+
+    void sample(NeighbourSampler& sampler, SampledStep& step) const {
+        const Span span("sampling");
+        const Duration start = Executor::current().now();
+        step.epoch = schedule.epoch_of(step.step);
+        step.batches.resize(options.parts.size());
+        std::vector<VertexId> seeds;
+        for (std::size_t i = 0; i < options.parts.size(); ++i) {
+            schedule.seeds(options.parts[i], step.step, seeds);
+            sampler.sample({step.epoch, step.step, options.parts[i]}, seeds, step.batches[i]);
+        }
+        step.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
+    }
+
+    void place(SampledStep step) {
+        Monitor::Lock lock(monitor);
+        const std::uint64_t bytes = bytes_of(step);
+        Place& place = ring[step.step - taken];
+        place.bytes = bytes;
+        place.step = std::move(step);
+        waiting_bytes += bytes;
+        largest = std::max(largest, bytes);
+        monitor.notify_all();
+    }
+
+    /// Tells of the steps whose turn it is, unless another task is about it; they can be taken
+    /// then. Until then their places stay where they are, so no lock is held while it tells.
+    void publish() {
+        const SampledStep* step = begin_publishing();
+        while (step != nullptr) {
+            if (options.published) options.published(*step);
+            step = go_on_publishing();
+        }
+    }
+    [[nodiscard]] const SampledStep* begin_publishing() {
+        Monitor::Lock lock(monitor);
+        if (publishing) return nullptr;
+        return next_to_publish();
+    }
+    [[nodiscard]] const SampledStep* go_on_publishing() {
+        Monitor::Lock lock(monitor);
+        ++published;
+        monitor.notify_all();
+        return next_to_publish();
+    }
+    [[nodiscard]] const SampledStep* next_to_publish() {
+        publishing = !ended() && published < claimed && ring[published - taken].step.has_value();
+        return publishing ? &*ring[published - taken].step : nullptr;
+    }
+
+    [[nodiscard]] SampledStep take() {
+        Monitor::Lock lock(monitor);
+        monitor.wait(lock, "a sampled step",
+                     [this] { return ended() || published > taken || taken == options.last_step; });
+        if (stopped) {
+            throw Error(ErrorKind::failed, "sampling was stopped", "the look-ahead queue",
+                        "take no step after stop");
+        }
+        if (published == taken) {
+            if (failure != nullptr) std::rethrow_exception(failure);
+            SampledStep none;
+            none.step = options.last_step;
+            none.epoch = schedule.epoch_of(none.step);
+            return none;
+        }
+        SampledStep step = std::move(*ring.front().step);
+        waiting_bytes -= ring.front().bytes;
+        ring.pop_front();
+        ++taken;
+        monitor.notify_all();
+        return step;
+    }
+
+    void stop() {
+        {
+            Monitor::Lock lock(monitor);
+            stopped = true;
+            monitor.notify_all();
+        }
+        // Those that wait for messages may wait for ranks that will never answer.
+        for (Task& task : tasks)
+            task.cancel();
+        for (Task& task : tasks)
+            join(task);
+        tasks.clear();
+    }
+
+    /// Waits for a task's end even if the caller is being cancelled: it uses what the caller owns.
+    static void join(Task& task) {
+        while (!task.done()) {
+            try {
+                task.join();
+            } catch (const Cancelled&) {
+                // On fibers all are being unwound, and none runs on.
+                if (Executor::current().simulated()) throw;
+                Executor::current().yield();
+            }
+        }
+    }
+};
+
+LookAhead::LookAhead(const Schedule& schedule, const NeighbourSource& source,
+                     const SamplerOptions& sampler, LookAheadOptions options) {
+    RUDDER_CHECK(options.window >= 1 && options.tasks >= 1);
+    RUDDER_CHECK(options.first_step <= options.last_step);
+    state_ = std::make_shared<State>(schedule, source, sampler, std::move(options));
+    for (std::size_t i = 0; i < state_->samplers.size(); ++i) {
+        state_->tasks.push_back(
+            Executor::current().spawn(fmt::format("{}sampler {}", rank_prefix(), i),
+                                      [state = state_, i] { state->run(state->samplers[i]); }));
+    }
+}
+
+LookAhead::~LookAhead() {
+    try {
+        state_->stop();
+    } catch (const Cancelled&) {  // NOLINT(bugprone-empty-catch): the caller is being unwound
+    }
+}
+
+SampledStep LookAhead::take() {
+    return state_->take();
+}
+
+void LookAhead::recycle(SampledStep step) {
+    Monitor::Lock lock(state_->monitor);
+    if (state_->spare.size() < state_->samplers.size() + 2)
+        state_->spare.push_back(std::move(step));
+}
+
+void LookAhead::set_window(std::uint64_t window) {
+    RUDDER_CHECK(window >= 1);
+    Monitor::Lock lock(state_->monitor);
+    state_->options.window = window;
+    state_->monitor.notify_all();
+}
+
+std::uint64_t LookAhead::waiting() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->published - state_->taken;
+}
+
+std::uint64_t LookAhead::waiting_bytes() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->waiting_bytes;
+}
+
+void LookAhead::stop() {
+    state_->stop();
+}
+
+}  // namespace rudder

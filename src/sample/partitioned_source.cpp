@@ -1,0 +1,296 @@
+#include <cstring>
+#include <limits>
+#include <optional>
+
+#include "rudder/comm/service.hpp"
+#include "rudder/core/id_array.hpp"
+#include "rudder/sample/neighbour_source.hpp"
+
+#include "draw_rows.hpp"
+#include "owners.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr Channel draw_channel = user_channels;
+
+/// The rows of a rank's own parts. The code of an entry is its position in its part, and above that
+/// the number of the part among the rank's.
+class PartRows {
+public:
+    PartRows(const PartitionBook& book, std::span<const Part> own)
+        : book_(&book), slot_(book.parts(), 0) {
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            slot_[own[i].id()] = i;
+            parts_.push_back({own[i].offsets().data(), own[i].neighbours().data(),
+                              own[i].halo().data(), own[i].range().begin, own[i].own()});
+        }
+        RUDDER_CHECK(own.size() < (std::size_t{1} << 16));
+    }
+
+    [[nodiscard]] RowPlace place(VertexId v) const noexcept {
+        const std::size_t slot = slot_[book_->owner(v)];
+        const Rows& part = parts_[slot];
+        const EdgeIndex* const row = part.offsets + (v - part.first);
+        return {row[0] | slot << slot_shift, row[1] - row[0]};
+    }
+    void prefetch_place(VertexId v) const noexcept {
+        const Rows& part = parts_[slot_[book_->owner(v)]];
+        __builtin_prefetch(part.offsets + (v - part.first));
+    }
+    [[nodiscard]] VertexId neighbour(EdgeIndex code) const noexcept {
+        const Rows& part = parts_[code >> slot_shift];
+        const LocalId local = part.neighbours[code & entry_mask];
+        return local < part.own ? part.first + local : part.halo[local - part.own];
+    }
+    void prefetch(EdgeIndex code) const noexcept {
+        __builtin_prefetch(parts_[code >> slot_shift].neighbours + (code & entry_mask));
+    }
+
+private:
+    static constexpr unsigned slot_shift = 48;
+    static constexpr EdgeIndex entry_mask = (EdgeIndex{1} << slot_shift) - 1;
+    struct Rows {
+        const EdgeIndex* offsets;
+        const LocalId* neighbours;
+        const VertexId* halo;
+        VertexId first;
+        VertexId own;
+    };
+
+    const PartitionBook* book_;
+    std::vector<std::size_t> slot_;  ///< by part
+    std::vector<Rows> parts_;
+};
+
+// ---- on the wire -------------------------------------------------------------------------------
+
+/// A question: this, then the ids. The answer: the drawn ids, then how many each vertex has.
+struct QuestionHead {
+    std::uint64_t seed;
+    std::uint64_t step;
+    std::uint32_t purpose;
+    std::uint32_t epoch;
+    std::uint32_t layer;
+    std::int32_t fanout;
+    std::uint64_t with_replacement;
+};
+
+/// How wide ids and counts are; both sides know.
+struct WireWidths {
+    std::size_t id;
+    std::size_t count;
+
+    WireWidths(VertexId vertices, std::int32_t fanout)
+        : id(IdArray::needs_wide(vertices) ? 8 : 4), count(fanout > 0 && fanout < 256 ? 1 : 4) {}
+};
+
+/// Calls `f` with a value of the unsigned type of this width.
+template <class F>
+decltype(auto) with_width(std::size_t width, F&& f) {
+    if (width == 1) return f(std::uint8_t{});
+    if (width == 4) return f(std::uint32_t{});
+    return f(std::uint64_t{});
+}
+
+/// Appends numbers in their width on the wire.
+template <class From>
+void append(std::vector<std::byte>& bytes, std::size_t width, std::span<const From> values) {
+    const std::size_t start = bytes.size();
+    bytes.resize(start + values.size() * width);
+    with_width(width, [&](auto zero) {
+        using To = decltype(zero);
+        std::byte* at = bytes.data() + start;
+        for (const From value : values) {
+            const auto narrowed = static_cast<To>(value);
+            std::memcpy(at, &narrowed, sizeof narrowed);
+            at += sizeof narrowed;
+        }
+    });
+}
+
+/// Reads them back.
+template <class To>
+void extract(std::span<const std::byte> bytes, std::size_t width, To* out) {
+    with_width(width, [&](auto zero) {
+        auto value = zero;
+        for (std::size_t i = 0; i < bytes.size(); i += sizeof value) {
+            std::memcpy(&value, bytes.data() + i, sizeof value);
+            *out++ = static_cast<To>(value);
+        }
+    });
+}
+
+// ---- the source --------------------------------------------------------------------------------
+
+/// What one draw asks of one rank, and what came back.
+struct Share {
+    RawVector<VertexId> vertices;
+    Request request;
+    RawVector<std::uint32_t> counts;
+    RawVector<VertexId> neighbours;
+    std::size_t next_vertex = 0;
+    std::size_t next_neighbour = 0;
+};
+
+class PartitionedSource final : public NeighbourSource {
+public:
+    PartitionedSource(const Communicator& comm, const PartitionBook& book,
+                      std::span<const Part> own)
+        : comm_(comm), book_(book), owners_(comm, book_, own), rows_(book_, own) {
+        for (const Part& part : own) {
+            bytes_ += part.offsets().size_bytes() + part.neighbours().size_bytes() +
+                      part.halo().size_bytes();
+        }
+        if (comm_.size() > 1) {
+            service_.emplace(comm_, draw_channel,
+                             [this](int /*from*/, auto question) { return answer(question); });
+        }
+        comm_.barrier();  // whoever asks is answered
+    }
+
+    void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+        if (comm_.size() == 1) return draw_rows(rows_, request, out);
+        std::vector<Share> shares(static_cast<std::size_t>(comm_.size()));
+        RawVector<std::uint32_t> rank_of(request.vertices.size());
+        for (std::size_t i = 0; i < rank_of.size(); ++i) {
+            const VertexId v = request.vertices[i];
+            rank_of[i] = static_cast<std::uint32_t>(owners_.rank(book_.owner(v)));
+            shares[rank_of[i]].vertices.push_back(v);
+        }
+        ask_all(request, shares);
+        draw_own(request, shares[static_cast<std::size_t>(comm_.rank())]);
+        for (Share& share : shares)
+            take_answer(request.fanout, share);
+        merge(rank_of, shares, out);
+    }
+
+    [[nodiscard]] VertexId vertices() const noexcept override { return book_.vertices(); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
+    [[nodiscard]] std::string_view name() const noexcept override { return "partitioned"; }
+
+    void stop() override {
+        if (stopped_) return;
+        stopped_ = true;
+        comm_.barrier();
+        if (service_) service_->stop();
+    }
+
+private:
+    void ask_all(const DrawRequest& request, std::span<Share> shares) const {
+        const QuestionHead head{request.key.seed,
+                                request.key.step,
+                                static_cast<std::uint32_t>(request.key.purpose),
+                                request.key.epoch,
+                                request.key.layer,
+                                request.fanout,
+                                request.with_replacement ? 1U : 0U};
+        const WireWidths widths(book_.vertices(), request.fanout);
+        for (std::size_t r = 0; r < shares.size(); ++r) {
+            const auto& ids = shares[r].vertices;
+            if (ids.empty() || static_cast<int>(r) == comm_.rank()) continue;
+            std::vector<std::byte> question;
+            question.reserve(sizeof head + ids.size() * widths.id);
+            question.resize(sizeof head);
+            std::memcpy(question.data(), &head, sizeof head);
+            append(question, widths.id, std::span<const VertexId>(ids));
+            shares[r].request =
+                service_->ask(static_cast<int>(r), request.kind, std::move(question));
+        }
+    }
+
+    void draw_own(DrawRequest request, Share& share) const {
+        request.vertices = share.vertices;
+        DrawnNeighbours drawn;
+        draw_rows(rows_, request, drawn);
+        share.counts.resize(share.vertices.size());
+        for (std::size_t i = 0; i < share.counts.size(); ++i)
+            share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
+        share.neighbours = std::move(drawn.neighbours);
+        share.vertices.clear();  // nothing to wait for
+    }
+
+    void take_answer(std::int32_t fanout, Share& share) const {
+        if (share.vertices.empty()) return;
+        const Message message = share.request.take();
+        const WireWidths widths(book_.vertices(), fanout);
+        const std::span<const std::byte> bytes(message.bytes);
+        const std::size_t counts = share.vertices.size() * widths.count;
+        RUDDER_CHECK(bytes.size() >= counts && (bytes.size() - counts) % widths.id == 0);
+        share.neighbours.resize((bytes.size() - counts) / widths.id);
+        extract(bytes.first(bytes.size() - counts), widths.id, share.neighbours.data());
+        share.counts.resize(share.vertices.size());
+        extract(bytes.last(counts), widths.count, share.counts.data());
+    }
+
+    /// Puts the answers into the order of the request.
+    static void merge(std::span<const std::uint32_t> rank_of, std::span<Share> shares,
+                      DrawnNeighbours& out) {
+        out.offsets.resize(rank_of.size() + 1);
+        out.offsets[0] = 0;
+        EdgeIndex sum = 0;
+        for (std::size_t i = 0; i < rank_of.size(); ++i) {
+            Share& share = shares[rank_of[i]];
+            sum += share.counts[share.next_vertex++];
+            if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
+            out.offsets[i + 1] = static_cast<std::uint32_t>(sum);
+        }
+        out.neighbours.resize(sum);
+        for (std::size_t i = 0; i < rank_of.size(); ++i) {
+            Share& share = shares[rank_of[i]];
+            const VertexId* const from = share.neighbours.data() + share.next_neighbour;
+            VertexId* const to = out.neighbours.data() + out.offsets[i];
+            const std::size_t count = out.offsets[i + 1] - out.offsets[i];
+            for (std::size_t j = 0; j < count; ++j)
+                to[j] = from[j];
+            share.next_neighbour += count;
+        }
+    }
+
+    /// Another rank's question. Only the service's task calls it, so its memory can be kept.
+    [[nodiscard]] std::vector<std::byte> answer(std::span<const std::byte> question) {
+        QuestionHead head{};
+        RUDDER_CHECK(question.size() >= sizeof head);
+        std::memcpy(&head, question.data(), sizeof head);
+        const auto ids = question.subspan(sizeof head);
+        const WireWidths widths(book_.vertices(), head.fanout);
+        asked_.resize(ids.size() / widths.id);
+        extract(ids, widths.id, asked_.data());
+        draw_rows(rows_,
+                  {.key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch, head.step,
+                           head.layer},
+                   .vertices = asked_,
+                   .fanout = head.fanout,
+                   .with_replacement = head.with_replacement != 0},
+                  drawn_);
+        std::vector<std::byte> bytes;
+        bytes.reserve(drawn_.neighbours.size() * widths.id + asked_.size() * widths.count);
+        append(bytes, widths.id, std::span<const VertexId>(drawn_.neighbours));
+        for (std::size_t i = 0; i < asked_.size(); ++i)
+            drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
+        append(bytes, widths.count,
+               std::span<const std::uint32_t>(drawn_.offsets).first(asked_.size()));
+        return bytes;
+    }
+
+    Communicator comm_;
+    PartitionBook book_;
+    PartOwners owners_;
+    PartRows rows_;
+    std::uint64_t bytes_ = 0;
+    bool stopped_ = false;
+    RawVector<VertexId> asked_;
+    DrawnNeighbours drawn_;
+    std::optional<Service> service_;  ///< last: its task uses the others
+};
+
+}  // namespace
+
+std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
+                                                         const PartitionBook& book,
+                                                         std::span<const Part> own) {
+    return std::make_unique<PartitionedSource>(comm, book, own);
+}
+
+}  // namespace rudder

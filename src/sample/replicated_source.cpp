@@ -1,0 +1,122 @@
+#include <numeric>
+
+#include "rudder/core/id_array.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/sample/neighbour_source.hpp"
+
+#include "draw_rows.hpp"
+#include "owners.hpp"
+
+namespace rudder {
+
+void throw_too_many_edges() {
+    throw Error(ErrorKind::failed, "a layer of a batch has 2^32 edges or more", "the sampler",
+                "choose a smaller --batch or --fanout");
+}
+
+std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept {
+    return (vertices + 1) * sizeof(EdgeIndex) +
+           edges * (IdArray::needs_wide(vertices) ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
+}
+
+namespace {
+
+constexpr Channel topology_channel = channel_limit - 1;
+
+template <class Id>
+class ReplicatedSource final : public NeighbourSource {
+public:
+    ReplicatedSource(const Communicator& comm, const PartitionBook& book, std::span<const Part> own)
+        : vertices_(book.vertices()) {
+        const PartOwners owners(comm, book, own);
+        std::vector<EdgeIndex> base(book.parts() + std::size_t{1}, 0);
+        std::partial_sum(owners.edges().begin(), owners.edges().end(), base.begin() + 1);
+        offsets_ = comm.share<EdgeIndex>(vertices_ + 1);
+        ids_ = comm.share<Id>(base.back());
+        for (const Part& part : own)
+            write(part, base[part.id()]);
+        if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
+        exchange(comm, book, owners, base);
+        rows_ = {offsets_->data(), ids_->data()};
+    }
+
+    void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+        draw_rows(rows_, request, out);
+    }
+    [[nodiscard]] VertexId vertices() const noexcept override { return vertices_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return replicated_bytes(vertices_, ids_->size());
+    }
+    [[nodiscard]] std::string_view name() const noexcept override { return "replicated"; }
+
+private:
+    /// An own part's rows, in global ids.
+    void write(const Part& part, EdgeIndex base) {
+        const auto range = part.range();
+        const auto from = part.offsets();
+        for (VertexId v = 0; v < part.own(); ++v)
+            (*offsets_)[range.begin + v] = base + from[v];
+        const auto neighbours = part.neighbours();
+        parallel_chunks(neighbours.size(), std::size_t{1} << 16, [&](const Chunk& chunk) {
+            for (std::size_t e = chunk.begin; e < chunk.end; ++e)
+                (*ids_)[base + e] = static_cast<Id>(part.global(neighbours[e]));
+        });
+    }
+
+    /// Parts of other hosts come straight into the window, each to one rank of this host; own parts
+    /// leave from it. All receives are posted before anything is sent, so nothing is copied.
+    void exchange(const Communicator& comm, const PartitionBook& book, const PartOwners& owners,
+                  std::span<const EdgeIndex> base) {
+        const HostMap& hosts = comm.hosts();
+        const int me = comm.global_rank(comm.rank());
+        const auto receiver = [&](int host, PartId part) {
+            const std::vector<int>& members = hosts.members(host);
+            return members[part % members.size()];
+        };
+        const auto offsets = [&](PartId p) {
+            return offsets_->subspan(book.range(p).begin, book.range(p).size());
+        };
+        const auto ids = [&](PartId p) {
+            return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
+        };
+        std::vector<Request> requests;
+        for (PartId p = 0; p < book.parts(); ++p) {
+            const int owner = comm.global_rank(owners.rank(p));
+            if (hosts.same(owner, me) || receiver(hosts.host_of(me), p) != me) continue;
+            const int from = owners.rank(p);
+            requests.push_back(comm.receive(from, topology_channel, offsets(p), Kind::topology));
+            requests.push_back(comm.receive(from, topology_channel, ids(p), Kind::topology));
+        }
+        comm.barrier();
+        for (PartId p = 0; p < book.parts(); ++p) {
+            if (owners.rank(p) != comm.rank()) continue;
+            for (int host = 0; host < hosts.hosts(); ++host) {
+                if (host == hosts.host_of(me)) continue;
+                const int to = comm.group_rank(receiver(host, p));
+                requests.push_back(comm.send(to, topology_channel, Kind::topology,
+                                             std::span<const EdgeIndex>(offsets(p))));
+                requests.push_back(
+                    comm.send(to, topology_channel, Kind::topology, std::span<const Id>(ids(p))));
+            }
+        }
+        wait_all(requests);
+        comm.barrier();
+    }
+
+    VertexId vertices_;
+    std::shared_ptr<std::span<EdgeIndex>> offsets_;
+    std::shared_ptr<std::span<Id>> ids_;
+    WholeRows<Id> rows_{};
+};
+
+}  // namespace
+
+std::unique_ptr<NeighbourSource> make_replicated_source(const Communicator& comm,
+                                                        const PartitionBook& book,
+                                                        std::span<const Part> own) {
+    if (IdArray::needs_wide(book.vertices()))
+        return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own);
+    return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own);
+}
+
+}  // namespace rudder

@@ -1,0 +1,158 @@
+#include "rudder/sample/sampler.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "rudder/core/span.hpp"
+
+#include "id_map.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Ids are entered in stretches of this many; room is made before each.
+constexpr std::size_t stretch = 4096;
+constexpr std::size_t map_distance = 32;
+
+/// The vertices of a batch as they come, each once.
+template <class Map>
+class Relabelling {
+public:
+    Relabelling(Map& map, RawVector<VertexId>& vertices) : map_(map), vertices_(vertices) {
+        map_.begin();
+    }
+    ~Relabelling() { map_.end({vertices_.data(), count_}); }
+    Relabelling(const Relabelling&) = delete;
+    Relabelling& operator=(const Relabelling&) = delete;
+
+    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
+
+    /// Writes the position of each id, a new one for those that had none.
+    void enter(std::span<const VertexId> ids, LocalId* positions) {
+        for (std::size_t first = 0; first < ids.size(); first += stretch) {
+            const std::size_t size = std::min(stretch, ids.size() - first);
+            make_room(size);
+            enter_stretch(ids, first, first + size, positions);
+        }
+    }
+
+private:
+    void make_room(std::size_t more) {
+        if (count_ + more >= std::numeric_limits<LocalId>::max()) {
+            throw Error(ErrorKind::failed, "a batch has 2^32 vertices or more", "the sampler",
+                        "choose a smaller --batch or --fanout");
+        }
+        map_.reserve(count_ + more);
+        if (vertices_.size() < count_ + more) vertices_.resize(count_ + more);
+    }
+
+    /// Without branches: whether an id is new is as good as random.
+    void enter_stretch(std::span<const VertexId> ids, std::size_t begin, std::size_t end,
+                       LocalId* positions) noexcept {
+        VertexId* const vertices = vertices_.data();
+        std::uint32_t count = count_;
+        const std::size_t last = ids.size() - 1;
+        for (std::size_t i = begin; i < end; ++i) {
+            map_.prefetch(ids[std::min(i + map_distance, last)]);
+            const VertexId v = ids[i];
+            LocalId& entry = map_.at(v);
+            const LocalId found = entry;
+            const bool is_new = found == 0;
+            vertices[count] = v;
+            count += is_new ? 1U : 0U;
+            const LocalId place = is_new ? count : found;  // one more than the position
+            entry = place;
+            positions[i] = place - 1;
+        }
+        count_ = count;
+    }
+
+    Map& map_;
+    RawVector<VertexId>& vertices_;
+    std::uint32_t count_ = 0;
+};
+
+void check_fanout(const std::vector<std::int32_t>& fanout) {
+    const auto wrong = std::ranges::find_if(fanout, [](auto f) { return f == 0 || f < -1; });
+    if (fanout.empty() || wrong != fanout.end()) {
+        throw usage_error(fanout.empty() ? "no fan-out given"
+                                         : fmt::format("a fan-out of {} means nothing", *wrong),
+                          "--fanout", "give one number per layer: 1 or more, or -1 for all");
+    }
+}
+
+}  // namespace
+
+struct NeighbourSampler::Scratch {
+    using AnyMap = std::variant<DirectMap, HashMap>;
+
+    AnyMap map;
+    DrawnNeighbours drawn;
+    RawVector<LocalId> positions;  ///< of the seeds: 0, 1, 2, ... unless one comes twice
+
+    explicit Scratch(AnyMap m) : map(std::move(m)) {}
+};
+
+NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions options)
+    : source_(&source), options_(std::move(options)) {
+    check_fanout(options_.fanout);
+    const VertexId vertices = source.vertices();
+    scratch_ = std::make_unique<Scratch>(vertices <= options_.direct_limit
+                                             ? Scratch::AnyMap(DirectMap(vertices))
+                                             : Scratch::AnyMap(HashMap()));
+}
+
+NeighbourSampler::~NeighbourSampler() = default;
+NeighbourSampler::NeighbourSampler(NeighbourSampler&&) noexcept = default;
+
+namespace {
+
+template <class Map>
+void sample_layers(const NeighbourSource& source, const SamplerOptions& options, Map& map,
+                   DrawnNeighbours& drawn, RawVector<LocalId>& positions,
+                   std::span<const VertexId> seeds, Batch& out) {
+    const std::size_t layers = options.fanout.size();
+    Relabelling<Map> relabelling(map, out.vertices);
+    positions.resize(seeds.size());
+    relabelling.enter(seeds, positions.data());
+    RUDDER_CHECK(relabelling.count() == seeds.size());  // seeds are distinct
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        const std::size_t index = layers - 1 - layer;
+        Block& block = out.blocks[index];
+        block.destinations = relabelling.count();
+        source.draw({.key = {options.purpose, options.seed, out.key.epoch, out.key.step,
+                             static_cast<std::uint32_t>(layer)},
+                     .vertices = {out.vertices.data(), block.destinations},
+                     .fanout = options.fanout[index],
+                     .with_replacement = options.with_replacement,
+                     .kind = options.kind},
+                    drawn);
+        block.neighbours.resize(drawn.neighbours.size());
+        relabelling.enter(drawn.neighbours, block.neighbours.data());
+        block.offsets.swap(drawn.offsets);
+        block.sources = relabelling.count();
+    }
+    out.vertices.resize(relabelling.count());
+}
+
+}  // namespace
+
+void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> seeds, Batch& out) {
+    const VertexId vertices = source_->vertices();
+    RUDDER_CHECK(std::ranges::all_of(seeds, [=](VertexId v) { return v < vertices; }));
+    out.key = key;
+    out.seeds = narrow<std::uint32_t>(seeds.size(), "number of seeds of a batch");
+    out.blocks.resize(options_.fanout.size());
+    std::visit(
+        [&](auto& map) {
+            sample_layers(*source_, options_, map, scratch_->drawn, scratch_->positions, seeds,
+                          out);
+        },
+        scratch_->map);
+}
+
+}  // namespace rudder

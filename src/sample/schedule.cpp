@@ -1,0 +1,144 @@
+#include "rudder/sample/schedule.hpp"
+
+#include <algorithm>
+#include <list>
+
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/random.hpp"
+
+#include "seed_blocks.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Epochs whose order is kept per part: look-ahead and training may be in different ones.
+constexpr std::size_t kept_epochs = 4;
+
+using Order = std::shared_ptr<const std::vector<LocalId>>;
+
+/// The training vertices of one part that have a target, ascending.
+std::vector<LocalId> training_vertices_of(const Part& part) {
+    const auto roles = part.roles();
+    const TargetView targets = part.targets();
+    std::vector<LocalId> vertices;
+    for (std::size_t v = 0; v < roles.size(); ++v) {
+        if (roles[v] == Role::train && is_labelled(part.info().targets, targets, v))
+            vertices.push_back(static_cast<LocalId>(v));
+    }
+    return vertices;
+}
+
+}  // namespace
+
+struct Schedule::Orders {
+    struct OwnPart {
+        PartId id;
+        VertexId first;  ///< global id of its first vertex
+        std::vector<LocalId> training;
+        std::vector<std::size_t>
+            groups;  ///< where the clusters begin among them; the last: the end
+        std::list<std::pair<std::uint32_t, Order>>
+            recent;  ///< by epoch, the latest asked for first
+    };
+
+    std::vector<OwnPart> parts;
+    Monitor monitor;
+
+    [[nodiscard]] OwnPart& own(PartId id) {
+        const auto found =
+            std::ranges::find_if(parts, [=](const OwnPart& part) { return part.id == id; });
+        RUDDER_CHECK(found != parts.end());
+        return *found;
+    }
+
+    [[nodiscard]] static Order make(const OwnPart& part, const ScheduleOptions& options,
+                                    std::uint32_t epoch) {
+        auto order = std::make_shared<std::vector<LocalId>>(part.training);
+        // The part's first vertex keeps the parts apart: ranges do not overlap.
+        const RandomStream stream(
+            {.purpose = Purpose::schedule, .seed = options.seed, .epoch = epoch});
+        Draws draws(stream, part.first);
+        if (options.order == SeedOrder::random) {
+            shuffle(std::span(*order), draws);
+        } else {
+            shuffle_blocks(*order, part.groups, seed_block(options.batch), draws);
+        }
+        return order;
+    }
+
+    /// The order of one epoch, from the kept ones or made now.
+    [[nodiscard]] Order get(PartId id, const ScheduleOptions& options, std::uint32_t epoch) {
+        Monitor::Lock lock(monitor);
+        OwnPart& part = own(id);
+        auto& recent = part.recent;
+        const auto found =
+            std::ranges::find_if(recent, [=](const auto& entry) { return entry.first == epoch; });
+        if (found != recent.end()) {
+            recent.splice(recent.begin(), recent, found);
+        } else {
+            recent.emplace_front(epoch, make(part, options, epoch));
+            if (recent.size() > kept_epochs) recent.pop_back();
+        }
+        return recent.front().second;
+    }
+};
+
+Schedule::Schedule(const Communicator& comm, std::span<const Part> own, PartId parts,
+                   const ScheduleOptions& options)
+    : options_(options), training_(parts, 0), orders_(std::make_unique<Orders>()) {
+    if (options.batch == 0) {
+        throw usage_error("a batch of 0 seeds trains nothing", "--batch", "give 1 or more");
+    }
+    std::vector<std::uint64_t> mine;
+    for (const Part& part : own) {
+        Orders::OwnPart entry{.id = part.id(),
+                              .first = part.range().begin,
+                              .training = training_vertices_of(part),
+                              .groups = {},
+                              .recent = {}};
+        entry.groups = group_by_cluster(entry.training, part.clusters());
+        mine.insert(mine.end(), {part.id(), entry.training.size()});
+        orders_->parts.push_back(std::move(entry));
+    }
+    std::uint64_t most = 0;
+    for (const auto& theirs : comm.all_gather(std::span<const std::uint64_t>(mine))) {
+        for (std::size_t i = 0; i < theirs.size(); i += 2) {
+            RUDDER_CHECK(theirs[i] < parts);
+            training_[theirs[i]] = theirs[i + 1];
+            most = std::max(most, theirs[i + 1]);
+        }
+    }
+    if (most == 0) {
+        throw input_error("no vertex to train on", "the partitioned data set",
+                          "import it with labels and a split that has training vertices");
+    }
+    steps_per_epoch_ = most / options.batch + (most % options.batch != 0 ? 1 : 0);
+}
+
+Schedule::~Schedule() = default;
+
+std::uint64_t Schedule::seed_count(PartId part, std::uint64_t step) const noexcept {
+    // No overflow: the product is below the number of seeds of the largest part.
+    const std::uint64_t first = step % steps_per_epoch_ * options_.batch;
+    return first >= training_[part] ? 0 : std::min(options_.batch, training_[part] - first);
+}
+
+std::uint64_t Schedule::seed_count(std::uint64_t step) const noexcept {
+    std::uint64_t sum = 0;
+    for (PartId part = 0; part < training_.size(); ++part)
+        sum += seed_count(part, step);
+    return sum;
+}
+
+void Schedule::seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out) const {
+    const Order order = orders_->get(part, options_, epoch_of(step));
+    const std::uint64_t first = step % steps_per_epoch_ * options_.batch;
+    const std::uint64_t count = seed_count(part, step);
+    const VertexId base = orders_->own(part).first;
+    out.resize(count);
+    for (std::uint64_t i = 0; i < count; ++i)
+        out[i] = base + (*order)[first + i];
+}
+
+}  // namespace rudder

@@ -1,0 +1,159 @@
+#include "sample/bed.hpp"
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/graph/dataset_writer.hpp"
+#include "rudder/partition/partition.hpp"
+
+namespace rudder::test {
+
+namespace {
+
+std::vector<Edge> edges_of(const BedOptions& options, Draws& draws) {
+    std::vector<Edge> edges;
+    const VertexId n = options.vertices;
+    for (VertexId i = 0; i < n * options.degree / 2; ++i) {
+        const VertexId source = draws.below(n);
+        const VertexId target = draws.below(3) == 0 ? draws.below(draws.below(n) / 8 + 1)
+                                                    : (source + 1 + draws.below(20)) % n;
+        if (source % 17 != 16 && target % 17 != 16) edges.push_back({source, target});
+    }
+    return edges;
+}
+
+PartId part_of(const BedOptions& options, VertexId v, Draws& draws) {
+    if (v < options.parts) return static_cast<PartId>(v);  // none is empty
+    if (!options.uneven) return static_cast<PartId>(draws.below(options.parts));
+    PartId part = 0;
+    while (part + 1 < options.parts && draws.below(2) == 0)
+        ++part;
+    return part;
+}
+
+}  // namespace
+
+Bed::Bed(const BedOptions& options) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
+    Draws draws(stream, 7);
+    const VertexId n = options.vertices;
+    DatasetWriter writer(folder_ / "data", Existing::refuse);
+    const std::vector<Edge> edges = edges_of(options, draws);
+    writer.topology(build_topology(EdgeSpan(n, std::span<const Edge>(edges)), {}), true);
+    std::vector<std::int32_t> classes(n);
+    std::vector<Role> roles(n, Role::none);
+    std::vector<PartId> assignment(n);
+    TargetInfo targets{.kind = TargetKind::classes, .count = 3, .labelled = 0, .names = {}};
+    for (VertexId v = 0; v < n; ++v) {
+        assignment[v] = part_of(options, v, draws);
+        classes[v] = v % 5 == 4 ? no_label : static_cast<std::int32_t>(v % 3);
+        targets.labelled += classes[v] == no_label ? 0U : 1U;
+        const bool eligible = !options.uneven || assignment[v] != options.parts - 1;
+        if (v % options.train_every == 0 && eligible) roles[v] = Role::train;
+    }
+    writer.targets(targets, {classes, {}, {}});
+    writer.split(roles);
+    writer.commit({R"({"verb": "test"})", ""});
+    PartitionOptions partition;
+    partition.parts = options.parts;
+    partition.method = "ldg";
+    partition.cluster_size = options.cluster_size;
+    partition_dataset(Dataset(folder_ / "data"), assignment, folder(), partition, Existing::refuse);
+    data_ = std::make_unique<PartitionedDataset>(folder());
+}
+
+std::vector<std::vector<VertexId>> global_rows(const PartitionedDataset& data) {
+    std::vector<std::vector<VertexId>> rows;
+    for (const Part& part : data.all_parts()) {
+        for (LocalId v = 0; v < part.own(); ++v) {
+            auto& row = rows.emplace_back();
+            for (const LocalId u : part.row(v))
+                row.push_back(part.global(u));
+        }
+    }
+    return rows;
+}
+
+std::vector<VertexId> plain_draw(const std::vector<VertexId>& row, const StreamKey& key,
+                                 VertexId vertex, std::int32_t fanout, bool with_replacement) {
+    const std::uint64_t d = row.size();
+    const auto k = static_cast<std::uint64_t>(fanout);
+    if (fanout < 0 || d == 0 || (!with_replacement && d <= k)) return row;
+    const RandomStream stream(key);
+    Draws draws(stream, vertex);
+    std::vector<VertexId> drawn;
+    std::set<std::uint64_t> chosen;
+    for (std::uint64_t j = 0; j < k; ++j) {
+        if (with_replacement) {
+            drawn.push_back(row[draws.next32() * d >> 32]);
+            continue;
+        }
+        std::uint64_t t = draws.next32() * (d - k + j + 1) >> 32;
+        if (!chosen.insert(t).second) chosen.insert(t = d - k + j);
+        drawn.push_back(row[t]);
+    }
+    return drawn;
+}
+
+Batch plain_sample(const std::vector<std::vector<VertexId>>& rows, const SamplerOptions& options,
+                   const BatchKey& key, const std::vector<VertexId>& seeds) {
+    Batch batch;
+    batch.key = key;
+    batch.seeds = static_cast<std::uint32_t>(seeds.size());
+    batch.vertices.assign(seeds.begin(), seeds.end());
+    std::unordered_map<VertexId, LocalId> place;
+    for (std::size_t i = 0; i < seeds.size(); ++i)
+        place[seeds[i]] = static_cast<LocalId>(i);
+    for (std::size_t layer = 0; layer < options.fanout.size(); ++layer) {
+        Block block;
+        block.destinations = static_cast<std::uint32_t>(batch.vertices.size());
+        block.offsets.push_back(0);
+        const StreamKey stream{options.purpose, options.seed, key.epoch, key.step,
+                               static_cast<std::uint32_t>(layer)};
+        const std::int32_t fanout = options.fanout[options.fanout.size() - 1 - layer];
+        for (std::uint32_t i = 0; i < block.destinations; ++i) {
+            const VertexId v = batch.vertices[i];
+            for (const VertexId u :
+                 plain_draw(rows[v], stream, v, fanout, options.with_replacement)) {
+                const auto [entry, is_new] =
+                    place.emplace(u, static_cast<LocalId>(batch.vertices.size()));
+                if (is_new) batch.vertices.push_back(u);
+                block.neighbours.push_back(entry->second);
+            }
+            block.offsets.push_back(block.edges());
+        }
+        block.sources = static_cast<std::uint32_t>(batch.vertices.size());
+        batch.blocks.insert(batch.blocks.begin(), std::move(block));
+    }
+    return batch;
+}
+
+bool equal(const Batch& a, const Batch& b) {
+    const auto same = [](const Block& x, const Block& y) {
+        return x.destinations == y.destinations && x.sources == y.sources &&
+               x.offsets == y.offsets && x.neighbours == y.neighbours;
+    };
+    return a.key == b.key && a.seeds == b.seeds && a.vertices == b.vertices &&
+           std::ranges::equal(a.blocks, b.blocks, same);
+}
+
+std::uint64_t digest(const Batch& batch) {
+    ChecksumStream sum;
+    const auto add = [&](const auto& values) { sum.update(std::as_bytes(std::span(values))); };
+    const std::array<std::uint64_t, 4> head{batch.key.epoch, batch.key.step, batch.key.part,
+                                            batch.seeds};
+    add(head);
+    add(batch.vertices);
+    for (const Block& block : batch.blocks) {
+        const std::array<std::uint32_t, 2> sizes{block.destinations, block.sources};
+        add(sizes);
+        add(block.offsets);
+        add(block.neighbours);
+    }
+    return sum.finish();
+}
+
+}  // namespace rudder::test

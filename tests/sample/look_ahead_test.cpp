@@ -1,0 +1,245 @@
+// The look-ahead queue: bounded, in order, and never in the way of an end.
+#include "rudder/sample/look_ahead.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/comm/simulated_cluster.hpp"
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/executor/seeded_executor.hpp"
+
+#include "sample/bed.hpp"
+#include "sample/suite.hpp"
+
+namespace rudder::test {
+namespace {
+
+/// A schedule and a source on one rank.
+struct Setting {
+    Bed bed{};
+    std::vector<Part> parts = bed.data().all_parts();
+    std::unique_ptr<NeighbourSource> source =
+        make_replicated_source(Communicator::local(), bed.data().book(), parts);
+    Schedule schedule{Communicator::local(), parts, 4, {.batch = 4}};
+
+    [[nodiscard]] LookAheadOptions options(std::uint64_t window, std::uint64_t steps,
+                                           int tasks) const {
+        LookAheadOptions ahead;
+        ahead.window = window;
+        ahead.last_step = steps;
+        ahead.tasks = tasks;
+        ahead.parts = {0, 1, 2, 3};
+        return ahead;
+    }
+};
+
+/// Runs `body` as a task of a seeded executor, for several seeds.
+void on_fibers(const std::function<void()>& body) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        SeededExecutor executor(seed);
+        Task task = executor.spawn("test", body);
+        executor.run();
+        task.join();
+    }
+}
+
+/// Lets every other task do what it can.
+void settle() {
+    for (int i = 0; i < 2000; ++i)
+        Executor::current().yield();
+}
+
+TEST(LookAheadQueue, GoesNoFurtherAheadThanTheWindow) {
+    const Setting setting;
+    on_fibers([&] {
+        std::uint64_t published = 0;
+        LookAheadOptions options = setting.options(3, 50, 2);
+        options.published = [&](const SampledStep& step) { EXPECT_EQ(step.step, published++); };
+        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        for (std::uint64_t t = 0; t < 50; ++t) {
+            if (t == 10) queue.set_window(1);
+            if (t == 20) queue.set_window(30);
+            settle();
+            const std::uint64_t window = t < 10 ? 3 : t < 20 ? 1 : 30;
+            // What was sampled before the window shrank stays.
+            if (t < 10 || t >= 13) {
+                EXPECT_EQ(queue.waiting(), std::min(window, 50 - t));
+            }
+            EXPECT_EQ(queue.take().step, t);
+        }
+        EXPECT_EQ(queue.waiting_bytes(), 0U);
+    });
+}
+
+TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
+    const Setting setting;
+    for (const std::uint64_t limit : {1U, 60000U}) {
+        on_fibers([&] {
+            LookAheadOptions options = setting.options(20, 40, 3);
+            options.max_bytes = limit;
+            LookAhead queue(setting.schedule, *setting.source, {.fanout = {3, 3}}, options);
+            std::uint64_t most = 0;
+            for (std::uint64_t t = 0; t < 40; ++t) {
+                settle();
+                most = std::max(most, queue.waiting());
+                if (queue.waiting() > 1) {
+                    EXPECT_LE(queue.waiting_bytes(), limit + limit / 8);  // steps still grow
+                }
+                SampledStep step = queue.take();
+                EXPECT_EQ(step.step, t);
+                queue.recycle(std::move(step));
+            }
+            if (limit == 1) {
+                EXPECT_EQ(most, 1U);
+            } else {
+                EXPECT_GT(most, 1U);
+            }
+        });
+    }
+}
+
+TEST(LookAheadQueue, StopsWithStepsInHandAndWaiting) {
+    const Setting setting;
+    const auto body = [&] {
+        for (const std::uint64_t taken : {0U, 1U, 5U}) {
+            LookAhead queue(setting.schedule, *setting.source, {}, setting.options(4, 1000, 3));
+            for (std::uint64_t t = 0; t < taken; ++t)
+                EXPECT_EQ(queue.take().step, t);
+            if (taken != 1) queue.stop();
+            if (taken != 1) {
+                EXPECT_THROW(static_cast<void>(queue.take()), Error);
+            }
+        }
+    };
+    on_fibers(body);
+    for (int i = 0; i < 20; ++i)
+        body();
+}
+
+TEST(LookAheadQueue, AnEmptyRangeEndsAtOnce) {
+    const Setting setting;
+    LookAheadOptions options = setting.options(4, 7, 2);
+    options.first_step = 7;
+    LookAhead queue(setting.schedule, *setting.source, {}, options);
+    const SampledStep step = queue.take();
+    EXPECT_EQ(step.step, 7U);
+    EXPECT_TRUE(step.batches.empty());
+}
+
+TEST(LookAheadQueue, StartsInTheMiddle) {
+    const Setting setting;
+    LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 30, 1));
+    LookAheadOptions options = setting.options(4, 30, 2);
+    options.first_step = 17;
+    LookAhead rest(setting.schedule, *setting.source, {}, options);
+    for (std::uint64_t t = 0; t < 30; ++t) {
+        const SampledStep expected = whole.take();
+        if (t < 17) continue;
+        const SampledStep step = rest.take();
+        ASSERT_EQ(step.batches.size(), expected.batches.size());
+        for (std::size_t i = 0; i < step.batches.size(); ++i)
+            EXPECT_TRUE(equal(step.batches[i], expected.batches[i]));
+    }
+}
+
+/// Fails, or waits for ever, from one step on.
+class Faulty final : public NeighbourSource {
+public:
+    Faulty(const NeighbourSource& good, std::uint64_t from, bool waits)
+        : good_(good), from_(from), waits_(waits) {}
+    void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+        if (request.key.step >= from_) {
+            if (!waits_) throw input_error("planted", "test", "none");
+            Monitor::Lock lock(monitor_);
+            monitor_.wait(lock, "what never comes", [] { return false; });
+        }
+        good_.draw(request, out);
+    }
+    [[nodiscard]] VertexId vertices() const noexcept override { return good_.vertices(); }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
+    [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }
+
+private:
+    const NeighbourSource& good_;
+    std::uint64_t from_;
+    bool waits_;
+    mutable Monitor monitor_;
+};
+
+TEST(LookAheadQueue, PassesOnWhatASamplingTaskThrew) {
+    const Setting setting;
+    const Faulty source(*setting.source, 6, false);
+    const auto body = [&] {
+        LookAhead queue(setting.schedule, source, {}, setting.options(4, 100, 2));
+        std::uint64_t got = 0;
+        try {
+            for (; got < 100; ++got)
+                EXPECT_EQ(queue.take().step, got);
+            FAIL() << "no error";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.problem(), "planted");
+            EXPECT_LE(got, 6U);
+        }
+    };
+    on_fibers(body);
+    body();
+}
+
+TEST(LookAheadQueue, PassesOnWhatTheListenerThrew) {
+    const Setting setting;
+    on_fibers([&] {
+        LookAheadOptions options = setting.options(4, 100, 2);
+        options.published = [](const SampledStep& step) {
+            if (step.step == 3) throw input_error("planted", "test", "none");
+        };
+        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        EXPECT_THROW(
+            {
+                for (int i = 0; i < 10; ++i)
+                    static_cast<void>(queue.take());
+            },
+            Error);
+    });
+}
+
+TEST(LookAheadQueue, StopsTasksThatWaitForWhatNeverComes) {
+    const Setting setting;
+    const Faulty source(*setting.source, 2, true);
+    const auto body = [&] {
+        LookAhead queue(setting.schedule, source, {}, setting.options(8, 100, 3));
+        EXPECT_EQ(queue.take().step, 0U);
+        EXPECT_EQ(queue.take().step, 1U);
+    };
+    on_fibers(body);
+    body();
+}
+
+TEST(LookAheadQueue, ARankThatDiesEndsTheSamplingOfTheOthers) {
+    const Bed bed;
+    using namespace std::chrono_literals;
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        SimulatedCluster cluster({.ranks = 4,
+                                  .seed = seed,
+                                  .link = {.delay = 100us, .bytes_per_second = 1e9},
+                                  .faults = {{.rank = 2, .at = 1500us}}});
+        std::vector<std::string> heard(4);
+        const auto program = [&](const Communicator& comm) {
+            try {
+                static_cast<void>(
+                    run_sampling(comm, bed.data(), {.partitioned = true, .tasks = 2, .batch = 2}));
+            } catch (const Error& error) {
+                heard[static_cast<std::size_t>(comm.rank())] = error.problem();
+            }
+        };
+        try {
+            cluster.run(program);
+        } catch (const Error& error) {  // of the dead rank's service, which nobody joins
+            EXPECT_EQ(error.kind(), ErrorKind::rank);
+        }
+        for (const std::size_t rank : {0U, 1U, 3U})
+            EXPECT_EQ(heard[rank], "rank 2 died");
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test

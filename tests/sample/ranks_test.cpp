@@ -1,0 +1,136 @@
+// Identical batches whoever samples them: any ranks, hosts, tasks, window and topology.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "rudder/comm/simulated_cluster.hpp"
+
+#include "sample/bed.hpp"
+#include "sample/suite.hpp"
+#include "support/mpirun.hpp"
+
+namespace rudder::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+std::string simulated(const Bed& bed, const SimulationOptions& simulation,
+                      const SamplingRun& options) {
+    std::vector<std::string> texts(static_cast<std::size_t>(simulation.ranks));
+    SimulatedCluster cluster(simulation);
+    cluster.run([&](const Communicator& comm) {
+        comm.set_paranoid(true);
+        texts[static_cast<std::size_t>(comm.rank())] = run_sampling(comm, bed.data(), options);
+    });
+    for (const std::string& text : texts)
+        EXPECT_EQ(text, texts.front());
+    return texts.front();
+}
+
+class Ranks : public ::testing::TestWithParam<SeedOrder> {};
+INSTANTIATE_TEST_SUITE_P(Orders, Ranks, ::testing::Values(SeedOrder::random, SeedOrder::clustered),
+                         [](const auto& order) { return std::string(to_string(order.param)); });
+
+TEST_P(Ranks, SameBatchesForAnyRanksTasksWindowAndTopology) {
+    for (const bool uneven : {false, true}) {
+        const Bed bed({.uneven = uneven});
+        const std::string expected =
+            run_sampling(Communicator::local(), bed.data(), {.order = GetParam()});
+        for (const int ranks : {1, 2, 4}) {
+            for (const bool partitioned : {false, true}) {
+                for (const int tasks : {1, 2, 4}) {
+                    for (const std::uint64_t window : {1U, 16U}) {
+                        const auto seed = static_cast<std::uint64_t>(ranks * 10 + tasks);
+                        EXPECT_EQ(simulated(bed,
+                                            {.ranks = ranks,
+                                             .ranks_per_host = 1 + tasks % 2,
+                                             .seed = seed,
+                                             .jitter = 100us},
+                                            {.partitioned = partitioned,
+                                             .tasks = tasks,
+                                             .window = window,
+                                             .order = GetParam(),
+                                             .max_bytes = tasks == 2 ? 20000U : 0U}),
+                                  expected)
+                            << ranks << " ranks, " << tasks << " tasks, window " << window
+                            << (partitioned ? ", partitioned" : ", replicated");
+                    }
+                }
+            }
+        }
+    }
+}
+
+TEST(RanksOnThreads, SameBatchesForAnyTasks) {
+    const Bed bed;
+    const std::string expected = run_sampling(Communicator::local(), bed.data(), {});
+    for (const int tasks : {2, 4}) {
+        for (const bool partitioned : {false, true}) {
+            EXPECT_EQ(run_sampling(Communicator::local(), bed.data(),
+                                   {.partitioned = partitioned, .tasks = tasks, .window = 7}),
+                      expected);
+        }
+    }
+}
+
+TEST(RanksUnderMpi, SameBatchesAsAlone) {
+    if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
+    const Bed bed;
+    const std::string expected = run_sampling(Communicator::local(), bed.data(), {}) + "\n";
+    for (const char* topology : {"replicated", "partitioned"}) {
+        for (const auto& [ranks, per_host] : {std::pair{4, 0}, {4, 2}, {2, 1}}) {
+            const Outcome outcome = mpirun({{ranks,
+                                             {RUDDER_SAMPLE_RANKS, bed.folder().string(), topology,
+                                              std::to_string(per_host), "2"}}});
+            EXPECT_EQ(outcome.code, 0) << outcome.err;
+            EXPECT_EQ(outcome.out, expected) << topology << ", " << ranks << " ranks";
+        }
+    }
+}
+
+// ---- bytes -------------------------------------------------------------------------------------
+
+TEST(SourceBytes, ReplicatedTopologyCrossesOncePerHost) {
+    const Bed bed;
+    for (const int per_host : {1, 2, 4}) {
+        SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
+        std::uint64_t received = 0;
+        std::uint64_t bytes = 0;
+        cluster.run([&](const Communicator& comm) {
+            const auto own = own_parts(comm, bed.data());
+            const auto source = make_replicated_source(comm, bed.data().book(), own);
+            received += comm.accounts().received[static_cast<std::size_t>(Kind::topology)];
+            bytes = source->bytes();
+        });
+        // Each host lacks the rows of the others; the number after the last offset is nobody's.
+        const auto hosts = static_cast<std::uint64_t>(4 / per_host);
+        EXPECT_EQ(received, (hosts - 1) * (bytes - sizeof(EdgeIndex)));
+    }
+}
+
+TEST(SourceBytes, QuestionsCountUnderTheirKind) {
+    const Bed bed;
+    for (const Kind kind : {Kind::topology, Kind::evaluation}) {
+        SimulatedCluster cluster({.ranks = 2, .seed = 1});
+        cluster.run([&](const Communicator& comm) {
+            const auto own = own_parts(comm, bed.data());
+            const auto source = make_partitioned_source(comm, bed.data().book(), own);
+            comm.barrier();
+            const AccountTotals before = comm.accounts();
+            NeighbourSampler sampler(*source, {.fanout = {4, 4}, .kind = kind});
+            Batch batch;
+            sampler.sample({}, std::vector<VertexId>{1, 2, 3}, batch);
+            const AccountTotals after = comm.accounts();
+            for (std::size_t k = 0; k < kind_count; ++k) {
+                if (k == static_cast<std::size_t>(kind)) {
+                    EXPECT_GT(after.received[k], before.received[k]);
+                } else if (k != static_cast<std::size_t>(Kind::control)) {
+                    EXPECT_EQ(after.received[k], before.received[k]);
+                }
+            }
+            source->stop();
+        });
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test

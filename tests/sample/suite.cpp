@@ -1,0 +1,84 @@
+#include "sample/suite.hpp"
+
+#include <map>
+#include <stdexcept>
+
+#include "rudder/core/checksum.hpp"
+#include "rudder/sample/look_ahead.hpp"
+
+#include "sample/bed.hpp"
+
+namespace rudder::test {
+
+namespace {
+
+void require(bool holds, const std::string& what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+/// Takes every step and notes the digests of its batches, by step and part.
+std::vector<std::uint64_t> take_all(LookAhead& queue, std::uint64_t steps,
+                                    std::vector<std::uint64_t>& published) {
+    std::vector<std::uint64_t> digests;
+    for (std::uint64_t t = 0; t < steps; ++t) {
+        SampledStep step = queue.take();
+        require(step.step == t, "steps come in order");
+        require(published.size() > t && published[t] == t, "steps are published before, in order");
+        for (const Batch& batch : step.batches)
+            digests.insert(digests.end(), {t, batch.key.part, digest(batch)});
+        if (t % 3 != 0) queue.recycle(std::move(step));
+    }
+    require(queue.take().step == steps, "an empty step past the last");
+    return digests;
+}
+
+/// One text out of what all ranks have.
+std::string combine(const Communicator& comm, const std::vector<std::uint64_t>& mine) {
+    std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> all;
+    for (const auto& theirs : comm.all_gather(std::span<const std::uint64_t>(mine))) {
+        for (std::size_t i = 0; i < theirs.size(); i += 3)
+            all[{theirs[i], theirs[i + 1]}] = theirs[i + 2];
+    }
+    ChecksumStream sum;
+    for (const auto& [key, value] : all)
+        sum.update(std::as_bytes(std::span(&value, 1)));
+    return to_hex(sum.finish()) + " of " + std::to_string(all.size()) + " batches";
+}
+
+}  // namespace
+
+std::vector<Part> own_parts(const Communicator& comm, const PartitionedDataset& data) {
+    const PartId each = data.parts() / static_cast<PartId>(comm.size());
+    std::vector<Part> own;
+    for (PartId i = 0; i < each; ++i)
+        own.push_back(data.part(static_cast<PartId>(comm.rank()) * each + i));
+    return own;
+}
+
+std::string run_sampling(const Communicator& comm, const PartitionedDataset& data,
+                         const SamplingRun& options) {
+    const std::vector<Part> own = own_parts(comm, data);
+    const auto source = options.partitioned ? make_partitioned_source(comm, data.book(), own)
+                                            : make_replicated_source(comm, data.book(), own);
+    const Schedule schedule(comm, own, data.parts(),
+                            {.batch = options.batch, .order = options.order, .seed = 5});
+    const std::uint64_t steps = schedule.steps_per_epoch() * 3 + 1;
+    std::vector<std::uint64_t> published;
+    LookAheadOptions ahead;
+    ahead.window = options.window;
+    ahead.last_step = steps;
+    ahead.tasks = options.tasks;
+    ahead.max_bytes = options.max_bytes;
+    for (const Part& part : own)
+        ahead.parts.push_back(part.id());
+    ahead.published = [&](const SampledStep& step) { published.push_back(step.step); };
+    std::string text;
+    {
+        LookAhead queue(schedule, *source, {.fanout = {3, 5}, .seed = 9}, ahead);
+        text = combine(comm, take_all(queue, steps, published));
+    }
+    source->stop();
+    return text;
+}
+
+}  // namespace rudder::test
