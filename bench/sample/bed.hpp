@@ -1,0 +1,29 @@
+// The partitioned graph a sampling benchmark runs on, made once and removed at the end.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "rudder/partition/partitioned_dataset.hpp"
+
+namespace rudder::bench {
+
+/// A graph of ../shared/data in METIS parts; a generated one where that is absent.
+class Bed {
+public:
+    Bed(const std::string& name, PartId parts, VertexId cluster_size = 256);
+    ~Bed();
+    Bed(const Bed&) = delete;
+    Bed& operator=(const Bed&) = delete;
+
+    [[nodiscard]] const PartitionedDataset& data() const { return *data_; }
+    [[nodiscard]] const std::string& name() const { return name_; }
+
+private:
+    std::filesystem::path folder_;
+    std::string name_;
+    std::unique_ptr<PartitionedDataset> data_;
+};
+
+}  // namespace rudder::bench

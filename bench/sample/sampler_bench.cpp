@@ -1,0 +1,181 @@
+// The sampler against a plain one (hash map, scalar draws) in the same run, on one thread; and two
+// sampling tasks against one. npm_deps, fan-out 10,25, batch 2000.
+#include <algorithm>
+#include <chrono>
+#include <random>
+#include <unordered_map>
+
+#include <fmt/format.h>
+
+#include "rudder/sample/look_ahead.hpp"
+
+#include "bed.hpp"
+
+namespace {
+
+using namespace rudder;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::uint64_t batch_size = 2000;
+constexpr int rounds = 9;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// What one would write without further thought: Floyd's draws with a small list, a standard hash
+/// map, vectors that grow.
+class PlainSampler {
+public:
+    PlainSampler(std::span<const EdgeIndex> offsets, std::span<const std::uint32_t> neighbours)
+        : offsets_(offsets), neighbours_(neighbours) {}
+
+    std::uint64_t sample(std::span<const VertexId> seeds, std::span<const std::uint32_t> fanout) {
+        std::vector<VertexId> vertices(seeds.begin(), seeds.end());
+        std::unordered_map<VertexId, LocalId> place;
+        for (std::size_t i = 0; i < seeds.size(); ++i)
+            place.emplace(seeds[i], static_cast<LocalId>(i));
+        std::uint64_t edges = 0;
+        for (std::size_t layer = fanout.size(); layer-- > 0;) {
+            std::vector<std::uint32_t> rows{0};
+            std::vector<LocalId> entries;
+            const std::size_t destinations = vertices.size();
+            for (std::size_t i = 0; i < destinations; ++i) {
+                for (const VertexId u : draw(vertices[i], fanout[layer])) {
+                    const auto [found, is_new] =
+                        place.emplace(u, static_cast<LocalId>(vertices.size()));
+                    if (is_new) vertices.push_back(u);
+                    entries.push_back(found->second);
+                }
+                rows.push_back(static_cast<std::uint32_t>(entries.size()));
+            }
+            edges += entries.size();
+        }
+        return edges;
+    }
+
+private:
+    std::span<const VertexId> draw(VertexId v, std::uint32_t fanout) {
+        drawn_.clear();
+        const EdgeIndex begin = offsets_[v];
+        const EdgeIndex degree = offsets_[v + 1] - begin;
+        if (degree <= fanout) {
+            for (EdgeIndex e = 0; e < degree; ++e)
+                drawn_.push_back(neighbours_[begin + e]);
+            return drawn_;
+        }
+        chosen_.clear();
+        for (EdgeIndex j = degree - fanout; j < degree; ++j) {
+            EdgeIndex t = std::uniform_int_distribution<EdgeIndex>(0, j)(random_);
+            if (std::ranges::find(chosen_, t) != chosen_.end()) t = j;
+            chosen_.push_back(t);
+            drawn_.push_back(neighbours_[begin + t]);
+        }
+        return drawn_;
+    }
+
+    std::span<const EdgeIndex> offsets_;
+    std::span<const std::uint32_t> neighbours_;
+    std::mt19937 random_;
+    std::vector<EdgeIndex> chosen_;
+    std::vector<VertexId> drawn_;
+};
+
+/// The whole graph as the plain sampler wants it.
+struct WholeGraph {
+    std::vector<EdgeIndex> offsets{0};
+    std::vector<std::uint32_t> neighbours;
+
+    explicit WholeGraph(std::span<const Part> parts) {
+        for (const Part& part : parts) {
+            for (LocalId v = 0; v < part.own(); ++v) {
+                for (const LocalId u : part.row(v))
+                    neighbours.push_back(static_cast<std::uint32_t>(part.global(u)));
+                offsets.push_back(neighbours.size());
+            }
+        }
+    }
+};
+
+/// Millions of edges per second of one epoch.
+double our_speed(const NeighbourSource& source, const std::vector<std::vector<VertexId>>& batches) {
+    NeighbourSampler sampler(source, {});
+    Batch batch;
+    sampler.sample({}, batches.front(), batch);  // memory touched
+    std::uint64_t edges = 0;
+    const auto start = Clock::now();
+    for (std::size_t i = 0; i < batches.size(); ++i) {
+        sampler.sample({0, i, 0}, batches[i], batch);
+        edges += batch.edges();
+    }
+    return static_cast<double>(edges) / seconds_since(start) / 1e6;
+}
+
+double plain_speed(const WholeGraph& graph, const std::vector<std::vector<VertexId>>& batches) {
+    PlainSampler sampler(graph.offsets, graph.neighbours);
+    const std::vector<std::uint32_t> fanout{10, 25};
+    std::uint64_t edges = 0;
+    const auto start = Clock::now();
+    for (const auto& seeds : batches)
+        edges += sampler.sample(seeds, fanout);
+    return static_cast<double>(edges) / seconds_since(start) / 1e6;
+}
+
+/// The same through the queue, with so many tasks.
+double queue_speed(const Schedule& schedule, const NeighbourSource& source, int tasks) {
+    LookAheadOptions options;
+    options.last_step = schedule.steps_per_epoch() * 10;
+    options.tasks = tasks;
+    options.parts = {0};
+    LookAhead queue(schedule, source, {}, options);
+    for (int i = 0; i < 16; ++i)
+        queue.recycle(queue.take());
+    std::uint64_t edges = 0;
+    const auto start = Clock::now();
+    for (;;) {
+        SampledStep step = queue.take();
+        if (step.batches.empty()) break;
+        edges += step.batches.front().edges();
+        queue.recycle(std::move(step));
+    }
+    return static_cast<double>(edges) / seconds_since(start) / 1e6;
+}
+
+}  // namespace
+
+int main() {
+    const bench::Bed bed("npm_deps", 1);
+    const auto parts = bed.data().all_parts();
+    const auto source = make_replicated_source(Communicator::local(), bed.data().book(), parts);
+    const WholeGraph graph(parts);
+    const Schedule schedule(Communicator::local(), parts, 1, {.batch = batch_size});
+    std::vector<std::vector<VertexId>> batches(schedule.steps_per_epoch());
+    for (std::size_t i = 0; i < batches.size(); ++i)
+        schedule.seeds(0, i, batches[i]);
+    std::vector<double> ours;
+    std::vector<double> plain;
+    std::vector<double> ratio;
+    std::vector<double> one;
+    std::vector<double> two;
+    std::vector<double> scaling;
+    for (int i = 0; i < rounds; ++i) {
+        plain.push_back(plain_speed(graph, batches));
+        ours.push_back(our_speed(*source, batches));
+        ratio.push_back(ours.back() / plain.back());
+        one.push_back(queue_speed(schedule, *source, 1));
+        two.push_back(queue_speed(schedule, *source, 2));
+        scaling.push_back(two.back() / one.back());
+    }
+    fmt::print("{}, fan-out 10,25, batch {}, medians of {} rounds\n", bed.name(), batch_size,
+               rounds);
+    fmt::print("one thread: {:.1f} M edges/s, plain {:.1f}: {:.2f} times (wanted: 5)\n",
+               median(ours), median(plain), median(ratio));
+    fmt::print("look-ahead: one task {:.1f} M edges/s, two {:.1f}: {:.2f} times (wanted: 1.6)\n",
+               median(one), median(two), median(scaling));
+    return 0;
+}
