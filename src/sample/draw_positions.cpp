@@ -67,7 +67,7 @@ void draw_avx2(Philox::Key key, const LaneGroup& group, std::uint32_t fanout, bo
     draw_body(key, group, fanout, with_replacement, positions);
 }
 
-RUDDER_TARGET("avx512f,avx512bw,avx512dq,avx512vl,prefer-vector-width=512")
+RUDDER_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
 void draw_avx512(Philox::Key key, const LaneGroup& group, std::uint32_t fanout,
                  bool with_replacement, LanePositions& positions) noexcept {
     draw_body(key, group, fanout, with_replacement, positions);
