@@ -7,6 +7,7 @@
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/graph/row_sum.hpp"
 
 namespace rudder {
 
@@ -75,9 +76,7 @@ void decode_row(const FeatureInfo& info, std::span<const std::byte> row,
             RUDDER_CHECK(is_feature_type(info.type));
     }
     if (!info.row_normalise) return;
-    float sum = 0;
-    for (const float value : out)
-        sum += std::abs(value);
+    const float sum = sum_of_magnitudes(out.data(), out.size());
     if (sum == 0) return;
     for (float& value : out)
         value /= sum;

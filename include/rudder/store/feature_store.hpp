@@ -9,6 +9,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/store/remote_fetch.hpp"
 #include "rudder/store/row_format.hpp"
 
 namespace rudder {
@@ -38,7 +39,8 @@ struct PullAccounts {
     std::vector<std::uint64_t> bytes_by_owner;  ///< feature bytes received, by rank
 };
 
-/// A pull under way. Must be waited for before its rows are read or freed, and before it goes.
+/// A pull under way. Must be waited for before its rows are read or freed, and before its store
+/// goes; the task that waits puts the rows of other hosts in place.
 class Pull {
 public:
     struct State;
@@ -49,6 +51,7 @@ public:
 
     /// Waits until all rows are in place.
     const PullAccounts& wait();
+    /// Whether all rows are here, so that `wait` only has to put them in place.
     [[nodiscard]] bool done() const;
 
 private:
@@ -73,6 +76,13 @@ public:
     /// duplicates and asked for in one message each; own-host rows are copied meanwhile, on all
     /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
     [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted, Kind kind = Kind::requests) const;
+
+    /// Starts fetching distinct rows of other hosts in the wire's format, for whoever keeps them
+    /// so: row_bytes each into `rows`, in this order. Neighbours of one owner are asked for
+    /// together, so ascending ids are best. Memory and ids must stay until it is done. Safe from
+    /// any task.
+    [[nodiscard]] RemoteFetch fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
+                                    Kind kind = Kind::requests) const;
 
     /// Bytes of rows this host keeps in memory of its own (not mapped files).
     [[nodiscard]] std::uint64_t bytes() const noexcept;

@@ -17,6 +17,18 @@ enum class Precision : std::uint8_t { native, float32, bfloat16 };
 /// The precision of that name; a usage Error that lists the known ones otherwise.
 [[nodiscard]] Precision precision(std::string_view name);
 
+/// A way from elements to floats.
+struct RowRecipe {
+    std::uint64_t width = 0;
+    ElementType type = ElementType::f32;
+    bool normalise = false;        ///< divide by the sum of magnitudes
+    bool round = false;            ///< to the nearest bfloat16
+    const float* scale = nullptr;  ///< one per column for int8
+};
+/// Turns rows into floats, one after the other; fetches rows to come into the cache.
+using RowLoader = void (*)(const RowRecipe&, std::span<const std::byte* const> rows,
+                           float* const* out);
+
 /// How rows of one run look on the wire and in buffers, and the way to floats.
 class RowFormat {
 public:
@@ -27,6 +39,9 @@ public:
     /// Of one row on the wire.
     [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
     [[nodiscard]] Precision precision() const noexcept { return precision_; }
+    [[nodiscard]] const FeatureInfo& stored() const noexcept { return stored_; }
+    /// Whether encoding is a plain copy.
+    [[nodiscard]] bool wire_is_stored() const noexcept { return wire_is_stored_; }
 
     /// From a stored row to the wire's.
     void encode(std::span<const std::byte> stored, std::span<std::byte> wire) const;
@@ -35,11 +50,23 @@ public:
     /// Both in one: from a stored row to the floats that any rank would get.
     void load(std::span<const std::byte> stored, std::span<float> out) const;
 
+    /// The same for many rows anywhere in memory, `row_bytes` (stored: of the data set) each:
+    /// encoded one after the other into `wire`, or `width` floats each to where `out` points.
+    void encode_rows(std::span<const std::byte* const> stored, std::byte* wire) const;
+    void decode_rows(std::span<const std::byte* const> wire, float* const* out) const;
+    void load_rows(std::span<const std::byte* const> stored, float* const* out) const;
+
 private:
+    [[nodiscard]] RowRecipe stored_recipe() const noexcept;
+    [[nodiscard]] RowRecipe wire_recipe() const noexcept;
+
     FeatureInfo stored_;
     std::vector<float> scale_;
     Precision precision_;
     std::uint64_t row_bytes_;
+    bool wire_is_stored_;
+    RowLoader load_;
+    RowLoader decode_;
 };
 
 }  // namespace rudder

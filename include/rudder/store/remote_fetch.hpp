@@ -1,0 +1,80 @@
+// Rows of other ranks on their way here, in the wire's format; and the service that sends them.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/service.hpp"
+#include "rudder/core/types.hpp"
+
+namespace rudder {
+
+/// Rows that one other rank holds, and where they land: one after the other, in this order.
+struct FetchRun {
+    int owner = 0;
+    std::span<const VertexId> vertices;
+    std::span<std::byte> rows;
+};
+
+/// Wire rows under way, in pieces. Where they land must stay until all pieces have landed, even if
+/// nobody waits for them any more: `keep` sees to it.
+class RemoteFetch {
+public:
+    /// Some rows of a run: positions [first, first + count) of its vertices.
+    struct Piece {
+        std::size_t run = 0;
+        std::size_t first = 0;
+        std::size_t count = 0;
+        Request landed;
+    };
+
+    /// In the order in which they were asked for, and in about which they land.
+    [[nodiscard]] std::span<Piece> pieces() noexcept { return pieces_; }
+    /// Waits for all of them.
+    void wait();
+    [[nodiscard]] bool done() const;
+    /// Holds `memory` until the last piece has landed.
+    void keep(const std::shared_ptr<const void>& memory) const;
+
+private:
+    friend class RowExchange;
+    std::vector<Piece> pieces_;
+};
+
+/// One rank's side of the exchange of rows: asks others, and answers them in a task of its own.
+class RowExchange {
+public:
+    /// Which rank holds which contiguous range of vertices, and how long a row is on the wire.
+    struct Layout {
+        std::vector<VertexId> starts;  ///< of each rank's range, and the end: ranks + 1 numbers
+        std::size_t row_bytes = 0;
+    };
+    /// Writes the wire rows of own vertices to `out`, one after the other. Must not throw.
+    using Writer = std::function<void(std::span<const VertexId> vertices, std::byte* out)>;
+
+    /// Takes `channel` and the two after it.
+    RowExchange(const Communicator& comm, Channel channel, Layout layout, Writer writer);
+
+    /// Asks for all runs at once, in pieces of at most about `piece_bytes` so that the answers of
+    /// several ranks interleave. Owners are other ranks. Questions have `kind`; ids travel as
+    /// positions in their owner's range, in 32 bits where those are enough. Safe from any task.
+    [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, Kind kind) const;
+    /// Bytes of one id in a question to that rank.
+    [[nodiscard]] std::size_t id_bytes(int owner) const noexcept;
+
+    /// Ends the task; no rank may ask any more.
+    void stop() { service_->stop(); }
+
+private:
+    struct State;
+    void ask(const FetchRun& run, RemoteFetch::Piece& piece, Kind kind) const;
+
+    std::shared_ptr<const State> state_;
+    int rank_;
+    std::unique_ptr<Service> service_;
+};
+
+}  // namespace rudder

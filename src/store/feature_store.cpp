@@ -1,0 +1,184 @@
+#include "rudder/store/feature_store.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/comm/together.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/partition/share.hpp"
+
+#include "row_kernels.hpp"
+#include "store_core.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr Channel row_channel = user_channels + 4;
+constexpr std::array<std::string_view, 2> shards_names{"mapped", "shared"};
+constexpr std::size_t chunk_rows = 1024;
+
+void check_features(const PartitionedDataset& data) {
+    if (data.info().features.present()) return;
+    throw input_error("the data set has no features, so there is nothing to train on",
+                      data.folder().manifest_path(),
+                      "import or generate it with features (such as --features structure:64), "
+                      "then partition it again");
+}
+
+/// Opens the parts whose files this rank reads: its own where it copies them, all of its host's
+/// where it maps them.
+std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset& data,
+                             const std::vector<PartId>& ids) {
+    std::vector<Part> parts;
+    do_together(comm, [&] {
+        for (const PartId p : ids)
+            parts.push_back(data.part(p));
+    });
+    return parts;
+}
+
+/// Encodes the own parts' rows into the host's window, whose parts follow each other.
+void fill_window(StoreCore& core) {
+    const std::size_t row_bytes = core.format.row_bytes();
+    for (const Part& part : core.parts) {
+        const FeatureView rows = part.features();
+        std::byte* out = core.window->data() + core.places.host_row(part.id()) * row_bytes;
+        parallel_chunks(rows.rows, chunk_rows, [&](const Chunk& chunk) {
+            std::array<const std::byte*, chunk_rows> from{};
+            for (std::size_t i = chunk.begin; i < chunk.end; ++i)
+                from[i - chunk.begin] = rows.row(i).data();
+            core.format.encode_rows({from.data(), chunk.end - chunk.begin},
+                                    out + chunk.begin * row_bytes);
+        });
+    }
+}
+
+void place_in_window(StoreCore& core) {
+    const std::size_t row_bytes = core.format.row_bytes();
+    core.window = core.comm.share<std::byte>(
+        checked_mul(core.places.host_rows(), row_bytes, "size of the host's feature rows"));
+    do_together(core.comm, [&] { fill_window(core); });
+    for (const PartId p : core.places.host_parts())
+        core.places.place(p, core.window->data() + core.places.host_row(p) * row_bytes);
+    core.places.set_row_bytes(row_bytes);
+    core.parts.clear();  // the window has it all: the files may go
+}
+
+void place_in_files(StoreCore& core) {
+    for (const Part& part : core.parts)
+        core.places.place(part.id(), part.features().data);
+    core.places.set_row_bytes(core.format.stored().row_bytes());
+}
+
+/// The wire rows of own vertices; called by the service's task.
+void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::byte* out) {
+    constexpr std::size_t group = 256;
+    std::array<const std::byte*, group> from{};
+    const std::size_t row_bytes = core.format.row_bytes();
+    for (std::size_t at = 0; at < vertices.size(); at += group) {
+        const std::size_t count = std::min(group, vertices.size() - at);
+        for (std::size_t i = 0; i < count; ++i) {
+            const VertexId v = vertices[at + i];
+            from[i] = core.places.row(core.places.book().owner(v), v);
+        }
+        const std::span rows(from.data(), count);
+        if (core.in_wire_format) {
+            pack_rows(rows, row_bytes, out + at * row_bytes);
+        } else {
+            core.format.encode_rows(rows, out + at * row_bytes);
+        }
+    }
+}
+
+}  // namespace
+
+std::string_view to_string(Shards shards) noexcept {
+    return shards_names[static_cast<std::size_t>(shards)];
+}
+
+Shards shards(std::string_view name) {
+    for (std::size_t i = 0; i < shards_names.size(); ++i) {
+        if (shards_names[i] == name) return static_cast<Shards>(i);
+    }
+    throw usage_error(fmt::format("unknown way to keep feature rows: '{}'", name), "--shards",
+                      fmt::format("give one of {}", fmt::join(shards_names, ", ")));
+}
+
+struct FeatureStore::State : StoreCore {};
+
+FeatureStore::FeatureStore(const Communicator& comm, const PartitionedDataset& data,
+                           const StoreOptions& options) {
+    check_features(data);
+    check_ranks(comm.size(), data.parts());
+    const bool shared = options.shards == Shards::shared;
+    RowPlaces places(comm, data.book());
+    auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
+    const RowFormat format(data.info().features, parts.front().features().scale, options.precision);
+    const VertexId host_rows = places.host_rows();
+    state_.reset(new State{{.comm = comm,
+                            .format = format,
+                            .in_wire_format = shared || format.wire_is_stored(),
+                            .places = std::move(places),
+                            .parts = std::move(parts),
+                            .window = nullptr,
+                            .pool = ScratchPool(comm.size(), host_rows),
+                            .exchange = nullptr}});
+    shared ? place_in_window(*state_) : place_in_files(*state_);
+    if (state_->places.host_parts().size() == data.parts()) return;  // nobody would ask
+    state_->exchange = std::make_unique<RowExchange>(
+        comm, row_channel, RowExchange::Layout{state_->places.rank_starts(), format.row_bytes()},
+        [core = state_.get()](std::span<const VertexId> vertices, std::byte* out) {
+            write_rows(*core, vertices, out);
+        });
+}
+
+FeatureStore::~FeatureStore() = default;
+
+const RowFormat& FeatureStore::format() const noexcept {
+    return state_->format;
+}
+
+bool FeatureStore::local(VertexId v) const noexcept {
+    return state_->places.local(state_->places.book().owner(v));
+}
+
+int FeatureStore::owner(VertexId v) const noexcept {
+    return state_->places.owner(state_->places.book().owner(v));
+}
+
+Pull FeatureStore::pull(std::span<const RowsWanted> wanted, Kind kind) const {
+    return begin_pull(*state_, wanted, kind);
+}
+
+RemoteFetch FeatureStore::fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
+                                Kind kind) const {
+    const std::size_t row_bytes = state_->format.row_bytes();
+    RUDDER_CHECK(rows.size() == vertices.size() * row_bytes);
+    std::vector<FetchRun> runs;
+    for (std::size_t at = 0; at < vertices.size();) {
+        const int rank = owner(vertices[at]);
+        RUDDER_CHECK(!local(vertices[at]));
+        std::size_t end = at + 1;
+        while (end < vertices.size() && owner(vertices[end]) == rank)
+            ++end;
+        runs.push_back({rank, vertices.subspan(at, end - at),
+                        rows.subspan(at * row_bytes, (end - at) * row_bytes)});
+        at = end;
+    }
+    if (runs.empty()) return {};
+    return state_->exchange->fetch(runs, kind);
+}
+
+std::uint64_t FeatureStore::bytes() const noexcept {
+    return state_->window == nullptr ? 0 : state_->window->size();
+}
+
+void FeatureStore::stop() {
+    state_->comm.barrier();
+    if (state_->exchange != nullptr) state_->exchange->stop();
+}
+
+}  // namespace rudder

@@ -1,0 +1,105 @@
+// What a pull needs besides its rows' places, kept between pulls: tables, lists, landing memory.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/types.hpp"
+
+namespace rudder {
+
+/// From vertices to the places where their rows go first. Open addressing; holds what it was sized
+/// for, and is emptied by `reset`.
+class FirstPlaces {
+public:
+    /// Makes it empty, with room for so many vertices.
+    void reset(std::size_t vertices);
+    /// The place of v: `place` itself if v was not there.
+    float* insert(VertexId v, float* place) noexcept {
+        for (std::size_t i = (v * 0x9e3779b97f4a7c15U) >> shift_;; i = (i + 1) & mask_) {
+            Entry& entry = entries_[i];
+            if (entry.place == nullptr) {
+                entry = {v, place};
+                return place;
+            }
+            if (entry.vertex == v) return entry.place;
+        }
+    }
+
+private:
+    struct Entry {
+        VertexId vertex;
+        float* place;
+    };
+    Array<Entry> entries_;
+    std::size_t mask_ = 0;
+    int shift_ = 63;
+};
+
+/// A set of numbers below a limit, for counting distinct ones.
+class NumberSet {
+public:
+    explicit NumberSet(std::uint64_t limit) : words_((limit + 63) / 64) {}
+    /// Whether x is new.
+    bool insert(std::uint64_t x) {
+        std::uint64_t& word = words_[x / 64];
+        const std::uint64_t bit = std::uint64_t{1} << (x % 64);
+        if (word == 0) touched_.push_back(x / 64);
+        const bool fresh = (word & bit) == 0;
+        word |= bit;
+        return fresh;
+    }
+    void clear() noexcept;
+
+private:
+    std::vector<std::uint64_t> words_;
+    std::vector<std::uint64_t> touched_;
+};
+
+/// Distinct rows that one other rank is asked for, and where each goes first.
+struct OwnerRows {
+    std::vector<VertexId> vertices;
+    std::vector<float*> places;
+    std::span<std::byte> landing;
+};
+
+/// A row that goes to a second place.
+struct RepeatedRow {
+    const float* from;
+    float* to;
+};
+
+struct PullScratch {
+    PullScratch(int ranks, VertexId host_rows)
+        : owners(static_cast<std::size_t>(ranks)), seen(host_rows) {}
+
+    std::vector<OwnerRows> owners;  ///< by rank
+    std::vector<RepeatedRow> repeats;
+    FirstPlaces places;
+    NumberSet seen;            ///< own-host rows of this pull
+    Array<std::byte> landing;  ///< only grows
+
+    void clear() noexcept;
+    /// Cuts landing memory for all owners' rows.
+    void land(std::size_t row_bytes);
+};
+
+/// Scratch of pulls that are over, for those to come. As many are made as pulls run at once.
+class ScratchPool {
+public:
+    ScratchPool(int ranks, VertexId host_rows) : ranks_(ranks), host_rows_(host_rows) {}
+    [[nodiscard]] std::shared_ptr<PullScratch> take();
+    void give_back(std::shared_ptr<PullScratch> scratch);
+
+private:
+    int ranks_;
+    VertexId host_rows_;
+    Monitor monitor_;
+    std::vector<std::shared_ptr<PullScratch>> free_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,34 @@
+// What a store is made of, as its pulls see it.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "rudder/store/feature_store.hpp"
+#include "rudder/store/remote_fetch.hpp"
+
+#include "pull_scratch.hpp"
+#include "row_places.hpp"
+
+namespace rudder {
+
+struct StoreCore {
+    Communicator comm;
+    RowFormat format;
+    bool in_wire_format;  ///< the host's rows, as they lie
+    RowPlaces places;
+    std::vector<Part> parts;                       ///< opened; their files stay mapped
+    std::shared_ptr<std::span<std::byte>> window;  ///< of Shards::shared
+    ScratchPool pool;
+    std::unique_ptr<RowExchange> exchange;  ///< none where all parts are on this host
+
+    /// Turns host rows at these addresses into floats.
+    void load(std::span<const std::byte* const> rows, float* const* out) const {
+        in_wire_format ? format.decode_rows(rows, out) : format.load_rows(rows, out);
+    }
+};
+
+/// Begins a pull; see FeatureStore::pull.
+[[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, Kind kind);
+
+}  // namespace rudder

@@ -1,0 +1,220 @@
+#include <filesystem>
+#include <map>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "rudder/comm/simulated_cluster.hpp"
+#include "rudder/core/error.hpp"
+
+#include "suite.hpp"
+#include "support/mpirun.hpp"
+#include "support/temp_dir.hpp"
+
+namespace rudder::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::array all_types{ElementType::f32, ElementType::f16, ElementType::bf16,
+                               ElementType::i8, ElementType::u8};
+
+void run_simulated(const SimulationOptions& options, const PullPlan& plan) {
+    SimulatedCluster cluster(options);
+    cluster.run([&](const Communicator& comm) { pull_and_check(comm, plan); });
+}
+
+/// One data set of each type, made once.
+class FeatureStores : public ::testing::Test {
+protected:
+    static const std::filesystem::path& folder(std::size_t type, bool normalise) {
+        static const TempDir temp;
+        static std::map<std::pair<std::size_t, bool>, std::filesystem::path> made;
+        auto& path = made[{type, normalise}];
+        if (path.empty()) {
+            path = temp / fmt::format("{}-{}", type, normalise);
+            std::filesystem::create_directories(path);
+            static_cast<void>(store_data(
+                path, {.width = 9, .type = all_types[type], .row_normalise = normalise}));
+            path /= "parts";
+        }
+        return path;
+    }
+
+    /// Everything varied by the seed.
+    static void run_seed(std::uint64_t seed) {
+        SCOPED_TRACE(seed);
+        const int ranks = std::array{1, 2, 4}[seed % 3];
+        PullPlan plan{.folder = folder(seed % all_types.size(), seed % 7 == 0)};
+        plan.options.precision = static_cast<Precision>(seed % 11 % 3);
+        plan.options.shards = static_cast<Shards>(seed % 13 % 2);
+        plan.seed = seed;
+        SimulationOptions options{.ranks = ranks,
+                                  .ranks_per_host = seed % 5 == 0 ? 2 : 1,
+                                  .seed = seed,
+                                  .jitter = std::chrono::microseconds(seed % 4 * 300)};
+        if (seed % 3 != 0) options.link = parse_link("20us,1gbit");
+        ASSERT_NO_THROW(run_simulated(options, plan));
+    }
+};
+class LongFeatureStores : public FeatureStores {};
+
+TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
+    for (std::size_t type = 0; type < all_types.size(); ++type) {
+        for (const bool normalise : {false, true}) {
+            for (const int precision : {0, 1, 2}) {
+                for (const Shards shards : {Shards::mapped, Shards::shared}) {
+                    SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, {}", type,
+                                             normalise, precision, to_string(shards)));
+                    PullPlan plan{.folder = folder(type, normalise), .tasks = 1, .pulls = 2};
+                    plan.options = {static_cast<Precision>(precision), shards};
+                    EXPECT_NO_THROW(run_simulated({.ranks = 2, .seed = type}, plan));
+                }
+            }
+        }
+    }
+}
+
+TEST_F(FeatureStores, AnyNumberOfRanksAndHosts) {
+    for (const int ranks : {1, 2, 4}) {
+        for (const int per_host : {1, 2, 4}) {
+            for (const Shards shards : {Shards::mapped, Shards::shared}) {
+                SCOPED_TRACE(fmt::format("{} ranks, {} per host", ranks, per_host));
+                PullPlan plan{.folder = folder(0, false)};
+                plan.options.shards = shards;
+                EXPECT_NO_THROW(
+                    run_simulated({.ranks = ranks, .ranks_per_host = per_host, .seed = 3}, plan));
+            }
+        }
+    }
+}
+
+TEST_F(FeatureStores, JitteryNetworksBySeed) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed)
+        run_seed(seed);
+}
+
+TEST_F(LongFeatureStores, JitteryNetworksBySeed) {
+    for (std::uint64_t seed = 50; seed < 550; ++seed)
+        run_seed(seed);
+}
+
+TEST_F(FeatureStores, OneRankAlone) {
+    PullPlan plan{.folder = folder(0, false)};
+    pull_and_check(Communicator::local(), plan);
+}
+
+TEST_F(FeatureStores, AnswersInManyPieces) {
+    const TempDir temp;
+    // 200 rows of 24 kB each: several pieces per owner.
+    static_cast<void>(store_data(temp.path(), {.width = 6000}, 400));
+    PullPlan plan{.folder = temp / "parts", .tasks = 2, .pulls = 2, .ids = 300};
+    EXPECT_NO_THROW(run_simulated({.ranks = 4, .seed = 1, .jitter = 1ms}, plan));
+}
+
+TEST_F(FeatureStores, APullThatNobodyWaitsForHarmsNobody) {
+    SimulatedCluster cluster({.ranks = 2, .seed = 5, .jitter = 1ms});
+    cluster.run([&](const Communicator& comm) {
+        const PartitionedDataset data(folder(0, false));
+        FeatureStore store(comm, data, {});
+        std::vector<VertexId> ids(data.info().vertices);
+        for (VertexId v = 0; v < ids.size(); ++v)
+            ids[v] = v;
+        std::vector<float> rows(ids.size() * store.format().width());
+        const RowsWanted wanted{ids, rows};
+        { const Pull dropped = store.pull({&wanted, 1}); }
+        Pull pull = store.pull({&wanted, 1});
+        EXPECT_EQ(pull.wait().needed, ids.size());
+        store.stop();
+    });
+}
+
+TEST_F(FeatureStores, BytesOfItsOwn) {
+    SimulatedCluster cluster({.ranks = 2, .ranks_per_host = 2});
+    cluster.run([&](const Communicator& comm) {
+        const PartitionedDataset data(folder(0, false));
+        FeatureStore mapped(comm, data, {});
+        EXPECT_EQ(mapped.bytes(), 0U);
+        mapped.stop();
+        FeatureStore shared(comm, data, {Precision::bfloat16, Shards::shared});
+        EXPECT_EQ(shared.bytes(), data.info().vertices * 9 * 2);
+        shared.stop();
+    });
+}
+
+/// What all ranks are told when a store cannot be made.
+std::vector<std::string> refusals(int ranks, const std::filesystem::path& folder, Shards shards,
+                                  ErrorKind kind) {
+    std::vector<std::string> texts(static_cast<std::size_t>(ranks));
+    SimulatedCluster cluster({.ranks = ranks});
+    cluster.run([&](const Communicator& comm) {
+        try {
+            const PartitionedDataset data(folder);
+            const FeatureStore store(comm, data, {Precision::native, shards});
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), kind);
+            texts[static_cast<std::size_t>(comm.rank())] = error.what();
+        }
+    });
+    return texts;
+}
+
+TEST(FeatureStoreRefuses, DataWithoutFeatures) {
+    const TempDir temp;
+    static_cast<void>(store_data(temp.path(), {}));
+    for (const auto& text : refusals(2, temp / "parts", Shards::mapped, ErrorKind::input))
+        EXPECT_THAT(text, ::testing::HasSubstr("has no features"));
+}
+
+TEST(FeatureStoreRefuses, RanksThatDoNotDivideTheParts) {
+    const TempDir temp;
+    static_cast<void>(store_data(temp.path(), {.width = 2}));
+    for (const auto& text : refusals(3, temp / "parts", Shards::mapped, ErrorKind::usage))
+        EXPECT_THAT(text, ::testing::HasSubstr("3 ranks cannot share 4 parts"));
+}
+
+TEST(FeatureStoreRefuses, APartThatIsMissingOrCutShortOnOneRank) {
+    const TempDir temp;
+    static_cast<void>(store_data(temp.path(), {.width = 2}));
+    const auto part = temp / "parts" / "part-00002";
+    std::filesystem::path features;
+    for (const auto& entry : std::filesystem::directory_iterator(part)) {
+        if (entry.path().filename().string().starts_with("features")) features = entry.path();
+    }
+    ASSERT_FALSE(features.empty());
+    std::filesystem::resize_file(features, std::filesystem::file_size(features) - 1);
+    for (const Shards shards : {Shards::mapped, Shards::shared}) {
+        // Every rank names the rank that holds the part, and the file.
+        for (const auto& text : refusals(2, temp / "parts", shards, ErrorKind::input)) {
+            EXPECT_THAT(text, ::testing::HasSubstr("rank 1: "));
+            EXPECT_THAT(text, ::testing::HasSubstr(features.filename().string()));
+        }
+    }
+    std::filesystem::remove_all(part);
+    for (const auto& text : refusals(4, temp / "parts", Shards::shared, ErrorKind::input)) {
+        EXPECT_THAT(text, ::testing::HasSubstr("rank 2: "));
+        EXPECT_THAT(text, ::testing::HasSubstr("part-00002"));
+    }
+}
+
+// ---- under MPI ---------------------------------------------------------------------------------
+
+class StoreMpi : public FeatureStores {
+protected:
+    void SetUp() override {
+        if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
+    }
+};
+
+TEST_F(StoreMpi, RowsAndAccountsAreTheSame) {
+    for (const std::vector<std::string>& arguments :
+         {std::vector<std::string>{"0", ""}, {"1", ""}, {"2", ""}, {"1", "50us,1gbit"}}) {
+        const Outcome outcome = mpirun(
+            {{4, {RUDDER_STORE_RANKS, folder(3, true).string(), arguments[0], arguments[1]}}});
+        EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
+        EXPECT_THAT(outcome.out, ::testing::HasSubstr("store passed"));
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test

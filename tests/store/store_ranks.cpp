@@ -1,0 +1,38 @@
+// One rank of the store's test under mpirun.
+//
+//   store_ranks FOLDER RANKS_PER_HOST LINK     (0 and an empty text: neither)
+#include <cstdlib>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "rudder/comm/mpi_transport.hpp"
+
+#include "suite.hpp"
+
+int main(int argc, char** argv) {
+    using namespace rudder;
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    MpiSession session;
+    try {
+        MpiOptions options;
+        options.ranks_per_host = std::stoi(arguments.at(1));
+        if (!arguments.at(2).empty()) options.link = parse_link(arguments[2]);
+        for (const Shards shards : {Shards::mapped, Shards::shared}) {
+            const Communicator comm(make_mpi_transport(options));
+            test::PullPlan plan{.folder = arguments[0], .pulls = 10};
+            plan.options = {Precision::bfloat16, shards};
+            test::pull_and_check(comm, plan);
+            comm.barrier();
+            if (comm.rank() == 0 && shards == Shards::shared) fmt::print("store passed\n");
+        }
+    } catch (const std::exception& error) {
+        fmt::print(stderr, "failed: {}\n", error.what());
+        std::fflush(nullptr);
+        session.abandon();
+        std::_Exit(1);
+    }
+    return 0;
+}

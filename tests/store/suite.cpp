@@ -1,0 +1,314 @@
+#include "suite.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include <fmt/format.h>
+
+#include "rudder/core/executor/executor.hpp"
+#include "rudder/core/executor/queue.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/graph/dataset_writer.hpp"
+#include "rudder/graph/topology_builder.hpp"
+#include "rudder/partition/partition.hpp"
+
+namespace rudder::test {
+
+namespace {
+
+void require(bool holds, const std::string& what) {
+    if (!holds) throw std::runtime_error(what);
+}
+
+/// An element of a type, as its bits; any finite one.
+std::uint32_t random_element(Draws& draws, ElementType type) {
+    for (;;) {
+        const auto bits = static_cast<std::uint32_t>(draws.below(std::uint64_t{1} << 32));
+        switch (type) {
+            case ElementType::f32:
+                // Not so large that sums overflow.
+                if (std::fabs(std::bit_cast<float>(bits)) < 1e30F) return bits;
+                break;
+            case ElementType::f16:
+                if ((bits & 0x7c00U) != 0x7c00U) return bits & 0xffffU;
+                break;
+            case ElementType::bf16:
+                if (std::fabs(bf16_to_float(static_cast<std::uint16_t>(bits))) < 1e30F)
+                    return bits & 0xffffU;
+                break;
+            default:
+                return bits & 0xffU;
+        }
+    }
+}
+
+class RandomRows final : public FeatureSource {
+public:
+    RandomRows(VertexId rows, const FeatureInfo& info, std::uint64_t seed)
+        : rows_(rows), info_(info), seed_(seed), scale_(random_scale(seed, info)) {
+        info_.row_normalise = false;  // the writer's to say
+    }
+    [[nodiscard]] FeatureInfo info() const override { return info_; }
+    [[nodiscard]] VertexId rows() const override { return rows_; }
+    [[nodiscard]] std::span<const float> scale() const override { return scale_; }
+    [[nodiscard]] std::string where() const override { return "test"; }
+    void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
+        for (VertexId v = 0; v < rows_; ++v)
+            block(random_row(seed_ * 1'000'003 + v, info_));
+    }
+
+private:
+    VertexId rows_;
+    FeatureInfo info_;
+    std::uint64_t seed_;
+    std::vector<float> scale_;
+};
+
+}  // namespace
+
+std::vector<std::byte> random_row(std::uint64_t seed, const FeatureInfo& info) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 7);
+    std::vector<std::byte> row(info.row_bytes());
+    if (draws.below(8) == 0) return row;
+    const std::size_t size = element_size(info.type);
+    for (std::size_t i = 0; i < info.width; ++i) {
+        const std::uint32_t bits = random_element(draws, info.type);
+        std::memcpy(row.data() + i * size, &bits, size);
+    }
+    return row;
+}
+
+std::vector<float> random_scale(std::uint64_t seed, const FeatureInfo& info) {
+    std::vector<float> scale;
+    if (info.type != ElementType::i8) return scale;
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 8);
+    for (std::size_t i = 0; i < info.width; ++i)
+        scale.push_back(static_cast<float>(0.001 + draws.uniform()));
+    return scale;
+}
+
+PartitionedDataset store_data(const std::filesystem::path& folder, const FeatureInfo& features,
+                              VertexId vertices, PartId parts, std::uint64_t seed) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 9);
+    DatasetWriter writer(folder / "data", Existing::refuse);
+    const std::vector<Edge> edges{{0, 1}};
+    writer.topology(build_topology(EdgeSpan(vertices, std::span<const Edge>(edges)), {}), true);
+    if (features.present()) {
+        writer.features(RandomRows(vertices, features, seed), std::nullopt, features.row_normalise,
+                        Progress::none());
+    }
+    writer.split(std::vector<Role>(vertices, Role::train));
+    writer.commit({R"({"verb": "test"})", ""});
+    std::vector<PartId> assignment(vertices);
+    for (VertexId v = 0; v < vertices; ++v) {
+        // Part 0 gets about half, each part at least one.
+        assignment[v] = v < parts             ? static_cast<PartId>(v)
+                        : draws.below(3) == 0 ? 0
+                                              : static_cast<PartId>(draws.below(parts));
+    }
+    PartitionOptions options;
+    options.parts = parts;
+    partition_dataset(Dataset(folder / "data"), assignment, folder / "parts", options,
+                      Existing::refuse);
+    return PartitionedDataset(folder / "parts");
+}
+
+std::vector<float> plain_row(const FeatureInfo& info, std::span<const std::byte> row,
+                             std::span<const float> scale, Precision precision) {
+    std::vector<float> out(info.width);
+    decode_row(info, row, scale, out);
+    if (precision == Precision::bfloat16) {
+        for (float& value : out)
+            value = bf16_to_float(float_to_bf16(value));
+    }
+    return out;
+}
+
+namespace {
+
+/// The whole data set, read directly.
+class DirectRows {
+public:
+    DirectRows(const PartitionedDataset& data, Precision precision) {
+        for (const Part& part : data.all_parts()) {
+            const FeatureView view = part.features();
+            for (VertexId i = 0; i < part.own(); ++i)
+                rows_.push_back(plain_row(view.info, view.row(i), view.scale, precision));
+        }
+    }
+    [[nodiscard]] bool same(VertexId v, std::span<const float> got) const {
+        return std::memcmp(rows_[v].data(), got.data(), got.size_bytes()) == 0;
+    }
+
+private:
+    std::vector<std::vector<float>> rows_;
+};
+
+/// One pull's batches, their rows, and what its accounts should say.
+struct Wanted {
+    std::vector<std::vector<VertexId>> ids;
+    std::vector<std::vector<float>> rows;
+    std::vector<RowsWanted> spans;
+
+    Wanted(Draws& draws, const PullPlan& plan, VertexId vertices, std::size_t width) {
+        const std::uint64_t batches = draws.below(4);
+        for (std::uint64_t b = 0; b < batches; ++b) {
+            auto& batch = ids.emplace_back(draws.below(plan.ids));
+            // Sometimes from a few vertices only: many duplicates.
+            const VertexId limit = draws.below(3) == 0 ? std::min<VertexId>(5, vertices) : vertices;
+            const VertexId first = draws.below(vertices - limit + 1);
+            for (VertexId& v : batch)
+                v = first + draws.below(limit);
+            rows.emplace_back(batch.size() * width, -1.0F);
+        }
+        for (std::size_t b = 0; b < ids.size(); ++b)
+            spans.push_back({ids[b], rows[b]});
+    }
+
+    void check_rows(const DirectRows& direct, std::size_t width) const {
+        for (std::size_t b = 0; b < ids.size(); ++b) {
+            for (std::size_t i = 0; i < ids[b].size(); ++i) {
+                require(direct.same(ids[b][i], std::span(rows[b]).subspan(i * width, width)),
+                        fmt::format("row {} of batch {} (vertex {}) differs", i, b, ids[b][i]));
+            }
+        }
+    }
+
+    void check_accounts(const FeatureStore& store, const PullAccounts& accounts) const {
+        std::set<VertexId> distinct;
+        std::size_t uses = 0;
+        for (const auto& batch : ids) {
+            distinct.insert(batch.begin(), batch.end());
+            uses += batch.size();
+        }
+        std::uint64_t local = 0;
+        std::vector<std::uint64_t> bytes(accounts.bytes_by_owner.size());
+        for (const VertexId v : distinct) {
+            if (store.local(v)) {
+                ++local;
+            } else {
+                bytes[static_cast<std::size_t>(store.owner(v))] += store.format().row_bytes();
+            }
+        }
+        require(accounts.needed == distinct.size(), "needed is wrong");
+        require(accounts.local == local, "local is wrong");
+        require(accounts.demand == distinct.size() - local, "demand is wrong");
+        require(accounts.saved == uses - distinct.size(), "saved is wrong");
+        require(accounts.bytes_by_owner == bytes, "bytes by owner are wrong");
+    }
+};
+
+/// Rows that a task demanded.
+struct Demanded {
+    std::uint64_t training = 0;
+    std::uint64_t evaluation = 0;
+};
+
+void pull_some(const FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
+               VertexId vertices, std::uint64_t stream_id, Demanded& demanded) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = plan.seed, .epoch = 77});
+    Draws draws(stream, stream_id);
+    const std::size_t width = store.format().width();
+    for (int i = 0; i < plan.pulls; ++i) {
+        const bool evaluation = draws.below(4) == 0;
+        const Kind kind = evaluation ? Kind::evaluation : Kind::requests;
+        Wanted first(draws, plan, vertices, width);
+        Wanted second(draws, plan, vertices, width);
+        Pull a = store.pull(first.spans, kind);
+        std::optional<Pull> b(store.pull(second.spans, kind));
+        // The second is waited for in another task, and before the first.
+        Executor::current()
+            .spawn("a task that waits for another's pull", [&] { b->wait(); })
+            .join();
+        require(b->done(), "a pull that was waited for is not done");
+        a.wait();
+        first.check_rows(direct, width);
+        second.check_rows(direct, width);
+        first.check_accounts(store, a.wait());
+        second.check_accounts(store, b->wait());
+        (evaluation ? demanded.evaluation : demanded.training) +=
+            a.wait().demand + b->wait().demand;
+    }
+}
+
+/// All rows of other hosts in the wire's format.
+std::uint64_t fetch_all(const FeatureStore& store, const DirectRows& direct, VertexId vertices) {
+    std::vector<VertexId> remote;
+    for (VertexId v = 0; v < vertices; ++v) {
+        if (!store.local(v)) remote.push_back(v);
+    }
+    const std::size_t row_bytes = store.format().row_bytes();
+    std::vector<std::byte> wire(remote.size() * row_bytes);
+    RemoteFetch fetch = store.fetch(remote, wire);
+    fetch.wait();
+    require(fetch.done(), "a fetch that was waited for is not done");
+    std::vector<float> row(store.format().width());
+    for (std::size_t i = 0; i < remote.size(); ++i) {
+        store.format().decode(std::span(wire).subspan(i * row_bytes, row_bytes), row);
+        require(direct.same(remote[i], row), fmt::format("fetched row {} differs", remote[i]));
+    }
+    return remote.size();
+}
+
+std::uint64_t of_kind(const std::array<std::uint64_t, kind_count>& counts, Kind kind) {
+    return counts[static_cast<std::size_t>(kind)];
+}
+
+/// The transport has moved what the pulls demanded, and nothing else; over all ranks sent equals
+/// received.
+void check_totals(const Communicator& comm, const FeatureStore& store, const Demanded& demanded) {
+    const AccountTotals totals = comm.accounts();
+    constexpr std::uint64_t id_bytes = 4;
+    const std::uint64_t row_bytes = store.format().row_bytes();
+    require(of_kind(totals.received, Kind::features) == demanded.training * row_bytes,
+            "features received do not close");
+    require(of_kind(totals.sent, Kind::requests) == demanded.training * id_bytes,
+            "requests sent do not close");
+    for (const Kind kind : {Kind::features, Kind::requests, Kind::evaluation}) {
+        const auto sent = static_cast<std::int64_t>(of_kind(totals.sent, kind));
+        const auto received = static_cast<std::int64_t>(of_kind(totals.received, kind));
+        require(comm.all_sum(sent) == comm.all_sum(received),
+                fmt::format("{}: sent and received differ", to_string(kind)));
+    }
+    const std::int64_t evaluated = comm.all_sum(static_cast<std::int64_t>(demanded.evaluation));
+    require(comm.all_sum(static_cast<std::int64_t>(of_kind(totals.received, Kind::evaluation))) ==
+                evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
+            "evaluation does not close");
+}
+
+}  // namespace
+
+void pull_and_check(const Communicator& comm, const PullPlan& plan) {
+    const PartitionedDataset data(plan.folder);
+    const VertexId vertices = data.info().vertices;
+    const DirectRows direct(data, plan.options.precision);
+    FeatureStore store(comm, data, plan.options);
+    std::vector<Demanded> demanded(static_cast<std::size_t>(plan.tasks));
+    std::vector<Task> tasks;
+    for (std::size_t t = 0; t < demanded.size(); ++t) {
+        const std::uint64_t stream = static_cast<std::uint64_t>(comm.rank()) * 100 + t;
+        tasks.push_back(Executor::current().spawn(
+            fmt::format("rank {}: puller {}", comm.rank(), t),
+            [&, t, stream] { pull_some(store, direct, plan, vertices, stream, demanded[t]); }));
+    }
+    Demanded all;
+    for (Task& task : tasks)
+        task.join();
+    for (const Demanded& some : demanded) {
+        all.training += some.training;
+        all.evaluation += some.evaluation;
+    }
+    all.training += fetch_all(store, direct, vertices);
+    store.stop();
+    check_totals(comm, store, all);
+}
+
+}  // namespace rudder::test
