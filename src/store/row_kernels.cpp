@@ -39,8 +39,12 @@ RUDDER_INLINE float half_to_float(std::uint16_t half) {
     // A subnormal half: its digits behind a one of weight 2^-14, less that one.
     const float small = std::bit_cast<float>(magnitude + (113U << 23)) -
                         std::bit_cast<float>(std::uint32_t{113U << 23});
-    std::uint32_t bits = exponent == 0x0f800000U ? special : normal;
-    bits = exponent == 0 ? std::bit_cast<std::uint32_t>(small) : bits;
+    // Masks, not conditions: those become branches.
+    const std::uint32_t if_special = 0U - static_cast<std::uint32_t>(exponent == 0x0f800000U);
+    const std::uint32_t if_small = 0U - static_cast<std::uint32_t>(exponent == 0);
+    const std::uint32_t bits = (special & if_special) |
+                               (std::bit_cast<std::uint32_t>(small) & if_small) |
+                               (normal & ~(if_special | if_small));
     return std::bit_cast<float>(bits | sign);
 }
 
