@@ -10,6 +10,11 @@
 #include "rudder/core/check.hpp"
 #include "rudder/graph/row_sum.hpp"
 
+#ifdef __clang__
+#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
+#else
+#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"
+#endif
 #define RUDDER_INLINE [[gnu::always_inline]] inline
 
 namespace rudder {
@@ -147,8 +152,9 @@ template <class From>
     load_all<From>(recipe, rows, out);
 }
 template <class From>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")]] void load_avx512(
-    const RowRecipe& recipe, std::span<const std::byte* const> rows, float* const* out) {
+[[gnu::target(RUDDER_AVX512)]] void load_avx512(const RowRecipe& recipe,
+                                                std::span<const std::byte* const> rows,
+                                                float* const* out) {
     load_all<From>(recipe, rows, out);
 }
 [[gnu::target("avx2")]] void round_avx2(const float* values, std::byte* out, std::size_t count) {
