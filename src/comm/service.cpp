@@ -1,5 +1,9 @@
 #include "rudder/comm/service.hpp"
 
+#include <atomic>
+#include <cstring>
+#include <deque>
+
 #include <fmt/format.h>
 
 #include "rudder/core/executor/monitor.hpp"
@@ -8,6 +12,9 @@
 namespace rudder {
 
 namespace {
+
+/// While answers of this many bytes to one rank have not left, its further questions wait.
+constexpr std::size_t leaving_at_once = std::size_t{512} << 10;
 
 /// The kind of an answer.
 Kind answered_in(Kind question) noexcept {
@@ -21,31 +28,81 @@ Channel answer_channel(Channel channel, Kind kind) noexcept {
 
 }  // namespace
 
-struct Service::State {
+struct Service::State : std::enable_shared_from_this<Service::State> {
+    /// A rank that asks. Its questions wait while answers to it have not left: else they would fill
+    /// the way to it, and our own questions would wait behind them.
+    struct Peer {
+        std::deque<Message> questions;
+        std::atomic<std::size_t> leaving{0};  ///< bytes of answers
+        std::atomic<bool> waiting{false};     ///< it has questions that wait for them
+    };
+
     Communicator comm;
     Channel channel;
     Handler handler;
+    std::vector<Peer> peers;
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
 
     State(const Communicator& c, Channel ch, Handler h)
-        : comm(c), channel(ch), handler(std::move(h)) {}
+        : comm(c),
+          channel(ch),
+          handler(std::move(h)),
+          peers(static_cast<std::size_t>(comm.size())) {}
 
-    /// Until the empty message that the rank sends to itself.
+    /// Until the empty message that the rank sends to itself; others of its own name a rank whose
+    /// answers have left.
     void serve() {
         for (;;) {
-            const Message question = comm.receive_message(any_source, channel).take();
-            if (question.source == comm.global_rank(comm.rank())) return;
-            answer(question);
+            Message message = comm.receive_message(any_source, channel).take();
+            if (message.source != comm.global_rank(comm.rank())) {
+                const int from = comm.group_rank(message.source);
+                peer(from).questions.push_back(std::move(message));
+                answer_some(from);
+            } else if (message.bytes.empty()) {
+                return;
+            } else {
+                answer_some(message.as<int>().front());
+            }
         }
     }
 
-    void answer(const Message& question) {
-        const int from = comm.group_rank(question.source);
-        auto bytes = handler(from, question.bytes);
-        static_cast<void>(comm.send_owned(from, answer_channel(channel, question.kind),
-                                          answered_in(question.kind), std::move(bytes)));
+    [[nodiscard]] Peer& peer(int rank) { return peers[static_cast<std::size_t>(rank)]; }
+
+    void answer_some(int to) {
+        Peer& asks = peer(to);
+        while (!asks.questions.empty()) {
+            if (asks.leaving >= leaving_at_once) {
+                asks.waiting = true;
+                // The last of them may have left before it could see that.
+                if (asks.leaving >= leaving_at_once || !asks.waiting.exchange(false)) return;
+            }
+            const Message question = std::move(asks.questions.front());
+            asks.questions.pop_front();
+            answer(to, question);
+        }
+    }
+
+    void answer(int to, const Message& question) {
+        auto bytes = handler(to, question.bytes);
+        const std::size_t size = bytes.size();
+        peer(to).leaving += size;
+        const Request sent = comm.send_owned(to, answer_channel(channel, question.kind),
+                                             answered_in(question.kind), std::move(bytes));
+        sent.then([state = weak_from_this(), to, size](const std::exception_ptr&) {
+            if (const auto self = state.lock()) self->has_left(to, size);
+        });
+    }
+
+    /// Called by whoever makes progress: wakes the task if it held questions back.
+    void has_left(int to, std::size_t bytes) {
+        Peer& asks = peer(to);
+        if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_at_once) return;
+        if (!asks.waiting.exchange(false)) return;
+        std::vector<std::byte> text(sizeof(to));
+        std::memcpy(text.data(), &to, sizeof(to));
+        static_cast<void>(comm.send_owned(comm.rank(), channel, Kind::control, std::move(text)));
     }
 };
 

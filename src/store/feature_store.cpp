@@ -118,6 +118,7 @@ FeatureStore::FeatureStore(const Communicator& comm, const PartitionedDataset& d
     auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
     const RowFormat format(data.info().features, parts.front().features().scale, options.precision);
     const VertexId host_rows = places.host_rows();
+    // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.
     state_.reset(new State{{.comm = comm,
                             .format = format,
                             .in_wire_format = shared || format.wire_is_stored(),

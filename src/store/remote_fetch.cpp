@@ -15,9 +15,9 @@ namespace {
 
 /// An answer at most: small enough that several owners take turns on the wire, large enough that
 /// messages cost little.
-constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
-/// Appends positions in a rank's range.
+/// Vertices as positions in a rank's range that begins there.
 template <class Id>
 std::vector<std::byte> positions(std::span<const VertexId> vertices, VertexId begin) {
     std::vector<std::byte> bytes(vertices.size() * sizeof(Id));

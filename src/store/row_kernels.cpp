@@ -10,6 +10,11 @@
 #include "rudder/core/check.hpp"
 #include "rudder/graph/row_sum.hpp"
 
+#ifdef __clang__
+#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
+#else
+#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"
+#endif
 #define RUDDER_INLINE [[gnu::always_inline]] inline
 
 namespace rudder {
@@ -39,8 +44,12 @@ RUDDER_INLINE float half_to_float(std::uint16_t half) {
     // A subnormal half: its digits behind a one of weight 2^-14, less that one.
     const float small = std::bit_cast<float>(magnitude + (113U << 23)) -
                         std::bit_cast<float>(std::uint32_t{113U << 23});
-    std::uint32_t bits = exponent == 0x0f800000U ? special : normal;
-    bits = exponent == 0 ? std::bit_cast<std::uint32_t>(small) : bits;
+    // Masks, not conditions: those become branches.
+    const std::uint32_t if_special = 0U - static_cast<std::uint32_t>(exponent == 0x0f800000U);
+    const std::uint32_t if_small = 0U - static_cast<std::uint32_t>(exponent == 0);
+    const std::uint32_t bits = (special & if_special) |
+                               (std::bit_cast<std::uint32_t>(small) & if_small) |
+                               (normal & ~(if_special | if_small));
     return std::bit_cast<float>(bits | sign);
 }
 
@@ -143,8 +152,9 @@ template <class From>
     load_all<From>(recipe, rows, out);
 }
 template <class From>
-[[gnu::target("avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512")]] void load_avx512(
-    const RowRecipe& recipe, std::span<const std::byte* const> rows, float* const* out) {
+[[gnu::target(RUDDER_AVX512)]] void load_avx512(const RowRecipe& recipe,
+                                                std::span<const std::byte* const> rows,
+                                                float* const* out) {
     load_all<From>(recipe, rows, out);
 }
 [[gnu::target("avx2")]] void round_avx2(const float* values, std::byte* out, std::size_t count) {

@@ -9,7 +9,7 @@ RowPlaces::RowPlaces(const Communicator& comm, const PartitionBook& book)
     const int here = comm.global_rank(comm.rank());
     for (PartId p = 0; p < book.parts(); ++p) {
         Place& place = parts_[p];
-        place.rank = rank_of_part(p, book.parts(), ranks_);
+        place.rank = rank_of(p, book.parts(), ranks_);
         place.on_host = comm.hosts().same(here, comm.global_rank(place.rank));
         if (place.rank == comm.rank()) own_.push_back(p);
         if (!place.on_host) continue;

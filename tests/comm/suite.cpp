@@ -276,6 +276,33 @@ void service_answers(const Communicator& comm) {
     service.stop();
 }
 
+/// Answers of many times what may be under way at once, all asked for before the first is awaited.
+void service_with_large_answers(const Communicator& comm) {
+    constexpr std::size_t size = std::size_t{200} << 10;
+    constexpr std::size_t rounds = 12;
+    Service service(comm, user_channels + 8, [](int, std::span<const std::byte> question) {
+        return std::vector<std::byte>(size, question[0]);
+    });
+    std::vector<std::vector<std::byte>> answers;
+    std::vector<Request> requests;
+    for (std::size_t round = 0; round < rounds; ++round) {
+        for (int to = 0; to < comm.size(); ++to) {
+            if (to == comm.rank()) continue;
+            answers.emplace_back(size);
+            requests.push_back(
+                service.ask(to, Kind::requests, {static_cast<std::byte>(round)}, answers.back()));
+        }
+    }
+    wait_all(requests);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+        const auto round = i / static_cast<std::size_t>(comm.size() - 1);
+        require(answers[i] == std::vector<std::byte>(size, static_cast<std::byte>(round)),
+                "a large answer of a service");
+    }
+    comm.barrier();
+    service.stop();
+}
+
 }  // namespace
 
 const std::vector<RankProgram>& rank_programs() {
@@ -291,6 +318,7 @@ const std::vector<RankProgram>& rank_programs() {
         {"AnySourceServer", any_source_server},
         {"HostWindow", host_window},
         {"ServiceAnswers", service_answers},
+        {"ServiceWithLargeAnswers", service_with_large_answers},
         {"Reductions", reductions},
         {"ManyReductions", many_reductions},
         {"AccountsClose", accounts_close},

@@ -13,6 +13,8 @@ namespace rudder {
 
 /// One rank's side of a service: answers what others ask, and asks them. Nobody has to call in the
 /// same order as anyone else; questions to one rank are answered in the order they were asked.
+/// While answers of half a mebibyte to a rank have not left, its further questions wait, so that
+/// answers fill neither memory nor the way of other messages.
 ///
 /// Whoever destroys it must know that no other rank will ask any more (a barrier).
 class Service {

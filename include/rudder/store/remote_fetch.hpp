@@ -58,7 +58,7 @@ public:
     /// Takes `channel` and the two after it.
     RowExchange(const Communicator& comm, Channel channel, Layout layout, Writer writer);
 
-    /// Asks for all runs at once, in pieces of at most about `piece_bytes` so that the answers of
+    /// Asks for all runs at once, in pieces of about 256 KiB so that the answers of
     /// several ranks interleave. Owners are other ranks. Questions have `kind`; ids travel as
     /// positions in their owner's range, in 32 bits where those are enough. Safe from any task.
     [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, Kind kind) const;
