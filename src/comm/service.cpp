@@ -110,7 +110,7 @@ Service::Service(const Communicator& comm, Channel channel, Handler handler)
     : state_(std::make_shared<State>(comm, channel, std::move(handler))) {
     RUDDER_CHECK(channel >= user_channels && channel + 2 < channel_limit);
     task_ = Executor::current().spawn(
-        fmt::format("rank {}: service {}", comm.global_rank(comm.rank()), channel),
+        fmt::format("rank {} service {}", comm.global_rank(comm.rank()), channel),
         [state = state_] { state->serve(); });
 }
 

@@ -14,10 +14,6 @@ PartShare share_of(PartId parts, int ranks, int rank) {
     return {first, first + each};
 }
 
-int rank_of_part(PartId p, PartId parts, int ranks) {
-    return static_cast<int>(p / (parts / static_cast<PartId>(ranks)));
-}
-
 void check_ranks(int ranks, PartId parts) {
     if (parts == 0 || parts % static_cast<PartId>(ranks) == 0) return;
     std::string fitting;
@@ -27,6 +23,10 @@ void check_ranks(int ranks, PartId parts) {
     throw usage_error(
         fmt::format("{} ranks cannot share {} parts evenly", ranks, parts), "--ranks",
         fmt::format("use {} ranks, or partition into another number of parts", fitting));
+}
+
+int rank_of(PartId p, PartId parts, int ranks) noexcept {
+    return static_cast<int>(p / (parts / static_cast<PartId>(ranks)));
 }
 
 }  // namespace rudder

@@ -222,7 +222,7 @@ void Run::compute(const AssembledStep& step, StepRecord& record, Score& score) {
 void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {
     if (consensus.broken_part < 0 && std::isfinite(consensus.loss)) return;
     const auto part = static_cast<PartId>(std::max(consensus.broken_part, 0));
-    const int rank = rank_of_part(part, s_.data.parts(), s_.comm.size());
+    const int rank = rank_of(part, s_.data.parts(), s_.comm.size());
     throw Error(ErrorKind::failed, fmt::format("the loss is no number at step {}", step),
                 fmt::format("rank {}, part {}", rank, part),
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)");

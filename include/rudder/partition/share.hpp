@@ -1,4 +1,4 @@
-// Which parts a rank holds: an equal, contiguous share of them.
+// Which parts a rank holds.
 #pragma once
 
 #include "rudder/core/types.hpp"
@@ -7,19 +7,17 @@ namespace rudder {
 
 /// The parts that a rank holds: an equal, contiguous share.
 struct PartShare {
-    PartId first;
-    PartId last;  ///< one past
+    PartId first = 0;
+    PartId last = 0;  ///< one past
 
     [[nodiscard]] PartId size() const noexcept { return last - first; }
     [[nodiscard]] bool contains(PartId p) const noexcept { return p >= first && p < last; }
 };
 [[nodiscard]] PartShare share_of(PartId parts, int ranks, int rank);
-
 /// The rank that holds part p.
-[[nodiscard]] int rank_of_part(PartId p, PartId parts, int ranks);
+[[nodiscard]] int rank_of(PartId p, PartId parts, int ranks) noexcept;
 
 /// Refuses (usage Error) a number of ranks that does not divide the parts, naming those that do.
-/// No parts at all are no matter of ranks.
 void check_ranks(int ranks, PartId parts);
 
 }  // namespace rudder
