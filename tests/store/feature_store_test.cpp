@@ -1,3 +1,4 @@
+#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -66,7 +67,7 @@ TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
                 for (const Shards shards : {Shards::mapped, Shards::shared}) {
                     SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, {}", type,
                                              normalise, precision, to_string(shards)));
-                    PullPlan plan{.folder = folder(type, normalise), .tasks = 1, .pulls = 2};
+                    PullPlan plan{.folder = folder(type, normalise), .tasks = 1, .pulls = 4};
                     plan.options = {static_cast<Precision>(precision), shards};
                     EXPECT_NO_THROW(run_simulated({.ranks = 2, .seed = type}, plan));
                 }
@@ -110,6 +111,37 @@ TEST_F(FeatureStores, AnswersInManyPieces) {
     static_cast<void>(store_data(temp.path(), {.width = 6000}, 400));
     PullPlan plan{.folder = temp / "parts", .tasks = 2, .pulls = 2, .ids = 300};
     EXPECT_NO_THROW(run_simulated({.ranks = 4, .seed = 1, .jitter = 1ms}, plan));
+}
+
+TEST_F(FeatureStores, KnownDuplicates) {
+    SimulatedCluster cluster({.ranks = 2, .seed = 4});
+    cluster.run([&](const Communicator& comm) {
+        const PartitionedDataset data(folder(0, false));
+        FeatureStore store(comm, data, {});
+        const VertexId last = data.info().vertices - 1;
+        const VertexId far = comm.rank() == 0 ? last : 0;
+        const VertexId near = last - far;
+        const std::vector<VertexId> first{far, near, far};
+        const std::vector<VertexId> second{near, far};
+        const std::size_t width = store.format().width();
+        std::vector<float> rows(5 * width, -1.0F);
+        const std::array wanted{RowsWanted{first, std::span(rows).first(3 * width)},
+                                RowsWanted{second, std::span(rows).last(2 * width)}};
+        Pull pull = store.pull(wanted);
+        const PullAccounts& accounts = pull.wait();
+        EXPECT_EQ(accounts.needed, 2U);
+        EXPECT_EQ(accounts.local, 1U);
+        EXPECT_EQ(accounts.demand, 1U);
+        EXPECT_EQ(accounts.saved, 3U);
+        EXPECT_EQ(accounts.bytes_by_owner[comm.rank() == 0 ? 1 : 0], width * sizeof(float));
+        const std::array ids{far, near, far, near, far};
+        for (std::size_t i = 0; i < ids.size(); ++i) {
+            const Part part = data.part(data.book().owner(ids[i]));
+            const auto stored = part.features().row(ids[i] - part.range().begin);
+            EXPECT_EQ(std::memcmp(rows.data() + i * width, stored.data(), stored.size()), 0) << i;
+        }
+        store.stop();
+    });
 }
 
 TEST_F(FeatureStores, APullThatNobodyWaitsForHarmsNobody) {

@@ -300,8 +300,16 @@ void pull_and_check(const Communicator& comm, const PullPlan& plan) {
             [&, t, stream] { pull_some(store, direct, plan, vertices, stream, demanded[t]); }));
     }
     Demanded all;
-    for (Task& task : tasks)
-        task.join();
+    // All have ended before anything they use goes.
+    std::exception_ptr failure;
+    for (Task& task : tasks) {
+        try {
+            task.join();
+        } catch (const std::exception&) {
+            failure = std::current_exception();
+        }
+    }
+    if (failure != nullptr) std::rethrow_exception(failure);
     for (const Demanded& some : demanded) {
         all.training += some.training;
         all.evaluation += some.evaluation;

@@ -62,7 +62,7 @@ struct SeededExecutor::State {
     std::priority_queue<TimedCall> calls;
     std::vector<Pause> pauses;
     FiberTask* running = nullptr;
-    std::exception_ptr failure;
+    std::vector<std::shared_ptr<FiberTask>> failed;  ///< in the order in which they ended
 
     void call_at(Duration when, std::function<void()> f) {
         calls.push({std::max(when, now), next_order++, std::move(f)});
@@ -84,13 +84,17 @@ struct SeededExecutor::State {
         TaskState::set_current(outer);
         running = nullptr;
         if (!task.fiber_.done()) return;
-        if (auto unseen = task.unseen_failure(); unseen != nullptr && failure == nullptr) {
-            failure = unseen;
-            failed = task.shared_from_this();
-        }
+        if (task.unseen_failure() != nullptr) failed.push_back(task.shared_from_this());
         std::erase_if(tasks, [&](const auto& held) { return held.get() == &task; });
     }
-    std::shared_ptr<FiberTask> failed;
+    /// The first failure that no join has passed on. All are kept, since whoever joins the first
+    /// task that failed may fail in its turn.
+    [[nodiscard]] std::exception_ptr failure() const {
+        for (const auto& task : failed) {
+            if (auto unseen = task->unseen_failure(); unseen != nullptr) return unseen;
+        }
+        return nullptr;
+    }
 
     /// Runs one ready task, chosen by a draw; a paused one goes back to wait for its time.
     void run_one() {
@@ -194,13 +198,11 @@ void SeededExecutor::run() {
         } else if (!s.yielded.empty()) {
             s.ready.swap(s.yielded);
         } else {
-            if (s.failure != nullptr && s.failed->unseen_failure() != nullptr) break;
+            if (s.failure() != nullptr) break;
             throw s.deadlock();
         }
     }
-    if (s.failure != nullptr && s.failed->unseen_failure() != nullptr) {
-        std::rethrow_exception(s.failure);
-    }
+    if (const auto failure = s.failure(); failure != nullptr) std::rethrow_exception(failure);
 }
 
 void SeededExecutor::pause(const std::string& prefix, Duration when) {

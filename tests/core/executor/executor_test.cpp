@@ -341,5 +341,14 @@ TEST(SeededExecutor, NoWakeUpIsLostInAThousandSchedules) {
     }
 }
 
+/// A failure that a join passes on makes the joiner fail: that one must not be lost.
+TEST(SeededExecutor, AFailureThatIsPassedOnIsReported) {
+    SeededExecutor executor(1);
+    executor.spawn("outer", [&] {
+        executor.spawn("inner", [] { throw std::runtime_error("inside"); }).join();
+    });
+    EXPECT_THROW(executor.run(), std::runtime_error);
+}
+
 }  // namespace
 }  // namespace rudder
