@@ -24,7 +24,8 @@ file(STRINGS "${PROJECT_SOURCE_DIR}/scripts/requirements.txt" rudder_torch_pin R
 string(REPLACE "torch==" "" RUDDER_TORCH_PIN "${rudder_torch_pin}")
 find_package(RudderTorch QUIET)
 if(NOT RudderTorch_FOUND)
-  message(STATUS "torch ${RUDDER_TORCH_PIN} not found: run make setup, or give -DRUDDER_TORCH=<site-packages>/torch")
+  message(FATAL_ERROR "torch ${RUDDER_TORCH_PIN} not found, which training needs: run make setup, "
+    "or give -DRUDDER_TORCH=<site-packages>/torch")
 elseif(NOT RudderTorch_VERSION VERSION_EQUAL RUDDER_TORCH_PIN)
   message(WARNING "torch ${RudderTorch_VERSION} in ${RudderTorch_DIR} is not ${RUDDER_TORCH_PIN}, which Rudder is tested with")
 else()

@@ -54,7 +54,8 @@ public:
     /// Reads "constant", "cosine", "linear", "step:10,0.5"; a usage Error that lists them
     /// otherwise.
     explicit LearningRateSchedule(std::string_view text, std::uint64_t warmup = 0);
-    /// The factor of the base rate at a step.
+    /// The factor of the base rate at a step. While warming up it is (step + 1) / (warmup + 1), so
+    /// that no step is taken at rate 0.
     [[nodiscard]] double factor(std::uint64_t step, std::uint64_t steps,
                                 std::uint64_t steps_per_epoch) const noexcept;
 

@@ -1,0 +1,49 @@
+// Gather and segment mean over a block's rows, fused, forward and backward.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/nn/matmul.hpp"
+#include "rudder/sample/batch.hpp"
+
+namespace rudder {
+
+/// Row d - first of `means` becomes the mean of the rows of `table` that destination d reads, for d
+/// in [first, last): added in the order of the neighbours, then times one over their number; zero
+/// where there are none. No memory besides; the rows of later neighbours are fetched ahead.
+void mean_of_neighbours(const Block& block, const ConstMatrix& table, std::uint32_t first,
+                        std::uint32_t last, const Matrix& means) noexcept;
+
+/// A block read from its sources' side: which destinations read each source, in the order of the
+/// block's edges.
+struct TransposedBlock {
+    std::span<std::uint32_t> offsets;  ///< sources + 1 numbers, the first 0
+    std::span<LocalId> readers;        ///< destinations
+};
+
+/// Fills `out`, whose spans have the block's sizes (sources + 1, edges).
+void transpose(const Block& block, const TransposedBlock& out) noexcept;
+
+/// What flows back to the sources of a block.
+struct GradientOfSources {
+    ConstMatrix own;      ///< of the destinations' own rows; none: no rows
+    ConstMatrix readers;  ///< of the means, each divided by its number of neighbours already
+    /// Where set: the sources' rows after rectifier and dropout. What flows back is then times
+    /// `scale` where such an element is above zero, and zero elsewhere. May be `out` itself.
+    const float* active = nullptr;
+    std::size_t active_stride = 0;
+    float scale = 1;
+};
+
+/// Row s of `out` becomes the gradient of source s, for s in [first, last): its own as destination,
+/// plus those of its readers in order. `out` is indexed by s.
+void gather_gradient(const TransposedBlock& block, const GradientOfSources& gradient,
+                     std::uint32_t first, std::uint32_t last, const Matrix& out) noexcept;
+
+/// Divides row d - first by the number of neighbours of d (rows of none become zero).
+void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t last,
+                          const Matrix& rows) noexcept;
+
+}  // namespace rudder

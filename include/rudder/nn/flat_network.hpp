@@ -1,0 +1,62 @@
+// What all models share: flat weights with their parameters, buckets, and the memory of a pass.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/core/array.hpp"
+#include "rudder/nn/network.hpp"
+#include "rudder/nn/workspace.hpp"
+
+namespace rudder {
+
+/// The base of models: a model adds its parameters layer by layer in its constructor, then seals.
+class FlatNetwork : public Network {
+public:
+    [[nodiscard]] std::span<float> weights() noexcept override { return weights_.span(); }
+    [[nodiscard]] std::span<const Parameter> parameters() const noexcept override {
+        return parameters_;
+    }
+    [[nodiscard]] std::span<const Bucket> buckets() const noexcept override { return buckets_; }
+    /// Memory held for passes, in bytes.
+    [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_.bytes(); }
+
+protected:
+    explicit FlatNetwork(NetworkOptions options);
+
+    /// Adds a parameter, which is to begin uniform in [-bound, bound); gives its index.
+    std::size_t add_parameter(std::string name, std::vector<std::int64_t> shape, double bound,
+                              bool decays);
+    /// Ends a layer: its parameters become one bucket.
+    void end_layer();
+    /// Allocates the weights and draws them from the seed: element e of parameter p is word e % 4
+    /// of the stream's block (e / 4, 0), the stream's layer being p.
+    void seal();
+
+    [[nodiscard]] const NetworkOptions& options() const noexcept { return options_; }
+    [[nodiscard]] std::span<const float> weights_of(std::size_t parameter) const noexcept;
+    /// Columns of the input, of the layer's output.
+    [[nodiscard]] std::size_t layer_inputs(std::size_t layer) const noexcept;
+    [[nodiscard]] std::size_t layer_outputs(std::size_t layer) const noexcept;
+    [[nodiscard]] std::size_t layers() const noexcept {
+        return static_cast<std::size_t>(options_.layers);
+    }
+    [[nodiscard]] Workspace& workspace() noexcept { return workspace_; }
+
+private:
+    NetworkOptions options_;
+    std::vector<Parameter> parameters_;
+    std::vector<double> bounds_;
+    std::vector<Bucket> buckets_;  ///< last layer first: the order of a backward pass
+    Array<float> weights_;
+    std::size_t layer_begin_ = 0;
+    std::size_t size_ = 0;
+    Workspace workspace_;
+};
+
+/// GraphSAGE with means: out = own W_self' + mean of neighbours W_neigh' + bias; rectifier and
+/// dropout between layers.
+[[nodiscard]] std::unique_ptr<Network> make_sage(const NetworkOptions& options);
+
+}  // namespace rudder

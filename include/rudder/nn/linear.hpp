@@ -1,0 +1,66 @@
+// Linear layers in fixed chunks: the bits of products and gradients never depend on threads.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include "rudder/nn/matmul.hpp"
+
+namespace rudder {
+
+/// Rows of a product that one thread computes at a time: few enough to stay in its cache between
+/// the steps of a layer, enough for the product to run at full speed.
+inline constexpr std::size_t chunk_rows = 256;
+
+/// How the rows of a layer are dealt out for its gradient: each lane, a fixed stretch of rows, has
+/// a partial sum of its own, and the partial sums are added in the order of the lanes.
+struct Lanes {
+    explicit Lanes(std::size_t rows) noexcept;
+    std::size_t rows;
+    std::size_t size;  ///< rows per lane, a multiple of 64
+    std::size_t count;
+};
+
+/// The partial sums of all lanes: of weights (outputs x inputs) and biases.
+class LaneSums {
+public:
+    LaneSums(float* memory, const Lanes& lanes, std::size_t outputs, std::size_t inputs) noexcept
+        : memory_(memory), lanes_(lanes), outputs_(outputs), inputs_(inputs) {}
+    /// How many floats of memory, which must be 64-byte aligned, they take.
+    [[nodiscard]] static std::size_t floats(const Lanes& lanes, std::size_t outputs,
+                                            std::size_t inputs) noexcept {
+        return lanes.count * lane_floats(outputs, inputs);
+    }
+
+    /// Adds what rows of outputs' gradient and inputs give, to one lane; the first call for a lane
+    /// also clears it. One thread per lane at a time.
+    void add(std::size_t lane, bool first, const ConstMatrix& gradient,
+             const ConstMatrix& inputs) const;
+
+    /// Where a stretch of the inputs' columns goes in the flat gradient: outputs x columns.
+    struct Stretch {
+        std::size_t first;
+        std::size_t columns;
+        float* gradient;
+    };
+    /// Adds up the lanes, on all threads, into the stretches and the bias.
+    void finish(std::span<const Stretch> stretches, float* bias) const;
+
+private:
+    [[nodiscard]] static std::size_t lane_floats(std::size_t outputs, std::size_t inputs) noexcept {
+        return outputs * aligned_columns(inputs) + aligned_columns(outputs);
+    }
+    [[nodiscard]] float* weights(std::size_t lane) const noexcept {
+        return memory_ + lane * lane_floats(outputs_, inputs_);
+    }
+    [[nodiscard]] float* bias(std::size_t lane) const noexcept {
+        return weights(lane) + outputs_ * aligned_columns(inputs_);
+    }
+
+    float* memory_;
+    Lanes lanes_;
+    std::size_t outputs_;
+    std::size_t inputs_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,178 @@
+#include "rudder/nn/aggregate.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "dispatch.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// How many edges ahead the rows are fetched into the cache.
+constexpr std::size_t fetch_ahead = 12;
+
+/// A gather: output row i is made of the rows ids[offsets[i] .. offsets[i + 1]) of a table.
+struct Gather {
+    ConstMatrix table;
+    const std::uint32_t* offsets;
+    const LocalId* ids;
+    std::size_t edges;  ///< of all outputs, for fetching ahead
+};
+
+/// What becomes of a sum before it is written; one of the two kernels.
+struct MeanFinish {
+    static constexpr bool begins_with_own = false;
+    const std::uint32_t* offsets;
+
+    RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
+    template <class V>
+    RUDDER_INLINE void apply(V& sum, std::size_t row, std::size_t) const noexcept {
+        const std::uint32_t count = offsets[row + 1] - offsets[row];
+        const float factor = count == 0 ? 0.F : 1.F / static_cast<float>(count);
+        sum = sum * factor;
+    }
+};
+
+struct GradientFinish {
+    static constexpr bool begins_with_own = true;
+    const GradientOfSources* gradient;
+
+    [[nodiscard]] RUDDER_INLINE const float* own(std::size_t row) const noexcept {
+        return row < gradient->own.rows ? gradient->own.row(row) : nullptr;
+    }
+    template <class V>
+    RUDDER_INLINE void apply(V& sum, std::size_t row, std::size_t column) const noexcept {
+        if (gradient->active == nullptr) return;
+        const V active =
+            *reinterpret_cast<const V*>(gradient->active + row * gradient->active_stride + column);
+        const V zero{};
+        sum = active > zero ? sum * gradient->scale : zero;
+    }
+};
+
+/// Tiles x W columns of one output row, from `column` on, summed in registers.
+template <std::size_t W, std::size_t Tiles, class Finish>
+RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::size_t row,
+                               std::size_t column, float* out) noexcept {
+    using V = typename VectorOf<W>::Type;
+    V sums[Tiles];
+    const float* own = finish.own(row);
+    for (std::size_t t = 0; t < Tiles; ++t) {
+        if (Finish::begins_with_own && own != nullptr)
+            sums[t] = *reinterpret_cast<const V*>(own + column + t * W);
+        else
+            sums[t] = V{};
+    }
+    const std::size_t end = gather.offsets[row + 1];
+    for (std::size_t e = gather.offsets[row]; e < end; ++e) {
+        const std::size_t later = std::min(e + fetch_ahead, gather.edges - 1);
+        const float* next = gather.table.row(gather.ids[later]) + column;
+        for (std::size_t line = 0; line < Tiles * W; line += 16)
+            __builtin_prefetch(next + line);
+        const float* from = gather.table.row(gather.ids[e]) + column;
+#pragma GCC unroll 16
+        for (std::size_t t = 0; t < Tiles; ++t)
+            sums[t] += *reinterpret_cast<const V*>(from + t * W);
+    }
+    for (std::size_t t = 0; t < Tiles; ++t) {
+        const std::size_t at = column + t * W;
+        finish.apply(sums[t], row, at);
+        *reinterpret_cast<V*>(out + at) = sums[t];
+    }
+}
+
+/// As many strips of Tiles x W columns as fit from `column` on.
+template <std::size_t W, std::size_t Tiles, class Finish>
+RUDDER_INLINE void sum_strips(const Gather& gather, const Finish& finish, std::size_t row,
+                              std::size_t& column, float* out) noexcept {
+    for (; gather.table.columns - column >= W * Tiles; column += W * Tiles)
+        sum_columns<W, Tiles>(gather, finish, row, column, out);
+}
+
+template <std::size_t W, class Finish>
+RUDDER_INLINE void sum_rows(const Gather& gather, const Finish& finish, std::size_t first,
+                            std::size_t last, float* out, std::size_t stride) noexcept {
+    for (std::size_t row = first; row < last; ++row, out += stride) {
+        std::size_t column = 0;
+        if constexpr (W == 16) sum_strips<W, 16>(gather, finish, row, column, out);
+        sum_strips<W, 8>(gather, finish, row, column, out);
+        sum_strips<W, 4>(gather, finish, row, column, out);
+        sum_strips<W, 2>(gather, finish, row, column, out);
+        sum_strips<W, 1>(gather, finish, row, column, out);
+        if constexpr (W > 8) sum_strips<8, 1>(gather, finish, row, column, out);
+        if constexpr (W > 4) sum_strips<4, 1>(gather, finish, row, column, out);
+        sum_strips<1, 1>(gather, finish, row, column, out);
+    }
+}
+
+template <class Finish>
+RUDDER_AVX512 void sum_avx512(const Gather& gather, const Finish& finish, std::size_t first,
+                              std::size_t last, float* out, std::size_t stride) noexcept {
+    sum_rows<16>(gather, finish, first, last, out, stride);
+}
+template <class Finish>
+RUDDER_AVX2 void sum_avx2(const Gather& gather, const Finish& finish, std::size_t first,
+                          std::size_t last, float* out, std::size_t stride) noexcept {
+    sum_rows<8>(gather, finish, first, last, out, stride);
+}
+template <class Finish>
+void sum_portable(const Gather& gather, const Finish& finish, std::size_t first, std::size_t last,
+                  float* out, std::size_t stride) noexcept {
+    sum_rows<4>(gather, finish, first, last, out, stride);
+}
+
+template <class Finish>
+void sum(const Gather& gather, const Finish& finish, std::size_t first, std::size_t last,
+         float* out, std::size_t stride) noexcept {
+    switch (vector_path()) {
+        case VectorPath::avx512:
+            return sum_avx512(gather, finish, first, last, out, stride);
+        case VectorPath::avx2:
+            return sum_avx2(gather, finish, first, last, out, stride);
+        case VectorPath::portable:
+            return sum_portable(gather, finish, first, last, out, stride);
+    }
+}
+
+}  // namespace
+
+void mean_of_neighbours(const Block& block, const ConstMatrix& table, std::uint32_t first,
+                        std::uint32_t last, const Matrix& means) noexcept {
+    const Gather gather{table, block.offsets.data(), block.neighbours.data(),
+                        block.neighbours.size()};
+    sum(gather, MeanFinish{block.offsets.data()}, first, last, means.data, means.stride);
+}
+
+void transpose(const Block& block, const TransposedBlock& out) noexcept {
+    // Counts shifted by one place, then starts, which move to the ends while filling.
+    std::ranges::fill(out.offsets, 0U);
+    std::uint32_t* starts = out.offsets.data() + 1;
+    for (const LocalId source : block.neighbours)
+        if (source + 1 < block.sources) ++starts[source + 1];
+    for (std::uint32_t s = 1; s < block.sources; ++s)
+        starts[s] += starts[s - 1];
+    for (std::uint32_t d = 0; d < block.destinations; ++d)
+        for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
+            out.readers[starts[block.neighbours[e]]++] = d;
+}
+
+void gather_gradient(const TransposedBlock& block, const GradientOfSources& gradient,
+                     std::uint32_t first, std::uint32_t last, const Matrix& out) noexcept {
+    const Gather gather{gradient.readers, block.offsets.data(), block.readers.data(),
+                        block.readers.size()};
+    sum(gather, GradientFinish{&gradient}, first, last, out.row(first), out.stride);
+}
+
+void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t last,
+                          const Matrix& rows) noexcept {
+    for (std::uint32_t d = first; d < last; ++d) {
+        const std::uint32_t count = block.offsets[d + 1] - block.offsets[d];
+        const float factor = count == 0 ? 0.F : 1.F / static_cast<float>(count);
+        float* row = rows.row(d - first);
+        for (std::size_t c = 0; c < rows.columns; ++c)
+            row[c] *= factor;
+    }
+}
+
+}  // namespace rudder

@@ -1,0 +1,24 @@
+// One kernel, compiled for several instruction sets, chosen when it is called.
+#pragma once
+
+#include <cstddef>
+
+#include "rudder/nn/simd.hpp"
+
+namespace rudder {
+
+/// W floats that may lie anywhere.
+template <std::size_t W>
+struct VectorOf {
+    using Type __attribute__((vector_size(W * sizeof(float)), aligned(4), may_alias)) = float;
+};
+
+}  // namespace rudder
+
+// A kernel's body is inlined (RUDDER_INLINE) into one function per instruction set: only so is it
+// compiled for the instructions of its caller. Contraction of products and sums is off in this
+// layer, so the paths differ in width alone.
+#define RUDDER_AVX512 \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")))
+#define RUDDER_AVX2 __attribute__((target("avx2,fma")))
+#define RUDDER_INLINE [[gnu::always_inline]] inline

@@ -1,0 +1,58 @@
+#include "rudder/nn/linear.hpp"
+
+#include <algorithm>
+
+#include "rudder/core/parallel.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Few lanes cost little memory and adding; many keep many cores busy. From the rows alone.
+std::size_t lane_size(std::size_t rows) noexcept {
+    constexpr std::size_t least = 128;
+    constexpr std::size_t most = 1024;
+    constexpr std::size_t wanted = 16;
+    const std::size_t even = (rows / wanted + least - 1) / least * least;
+    return std::clamp(even, least, most);
+}
+
+}  // namespace
+
+Lanes::Lanes(std::size_t row_count) noexcept
+    : rows(row_count), size(lane_size(row_count)), count(chunk_count(row_count, size)) {}
+
+void LaneSums::add(std::size_t lane, bool first, const ConstMatrix& gradient,
+                   const ConstMatrix& inputs) const {
+    const Matrix sums{weights(lane), outputs_, inputs_, aligned_columns(inputs_)};
+    multiply_first_transposed(gradient, inputs, sums, first ? Accumulate::no : Accumulate::yes);
+    float* bias_sums = bias(lane);
+    if (first) std::fill_n(bias_sums, outputs_, 0.F);
+    for (std::size_t r = 0; r < gradient.rows; ++r) {
+        const float* row = gradient.row(r);
+        for (std::size_t c = 0; c < outputs_; ++c)
+            bias_sums[c] += row[c];
+    }
+}
+
+void LaneSums::finish(std::span<const Stretch> stretches, float* bias_gradient) const {
+    const std::size_t stride = aligned_columns(inputs_);
+    const auto sum_into = [&](float* out, std::size_t count, std::size_t offset) {
+        std::copy_n(memory_ + offset, count, out);
+        for (std::size_t lane = 1; lane < lanes_.count; ++lane) {
+            const float* from = weights(lane) + offset;
+            for (std::size_t c = 0; c < count; ++c)
+                out[c] += from[c];
+        }
+    };
+    constexpr std::size_t outputs_per_chunk = 8;
+    parallel_chunks(outputs_, outputs_per_chunk, [&](const Chunk& chunk) {
+        for (std::size_t o = chunk.begin; o < chunk.end; ++o)
+            for (const Stretch& stretch : stretches)
+                sum_into(stretch.gradient + o * stretch.columns, stretch.columns,
+                         o * stride + stretch.first);
+    });
+    sum_into(bias_gradient, outputs_, outputs_ * stride);
+}
+
+}  // namespace rudder

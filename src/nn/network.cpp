@@ -1,0 +1,66 @@
+// The factory of networks.
+#include "rudder/nn/network.hpp"
+
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/nn/flat_network.hpp"
+#include "rudder/nn/runtime.hpp"
+
+namespace rudder {
+
+namespace {
+
+struct Model {
+    std::string_view name;
+    std::unique_ptr<Network> (*make)(const NetworkOptions&);
+};
+constexpr std::array<Model, 1> models{{{"sage", make_sage}}};
+
+void check_options(const NetworkOptions& options) {
+    const auto refuse = [](bool wrong, const char* what, const char* where, const char* remedy) {
+        if (wrong) throw usage_error(what, where, remedy);
+    };
+    refuse(options.layers < 1, "a network needs at least one layer", "--layers", "give 1 or more");
+    refuse(options.inputs == 0, "the data set has no features", "features",
+           "import features, or let them be made (--features random:100)");
+    refuse(options.outputs == 0, "there is nothing to learn: no classes, no targets", "targets",
+           "use a data set with labels or targets");
+    refuse(options.layers > 1 && options.hidden == 0, "hidden layers without columns", "--hidden",
+           "give 1 or more");
+    const auto rate = [&](double value, const char* where) {
+        refuse(!(value >= 0 && value < 1), "a dropout rate is at least 0 and below 1", where,
+               "0.5 is usual; 0 switches it off");
+    };
+    rate(options.dropout, "--dropout");
+    rate(options.input_dropout, "--input-dropout");
+}
+
+}  // namespace
+
+std::vector<std::string_view> model_names() {
+    std::vector<std::string_view> names;
+    for (const Model& model : models)
+        names.push_back(model.name);
+    return names;
+}
+
+std::unique_ptr<Network> make_network(const NetworkOptions& options) {
+    for (const Model& model : models) {
+        if (model.name != options.model) continue;
+        check_options(options);
+        prepare_torch();
+        return model.make(options);
+    }
+    const auto names = model_names();
+    const auto meant = nearest(options.model, names);
+    throw usage_error(
+        fmt::format("unknown model '{}'", options.model), "--model",
+        fmt::format("{}use one of {}", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
+                    join(names, ", ")));
+}
+
+}  // namespace rudder

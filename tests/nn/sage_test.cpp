@@ -1,0 +1,281 @@
+// GraphSAGE against torch's autograd and finite differences, and its bits over threads.
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/nn/flat_network.hpp"
+#include "rudder/nn/simd.hpp"
+
+#include "nn/random_batch.hpp"
+#include "nn/reference.hpp"
+
+namespace rudder {
+
+namespace {
+
+using testing::BatchShape;
+using testing::random_batch;
+using testing::random_floats;
+
+/// A network, a batch for it, rows and targets.
+struct Case {
+    NetworkOptions options;
+    Batch batch;
+    std::vector<float> rows;
+    std::vector<std::int32_t> classes;
+    std::vector<std::uint8_t> labels;
+    std::vector<float> numbers;
+
+    Case(NetworkOptions network_options, const BatchShape& shape)
+        : options(std::move(network_options)), batch(random_batch(shape)) {
+        options.layers = static_cast<int>(shape.fanouts.size());
+        options.seed = shape.seed;
+        rows = random_floats(batch.vertices.size() * options.inputs, shape.seed + 1);
+        for (std::uint32_t s = 0; s < batch.seeds; ++s) {
+            const std::uint64_t draw = batch.vertices[s] / 7;
+            classes.push_back(s % 5 == 3 ? -1 : static_cast<std::int32_t>(draw % options.outputs));
+        }
+        for (std::size_t i = 0; i < batch.seeds * options.outputs; ++i)
+            labels.push_back(static_cast<std::uint8_t>(i * 7 % 3 == 0));
+        numbers = random_floats(batch.seeds * options.outputs, shape.seed + 2);
+    }
+    [[nodiscard]] SeedTargets targets() const {
+        SeedTargets all;
+        if (options.objective == Objective::classes) all.classes = classes;
+        if (options.objective == Objective::multilabel) all.multilabel = labels;
+        if (options.objective == Objective::regression) all.regression = numbers;
+        return all;
+    }
+};
+
+struct Outcome {
+    BatchResult result;
+    std::vector<float> gradient;
+    std::vector<std::size_t> ready;
+};
+
+Outcome train_once(Network& network, const Case& c, float weight) {
+    Outcome outcome;
+    outcome.gradient.assign(network.weights().size(), std::numeric_limits<float>::quiet_NaN());
+    outcome.result = network.train(c.batch, c.rows, c.targets(), weight, outcome.gradient,
+                                   [&](std::size_t b) { outcome.ready.push_back(b); });
+    return outcome;
+}
+
+double largest(std::span<const float> values) {
+    double most = 1e-3;
+    for (const float value : values)
+        most = std::max(most, std::fabs(static_cast<double>(value)));
+    return most;
+}
+
+/// Equal to `tolerance` relative to the largest value.
+void expect_near(std::span<const float> a, std::span<const float> b, double tolerance) {
+    ASSERT_EQ(a.size(), b.size());
+    const double scale = largest(b);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        ASSERT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), tolerance * scale) << i;
+}
+
+NetworkOptions small(Objective objective, std::uint64_t inputs, std::uint64_t hidden,
+                     std::uint64_t outputs) {
+    NetworkOptions options;
+    options.objective = objective;
+    options.inputs = inputs;
+    options.hidden = hidden;
+    options.outputs = outputs;
+    return options;
+}
+
+void compare_with_torch(const Case& c) {
+    const auto network = make_network(c.options);
+    const float weight = 1.F / static_cast<float>(std::max(1U, c.batch.seeds));
+    const Outcome ours = train_once(*network, c, weight);
+    const auto theirs = testing::torch_sage(c.options, network->parameters(), network->weights(),
+                                            c.batch, c.rows, c.targets(), weight);
+    EXPECT_NEAR(static_cast<double>(ours.result.loss), static_cast<double>(theirs.loss),
+                1e-5 * std::max(1.0, std::fabs(static_cast<double>(theirs.loss))));
+    expect_near(ours.gradient, theirs.gradient, 1e-5);
+    for (std::size_t b = 0; b < ours.ready.size(); ++b)
+        EXPECT_EQ(ours.ready[b], b);
+    EXPECT_EQ(ours.ready.size(), network->buckets().size());
+    if (c.options.dropout > 0 || c.options.input_dropout > 0) return;
+    std::vector<float> scores(c.batch.seeds * c.options.outputs);
+    network->predict(c.batch, c.rows, scores);
+    expect_near(scores, theirs.scores, 1e-5);
+    const BatchResult counted =
+        count_correct(c.options.objective, c.options.outputs, scores, c.targets());
+    EXPECT_EQ(counted.correct, ours.result.correct);
+    EXPECT_EQ(counted.answers, ours.result.answers);
+}
+
+}  // namespace
+
+TEST(Sage, AgreesWithTorchOverShapes) {
+    std::uint64_t seed = 1;
+    for (const Objective objective :
+         {Objective::classes, Objective::multilabel, Objective::regression}) {
+        for (const std::vector<std::uint32_t>& fanouts :
+             std::vector<std::vector<std::uint32_t>>{{5}, {3, 4}, {2, 3, 4}, {2, 2, 2, 3}}) {
+            for (const bool drop : {false, true}) {
+                NetworkOptions options = small(objective, 9 + seed * 7 % 40, 17 + seed * 5 % 60,
+                                               seed % 4 == 0 ? 1 : 2 + seed % 11);
+                options.dropout = drop ? 0.5 : 0;
+                options.input_dropout = drop ? 0.2 : 0;
+                const BatchShape shape{static_cast<std::uint32_t>(1 + seed * 37 % 90), fanouts, 50,
+                                       static_cast<std::uint32_t>(seed % 3 * 20), seed};
+                SCOPED_TRACE(seed);
+                compare_with_torch(Case(options, shape));
+                if (::testing::Test::HasFatalFailure()) return;
+                ++seed;
+            }
+        }
+    }
+}
+
+TEST(Sage, AgreesWithTorchOverManyChunks) {
+    NetworkOptions options = small(Objective::classes, 40, 48, 7);
+    compare_with_torch(Case(options, {1500, {3, 5}, 50, 10, 77}));
+}
+
+TEST(Sage, EveryoneIsolated) {
+    NetworkOptions options = small(Objective::classes, 12, 16, 3);
+    compare_with_torch(Case(options, {30, {3, 4}, 50, 100, 5}));
+}
+
+TEST(Sage, NoSeedsGiveNoGradient) {
+    const Case c(small(Objective::classes, 12, 16, 3), {0, {3, 4}, 50, 10, 5});
+    const auto network = make_network(c.options);
+    const Outcome outcome = train_once(*network, c, 1);
+    for (const float g : outcome.gradient)
+        ASSERT_EQ(g, 0.F);
+    EXPECT_EQ(outcome.ready, (std::vector<std::size_t>{0, 1}));
+    EXPECT_EQ(outcome.result.loss, 0.F);
+    std::vector<float> scores;
+    network->predict(c.batch, c.rows, scores);
+}
+
+TEST(Sage, FiniteDifferences) {
+    NetworkOptions options = small(Objective::regression, 5, 6, 3);
+    options.dropout = 0.25;
+    const Case c(options, {12, {3, 3, 3}, 50, 10, 3});
+    const auto network = make_network(c.options);
+    // Far from the rectifiers' kinks, where there is no slope to compare with.
+    for (const Parameter& p : network->parameters()) {
+        if (p.decays || p.name.starts_with("layers.2")) continue;
+        for (std::size_t i = 0; i < p.size; ++i)
+            network->weights()[p.offset + i] = i % 3 == 0 ? -6.F : 3.F;
+    }
+    const Outcome outcome = train_once(*network, c, 0.1F);
+    for (std::size_t i = 0; i < outcome.gradient.size(); ++i) {
+        const float kept = network->weights()[i];
+        const auto loss_at = [&](float w) {
+            network->weights()[i] = w;
+            return static_cast<double>(train_once(*network, c, 0.1F).result.loss);
+        };
+        constexpr float step = 1e-2F;
+        const double slope =
+            (loss_at(kept + step) - loss_at(kept - step)) / static_cast<double>(2 * step);
+        network->weights()[i] = kept;
+        EXPECT_NEAR(slope, static_cast<double>(outcome.gradient[i]),
+                    1e-3 * largest(outcome.gradient))
+            << i;
+    }
+}
+
+TEST(Sage, SameBitsOnAnyThreadsPathsAndAlignment) {
+    NetworkOptions options = small(Objective::classes, 100, 256, 47);
+    options.input_dropout = 0.1;
+    const Case c(options, {1100, {6, 8}, 60, 5, 9});
+    std::vector<Outcome> outcomes;
+    std::vector<float> shifted(c.rows.size() + 1);
+    for (const int threads : {1, 2, 4, 2}) {
+        for (const VectorPath path : {VectorPath::portable, VectorPath::avx2, VectorPath::avx512}) {
+            set_thread_count(threads);
+            set_vector_path(path);
+            const auto network = make_network(c.options);
+            outcomes.push_back(train_once(*network, c, 0.001F));
+            outcomes.push_back(train_once(*network, c, 0.001F));
+            std::copy(c.rows.begin(), c.rows.end(), shifted.begin() + 1);
+            Outcome outcome;
+            outcome.gradient.resize(network->weights().size());
+            outcome.result = network->train(c.batch, std::span(shifted).subspan(1), c.targets(),
+                                            0.001F, outcome.gradient, [](std::size_t) {});
+            outcomes.push_back(std::move(outcome));
+        }
+    }
+    set_thread_count(0);
+    set_vector_path(best_vector_path());
+    for (const Outcome& outcome : outcomes) {
+        ASSERT_EQ(std::memcmp(outcome.gradient.data(), outcomes[0].gradient.data(),
+                              outcome.gradient.size() * sizeof(float)),
+                  0);
+        ASSERT_EQ(outcome.result.loss, outcomes[0].result.loss);
+        ASSERT_EQ(outcome.result.correct, outcomes[0].result.correct);
+    }
+}
+
+TEST(Sage, NotANumberShowsInTheLoss) {
+    Case c(small(Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 0, 5});
+    for (const bool weights : {false, true}) {
+        const auto network = make_network(c.options);
+        if (weights) network->weights()[3] = std::numeric_limits<float>::quiet_NaN();
+        Case bad = c;
+        if (!weights) std::ranges::fill(bad.rows, std::numeric_limits<float>::quiet_NaN());
+        EXPECT_TRUE(std::isnan(train_once(*network, bad, 1).result.loss));
+    }
+}
+
+TEST(Sage, SaysWhatMemoryAPassTakes) {
+    const Case c(small(Objective::classes, 100, 64, 5), {300, {6, 8}, 60, 5, 9});
+    const auto network = make_network(c.options);
+    const std::uint64_t said = network->activation_bytes(c.batch);
+    train_once(*network, c, 1);
+    EXPECT_EQ(said, dynamic_cast<FlatNetwork&>(*network).workspace_bytes());
+    EXPECT_GT(said, c.batch.blocks[0].destinations * (200U + 64U) * sizeof(float));
+}
+
+TEST(Sage, WeightsComeFromTheSeed) {
+    NetworkOptions options = small(Objective::classes, 30, 16, 3);
+    const auto a = make_network(options);
+    const auto b = make_network(options);
+    options.seed = 1;
+    const auto other = make_network(options);
+    EXPECT_TRUE(std::ranges::equal(a->weights(), b->weights()));
+    EXPECT_FALSE(std::ranges::equal(a->weights(), other->weights()));
+    std::size_t covered = 0;
+    for (const Parameter& p : a->parameters()) {
+        EXPECT_EQ(p.offset, covered);
+        covered += p.size;
+        const double bound = 1 / std::sqrt(p.name.starts_with("layers.0") ? 30.0 : 16.0);
+        double most = 0;
+        for (const float w : a->weights().subspan(p.offset, p.size))
+            most = std::max(most, std::fabs(static_cast<double>(w)));
+        EXPECT_LE(most, bound);
+        if (p.size > 100) {
+            EXPECT_GT(most, bound * 0.9);
+        }
+        EXPECT_EQ(p.decays, !p.name.ends_with("bias"));
+    }
+    EXPECT_EQ(covered, a->weights().size());
+    EXPECT_EQ(a->buckets()[0].offset + a->buckets()[0].size, covered);
+    EXPECT_EQ(a->buckets()[1].offset, 0U);
+}
+
+TEST(Network, UnknownModelListsTheKnown) {
+    NetworkOptions options = small(Objective::classes, 3, 4, 2);
+    options.model = "sag";
+    try {
+        static_cast<void>(make_network(options));
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::usage);
+        EXPECT_NE(error.remedy().find("sage"), std::string::npos);
+    }
+}
+
+}  // namespace rudder
