@@ -19,6 +19,7 @@
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
+#include "rudder/nn/runtime.hpp"
 #include "rudder/partition/metis_partitioner.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 
@@ -121,6 +122,20 @@ Finding check_torch() {
     return {"torch", "ok",
             fmt::format("{}, {} build", build.torch_version, build.torch_cuda ? "CUDA" : "CPU"),
             ""};
+}
+
+/// What the program told torch and its libraries; the reasons follow below the table.
+Finding check_torch_settings() {
+    Finding finding{"torch settings", "ok", "", ""};
+    for (const RuntimeSetting& setting : runtime_settings()) {
+        finding.value +=
+            fmt::format("{}{}={}", finding.value.empty() ? "" : "; ", setting.name, setting.value);
+        if (setting.value == "not loaded") {
+            finding.status = "warning";
+            finding.remedy = "run 'make setup', or set RUDDER_TORCH to the folder of torch";
+        }
+    }
+    return finding;
 }
 
 Finding check_gpu() {
@@ -227,9 +242,10 @@ public:
 
 private:
     int examine(const Communicator& comm, const Context& context) const {
-        std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
-                                      check_shared_memory(), check_open_files(), check_mpi(),
-                                      check_torch(),         check_gpu(),        check_metis()};
+        std::vector<Finding> findings{check_build(),         check_processor(),      check_memory(),
+                                      check_shared_memory(), check_open_files(),     check_mpi(),
+                                      check_torch(),         check_torch_settings(), check_gpu(),
+                                      check_metis()};
         if (!data_.empty()) findings.push_back(check_data(comm));
         Json json = Json::object();
         std::string pairs;
@@ -267,6 +283,9 @@ private:
         const MemoryInfo memory = memory_info();
         json["memory"] = {{"total", memory.total}, {"available", memory.available}};
         json["instruction_sets"] = cpu_info().features;
+        Json& settings = json["torch_settings"] = Json::array();
+        for (const RuntimeSetting& s : runtime_settings())
+            settings.push_back({{"name", s.name}, {"value", s.value}, {"reason", s.reason}});
         Json& list = json["findings"] = Json::array();
         for (const Finding& f : findings) {
             list.push_back(
@@ -282,7 +301,11 @@ private:
             table.add({f.name, f.status, f.value});
             if (!f.remedy.empty()) remedies += fmt::format("{}: {}\n", f.name, f.remedy);
         }
-        return table.text() + (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
+        std::string reasons;
+        for (const RuntimeSetting& s : runtime_settings())
+            reasons += fmt::format("{}: {}\n", s.name, s.reason);
+        return table.text() + "\nWhy torch is set so:\n" + reasons +
+               (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
     }
 
     RankOptions ranks_;
