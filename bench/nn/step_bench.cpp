@@ -34,7 +34,7 @@ using namespace rudder;
 constexpr std::size_t features = 128;
 constexpr std::size_t hidden = 256;
 constexpr std::size_t classes = 47;
-constexpr std::uint64_t graph_vertices = 150'000;
+constexpr std::uint64_t graph_vertices = 95'000;
 
 /// A batch of a random graph whose popular vertices are drawn more often: about 85,000 input rows.
 Batch make_batch() {

@@ -26,8 +26,9 @@ struct MeanFinish {
     const std::uint32_t* offsets;
 
     RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
-    template <class V>
-    RUDDER_INLINE void apply(V& sum, std::size_t row, std::size_t) const noexcept {
+    template <std::size_t W>
+    RUDDER_INLINE void apply(typename VectorOf<W>::Type& sum, std::size_t row,
+                             std::size_t) const noexcept {
         const std::uint32_t count = offsets[row + 1] - offsets[row];
         const float factor = count == 0 ? 0.F : 1.F / static_cast<float>(count);
         sum = sum * factor;
@@ -41,11 +42,13 @@ struct GradientFinish {
     [[nodiscard]] RUDDER_INLINE const float* own(std::size_t row) const noexcept {
         return row < gradient->own.rows ? gradient->own.row(row) : nullptr;
     }
-    template <class V>
-    RUDDER_INLINE void apply(V& sum, std::size_t row, std::size_t column) const noexcept {
+    template <std::size_t W>
+    RUDDER_INLINE void apply(typename VectorOf<W>::Type& sum, std::size_t row,
+                             std::size_t column) const noexcept {
         if (gradient->active == nullptr) return;
-        const V active =
-            *reinterpret_cast<const V*>(gradient->active + row * gradient->active_stride + column);
+        using V = typename VectorOf<W>::Type;
+        const V active = *reinterpret_cast<const typename VectorOf<W>::Loose*>(
+            gradient->active + row * gradient->active_stride + column);
         const V zero{};
         sum = active > zero ? sum * gradient->scale : zero;
     }
@@ -56,13 +59,14 @@ template <std::size_t W, std::size_t Tiles, class Finish>
 RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::size_t row,
                                std::size_t column, float* out) noexcept {
     using V = typename VectorOf<W>::Type;
+    using Loose = typename VectorOf<W>::Loose;
     V sums[Tiles];
     const float* own = finish.own(row);
     for (std::size_t t = 0; t < Tiles; ++t) {
-        if (Finish::begins_with_own && own != nullptr)
-            sums[t] = *reinterpret_cast<const V*>(own + column + t * W);
-        else
-            sums[t] = V{};
+        sums[t] = V{};
+        if (Finish::begins_with_own && own != nullptr) {
+            sums[t] = *reinterpret_cast<const Loose*>(own + column + t * W);
+        }
     }
     const std::size_t end = gather.offsets[row + 1];
     for (std::size_t e = gather.offsets[row]; e < end; ++e) {
@@ -73,12 +77,12 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
         const float* from = gather.table.row(gather.ids[e]) + column;
 #pragma GCC unroll 16
         for (std::size_t t = 0; t < Tiles; ++t)
-            sums[t] += *reinterpret_cast<const V*>(from + t * W);
+            sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
     }
     for (std::size_t t = 0; t < Tiles; ++t) {
         const std::size_t at = column + t * W;
-        finish.apply(sums[t], row, at);
-        *reinterpret_cast<V*>(out + at) = sums[t];
+        finish.template apply<W>(sums[t], row, at);
+        *reinterpret_cast<Loose*>(out + at) = sums[t];
     }
 }
 
@@ -152,9 +156,10 @@ void transpose(const Block& block, const TransposedBlock& out) noexcept {
         if (source + 1 < block.sources) ++starts[source + 1];
     for (std::uint32_t s = 1; s < block.sources; ++s)
         starts[s] += starts[s - 1];
-    for (std::uint32_t d = 0; d < block.destinations; ++d)
+    for (std::uint32_t d = 0; d < block.destinations; ++d) {
         for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
             out.readers[starts[block.neighbours[e]]++] = d;
+    }
 }
 
 void gather_gradient(const TransposedBlock& block, const GradientOfSources& gradient,

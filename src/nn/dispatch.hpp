@@ -7,10 +7,11 @@
 
 namespace rudder {
 
-/// W floats that may lie anywhere.
+/// W floats side by side: in registers, and anywhere in memory.
 template <std::size_t W>
 struct VectorOf {
-    using Type __attribute__((vector_size(W * sizeof(float)), aligned(4), may_alias)) = float;
+    using Type __attribute__((vector_size(W * sizeof(float)))) = float;
+    using Loose __attribute__((vector_size(W * sizeof(float)), aligned(4), may_alias)) = float;
 };
 
 }  // namespace rudder
@@ -18,7 +19,11 @@ struct VectorOf {
 // A kernel's body is inlined (RUDDER_INLINE) into one function per instruction set: only so is it
 // compiled for the instructions of its caller. Contraction of products and sums is off in this
 // layer, so the paths differ in width alone.
+#ifdef __clang__
+#define RUDDER_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")))
+#else
 #define RUDDER_AVX512 \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,prefer-vector-width=512")))
+#endif
 #define RUDDER_AVX2 __attribute__((target("avx2,fma")))
 #define RUDDER_INLINE [[gnu::always_inline]] inline

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include <immintrin.h>
+
 #include "dispatch.hpp"
 
 namespace rudder {
@@ -15,17 +17,100 @@ constexpr std::size_t group = 128;  ///< columns they serve: 4 words of 2 halves
 
 using Words = std::array<std::array<std::uint32_t, lanes>, 4>;
 
-/// The words of one group of columns of one vertex.
-RUDDER_INLINE void draw(Philox::Key key, VertexId vertex, std::size_t first_block,
-                        Words& words) noexcept {
-    for (std::size_t i = 0; i < lanes; ++i) {
-        words[0][i] = static_cast<std::uint32_t>(vertex);
-        words[1][i] = static_cast<std::uint32_t>(vertex >> 32);
-        words[2][i] = static_cast<std::uint32_t>(first_block + i);
-        words[3][i] = 0;
+/// The words of one group of columns of one vertex: block (vertex, first_block + i) is lane i. The
+/// form that Philox::blocks gives compilers, they turn into much shuffling; so the two vector paths
+/// are written out: a lane's product is of an even or an odd half.
+struct DrawPortable {
+    static void draw(Philox::Key key, VertexId vertex, std::size_t first_block,
+                     Words& words) noexcept {
+        for (std::size_t i = 0; i < lanes; ++i) {
+            words[0][i] = static_cast<std::uint32_t>(vertex);
+            words[1][i] = static_cast<std::uint32_t>(vertex >> 32);
+            words[2][i] = static_cast<std::uint32_t>(first_block + i);
+            words[3][i] = 0;
+        }
+        Philox::blocks(words, key);
     }
-    Philox::blocks(words, key);
+};
+
+constexpr int multiplier_0 = static_cast<int>(0xD2511F53U);
+constexpr int multiplier_1 = static_cast<int>(0xCD9E8D57U);
+constexpr std::uint32_t key_step_0 = 0x9E3779B9U;
+constexpr std::uint32_t key_step_1 = 0xBB67AE85U;
+
+int as_int(std::uint64_t value) noexcept {
+    return static_cast<int>(static_cast<std::uint32_t>(value));
 }
+
+struct DrawAvx512 {
+    RUDDER_AVX512 static inline void draw(Philox::Key key, VertexId vertex, std::size_t first_block,
+                                          Words& words) noexcept {
+        constexpr __mmask16 odd = 0xAAAA;
+        const __m512i m0 = _mm512_set1_epi32(multiplier_0);
+        const __m512i m1 = _mm512_set1_epi32(multiplier_1);
+        __m512i c0 = _mm512_set1_epi32(as_int(vertex));
+        __m512i c1 = _mm512_set1_epi32(as_int(vertex >> 32));
+        __m512i c2 = _mm512_add_epi32(
+            _mm512_set1_epi32(as_int(first_block)),
+            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15));
+        __m512i c3 = _mm512_setzero_si512();
+        for (int round = 0; round < 10; ++round) {
+            const __m512i even0 = _mm512_mul_epu32(c0, m0);
+            const __m512i odd0 = _mm512_mul_epu32(_mm512_srli_epi64(c0, 32), m0);
+            const __m512i even1 = _mm512_mul_epu32(c2, m1);
+            const __m512i odd1 = _mm512_mul_epu32(_mm512_srli_epi64(c2, 32), m1);
+            const __m512i high0 = _mm512_mask_blend_epi32(odd, _mm512_srli_epi64(even0, 32), odd0);
+            const __m512i high1 = _mm512_mask_blend_epi32(odd, _mm512_srli_epi64(even1, 32), odd1);
+            c0 = _mm512_ternarylogic_epi32(high1, c1, _mm512_set1_epi32(as_int(key[0])), 0x96);
+            c2 = _mm512_ternarylogic_epi32(high0, c3, _mm512_set1_epi32(as_int(key[1])), 0x96);
+            c1 = _mm512_mask_blend_epi32(odd, even1, _mm512_slli_epi64(odd1, 32));
+            c3 = _mm512_mask_blend_epi32(odd, even0, _mm512_slli_epi64(odd0, 32));
+            key[0] += key_step_0;
+            key[1] += key_step_1;
+        }
+        _mm512_storeu_si512(words[0].data(), c0);
+        _mm512_storeu_si512(words[1].data(), c1);
+        _mm512_storeu_si512(words[2].data(), c2);
+        _mm512_storeu_si512(words[3].data(), c3);
+    }
+};
+
+struct DrawAvx2 {
+    RUDDER_AVX2 static inline void draw(Philox::Key key, VertexId vertex, std::size_t first_block,
+                                        Words& words) noexcept {
+        half(key, vertex, first_block, words, 0);
+        half(key, vertex, first_block, words, 8);
+    }
+    RUDDER_AVX2 static inline void half(Philox::Key key, VertexId vertex, std::size_t first_block,
+                                        Words& words, std::size_t lane) noexcept {
+        constexpr int odd = 0xAA;
+        const __m256i m0 = _mm256_set1_epi32(multiplier_0);
+        const __m256i m1 = _mm256_set1_epi32(multiplier_1);
+        __m256i c0 = _mm256_set1_epi32(as_int(vertex));
+        __m256i c1 = _mm256_set1_epi32(as_int(vertex >> 32));
+        __m256i c2 = _mm256_add_epi32(_mm256_set1_epi32(as_int(first_block + lane)),
+                                      _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+        __m256i c3 = _mm256_setzero_si256();
+        for (int round = 0; round < 10; ++round) {
+            const __m256i even0 = _mm256_mul_epu32(c0, m0);
+            const __m256i odd0 = _mm256_mul_epu32(_mm256_srli_epi64(c0, 32), m0);
+            const __m256i even1 = _mm256_mul_epu32(c2, m1);
+            const __m256i odd1 = _mm256_mul_epu32(_mm256_srli_epi64(c2, 32), m1);
+            const __m256i high0 = _mm256_blend_epi32(_mm256_srli_epi64(even0, 32), odd0, odd);
+            const __m256i high1 = _mm256_blend_epi32(_mm256_srli_epi64(even1, 32), odd1, odd);
+            c0 = _mm256_xor_si256(_mm256_xor_si256(high1, c1), _mm256_set1_epi32(as_int(key[0])));
+            c2 = _mm256_xor_si256(_mm256_xor_si256(high0, c3), _mm256_set1_epi32(as_int(key[1])));
+            c1 = _mm256_blend_epi32(even1, _mm256_slli_epi64(odd1, 32), odd);
+            c3 = _mm256_blend_epi32(even0, _mm256_slli_epi64(odd0, 32), odd);
+            key[0] += key_step_0;
+            key[1] += key_step_1;
+        }
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words[0].data() + lane), c0);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words[1].data() + lane), c1);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words[2].data() + lane), c2);
+        _mm256_storeu_si256(reinterpret_cast<__m256i*>(words[3].data() + lane), c3);
+    }
+};
 
 /// Rectifies x + bias.
 struct Rectify {
@@ -60,7 +145,7 @@ RUDDER_INLINE void drop_columns(const float* in, float* out, std::size_t column,
     }
 }
 
-template <class F>
+template <class Draw, class F>
 RUDDER_INLINE void drop_rows(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
                              const VertexId* vertices, const F& f) noexcept {
     Words words;
@@ -68,7 +153,7 @@ RUDDER_INLINE void drop_rows(const ConstMatrix& in, const Matrix& out, const Dro
         const float* from = in.row(r);
         float* to = out.row(r);
         for (std::size_t begin = 0; begin < in.columns; begin += group) {
-            draw(dropout.key, vertices[r], begin / group * lanes, words);
+            Draw::draw(dropout.key, vertices[r], begin / group * lanes, words);
             for (std::size_t part = 0; part < group / lanes; ++part) {
                 const std::size_t column = begin + part * lanes;
                 if (column >= in.columns) break;
@@ -83,26 +168,27 @@ RUDDER_INLINE void drop_rows(const ConstMatrix& in, const Matrix& out, const Dro
 template <class F>
 RUDDER_AVX512 void drop_avx512(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
                                const VertexId* vertices, const F& f) noexcept {
-    drop_rows(in, out, dropout, vertices, f);
+    drop_rows<DrawAvx512>(in, out, dropout, vertices, f);
 }
 template <class F>
 RUDDER_AVX2 void drop_avx2(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
                            const VertexId* vertices, const F& f) noexcept {
-    drop_rows(in, out, dropout, vertices, f);
+    drop_rows<DrawAvx2>(in, out, dropout, vertices, f);
 }
 template <class F>
 void drop_portable(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
                    const VertexId* vertices, const F& f) noexcept {
-    drop_rows(in, out, dropout, vertices, f);
+    drop_rows<DrawPortable>(in, out, dropout, vertices, f);
 }
 
 template <class F>
 void drop_any(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
               std::span<const VertexId> vertices, const F& f) noexcept {
     if (!dropout.drops()) {
-        for (std::size_t r = 0; r < in.rows; ++r)
+        for (std::size_t r = 0; r < in.rows; ++r) {
             for (std::size_t c = 0; c < in.columns; ++c)
                 out.row(r)[c] = f(in.row(r)[c], c);
+        }
         return;
     }
     switch (vector_path()) {

@@ -47,10 +47,12 @@ void LaneSums::finish(std::span<const Stretch> stretches, float* bias_gradient) 
     };
     constexpr std::size_t outputs_per_chunk = 8;
     parallel_chunks(outputs_, outputs_per_chunk, [&](const Chunk& chunk) {
-        for (std::size_t o = chunk.begin; o < chunk.end; ++o)
-            for (const Stretch& stretch : stretches)
+        for (std::size_t o = chunk.begin; o < chunk.end; ++o) {
+            for (const Stretch& stretch : stretches) {
                 sum_into(stretch.gradient + o * stretch.columns, stretch.columns,
                          o * stride + stretch.first);
+            }
+        }
     });
     sum_into(bias_gradient, outputs_, outputs_ * stride);
 }

@@ -65,11 +65,12 @@ private:
     void check(const Batch& batch, std::span<const float> rows) const;
     PassPlan begin(const Batch& batch, Pass pass);
     void pack(Layer& layer) const;
-    void forward(const Batch& batch, std::span<const float> rows, const PassPlan& plan, Pass pass);
+    void forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,
+                 Pass pass);
     void forward_chunk(const Batch& batch, std::size_t index, const ConstMatrix& input,
                        const Dropout& dropout, const Chunk& chunk);
-    LossSums loss(const SeedTargets& targets, float weight, const PassPlan& plan);
-    void backward(const Batch& batch, std::size_t index, const PassPlan& plan,
+    LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places);
+    void backward(const Batch& batch, std::size_t index, const PassPlan& places,
                   std::span<float> gradient);
     void backward_chunk(const Batch& batch, std::size_t index, std::size_t first, std::size_t count,
                         std::size_t lane, bool first_of_lane, const LaneSums& sums, float scale);
@@ -196,9 +197,10 @@ void Sage::forward_chunk(const Batch& batch, std::size_t index, const ConstMatri
                           std::span(batch.vertices).subspan(chunk.begin, count));
         return;
     }
-    for (std::size_t r = 0; r < count; ++r)
+    for (std::size_t r = 0; r < count; ++r) {
         for (std::size_t c = 0; c < out.columns; ++c)
             out.row(r)[c] += bias[c];
+    }
 }
 
 void Sage::forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,

@@ -85,7 +85,9 @@ TEST_F(JsonOutput, OfTheDoctor) {
         names.push_back(finding.at("name"));
     }
     EXPECT_THAT(names, IsSupersetOf(Words{"build", "processor", "memory", "shared memory", "MPI",
-                                          "torch", "GPU", "METIS"}));
+                                          "torch", "torch settings", "GPU", "METIS"}));
+    for (const Json& setting : doctor.at("torch_settings"))
+        EXPECT_THAT(keys_of(setting), testing::ElementsAre("name", "value", "reason"));
 }
 
 TEST_F(JsonOutput, OfTheDoctorForPeople) {

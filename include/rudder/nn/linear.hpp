@@ -15,7 +15,7 @@ inline constexpr std::size_t chunk_rows = 256;
 /// How the rows of a layer are dealt out for its gradient: each lane, a fixed stretch of rows, has
 /// a partial sum of its own, and the partial sums are added in the order of the lanes.
 struct Lanes {
-    explicit Lanes(std::size_t rows) noexcept;
+    explicit Lanes(std::size_t row_count) noexcept;
     std::size_t rows;
     std::size_t size;  ///< rows per lane, a multiple of 64
     std::size_t count;
