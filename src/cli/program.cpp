@@ -46,7 +46,12 @@ public:
                           CLI::AppFormatMode mode) const override {
         all_ = mode == CLI::AppFormatMode::All;
         // The base class writes sub-commands differently in the other modes; verbs have none.
-        return CLI::Formatter::make_help(app, std::move(name), CLI::AppFormatMode::Normal);
+        std::string text =
+            CLI::Formatter::make_help(app, std::move(name), CLI::AppFormatMode::Normal);
+        // A group that is left out leaves its empty line.
+        for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n"))
+            text.erase(at, 1);
+        return text;
     }
     std::string make_group(std::string group, bool is_positional,
                            std::vector<const CLI::Option*> options) const override {
