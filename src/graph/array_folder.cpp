@@ -69,6 +69,7 @@ void ArrayStream::append(std::span<const std::byte> bytes) {
 }
 
 void ArrayStream::finish() {
+    if (growing_) info_.shape = {written_ / element_size(info_.type)};
     RUDDER_CHECK(written_ == info_.bytes());
     file_.sync_and_close();
     info_.checksum = checksum_.finish();
@@ -94,6 +95,12 @@ void ArrayFolderWriter::write(const std::string& name, ElementType type,
 ArrayStream ArrayFolderWriter::stream(const std::string& name, ElementType type,
                                       std::vector<std::uint64_t> shape) {
     return {*this, name, ArrayInfo{name + ".bin", type, std::move(shape), 0}};
+}
+
+ArrayStream ArrayFolderWriter::growing(const std::string& name, ElementType type) {
+    ArrayStream made = stream(name, type, {0});
+    made.growing_ = true;
+    return made;
 }
 
 void ArrayFolderWriter::finish(Json header) {

@@ -53,6 +53,7 @@ private:
     File file_;
     ChecksumStream checksum_;
     std::uint64_t written_ = 0;
+    bool growing_ = false;
 };
 
 /// Writes arrays into an existing (staged) folder and, last, its manifest.
@@ -71,6 +72,8 @@ public:
     /// Begins an array that is written piece by piece.
     [[nodiscard]] ArrayStream stream(const std::string& name, ElementType type,
                                      std::vector<std::uint64_t> shape);
+    /// The same for a one-dimensional array whose length is known only when it is finished.
+    [[nodiscard]] ArrayStream growing(const std::string& name, ElementType type);
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
     /// Writes manifest.json: `header` with the list of arrays added under "arrays".
     void finish(Json header);

@@ -1,0 +1,80 @@
+// A buffer on ids alone: a policy, what it holds, what is coming, and the accounts.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/policy.hpp"
+
+namespace rudder {
+
+/// Rows of design section 10, of remote rows only: needed = hits + demand.
+struct RowAccounts {
+    std::uint64_t steps = 0;
+    std::uint64_t needed = 0;
+    std::uint64_t hits = 0;
+    std::uint64_t demand = 0;
+    std::uint64_t replacement = 0;
+    std::uint64_t ahead = 0;
+    std::uint64_t wasted = 0;  ///< replacement or ahead, and left before any use
+
+    [[nodiscard]] std::uint64_t fetched() const noexcept { return demand + replacement + ahead; }
+    RowAccounts& operator+=(const RowAccounts& other) noexcept;
+    friend bool operator==(const RowAccounts&, const RowAccounts&) = default;
+};
+
+/// Runs one policy over the steps of a run, live, in replay or as a shadow. Policy, parameters and
+/// capacity may change between any two steps; what it holds stays as far as it fits. The plans tell
+/// whoever keeps the feature rows what to do; a shadow ignores them.
+class IdBuffer {
+public:
+    /// `slots` is the most the capacity may ever be. The rows of `facts` are numbered by the
+    /// caller, before they are published or advanced.
+    IdBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId slots, SlotId capacity,
+             std::uint64_t first_step = 0);
+
+    /// What to fetch before the first step. Empty after it.
+    [[nodiscard]] const StepPlan& fill() const noexcept { return fill_; }
+    /// The rows of a step that is coming; in order of steps. They must stay valid until that step
+    /// was advanced. May be called for any step ahead: the policy is shown as many as its window
+    /// has.
+    void publish(std::uint64_t step, std::span<const RowKey> rows);
+    /// Takes the next step, which must have been published. The plan is valid until the next call
+    /// that changes anything.
+    const StepPlan& advance(const Decision& decision = {});
+
+    /// Another policy or other parameters from the next step on. What happens at once is in the
+    /// plan that is returned.
+    const StepPlan& set_policy(const PolicySpec& spec);
+    /// Another capacity, at most `slots`.
+    const StepPlan& set_capacity(SlotId capacity);
+
+    [[nodiscard]] std::uint64_t next_step() const noexcept { return next_; }
+    /// How many steps after the one to be advanced are worth publishing.
+    [[nodiscard]] std::uint64_t horizon() const noexcept { return policy_->horizon(); }
+    [[nodiscard]] const PolicySpec& spec() const noexcept { return spec_; }
+    [[nodiscard]] const Residents& residents() const noexcept { return residents_; }
+    [[nodiscard]] const RowAccounts& accounts() const noexcept { return accounts_; }
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+private:
+    void account(const StepPlan& plan);
+    void start();
+
+    PolicySpec spec_;
+    PolicyFacts facts_;
+    Residents residents_;
+    std::unique_ptr<Policy> policy_;
+    std::deque<std::span<const RowKey>> published_;  ///< steps next_, next_ + 1, ...
+    std::uint64_t next_;
+    std::uint64_t shown_;  ///< steps before this one the policy knows
+    StepPlan fill_;
+    StepPlan plan_;
+    std::vector<std::uint8_t> unused_;  ///< by slot: fetched for the buffer, not used yet
+    RowAccounts accounts_;
+};
+
+}  // namespace rudder

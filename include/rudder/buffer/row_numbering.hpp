@@ -1,0 +1,65 @@
+// Numbers remote rows 0, 1, 2, ... so that all state per row lies in plain arrays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/types.hpp"
+
+namespace rudder {
+
+/// The number of a remote row: halo vertices first, in ascending id, then others as first seen.
+using RowKey = std::uint32_t;
+inline constexpr RowKey no_row = 0xffffffffU;
+
+/// From vertex to row number and back. Direct-address where ids are below 2^28, open addressing
+/// above. One numbering serves a buffer and all of its shadows. Looking up is safe from several
+/// tasks at once as long as none adds.
+class RowNumbering {
+public:
+    /// The largest universe that gets an entry per vertex.
+    static constexpr VertexId direct_limit = VertexId{1} << 28;
+
+    /// Ids are below `vertices`; `halo` is ascending and becomes rows 0 to halo.size() - 1.
+    /// Universes of up to `limit` vertices get an entry per vertex.
+    RowNumbering(VertexId vertices, std::span<const VertexId> halo, VertexId limit = direct_limit);
+
+    /// Rows numbered so far, and those of the halo among them.
+    [[nodiscard]] RowKey size() const noexcept { return static_cast<RowKey>(vertices_.size()); }
+    [[nodiscard]] RowKey halo() const noexcept { return halo_; }
+    [[nodiscard]] VertexId universe() const noexcept { return universe_; }
+    [[nodiscard]] VertexId vertex(RowKey row) const noexcept { return vertices_[row]; }
+    [[nodiscard]] std::span<const VertexId> vertices() const noexcept { return vertices_; }
+
+    /// The numbers of `ids`, new ones for those not seen before. An id outside the universe is an
+    /// InternalError: readers refuse it before.
+    void number(std::span<const VertexId> ids, std::span<RowKey> out);
+    /// The numbers of `ids`, no_row for those not seen before.
+    void find(std::span<const VertexId> ids, std::span<RowKey> out) const noexcept;
+    /// Memory held, in bytes.
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+private:
+    struct Entry {
+        VertexId vertex;
+        RowKey row_plus_one;  ///< 0: free
+    };
+    [[nodiscard]] bool direct() const noexcept { return !direct_.empty() || universe_ == 0; }
+    [[nodiscard]] std::size_t home(VertexId v) const noexcept {
+        return static_cast<std::size_t>((v * 0x9E3779B97F4A7C15ULL) >> shift_);
+    }
+    [[nodiscard]] const Entry& probe(VertexId v) const noexcept;
+    void grow();
+    RowKey add(VertexId v);
+
+    VertexId universe_;
+    RowKey halo_ = 0;
+    std::vector<VertexId> vertices_;  ///< by row
+    Array<RowKey> direct_;            ///< row + 1 by vertex; 0: none
+    std::vector<Entry> table_;        ///< a power of two of entries, at most half full
+    unsigned shift_ = 0;              ///< 64 - log2 of that
+};
+
+}  // namespace rudder

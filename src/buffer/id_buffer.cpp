@@ -1,0 +1,110 @@
+#include "rudder/buffer/id_buffer.hpp"
+
+#include "rudder/core/check.hpp"
+
+namespace rudder {
+
+RowAccounts& RowAccounts::operator+=(const RowAccounts& other) noexcept {
+    steps += other.steps;
+    needed += other.needed;
+    hits += other.hits;
+    demand += other.demand;
+    replacement += other.replacement;
+    ahead += other.ahead;
+    wasted += other.wasted;
+    return *this;
+}
+
+IdBuffer::IdBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId slots, SlotId capacity,
+                   std::uint64_t first_step)
+    : spec_(spec),
+      facts_(facts),
+      residents_(slots, capacity),
+      next_(first_step),
+      shown_(first_step),
+      unused_(slots, 0) {
+    start();
+    std::swap(fill_, plan_);
+}
+
+void IdBuffer::start() {
+    residents_.know(facts_.rows->size());
+    policy_ = make_policy(spec_, facts_, residents_);
+    shown_ = next_;
+    plan_.clear();
+    policy_->begin(next_, plan_);
+    account(plan_);
+}
+
+void IdBuffer::publish(std::uint64_t step, std::span<const RowKey> rows) {
+    RUDDER_CHECK(step == next_ + published_.size());
+    published_.push_back(rows);
+}
+
+const StepPlan& IdBuffer::advance(const Decision& decision) {
+    RUDDER_CHECK(!published_.empty());
+    residents_.know(facts_.rows->size());
+    if (const std::uint64_t ahead = policy_->horizon(); ahead != 0) {
+        while (shown_ - next_ < published_.size() && shown_ - next_ <= ahead) {
+            policy_->look_ahead(shown_, published_[shown_ - next_]);
+            ++shown_;
+        }
+    }
+    const auto rows = published_.front();
+    plan_.clear();
+    fill_.clear();
+    plan_.slots.resize(rows.size());
+    plan_.hits = residents_.look_up(rows, plan_.slots);
+    for (const SlotId slot : plan_.slots) {
+        if (slot != no_slot) unused_[slot] = 0;
+    }
+    policy_->advance(next_, rows, decision, plan_);
+    ++accounts_.steps;
+    accounts_.needed += rows.size();
+    accounts_.hits += plan_.hits;
+    accounts_.demand += rows.size() - plan_.hits;
+    account(plan_);
+    published_.pop_front();
+    ++next_;
+    if (shown_ < next_) shown_ = next_;
+    return plan_;
+}
+
+void IdBuffer::account(const StepPlan& plan) {
+    for (const Placed& row : plan.leave) {
+        accounts_.wasted += unused_[row.slot];
+        unused_[row.slot] = 0;
+    }
+    for (const Placed& row : plan.replacement)
+        unused_[row.slot] = 1;
+    for (const Placed& row : plan.ahead)
+        unused_[row.slot] = 1;
+    accounts_.replacement += plan.replacement.size();
+    accounts_.ahead += plan.ahead.size();
+    RUDDER_CHECK_NORMAL(residents_.count() <= residents_.capacity());
+}
+
+const StepPlan& IdBuffer::set_policy(const PolicySpec& spec) {
+    fill_.clear();
+    plan_.clear();
+    const bool same = spec.name() == spec_.name();
+    spec_ = spec;
+    if (!same || !policy_->retune(next_, spec)) start();
+    return plan_;
+}
+
+const StepPlan& IdBuffer::set_capacity(SlotId capacity) {
+    fill_.clear();
+    plan_.clear();
+    residents_.know(facts_.rows->size());
+    residents_.set_capacity(capacity);
+    policy_->capacity_changed(next_, plan_);
+    account(plan_);
+    return plan_;
+}
+
+std::uint64_t IdBuffer::bytes() const noexcept {
+    return residents_.bytes() + policy_->bytes() + unused_.capacity();
+}
+
+}  // namespace rudder

@@ -1,0 +1,90 @@
+// lfu: the rows used most often.
+#include <algorithm>
+#include <compare>
+
+#include "policies.hpp"
+#include "worst_first.hpp"
+
+namespace rudder {
+
+const PolicyInfo lfu_info{
+    "lfu",
+    "Admits every missed row; the least often used of the whole run leave after each step.",
+    "a classic",
+    {}};
+
+namespace {
+
+/// How often and, among equals, how recently a row was used.
+struct Uses {
+    std::uint64_t count = 0;
+    std::uint64_t last = 0;
+    friend auto operator<=>(const Uses&, const Uses&) = default;
+};
+
+class LfuPolicy final : public Policy {
+public:
+    LfuPolicy(const PolicyFacts& facts, Residents& residents) : Policy(facts, residents) {}
+
+    void begin(std::uint64_t step, StepPlan& fill) override {
+        know();
+        for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
+            const RowKey row = residents_.row_at(slot);
+            if (row == no_row) continue;
+            uses_[row].last = ++clock_;
+            heap_.push(row, uses_[row]);
+        }
+        capacity_changed(step, fill);
+    }
+
+    void advance(std::uint64_t /*step*/, std::span<const RowKey> rows, const Decision& /*decision*/,
+                 StepPlan& plan) override {
+        know();
+        for (const RowKey row : rows) {
+            uses_[row] = {uses_[row].count + 1, ++clock_};
+            heap_.push(row, uses_[row]);
+        }
+        const std::size_t all = residents_.count() + rows.size() - plan.hits;
+        shrink(all, plan);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
+            plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
+        }
+    }
+
+    void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
+        shrink(residents_.count(), plan);
+    }
+
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return uses_.capacity() * sizeof(Uses) + heap_.bytes();
+    }
+
+private:
+    void know() {
+        if (known() > uses_.size()) uses_.resize(known());
+        heap_.know(known());
+    }
+    /// Of `all` rows in the heap the worst leave until the capacity is kept.
+    void shrink(std::size_t all, StepPlan& plan) {
+        for (; all > residents_.capacity(); --all) {
+            const RowKey row =
+                heap_.front([](RowKey) { return true; }, [&](RowKey r) { return uses_[r]; });
+            heap_.pop();
+            if (residents_.holds(row)) leave(row, plan);
+        }
+    }
+
+    std::vector<Uses> uses_;  ///< by row
+    WorstFirst<Uses> heap_;   ///< the rows that stay
+    std::uint64_t clock_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Policy> make_lfu(const PolicySpec& /*spec*/, const PolicyFacts& facts,
+                                 Residents& residents) {
+    return std::make_unique<LfuPolicy>(facts, residents);
+}
+
+}  // namespace rudder

@@ -1,0 +1,31 @@
+// periodic: MassiveGNN's scores, eviction every delta steps.
+#include <array>
+
+#include "policies.hpp"
+#include "published_scores.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::array<PolicyParameter, 2> parameters{
+    {{"alpha", ParameterKind::real, 0, 1, 0.05, "what an idle row's score loses per step", true,
+      true},
+     {"delta", ParameterKind::whole, 1, 1000000, 8, "steps between two replacements"}}};
+
+}  // namespace
+
+const PolicyInfo periodic_info{
+    "periodic",
+    "Starts with the rows of highest degree and replaces idle rows by missed ones every delta "
+    "steps.",
+    "MassiveGNN (Sarkar et al., CLUSTER 2024)", parameters};
+
+std::unique_ptr<Policy> make_periodic(const PolicySpec& spec, const PolicyFacts& facts,
+                                      Residents& residents) {
+    require(facts.halo_degree.size() == facts.rows->halo(), spec, "the degrees of the halo");
+    const PublishedRules rules{spec.get("alpha"), spec.whole("delta"), true};
+    return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
+}
+
+}  // namespace rudder

@@ -1,0 +1,127 @@
+#include "published_scores.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "static_policy.hpp"
+
+namespace rudder {
+
+PublishedScores::PublishedScores(const PolicyFacts& facts, Residents& residents,
+                                 const PublishedRules& rules, const Signal& signal)
+    : Policy(facts, residents),
+      rules_(rules),
+      signal_(signal),
+      threshold_(
+          std::nearbyint(std::pow(1 - rules.alpha, static_cast<double>(rules.period)) * 1000) /
+          1000),
+      inside_(residents.slots()),
+      missed_(halo(), 0) {}
+
+void PublishedScores::begin(std::uint64_t step, StepPlan& fill) {
+    start_ = step;
+    if (rules_.fill_by_degree) {
+        fill_with(ranking_of(facts_.halo_degree), residents_, fill);
+    } else {
+        capacity_changed(step, fill);
+    }
+    // A row that comes in before step 0 is idle in step 0 if that does not use it.
+    for (Inside& row : inside_)
+        row = {1, step, 0};
+}
+
+double PublishedScores::faded(double first, std::uint64_t idle) const {
+    // The table ends where every score is far below any threshold that can be written.
+    constexpr std::size_t most = 1 << 16;
+    const std::size_t n = std::min<std::size_t>(idle, most);
+    for (std::size_t i = powers_.size(); i <= n; ++i)
+        powers_.push_back(std::pow(1 - rules_.alpha, static_cast<double>(i)));
+    return first * powers_[n];
+}
+
+double PublishedScores::score(SlotId slot, std::uint64_t step) const {
+    // Steps since it came, this one included, less those that used it.
+    const Inside& row = inside_[slot];
+    return faded(row.first, step + 1 - row.since - row.hits);
+}
+
+void PublishedScores::advance(std::uint64_t step, std::span<const RowKey> rows,
+                              const Decision& decision, StepPlan& plan) {
+    for (const SlotId slot : plan.slots) {
+        if (slot != no_slot) ++inside_[slot].hits;
+    }
+    const Decision now = signal_.at(step, decision);
+    if (now.replace && replace(step, allowed(now, residents_.capacity()), plan) != 0) return;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (plan.slots[i] == no_slot && rows[i] < halo()) missed_[rows[i]] += 1;
+    }
+}
+
+void PublishedScores::victims(std::uint64_t step) {
+    out_.clear();
+    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
+        const RowKey row = residents_.row_at(slot);
+        if (row != no_row && score(slot, step) < threshold_) out_.push_back(row);
+    }
+    std::sort(out_.begin(), out_.end());  // rows of the halo are numbered in ascending id
+    // Free slots are nodes that nobody asks for; their ids come after all others.
+    if (faded(1, step + 1 - start_) < threshold_)
+        out_.resize(out_.size() + residents_.room(), no_row);
+}
+
+void PublishedScores::candidates() {
+    in_.clear();
+    for (RowKey row = 0; row < halo(); ++row) {
+        if (missed_[row] > 0) in_.push_back(row);
+    }
+}
+
+std::size_t PublishedScores::replace(std::uint64_t step, std::size_t limit, StepPlan& plan) {
+    victims(step);
+    candidates();
+    const std::size_t count = std::min({out_.size(), in_.size(), limit});
+    std::partial_sort(in_.begin(), in_.begin() + static_cast<std::ptrdiff_t>(count), in_.end(),
+                      [&](RowKey a, RowKey b) {
+                          return missed_[a] != missed_[b] ? missed_[a] > missed_[b] : a < b;
+                      });
+    for (std::size_t i = 0; i < count; ++i) {
+        const RowKey leaving = out_[i];
+        if (leaving != no_row) {
+            if (leaving < halo()) missed_[leaving] = score(residents_.slot_of(leaving), step);
+            leave(leaving, plan);
+        }
+        const SlotId slot = residents_.place(in_[i]);
+        inside_[slot] = {missed_[in_[i]], step + 1, 0};
+        missed_[in_[i]] = 0;
+        plan.replacement.push_back({in_[i], slot});
+    }
+    return count;
+}
+
+void PublishedScores::capacity_changed(std::uint64_t step, StepPlan& plan) {
+    // The lowest scores leave, of equal ones the highest ids.
+    if (residents_.count() <= residents_.capacity()) return;
+    std::vector<std::pair<double, SlotId>> order;
+    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
+        if (residents_.row_at(slot) == no_row) continue;
+        const std::uint64_t last = std::max(step, inside_[slot].since + 1) - 1;
+        order.emplace_back(score(slot, last), slot);
+    }
+    std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+        return a.first != b.first ? a.first < b.first
+                                  : residents_.row_at(a.second) > residents_.row_at(b.second);
+    });
+    for (std::size_t i = 0; residents_.count() > residents_.capacity(); ++i) {
+        const RowKey row = residents_.row_at(order[i].second);
+        if (row < halo()) missed_[row] = order[i].first;
+        leave(row, plan);
+    }
+}
+
+std::uint64_t PublishedScores::bytes() const noexcept {
+    return inside_.capacity() * sizeof(Inside) + missed_.capacity() * sizeof(double) +
+           (out_.capacity() + in_.capacity()) * sizeof(RowKey) +
+           powers_.capacity() * sizeof(double);
+}
+
+}  // namespace rudder

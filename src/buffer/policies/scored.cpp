@@ -1,0 +1,145 @@
+// scored: Rudder's rules, repaired.
+#include <algorithm>
+#include <array>
+
+#include "aged_counts.hpp"
+#include "policies.hpp"
+#include "signal.hpp"
+#include "worst_first.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::array<PolicyParameter, 3> parameters{
+    {{"every", ParameterKind::whole, 1, 4294967295.0, 0, "replaces in every so many steps"},
+     {"decay", ParameterKind::real, 0, 1, 0.98, "what a use is worth a step later", true},
+     {"fraction", ParameterKind::real, 0, 1, 1, "of the buffer it replaces at once, at most"}}};
+
+}  // namespace
+
+const PolicyInfo scored_info{
+    "scored",
+    "Keeps the rows of highest aged frequency: missed ones enter for free, others are fetched when "
+    "told to.",
+    "Rudder (Sarkar et al., ICS 2026), repaired",
+    parameters,
+    false,
+    true};
+
+namespace {
+
+class ScoredPolicy final : public Policy {
+public:
+    ScoredPolicy(const PolicySpec& spec, const PolicyFacts& facts, Residents& residents)
+        : Policy(facts, residents),
+          counts_(spec.get("decay")),
+          signal_(Signal::of(spec, facts)),
+          fraction_(spec.get("fraction")) {}
+
+    void begin(std::uint64_t step, StepPlan& fill) override;
+    void advance(std::uint64_t step, std::span<const RowKey> rows, const Decision& decision,
+                 StepPlan& plan) override;
+    void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
+        shrink(residents_.count(), plan);
+    }
+    bool retune(std::uint64_t /*step*/, const PolicySpec& spec) override {
+        counts_.set_decay(spec.get("decay"));
+        signal_ = Signal::of(spec, facts_);
+        fraction_ = spec.get("fraction");
+        return true;
+    }
+    [[nodiscard]] std::uint64_t bytes() const noexcept override {
+        return counts_.bytes() + heap_.bytes() + candidates_.capacity() * sizeof(RowKey);
+    }
+
+private:
+    void know() {
+        counts_.know(known());
+        heap_.know(known());
+    }
+    RowKey worst() {
+        return heap_.front([](RowKey) { return true; }, [&](RowKey row) { return counts_[row]; });
+    }
+    void shrink(std::size_t all, StepPlan& plan);
+    void replace(std::size_t limit, StepPlan& plan);
+
+    AgedCounts counts_;
+    Signal signal_;
+    double fraction_;
+    WorstFirst<double> heap_;  ///< the rows that stay
+    std::vector<RowKey> candidates_;
+};
+
+void ScoredPolicy::begin(std::uint64_t step, StepPlan& fill) {
+    know();
+    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
+        const RowKey row = residents_.row_at(slot);
+        if (row != no_row) heap_.push(row, 0);
+    }
+    capacity_changed(step, fill);
+}
+
+void ScoredPolicy::shrink(std::size_t all, StepPlan& plan) {
+    for (; all > residents_.capacity(); --all) {
+        const RowKey row = worst();
+        heap_.pop();
+        if (residents_.holds(row)) leave(row, plan);
+    }
+}
+
+void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
+                           const Decision& decision, StepPlan& plan) {
+    know();
+    if (const double factor = counts_.step(); factor != 1) heap_.scale(factor);
+    for (const RowKey row : rows) {
+        counts_.use(row);
+        heap_.push(row, counts_[row]);
+    }
+    // Rows of the step compete with those held; the lowest counts leave or do not enter.
+    shrink(residents_.count() + rows.size() - plan.hits, plan);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
+        plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
+    }
+    const Decision now = signal_.at(step, decision);
+    if (now.replace) {
+        replace(allowed({true, std::min(now.fraction, fraction_)}, residents_.capacity()), plan);
+    }
+}
+
+void ScoredPolicy::replace(std::size_t limit, StepPlan& plan) {
+    // A row is worth a fetch if it was used about once per half-life and more than the worst.
+    const RowKey last = residents_.room() != 0 ? no_row : worst();
+    const double bar = last == no_row ? counts_.weight() : counts_[last];
+    candidates_.clear();
+    for (RowKey row = 0; row < known(); ++row) {
+        if (counts_[row] > bar && !residents_.holds(row)) candidates_.push_back(row);
+    }
+    const auto better = [&](RowKey a, RowKey b) {
+        return counts_[a] != counts_[b] ? counts_[a] > counts_[b] : a < b;
+    };
+    const std::size_t count = std::min({candidates_.size(), limit});
+    std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count),
+                      candidates_.end(), better);
+    for (std::size_t i = 0; i < count; ++i) {
+        const RowKey row = candidates_[i];
+        if (residents_.room() == 0) {
+            const RowKey out = worst();
+            if (out == no_row || counts_[out] >= counts_[row]) return;
+            heap_.pop();
+            leave(out, plan);
+        }
+        heap_.push(row, counts_[row]);
+        plan.replacement.push_back({row, residents_.place(row)});
+    }
+}
+
+}  // namespace
+
+std::unique_ptr<Policy> make_scored(const PolicySpec& spec, const PolicyFacts& facts,
+                                    Residents& residents) {
+    return std::make_unique<ScoredPolicy>(spec, facts, residents);
+}
+
+}  // namespace rudder

@@ -1,0 +1,47 @@
+// When a scored policy replaces: every so many steps, as listed, or when the agent says so.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rudder/buffer/policy.hpp"
+
+#include "refuse.hpp"
+
+namespace rudder {
+
+/// A policy's own signal, or the agent's where it has none.
+class Signal {
+public:
+    static Signal of(const PolicySpec& spec, const PolicyFacts& facts) {
+        Signal signal;
+        if (spec.has("delta")) signal.every_ = spec.whole("delta");
+        if (spec.has("every") && spec.given("every")) signal.every_ = spec.whole("every");
+        if (spec.has("listed") && spec.given("listed")) {
+            require(!facts.listed.empty() || facts.steps == 0, spec, "listed decisions");
+            signal.is_listed_ = true;
+            signal.listed_ = facts.listed;
+        }
+        return signal;
+    }
+
+    /// What holds in step `step` (from 0).
+    [[nodiscard]] Decision at(std::uint64_t step, const Decision& agent) const noexcept {
+        if (every_ != 0) return {(step + 1) % every_ == 0, 1};
+        if (is_listed_) return {step < listed_.size() && listed_[step] != 0, 1};
+        return agent;
+    }
+
+private:
+    std::uint64_t every_ = 0;
+    bool is_listed_ = false;
+    std::span<const std::uint8_t> listed_;
+};
+
+/// How many rows a decision allows at most.
+[[nodiscard]] inline std::size_t allowed(const Decision& decision, SlotId capacity) noexcept {
+    const double share = decision.fraction < 0 ? 0 : decision.fraction > 1 ? 1 : decision.fraction;
+    return static_cast<std::size_t>(share * static_cast<double>(capacity));
+}
+
+}  // namespace rudder
