@@ -47,5 +47,6 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_import_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_replay_verb();
 
 }  // namespace rudder::cli

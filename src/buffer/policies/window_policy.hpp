@@ -16,7 +16,7 @@ namespace rudder {
 struct WindowRules {
     std::uint64_t window = 16;   ///< steps after the current one it may know
     std::uint64_t distance = 0;  ///< steps between a fetch ahead and its use, at most
-    double decay = 0.98;         ///< of the counts that rank rows without a known use
+    double decay = 0.99;         ///< of the counts that rank rows without a known use
     bool inclusion = false;      ///< rank those by inclusion probability instead
 };
 

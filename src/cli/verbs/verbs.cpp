@@ -10,6 +10,7 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_export_verb());
     verbs.push_back(make_info_verb());
     verbs.push_back(make_partition_verb());
+    verbs.push_back(make_replay_verb());
     verbs.push_back(make_completion_verb());
     return verbs;
 }
