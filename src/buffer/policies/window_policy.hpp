@@ -77,13 +77,13 @@ private:
     [[nodiscard]] double worth(RowKey row) const noexcept;
     void know();
     void announce(Step step);
-    void link(RowKey row, Step step);
-    void unlink(RowKey row);
+    void link(RowKey key, Step step);
+    void unlink(RowKey key);
     void plan_step();
     void plan_uses(Step step, Coming& now);
     void plan_leaving(Step step);
     void leave_farthest(Step step);
-    void evict(RowKey row, Step step);
+    void evict(RowKey key, Step step);
     void take_step(std::span<const RowKey> rows, StepPlan& plan);
     void fetch_ahead(StepPlan& plan);
     void drop_dead(StepPlan& plan);
