@@ -85,9 +85,7 @@ const PolicyInfo& policy_info(std::string_view name, const std::string& where) {
                     join(names, ", ")));
 }
 
-PolicySpec::PolicySpec(const PolicyInfo& info) : info_(&info), values_(info.parameters.size()) {
-    if (info.has_value) values_[0] = info.parameters[0].fallback;
-}
+PolicySpec::PolicySpec(const PolicyInfo& info) : info_(&info), values_(info.parameters.size()) {}
 
 PolicySpec PolicySpec::parse(std::string_view text, const std::string& where) {
     const auto words = split(text, ',');
@@ -172,13 +170,12 @@ void PolicySpec::set(std::string_view parameter, double value, const std::string
 std::string PolicySpec::text() const {
     std::string text(name());
     for (std::size_t i = 0; i < values_.size(); ++i) {
-        if (!values_[i]) continue;
         const PolicyParameter& p = info_->parameters[i];
         if (i == 0 && info_->has_value) {
-            text += fmt::format(":{}", *values_[i]);
-        } else if (p.kind == ParameterKind::flag) {
+            text += fmt::format(":{}", values_[i].value_or(p.fallback));
+        } else if (values_[i] && p.kind == ParameterKind::flag) {
             text += fmt::format(",{}", p.name);
-        } else {
+        } else if (values_[i]) {
             text += fmt::format(",{}:{}", p.name, *values_[i]);
         }
     }
@@ -196,9 +193,12 @@ PolicySpec built_in_rule(PolicySpec spec) {
 
 void apply_window(PolicySpec& spec, std::uint64_t window, const std::string& where) {
     if (spec.name() != window_info.name) return;
-    PolicySpec changed = spec;
-    changed.set("window", static_cast<double>(window), where);
-    spec = changed;
+    if (spec.given("window") && spec.whole("window") != window) {
+        throw usage_error(
+            fmt::format("two different windows: {} and {} {}", spec.text(), where, window), where,
+            "give one of them, or the same twice");
+    }
+    spec.set("window", static_cast<double>(window), where);
 }
 
 }  // namespace rudder

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "rudder/core/check.hpp"
 
@@ -9,8 +10,8 @@ namespace rudder {
 
 namespace {
 
-/// Ids whose entries are asked for ahead of their use, so that their misses overlap.
-constexpr std::size_t batch = 16;
+/// How many ids ahead an entry is asked for, so that misses of the cache overlap.
+constexpr std::size_t lead = 24;
 
 }  // namespace
 
@@ -21,7 +22,7 @@ RowNumbering::RowNumbering(VertexId vertices, std::span<const VertexId> halo, Ve
         direct_ = Array<RowKey>::zeroed(vertices);
     } else {
         const std::size_t room = std::bit_ceil(std::max<std::size_t>(1024, halo.size() * 2 + 1));
-        table_.resize(room, Entry{0, 0});
+        table_ = Array<Entry>::zeroed(room);
         shift_ = 64U - static_cast<unsigned>(std::countr_zero(room));
     }
     std::vector<RowKey> rows(halo.size());
@@ -39,8 +40,7 @@ const RowNumbering::Entry& RowNumbering::probe(VertexId v) const noexcept {
 }
 
 void RowNumbering::grow() {
-    std::vector<Entry> old(table_.size() * 2, Entry{0, 0});
-    old.swap(table_);
+    const Array<Entry> old = std::exchange(table_, Array<Entry>::zeroed(table_.size() * 2));
     --shift_;
     for (const Entry& entry : old) {
         if (entry.row_plus_one != 0) const_cast<Entry&>(probe(entry.vertex)) = entry;
@@ -79,12 +79,16 @@ void RowNumbering::find(std::span<const VertexId> ids, std::span<RowKey> out) co
             out[i] = ids[i] < universe_ ? table[ids[i]] - 1 : no_row;
         return;
     }
-    for (std::size_t begin = 0; begin < ids.size(); begin += batch) {
-        const std::size_t end = std::min(ids.size(), begin + batch);
-        for (std::size_t i = begin; i < end; ++i)
-            __builtin_prefetch(&table_[home(ids[i])]);
-        for (std::size_t i = begin; i < end; ++i)
-            out[i] = probe(ids[i]).row_plus_one - 1;
+    const Entry* table = table_.data();
+    const std::size_t mask = table_.size() - 1;
+    for (std::size_t i = 0; i < std::min(lead, ids.size()); ++i)
+        __builtin_prefetch(table + home(ids[i]));
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (i + lead < ids.size()) __builtin_prefetch(table + home(ids[i + lead]));
+        std::size_t at = home(ids[i]);
+        while (table[at].row_plus_one != 0 && table[at].vertex != ids[i])
+            at = (at + 1) & mask;
+        out[i] = table[at].row_plus_one - 1;
     }
 }
 

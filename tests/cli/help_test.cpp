@@ -31,6 +31,10 @@ protected:
         EXPECT_LE(count, screen_lines);
     }
 
+    static std::filesystem::path golden_trace() {
+        return std::filesystem::path(RUDDER_SOURCE_DIR) / "tests/data/golden/debian_500.npz";
+    }
+
     /// Runs a line in bash as a user would type it.
     Outcome shell(const std::string& line) {
         RunOptions options = here();
@@ -78,6 +82,7 @@ TEST_F(Help, EveryExampleWorks) {
         std::string example = text.substr(text.find("Example:\n") + 9);
         std::filesystem::remove_all(folder_ / "graph");
         write("edges.txt", "0 1\n1 2\n2 0\n");
+        if (verb == "replay") write("trace.npz", bytes_of(golden_trace()));
         if (verb != "generate" && verb != "import") {
             ok({"generate", "sbm", "graph", "--vertices", "200"});
         }

@@ -64,7 +64,9 @@ public:
     void set(std::string_view parameter, double value, const std::string& where = "--policy");
     /// The canonical text: what was given, in the order of the policy's list.
     [[nodiscard]] std::string text() const;
-    friend bool operator==(const PolicySpec&, const PolicySpec&) = default;
+    friend bool operator==(const PolicySpec& a, const PolicySpec& b) {
+        return a.text() == b.text();
+    }
 
 private:
     [[nodiscard]] std::size_t index(std::string_view parameter) const noexcept;

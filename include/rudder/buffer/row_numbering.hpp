@@ -58,7 +58,7 @@ private:
     RowKey halo_ = 0;
     std::vector<VertexId> vertices_;  ///< by row
     Array<RowKey> direct_;            ///< row + 1 by vertex; 0: none
-    std::vector<Entry> table_;        ///< a power of two of entries, at most half full
+    Array<Entry> table_;              ///< a power of two of entries, at most half full
     unsigned shift_ = 0;              ///< 64 - log2 of that
 };
 

@@ -52,5 +52,6 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_train_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_replay_verb();
 
 }  // namespace rudder::cli

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<PolicyParameter, 3> parameters{
     {{"every", ParameterKind::whole, 1, 4294967295.0, 0, "replaces in every so many steps"},
-     {"decay", ParameterKind::real, 0, 1, 0.98, "what a use is worth a step later", true},
+     {"decay", ParameterKind::real, 0, 1, 0.99, "what a use is worth a step later", true},
      {"fraction", ParameterKind::real, 0, 1, 1, "of the buffer it replaces at once, at most"}}};
 
 }  // namespace
@@ -62,7 +62,8 @@ private:
         return heap_.front([](RowKey) { return true; }, [&](RowKey row) { return counts_[row]; });
     }
     void shrink(std::size_t all, StepPlan& plan);
-    void replace(std::size_t limit, StepPlan& plan);
+    /// The best `limit` candidates for a fetch enter the competition.
+    void choose(std::size_t limit);
 
     AgedCounts counts_;
     Signal signal_;
@@ -96,43 +97,36 @@ void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
         counts_.use(row);
         heap_.push(row, counts_[row]);
     }
-    // Rows of the step compete with those held; the lowest counts leave or do not enter.
-    shrink(residents_.count() + rows.size() - plan.hits, plan);
+    candidates_.clear();
+    if (const Decision now = signal_.at(step, decision); now.replace) {
+        choose(allowed({true, std::min(now.fraction, fraction_)}, residents_.capacity()));
+    }
+    // Rows of the step and candidates compete with those held; the lowest counts go, or stay out.
+    shrink(residents_.count() + rows.size() - plan.hits + candidates_.size(), plan);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
         plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
     }
-    const Decision now = signal_.at(step, decision);
-    if (now.replace) {
-        replace(allowed({true, std::min(now.fraction, fraction_)}, residents_.capacity()), plan);
+    for (const RowKey row : candidates_) {
+        if (heap_.has(row)) plan.replacement.push_back({row, residents_.place(row)});
     }
 }
 
-void ScoredPolicy::replace(std::size_t limit, StepPlan& plan) {
-    // A row is worth a fetch if it was used about once per half-life and more than the worst.
-    const RowKey last = residents_.room() != 0 ? no_row : worst();
-    const double bar = last == no_row ? counts_.weight() : counts_[last];
-    candidates_.clear();
+void ScoredPolicy::choose(std::size_t limit) {
+    // Neither held nor of this step, and used more than just once lately.
     for (RowKey row = 0; row < known(); ++row) {
-        if (counts_[row] > bar && !residents_.holds(row)) candidates_.push_back(row);
+        if (counts_[row] > counts_.weight() && !heap_.has(row)) candidates_.push_back(row);
     }
-    const auto better = [&](RowKey a, RowKey b) {
-        return counts_[a] != counts_[b] ? counts_[a] > counts_[b] : a < b;
-    };
-    const std::size_t count = std::min({candidates_.size(), limit});
-    std::partial_sort(candidates_.begin(), candidates_.begin() + static_cast<std::ptrdiff_t>(count),
-                      candidates_.end(), better);
-    for (std::size_t i = 0; i < count; ++i) {
-        const RowKey row = candidates_[i];
-        if (residents_.room() == 0) {
-            const RowKey out = worst();
-            if (out == no_row || counts_[out] >= counts_[row]) return;
-            heap_.pop();
-            leave(out, plan);
-        }
+    if (candidates_.size() > limit) {
+        std::nth_element(candidates_.begin(),
+                         candidates_.begin() + static_cast<std::ptrdiff_t>(limit),
+                         candidates_.end(), [&](RowKey a, RowKey b) {
+                             return counts_[a] != counts_[b] ? counts_[a] > counts_[b] : a < b;
+                         });
+        candidates_.resize(limit);
+    }
+    for (const RowKey row : candidates_)
         heap_.push(row, counts_[row]);
-        plan.replacement.push_back({row, residents_.place(row)});
-    }
 }
 
 }  // namespace

@@ -11,8 +11,9 @@ namespace {
 
 constexpr std::array<PolicyParameter, 4> parameters{
     {{"window", ParameterKind::whole, 1, 1000000, 16, "steps it looks ahead"},
-     {"distance", ParameterKind::whole, 0, 1000, 2, "how many steps early it fetches, at most"},
-     {"decay", ParameterKind::real, 0, 1, 0.98, "what a use is worth a step later", true},
+     {"distance", ParameterKind::whole, 0, 1000, 2,
+      "how many steps early it fetches, at most; short windows less"},
+     {"decay", ParameterKind::real, 0, 1, 0.99, "what a use is worth a step later", true},
      {"inclusion", ParameterKind::flag, 0, 1, 0,
       "ranks rows without a known use by inclusion probability"}}};
 

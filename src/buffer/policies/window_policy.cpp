@@ -13,8 +13,9 @@ WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const
 WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     WindowRules rules;
     rules.window = spec.whole("window");
-    // Half of the window at least is left to the rule itself.
-    rules.distance = std::min(spec.whole("distance"), rules.window / 2);
+    // What it plans ahead the rule cannot look ahead: short windows need all they have.
+    const std::uint64_t most = rules.window / (spec.given("distance") ? 2 : 8);
+    rules.distance = std::min(spec.whole("distance"), most);
     rules.decay = spec.get("decay");
     rules.inclusion = spec.given("inclusion");
     return rules;
@@ -284,6 +285,7 @@ void WindowPolicy::capacity_changed(std::uint64_t /*step*/, StepPlan& plan) {
 }
 
 bool WindowPolicy::retune(std::uint64_t /*step*/, const PolicySpec& spec) {
+    if (!spec.has("window")) return true;  // optimal has nothing to tune
     const WindowRules rules = rules_of(spec);
     if (rules.inclusion != rules_.inclusion) return false;
     rules_ = rules;

@@ -16,7 +16,7 @@ namespace rudder {
 struct WindowRules {
     std::uint64_t window = 16;   ///< steps after the current one it may know
     std::uint64_t distance = 0;  ///< steps between a fetch ahead and its use, at most
-    double decay = 0.98;         ///< of the counts that rank rows without a known use
+    double decay = 0.99;         ///< of the counts that rank rows without a known use
     bool inclusion = false;      ///< rank those by inclusion probability instead
 };
 
@@ -77,13 +77,13 @@ private:
     [[nodiscard]] double worth(RowKey row) const noexcept;
     void know();
     void announce(Step step);
-    void link(RowKey row, Step step);
-    void unlink(RowKey row);
+    void link(RowKey key, Step step);
+    void unlink(RowKey key);
     void plan_step();
     void plan_uses(Step step, Coming& now);
     void plan_leaving(Step step);
     void leave_farthest(Step step);
-    void evict(RowKey row, Step step);
+    void evict(RowKey key, Step step);
     void take_step(std::span<const RowKey> rows, StepPlan& plan);
     void fetch_ahead(StepPlan& plan);
     void drop_dead(StepPlan& plan);

@@ -1,0 +1,204 @@
+// Traces: what is written is read, what is cut or wrong is refused.
+#include <fstream>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/buffer/replay.hpp"
+#include "rudder/buffer/trace_writer.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
+
+#include "random_trace.hpp"
+#include "support/npz_bytes.hpp"
+#include "support/temp_dir.hpp"
+
+namespace rudder::test {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+class Traces : public testing::Test {
+protected:
+    static TraceHeader header_of(const PlainTrace& plain, std::uint64_t host, std::uint64_t hosts) {
+        TraceHeader header;
+        header.host = host;
+        header.hosts = hosts;
+        header.vertices = plain.vertices;
+        header.steps_per_epoch = 10;
+        header.graph = "0123456789abcdef";
+        header.precision = "float32";
+        header.row_bytes = 400;
+        header.policy = "window:16";
+        header.seed = 3;
+        return header;
+    }
+
+    fs::path write(const PlainTrace& plain, const TraceHeader& header) {
+        TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion);
+        for (std::size_t s = 0; s < plain.steps.size(); ++s)
+            writer.step(plain.steps[s], plain.listed[s] != 0);
+        writer.finish();
+        return folder_ / "trace";
+    }
+
+    void refuse(const fs::path& path, std::initializer_list<const char*> words) {
+        try {
+            static_cast<void>(read_trace(path));
+            FAIL() << path << " was read";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exit_code(), 3);
+            for (const char* word : words)
+                EXPECT_THAT(error.what(), HasSubstr(word));
+        }
+    }
+
+    /// A good archive of two steps over five vertices, with some arrays replaced.
+    fs::path npz(const std::vector<ZipEntry>& replaced) {
+        std::vector<ZipEntry> entries{
+            {"num_nodes", NpyBytes{"<i8", "()", raw<std::int64_t>({5})}.str()},
+            {"steps_per_epoch", NpyBytes{"<i8", "()", raw<std::int64_t>({2})}.str()},
+            {"halo_id", npy<std::int32_t>({1, 3})},
+            {"halo_degree", npy<std::int32_t>({7, 2})},
+            {"offset", npy<std::int64_t>({0, 2, 5})},
+            {"id", npy<std::int32_t>({3, 1, 1, 4, 3})},
+            {"decision", npy<std::uint8_t>({0, 1})}};
+        for (const ZipEntry& entry : replaced) {
+            std::erase_if(entries, [&](const ZipEntry& e) { return e.name == entry.name; });
+            entries.push_back(entry);
+        }
+        const fs::path file = folder_ / "trace.npz";
+        std::ofstream(file, std::ios::binary) << zip(entries);
+        return file;
+    }
+
+    TempDir folder_;
+};
+
+TEST_F(Traces, WhatIsWrittenIsRead) {
+    const PlainTrace plain = random_trace(5);
+    const auto expected = plain.host();
+    const Trace trace = read_trace(write(plain, header_of(plain, 0, 1)));
+    ASSERT_EQ(trace.size(), 1U);
+    const HostTrace& host = *trace[0];
+    EXPECT_EQ(host.header().graph, "0123456789abcdef");
+    EXPECT_EQ(host.header().row_bytes, 400U);
+    EXPECT_EQ(host.header().steps_per_epoch, 10U);
+    ASSERT_EQ(host.steps(), plain.steps.size());
+    for (std::size_t s = 0; s < plain.steps.size(); ++s) {
+        const auto rows = host.step(s);
+        ASSERT_EQ(rows.size(), plain.steps[s].size());
+        for (std::size_t i = 0; i < rows.size(); ++i)
+            EXPECT_EQ(host.vertex(rows[i]), plain.steps[s][i]);
+    }
+    for (const char* text : {"scored-faithful,listed", "static-vip", "periodic", "optimal"}) {
+        const PolicySpec spec = PolicySpec::parse(text);
+        EXPECT_EQ(replay_host(host, spec, 9), replay_host(*expected, spec, 9)) << text;
+    }
+    // A run folder will do, too.
+    EXPECT_EQ(read_trace(folder_.path()).size(), 1U);
+}
+
+TEST_F(Traces, WideIdsAreKept) {
+    PlainTrace plain;
+    plain.vertices = VertexId{1} << 40;
+    plain.halo = {5, VertexId{1} << 39};
+    plain.steps = {{VertexId{1} << 39, (VertexId{1} << 40) - 1}, {5}};
+    plain.listed = {0, 0};
+    const Trace trace = read_trace(write(plain, header_of(plain, 0, 1)));
+    EXPECT_EQ(trace[0]->vertex(trace[0]->step(0)[1]), (VertexId{1} << 40) - 1);
+    EXPECT_EQ(trace[0]->distinct(), 3U);
+}
+
+TEST_F(Traces, HostsAreAdded) {
+    const PlainTrace plain = random_trace(5);
+    write(plain, header_of(plain, 0, 2));
+    refuse(folder_ / "trace", {"1 of 2 hosts", "cut short"});
+    const Trace trace = read_trace(write(plain, header_of(plain, 1, 2)));
+    ASSERT_EQ(trace.size(), 2U);
+    const ReplayCase one{PolicySpec::parse("lru"), {0.25, 0}};
+    const auto results = replay(trace, std::span(&one, 1));
+    const std::uint64_t capacity = plain.halo.size() / 4;
+    const auto single = replay_host(*trace[0], one.policy, capacity);
+    EXPECT_EQ(results[0].capacity, 2 * capacity);
+    EXPECT_EQ(results[0].rows.demand, 2 * single.demand);
+    TraceHeader other = header_of(plain, 1, 2);
+    other.graph = "another";
+    write(plain, other);
+    refuse(folder_ / "trace", {"host 1 is of another run or graph"});
+    PlainTrace shorter = plain;
+    shorter.steps.pop_back();
+    shorter.listed.pop_back();
+    write(shorter, header_of(plain, 1, 2));
+    refuse(folder_ / "trace", {"cut short"});
+}
+
+TEST_F(Traces, ARunThatIsCutShortLeavesNone) {
+    const PlainTrace plain = random_trace(5);
+    {
+        TraceWriter writer(folder_ / "trace", header_of(plain, 0, 1), plain.halo, {}, {});
+        writer.step(plain.steps[0]);
+        refuse(folder_ / "trace", {"no whole trace"});
+    }
+    refuse(folder_ / "trace", {"no whole trace"});
+    refuse(folder_ / "nothing", {"no such trace"});
+}
+
+TEST_F(Traces, DamageIsNoticed) {
+    const PlainTrace plain = random_trace(5);
+    const fs::path host = write(plain, header_of(plain, 0, 1)) / "host-00000";
+    const std::string ids = read_text(host / "ids.bin", 1 << 20);
+    write_text(host / "ids.bin", ids.substr(0, ids.size() - 4));
+    refuse(folder_ / "trace", {"bytes"});
+    std::string changed = ids;
+    changed[0] = static_cast<char>(changed[0] ^ 1);
+    write_text(host / "ids.bin", changed);
+    refuse(folder_ / "trace", {"checksum"});
+    write_text(host / "ids.bin", ids);
+    EXPECT_EQ(read_trace(folder_ / "trace").size(), 1U);
+    fs::remove(host / "manifest.json");
+    refuse(folder_ / "trace", {"manifest.json"});
+}
+
+TEST_F(Traces, ArchivesAreRead) {
+    const Trace trace = read_trace(npz({}));
+    EXPECT_EQ(trace[0]->needed(), 5U);
+    EXPECT_EQ(trace[0]->halo(), 2U);
+    EXPECT_EQ(trace[0]->header().steps_per_epoch, 2U);
+}
+
+TEST_F(Traces, WrongArchivesAreRefused) {
+    refuse(npz({{"id", npy<std::int32_t>({3, 1, 1, 4})}}), {"cut short"});
+    refuse(npz({{"id", npy<std::int32_t>({3, 1, 1, 4, 3, 0})}}), {"cut short"});
+    refuse(npz({{"id", npy<std::int32_t>({3, 1, 1, 5, 3})}}), {"5"});
+    refuse(npz({{"id", npy<std::int32_t>({3, 1, 1, -1, 3})}}), {"-1"});
+    refuse(npz({{"id", npy<std::int32_t>({3, 3, 1, 4, 3})}}), {"twice"});
+    refuse(npz({{"offset", npy<std::int64_t>({0, 3, 2, 5})}}), {"descends"});
+    refuse(npz({{"offset", npy<std::int64_t>({1, 2, 5})}}), {"first offset"});
+    refuse(npz({{"offset", npy<std::int64_t>(std::vector<std::int64_t>{})}}), {"first offset"});
+    refuse(npz({{"halo_id", npy<std::int32_t>({3, 1})}}), {"ascend"});
+    refuse(npz({{"halo_id", npy<std::int32_t>({3, 9})}}), {"9"});
+    refuse(npz({{"halo_degree", npy<std::int32_t>({3})}}), {"degrees"});
+    refuse(npz({{"decision", npy<std::uint8_t>({1})}}), {"decisions"});
+    const fs::path good = npz({});
+    const std::string bytes = read_text(good, 1 << 20);
+    std::ofstream(good, std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+    refuse(good, {"trace.npz"});
+}
+
+TEST_F(Traces, OfAnotherGraphIsRefused) {
+    const PlainTrace plain = random_trace(5);
+    fs::create_directories(folder_ / "parts");
+    write_text(folder_ / "parts" / "manifest.json", "{}\n");
+    TraceHeader header = header_of(plain, 0, 1);
+    header.graph = graph_checksum(folder_ / "parts");
+    EXPECT_NO_THROW(expect_graph(read_trace(write(plain, header)), folder_ / "parts"));
+    write_text(folder_ / "parts" / "manifest.json", "{ }\n");
+    EXPECT_THROW(expect_graph(read_trace(folder_ / "trace"), folder_ / "parts"), Error);
+    header.graph.clear();
+    EXPECT_THROW(expect_graph(read_trace(write(plain, header)), folder_ / "parts"), Error);
+}
+
+}  // namespace
+}  // namespace rudder::test
