@@ -55,6 +55,8 @@ public:
                       float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) override;
     void predict(const Batch& batch, std::span<const float> rows, std::span<float> scores) override;
+    void infer_layer(std::size_t index, const Block& block, std::span<const float> sources,
+                     std::span<float> out) override;
     [[nodiscard]] std::uint64_t activation_bytes(const Batch& batch) const override {
         return Workspace::bytes_for(plan(batch, Pass::train).memory);
     }
@@ -67,8 +69,9 @@ private:
     void pack(Layer& layer) const;
     void forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,
                  Pass pass);
-    void forward_chunk(const Batch& batch, std::size_t index, const ConstMatrix& input,
-                       const Dropout& dropout, const Chunk& chunk);
+    void forward_chunk(const Block& block, std::size_t index, const ConstMatrix& input,
+                       const Dropout& dropout, std::span<const VertexId> vertices,
+                       const Chunk& chunk);
     LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places);
     void backward(const Batch& batch, std::size_t index, const PassPlan& places,
                   std::span<float> gradient);
@@ -178,8 +181,10 @@ Dropout Sage::dropout_before(std::size_t layer, const BatchKey& key, Pass pass) 
             rate};
 }
 
-void Sage::forward_chunk(const Batch& batch, std::size_t index, const ConstMatrix& input,
-                         const Dropout& dropout, const Chunk& chunk) {
+/// `vertices` are those of the destinations; nobody asks for them where nothing is dropped.
+void Sage::forward_chunk(const Block& block, std::size_t index, const ConstMatrix& input,
+                         const Dropout& dropout, std::span<const VertexId> vertices,
+                         const Chunk& chunk) {
     const Layer& layer = layers_[index];
     const std::size_t count = chunk.end - chunk.begin;
     const Matrix joined = layer.joined.part(chunk.begin, count);
@@ -187,14 +192,14 @@ void Sage::forward_chunk(const Batch& batch, std::size_t index, const ConstMatri
     const std::size_t in = input.columns;
     for (std::size_t r = 0; r < count; ++r)
         std::copy_n(input.row(chunk.begin + r), in, joined.row(r));
-    mean_of_neighbours(batch.blocks[index], input, static_cast<std::uint32_t>(chunk.begin),
+    mean_of_neighbours(block, input, static_cast<std::uint32_t>(chunk.begin),
                        static_cast<std::uint32_t>(chunk.end),
                        {joined.data + in, count, in, joined.stride});
     multiply_transposed(joined, layer.weights, out);
     const std::span<const float> bias = weights_of(layer.bias);
     if (index + 1 < layers()) {
         bias_rectify_drop(out, bias, dropout,
-                          std::span(batch.vertices).subspan(chunk.begin, count));
+                          vertices.empty() ? vertices : vertices.subspan(chunk.begin, count));
         return;
     }
     for (std::size_t r = 0; r < count; ++r) {
@@ -220,7 +225,7 @@ void Sage::forward(const Batch& batch, std::span<const float> rows, const PassPl
     for (std::size_t l = 0; l < layers(); ++l) {
         const Dropout dropout = dropout_before(l + 1, batch.key, pass);
         parallel_chunks(batch.blocks[l].destinations, chunk_rows, [&](const Chunk& chunk) {
-            forward_chunk(batch, l, input, dropout, chunk);
+            forward_chunk(batch.blocks[l], l, input, dropout, batch.vertices, chunk);
         });
         input = layers_[l].out;
     }
@@ -311,6 +316,32 @@ BatchResult Sage::train(const Batch& batch, std::span<const float> rows, const S
         ready(b);
     }
     return {static_cast<float>(total.loss), total.correct, total.answers};
+}
+
+void Sage::infer_layer(std::size_t index, const Block& block, std::span<const float> sources,
+                       std::span<float> out) {
+    const std::size_t in = layer_inputs(index);
+    const std::size_t columns = layer_outputs(index);
+    RUDDER_CHECK(sources.size() == block.sources * in);
+    RUDDER_CHECK(out.size() == block.destinations * columns);
+    WorkspacePlan memory;
+    const std::size_t weights_at = memory.add<float>(columns * aligned_columns(2 * in));
+    const std::size_t joined_at = memory.add<float>(block.destinations * aligned_columns(2 * in));
+    const std::size_t out_at = memory.add<float>(block.destinations * aligned_columns(columns));
+    workspace().fit(memory);
+    Layer& layer = layers_[index];
+    layer.weights = {workspace().at<float>(weights_at), columns, 2 * in, aligned_columns(2 * in)};
+    layer.joined = {workspace().at<float>(joined_at), block.destinations, 2 * in,
+                    aligned_columns(2 * in)};
+    layer.out = {workspace().at<float>(out_at), block.destinations, columns,
+                 aligned_columns(columns)};
+    pack(layer);
+    const ConstMatrix input{sources.data(), block.sources, in, in};
+    parallel_chunks(block.destinations, chunk_rows, [&](const Chunk& chunk) {
+        forward_chunk(block, index, input, {}, {}, chunk);
+        for (std::size_t r = chunk.begin; r < chunk.end; ++r)
+            std::copy_n(layer.out.row(r), columns, out.data() + r * columns);
+    });
 }
 
 void Sage::predict(const Batch& batch, std::span<const float> rows, std::span<float> scores) {

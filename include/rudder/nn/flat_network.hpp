@@ -19,6 +19,11 @@ public:
         return parameters_;
     }
     [[nodiscard]] std::span<const Bucket> buckets() const noexcept override { return buckets_; }
+    [[nodiscard]] std::size_t layers() const noexcept override {
+        return static_cast<std::size_t>(options_.layers);
+    }
+    [[nodiscard]] std::size_t layer_inputs(std::size_t layer) const noexcept override;
+    [[nodiscard]] std::size_t layer_outputs(std::size_t layer) const noexcept override;
     /// Memory held for passes, in bytes.
     [[nodiscard]] std::size_t workspace_bytes() const noexcept { return workspace_.bytes(); }
 
@@ -36,12 +41,6 @@ protected:
 
     [[nodiscard]] const NetworkOptions& options() const noexcept { return options_; }
     [[nodiscard]] std::span<const float> weights_of(std::size_t parameter) const noexcept;
-    /// Columns of the input, of the layer's output.
-    [[nodiscard]] std::size_t layer_inputs(std::size_t layer) const noexcept;
-    [[nodiscard]] std::size_t layer_outputs(std::size_t layer) const noexcept;
-    [[nodiscard]] std::size_t layers() const noexcept {
-        return static_cast<std::size_t>(options_.layers);
-    }
     [[nodiscard]] Workspace& workspace() noexcept { return workspace_; }
 
 private:

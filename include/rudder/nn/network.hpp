@@ -87,6 +87,15 @@ public:
     /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
     virtual void predict(const Batch& batch, std::span<const float> rows,
                          std::span<float> scores) = 0;
+    /// Layers, and the columns that a layer takes and puts out (the last one's are the scores).
+    [[nodiscard]] virtual std::size_t layers() const noexcept = 0;
+    [[nodiscard]] virtual std::size_t layer_inputs(std::size_t layer) const noexcept = 0;
+    [[nodiscard]] virtual std::size_t layer_outputs(std::size_t layer) const noexcept = 0;
+    /// One layer of inference over some destinations, for exact evaluation layer by layer: rows of
+    /// the block's sources in (sources x inputs), rows of its destinations out (destinations x
+    /// outputs), activated unless it is the last layer. No dropout; running statistics.
+    virtual void infer_layer(std::size_t layer, const Block& block, std::span<const float> sources,
+                             std::span<float> out) = 0;
     /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
     [[nodiscard]] virtual std::uint64_t activation_bytes(const Batch& batch) const = 0;
 };
