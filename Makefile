@@ -26,7 +26,7 @@ configure: setup
 build: configure ## build everything into build/PRESET
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
-demo: build ## make a graph, partition it with each method, show the table
+demo: build ## make a graph, divide it, and train on four ranks over a modelled slow network
 	@scripts/demo build/$(PRESET)/src/cli/rudder
 
 test: build ## build and run all quick tests
