@@ -64,7 +64,8 @@ void TrainView::step_done(const StepRecord& record, std::uint64_t steps) {
     if (!live_ || Clock::now() < next_draw_) return;
     next_draw_ = Clock::now() + pause;
     const double passed = seconds_since(start_);
-    const double share = static_cast<double>(steps_done_) / static_cast<double>(steps);
+    const double share = static_cast<double>(record.step + 1) / static_cast<double>(steps);
+    const auto left = static_cast<double>(steps - record.step - 1);
     const auto filled = static_cast<std::size_t>(share * bar_width);
     const std::string line = fmt::format(
         "\r\x1b[Kepoch {} [{}{}] {:3.0f} %  loss {:.4f}{}  {} rows  {:.1f} MB/s  stall {:.0f} %  "
@@ -73,7 +74,7 @@ void TrainView::step_done(const StepRecord& record, std::uint64_t steps) {
         share * 100, record.loss, accuracy_, format_count(rows_),
         static_cast<double>(bytes_) / 1e6 / passed,
         seconds_.step > 0 ? seconds_.stall / seconds_.step * 100 : 0.0,
-        minutes(passed / share - passed));
+        minutes(passed / static_cast<double>(steps_done_) * left));
     std::fputs(line.c_str(), stderr);
     std::fflush(stderr);
     drawn_ = true;

@@ -49,6 +49,15 @@ File File::create(const std::filesystem::path& path) {
     return {fd, path};
 }
 
+File File::append(const std::filesystem::path& path, std::uint64_t size) {
+    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (fd < 0) throw system_error("cannot open the file for writing", path.string(), errno);
+    File file(fd, path);
+    if (::ftruncate(fd, static_cast<off_t>(size)) != 0 || ::lseek(fd, 0, SEEK_END) < 0)
+        throw system_error("cannot cut the file", path.string(), errno);
+    return file;
+}
+
 File::File(File&& other) noexcept
     : fd_(std::exchange(other.fd_, -1)), path_(std::move(other.path_)) {}
 

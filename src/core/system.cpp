@@ -55,6 +55,15 @@ std::uint64_t peak_resident_bytes() {
     return proc_bytes("/proc/self/status", "VmHWM:");
 }
 
+double process_cpu_seconds() {
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const auto seconds = [](const timeval& t) {
+        return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_usec) * 1e-6;
+    };
+    return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
 int usable_cores() {
     cpu_set_t set;
     CPU_ZERO(&set);

@@ -18,13 +18,13 @@ LearningRateSchedule::LearningRateSchedule(std::string_view text, std::uint64_t 
         shape_ = text == "cosine" ? Shape::cosine : Shape::linear;
         return;
     }
-    constexpr std::string_view prefix = "step:";
-    if (text.starts_with(prefix)) {
-        const auto numbers = split(text.substr(prefix.size()), ',');
+    const bool plateau = text.starts_with("plateau:");
+    if (plateau || text.starts_with("step:")) {
+        const auto numbers = split(text.substr(text.find(':') + 1), ',');
         const auto every = parse_double(numbers.front());
         const auto times = numbers.size() == 2 ? parse_double(numbers[1]) : std::nullopt;
-        if (every && times && *every > 0 && *times > 0) {
-            shape_ = Shape::step;
+        if (every && times && *times > 0 && *every > 0 && (!plateau || *every >= 1)) {
+            shape_ = plateau ? Shape::plateau : Shape::step;
             every_ = *every;
             times_ = *times;
             return;
@@ -32,13 +32,14 @@ LearningRateSchedule::LearningRateSchedule(std::string_view text, std::uint64_t 
     }
     throw usage_error(fmt::format("unknown schedule of the learning rate '{}'", text),
                       "--lr-schedule",
-                      "use constant, cosine, linear or step:EPOCHS,FACTOR (step:10,0.5)");
+                      "use constant, cosine, linear, step:EPOCHS,FACTOR (step:10,0.5) or "
+                      "plateau:EVALUATIONS,FACTOR (plateau:5,0.5)");
 }
 
 double LearningRateSchedule::factor(std::uint64_t step, std::uint64_t steps,
                                     std::uint64_t steps_per_epoch) const noexcept {
     if (step < warmup_) return static_cast<double>(step + 1) / static_cast<double>(warmup_ + 1);
-    if (shape_ == Shape::constant) return 1;
+    if (shape_ == Shape::constant || shape_ == Shape::plateau) return 1;
     if (shape_ == Shape::step) {
         const auto per_epoch = static_cast<double>(std::max<std::uint64_t>(1, steps_per_epoch));
         const double epochs = std::floor(static_cast<double>(step) / per_epoch);

@@ -16,7 +16,8 @@ constexpr std::size_t most_groups = 6;
 /// Positions in the facts.
 constexpr std::size_t loss_fact = 0;
 constexpr std::size_t stop_fact = 1;
-constexpr std::size_t first_flag = 2;
+constexpr std::size_t checkpoint_fact = 2;
+constexpr std::size_t first_flag = 3;
 
 std::vector<std::uint32_t> indices_of(PartShare own) {
     std::vector<std::uint32_t> indices;
@@ -61,14 +62,15 @@ void GradientExchange::bucket_ready(std::size_t b) {
         reducer_.reduce(std::move(parts), sum_.span().subspan(group.offset, group.size)));
 }
 
-StepConsensus GradientExchange::finish(std::span<const float> losses, bool stop) {
+StepConsensus GradientExchange::finish(std::span<const float> losses, const StepWishes& wishes) {
     RUDDER_CHECK(next_group_ == groups_.size() && losses.size() == facts_.size());
     std::vector<std::span<const float>> contributions;
     for (std::size_t i = 0; i < facts_.size(); ++i) {
         std::ranges::fill(facts_[i], 0.0F);
         const bool broken = !std::isfinite(losses[i]);
         facts_[i][loss_fact] = losses[i];
-        facts_[i][stop_fact] = stop ? 1.0F : 0.0F;
+        facts_[i][stop_fact] = wishes.stop ? 1.0F : 0.0F;
+        facts_[i][checkpoint_fact] = wishes.checkpoint ? 1.0F : 0.0F;
         facts_[i][first_flag + own_.first + i] = broken ? 1.0F : 0.0F;
         contributions.emplace_back(facts_[i]);
     }
@@ -79,7 +81,8 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, bool stop)
     }
     under_way_.clear();
     next_group_ = 0;
-    StepConsensus consensus{fact_sum_[loss_fact], fact_sum_[stop_fact] > 0, -1};
+    StepConsensus consensus{fact_sum_[loss_fact], fact_sum_[stop_fact] > 0,
+                            fact_sum_[checkpoint_fact] > 0, -1};
     const auto flags = std::span(fact_sum_).subspan(first_flag);
     const auto broken = std::ranges::find_if(flags, [](float flag) { return flag > 0; });
     if (broken != flags.end()) consensus.broken_part = static_cast<int>(broken - flags.begin());

@@ -30,6 +30,28 @@ void RunFolder::append(std::span<const StepRecord> records) {
     for (const StepRecord& record : records)
         text += to_json(record).dump() + "\n";
     metrics_->write(std::as_bytes(std::span(text)));
+    metrics_bytes_ += text.size();
+}
+
+RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
+                            std::uint64_t metrics_bytes) {
+    RunFolder run;
+    run.folder_ = folder;
+    std::error_code code;
+    fs::create_directories(folder, code);
+    fs::remove(folder / "summary.json", code);
+    Staging staging = Staging::file(folder / "config.toml", Existing::replace);
+    write_text(staging.path(), config);
+    staging.commit();
+    run.metrics_ = File::append(folder / "metrics.jsonl", metrics_bytes);
+    run.metrics_bytes_ = metrics_bytes;
+    return run;
+}
+
+std::optional<std::string> RunFolder::finished(const fs::path& folder) {
+    std::error_code code;
+    if (!fs::exists(folder / "summary.json", code)) return std::nullopt;
+    return read_text(folder / "summary.json", 16U << 20);
 }
 
 void RunFolder::finish(const Json& summary) {

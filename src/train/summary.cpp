@@ -83,6 +83,8 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
         {"steps", result.steps},
         {"steps_per_epoch", result.steps_per_epoch},
         {"interrupted", result.interrupted},
+        {"stopped_early", result.stopped_early},
+        {"resumed_at", result.resumed_at},
         {"accuracy", accuracy_json(best, facts.regression)},
         {"accuracy_last", accuracy_json(last, facts.regression)},
         {"best_epoch", result.best_epoch ? Json(*result.best_epoch + 1) : Json(nullptr)},

@@ -1,5 +1,7 @@
 #include "trainer_state.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "rudder/comm/together.hpp"
@@ -41,8 +43,8 @@ std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
     return make_partitioned_source(comm, data.book(), parts);
 }
 
-NetworkOptions network_options(const TrainOptions& o, const DatasetInfo& info,
-                               Objective objective) {
+NetworkOptions network_options_of(const TrainOptions& o, const DatasetInfo& info,
+                                  Objective objective) {
     return {.model = o.model,
             .objective = objective,
             .inputs = info.features.width,
@@ -76,7 +78,8 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       source(make_source(c, d, parts, o.topology, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
       objective(objective_of(d.info(), d.folder().path().string())),
-      network(make_network(network_options(o, d.info(), objective))),
+      network_options(network_options_of(o, d.info(), objective)),
+      network(make_network(network_options)),
       optimiser(make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
       exchange(c, share, d.parts(), network->weights().size(), network->buckets()),
@@ -92,6 +95,22 @@ SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
             .seed = options.seed};
+}
+
+bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {
+    const std::uint32_t every = options.eval_every;
+    return every != 0 && ((epoch + 1) % every == 0 || epoch + 1 == options.epochs);
+}
+
+void Trainer::State::start_evaluation(std::span<const float> weights) {
+    if (evaluated == nullptr) evaluated = make_network(network_options);
+    std::ranges::copy(weights, evaluated->weights().begin());
+    scores = {};
+    evaluator->evaluate(*evaluated, scores);
+}
+
+Scores Trainer::State::finish_evaluation() {
+    return scores;
 }
 
 std::uint64_t Trainer::State::host_memory() const {
@@ -115,6 +134,10 @@ Trainer::Trainer(const Communicator& comm, const PartitionedDataset& data,
     : state_(std::make_unique<State>(comm, data, options)) {}
 
 Trainer::~Trainer() = default;
+
+const NetworkOptions& Trainer::network_options() const noexcept {
+    return state_->network_options;
+}
 
 std::span<const float> Trainer::weights() const {
     return state_->network->weights();

@@ -9,6 +9,7 @@
 #include "rudder/sample/neighbour_source.hpp"
 #include "rudder/train/evaluator.hpp"
 #include "rudder/train/gradient_exchange.hpp"
+#include "rudder/train/run_state.hpp"
 #include "rudder/train/trainer.hpp"
 
 namespace rudder {
@@ -24,15 +25,26 @@ struct Trainer::State {
     std::unique_ptr<NeighbourSource> source;
     FeatureStore store;
     Objective objective;
+    NetworkOptions network_options;
     std::unique_ptr<Network> network;
     std::unique_ptr<Optimiser> optimiser;
     LearningRateSchedule learning_rate;
     GradientExchange exchange;
     std::unique_ptr<SampledEvaluator> evaluator;
+    RunState start;  ///< where the run begins, or goes on
+    /// Weights whose evaluation was under way when the run was put down.
+    std::vector<float> unevaluated;
+    std::unique_ptr<Network> evaluated;  ///< with the weights under evaluation
+    Scores scores;                       ///< of them
 
     State(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
 
     [[nodiscard]] SamplerOptions sampler_options() const;
+    /// Whether the scores of an epoch (from 0) are wanted.
+    [[nodiscard]] bool evaluation_due(std::uint32_t epoch) const noexcept;
+    /// Evaluates these weights, beside training.
+    void start_evaluation(std::span<const float> weights);
+    [[nodiscard]] Scores finish_evaluation();
     /// Memory a host may use, and how many ranks share it.
     [[nodiscard]] std::uint64_t host_memory() const;
     [[nodiscard]] std::uint64_t queue_limit() const;

@@ -17,6 +17,8 @@ public:
     [[nodiscard]] static File open(const std::filesystem::path& path);
     /// Makes a new file for writing; an existing one is emptied.
     [[nodiscard]] static File create(const std::filesystem::path& path);
+    /// Opens a file for writing at its end, after cutting it to `size` bytes; makes it if need be.
+    [[nodiscard]] static File append(const std::filesystem::path& path, std::uint64_t size);
 
     File(File&& other) noexcept;
     File& operator=(File&& other) noexcept;

@@ -17,6 +17,9 @@ struct MemoryInfo {
 /// The largest resident size this process has had, in bytes.
 [[nodiscard]] std::uint64_t peak_resident_bytes();
 
+/// CPU time of this process so far, user and system.
+[[nodiscard]] double process_cpu_seconds();
+
 /// Cores this process may use (affinity mask and control group).
 [[nodiscard]] int usable_cores();
 

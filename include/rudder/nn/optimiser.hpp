@@ -47,20 +47,26 @@ public:
 [[nodiscard]] std::unique_ptr<Optimiser> make_optimiser(const OptimiserOptions& options,
                                                         std::span<const Parameter> parameters);
 
-/// How the learning rate goes over the run: constant, cosine, linear (to 0) or step:E,F (times F
-/// every E epochs), each after `warmup` steps from 0.
+/// How the learning rate goes over the run: constant, cosine, linear (to 0), step:E,F (times F
+/// every E epochs) or plateau:E,F (times F after E evaluations without a better one, which whoever
+/// evaluates sees to), each after `warmup` steps from 0.
 class LearningRateSchedule {
 public:
-    /// Reads "constant", "cosine", "linear", "step:10,0.5"; a usage Error that lists them
-    /// otherwise.
+    /// Reads "constant", "cosine", "linear", "step:10,0.5", "plateau:5,0.5"; a usage Error that
+    /// lists them otherwise.
     explicit LearningRateSchedule(std::string_view text, std::uint64_t warmup = 0);
     /// The factor of the base rate at a step. While warming up it is (step + 1) / (warmup + 1), so
     /// that no step is taken at rate 0.
     [[nodiscard]] double factor(std::uint64_t step, std::uint64_t steps,
                                 std::uint64_t steps_per_epoch) const noexcept;
+    /// Of a plateau: evaluations to wait (0: it is none), and the factor then.
+    [[nodiscard]] std::uint64_t plateau() const noexcept {
+        return shape_ == Shape::plateau ? static_cast<std::uint64_t>(every_) : 0;
+    }
+    [[nodiscard]] double plateau_factor() const noexcept { return times_; }
 
 private:
-    enum class Shape : std::uint8_t { constant, cosine, linear, step };
+    enum class Shape : std::uint8_t { constant, cosine, linear, step, plateau };
     Shape shape_ = Shape::constant;
     double every_ = 0;
     double times_ = 1;

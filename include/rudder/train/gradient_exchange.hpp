@@ -13,11 +13,18 @@
 
 namespace rudder {
 
+/// What a rank wants after a step.
+struct StepWishes {
+    bool stop = false;        ///< it was asked to
+    bool checkpoint = false;  ///< one is due by its clock
+};
+
 /// What all ranks learn of a step besides the gradient.
 struct StepConsensus {
-    float loss = 0;        ///< sum over the parts, in part order
-    bool stop = false;     ///< some rank was asked to stop
-    int broken_part = -1;  ///< the first part whose loss is no number, or -1
+    float loss = 0;           ///< sum over the parts, in part order
+    bool stop = false;        ///< some rank wants to
+    bool checkpoint = false;  ///< some rank wants one
+    int broken_part = -1;     ///< the first part whose loss is no number, or -1
 };
 
 /// One rank's share in the reductions of a run. Each own part has a gradient of its own; the sums
@@ -32,8 +39,8 @@ public:
     [[nodiscard]] std::span<float> gradient(std::size_t i) { return gradients_[i].span(); }
     /// Bucket `b` of the last own part is complete: starts its reduction. Does not wait.
     void bucket_ready(std::size_t b);
-    /// Hands in the loss of each own part and whether this rank wants to stop; waits for all.
-    StepConsensus finish(std::span<const float> losses, bool stop);
+    /// Hands in the loss of each own part and this rank's wishes; waits for all.
+    StepConsensus finish(std::span<const float> losses, const StepWishes& wishes);
     /// The sum, after `finish`.
     [[nodiscard]] std::span<float> sum() noexcept { return sum_.span(); }
 
@@ -43,7 +50,7 @@ private:
     std::vector<Bucket> groups_;          ///< adjacent buckets reduced as one
     std::vector<std::size_t> group_end_;  ///< the last bucket of each group
     std::size_t next_group_ = 0;
-    std::vector<std::vector<float>> facts_;  ///< by own part: loss, stop, one flag per part
+    std::vector<std::vector<float>> facts_;  ///< by own part: loss, wishes, one flag per part
     std::vector<float> fact_sum_;
     PartShare own_;
     OrderedReducer reducer_;

@@ -37,7 +37,8 @@ struct TrainOptions {
 
     OptimiserOptions optimiser;
     std::string lr_schedule = "constant";
-    std::uint64_t warmup = 0;  ///< steps
+    std::uint64_t warmup = 0;    ///< steps
+    std::uint32_t patience = 0;  ///< evaluations without a better one until training ends; 0: any
 
     std::string policy = "none";
     std::uint64_t window = 16;    ///< steps sampled ahead

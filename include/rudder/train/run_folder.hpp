@@ -22,15 +22,26 @@ public:
 
     /// Makes the folder with its config.toml; what stood there before is removed.
     RunFolder(const std::filesystem::path& folder, Existing existing, const std::string& config);
+    /// Goes on in a folder: metrics.jsonl is cut back to what it had at the checkpoint, and the new
+    /// options take the place of the old.
+    [[nodiscard]] static RunFolder reopen(const std::filesystem::path& folder,
+                                          const std::string& config, std::uint64_t metrics_bytes);
+    /// The summary of a run that has finished, if it has.
+    [[nodiscard]] static std::optional<std::string> finished(const std::filesystem::path& folder);
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
     /// Appends lines to metrics.jsonl.
     void append(std::span<const StepRecord> records);
     void finish(const Json& summary);
+    /// Bytes of metrics.jsonl so far.
+    [[nodiscard]] std::uint64_t metrics_bytes() const noexcept { return metrics_bytes_; }
 
 private:
+    RunFolder() = default;
+
     std::filesystem::path folder_;
     std::optional<File> metrics_;
+    std::uint64_t metrics_bytes_ = 0;
 };
 
 }  // namespace rudder

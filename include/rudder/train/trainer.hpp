@@ -19,7 +19,9 @@ namespace rudder {
 /// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.
 struct TrainResult {
     bool interrupted = false;
-    std::uint64_t steps = 0;  ///< done
+    bool stopped_early = false;
+    std::uint64_t resumed_at = 0;  ///< the step it went on from
+    std::uint64_t steps = 0;       ///< done, those before included
     std::uint64_t steps_per_epoch = 0;
     std::vector<EpochRecord> epochs;
     std::optional<std::uint32_t> best_epoch;  ///< by validation, the first of equals
@@ -50,7 +52,23 @@ public:
     virtual void step_done(const StepRecord& /*record*/, std::uint64_t /*steps*/) {}
     /// Every so often: the steps of all ranks since the last time, in the order of step and rank.
     virtual void records(std::span<const StepRecord> /*records*/) {}
+    /// Once its evaluation is known, which may be an epoch later.
     virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
+    /// How long metrics.jsonl is with the steps recorded so far.
+    [[nodiscard]] virtual std::uint64_t metrics_bytes() const { return 0; }
+};
+
+class CheckpointKeeper;
+struct Checkpoint;
+
+/// Where checkpoints of a run go, and when.
+struct CheckpointPlan {
+    std::uint32_t every_epochs = 0;      ///< 0: not by epochs
+    double every_seconds = 0;            ///< 0: not by the clock
+    CheckpointKeeper* keeper = nullptr;  ///< on rank 0; elsewhere null
+    bool wanted = false;                 ///< the same on all ranks
+    std::string data;                    ///< what identifies the data set
+    std::string data_checksum;
 };
 
 /// What a run will need, as far as can be told before it.
@@ -88,10 +106,15 @@ public:
 
     /// What the run would need; the same on all ranks.
     [[nodiscard]] TrainPlan plan();
-    /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt. A
-    /// loss that is no number is an Error that names step and rank.
-    TrainResult run(TrainObserver& observer);
+    /// Goes on from a checkpoint (given on rank 0, null elsewhere); before `run`. Another model is
+    /// refused.
+    void resume(const Checkpoint* checkpoint);
+    /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt, and
+    /// writes a checkpoint there. A loss that is no number is an Error that names step and rank.
+    TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {});
 
+    /// What its network was made from.
+    [[nodiscard]] const NetworkOptions& network_options() const noexcept;
     /// The weights, the same on all ranks.
     [[nodiscard]] std::span<const float> weights() const;
 

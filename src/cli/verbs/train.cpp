@@ -10,6 +10,8 @@
 #include "rudder/cli/ranks.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/cli/verb.hpp"
+#include "rudder/comm/mpi_transport.hpp"
+#include "rudder/comm/together.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
@@ -17,6 +19,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/run_folder.hpp"
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
@@ -86,6 +89,9 @@ private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
+    [[nodiscard]] bool already_done(const Context& context) const;
+    void resume(const Communicator& comm, Trainer& trainer, std::uint64_t& metrics_bytes) const;
+    [[nodiscard]] static std::string data_checksum(const PartitionedDataset& data);
     void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
                 const Context& context) const;
 
@@ -102,7 +108,10 @@ private:
     std::string memory_;
     bool plan_ = false;
     bool force_ = false;
+    bool resume_ = false;
     bool trust_ = false;
+    std::string checkpoint_every_ = "1";
+    CheckpointRhythm rhythm_;
 };
 
 void TrainVerb::define(CLI::App& app) {
@@ -140,6 +149,7 @@ void TrainVerb::define(CLI::App& app) {
     app.add_flag("--plan", plan_, "Print the memory and traffic to expect, and stop");
     app.add_option("--out", out_, "Folder of the run; without it nothing is kept");
     app.add_flag("--force", force_, "Replace an existing output");
+    app.add_flag("--resume", resume_, "Go on in --out from its last checkpoint");
     define_further(app);
 }
 
@@ -165,6 +175,12 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
                 ->capture_default_str());
+    further(app.add_option("--checkpoint-every", checkpoint_every_,
+                           "Epochs, or seconds (300s); 0: only the last")
+                ->capture_default_str());
+    further(app.add_option("--patience", o.patience,
+                           "Evaluations without a better one until it stops; 0: any")
+                ->capture_default_str());
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -183,6 +199,14 @@ void TrainVerb::resolve(const CLI::App& app) {
     o.seed_order = seed_order(seed_order_);
     o.shards = shards(shards_);
     o.verify = !trust_;
+    rhythm_ = CheckpointRhythm::parse(checkpoint_every_);
+    if (resume_ && out_.empty()) {
+        throw usage_error("nothing to go on with", "--resume", "give the run's folder with --out");
+    }
+    if (resume_ && force_) {
+        throw usage_error("--resume goes on with a run, --force replaces it", "--resume",
+                          "give one of them");
+    }
     if (!memory_.empty()) {
         const auto bytes = parse_bytes(memory_);
         if (!bytes || *bytes == 0) {
@@ -197,17 +221,17 @@ void TrainVerb::resolve(const CLI::App& app) {
 int TrainVerb::run(const Context& context) {
     resolve(*app_);
     const Existing existing = force_ ? Existing::replace : Existing::refuse;
-    if (!out_.empty() && !plan_) RunFolder::check(out_, existing);
+    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing);
     const PartitionedDataset data(data_);
+    if (resume_ && !MpiSession::launched() && already_done(context)) return 0;
     ranks_.arguments = context.arguments;
     ranks_.parts = data.parts();
     if (ranks_.ranks > 0) {
         check_ranks(ranks_.ranks, data.parts());
         pass_terminal_on();
     }
-    const std::string manifest = data.folder().manifest().dump();
     const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+                                  {"data", data_checksum(data)}};
     return run_ranked(ranks_, fingerprint,
                       [&](const Communicator& comm) { return train(comm, context); });
 }
@@ -235,14 +259,29 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
+    std::uint64_t metrics_bytes = 0;
+    if (resume_) resume(comm, trainer, metrics_bytes);
     std::optional<RunFolder> folder;
+    std::optional<CheckpointKeeper> keeper;
     if (first && !out_.empty()) {
-        folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
-                       context.provenance.config);
+        if (resume_) {
+            folder = RunFolder::reopen(out_, context.provenance.config, metrics_bytes);
+        } else {
+            folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
+                           context.provenance.config);
+        }
+        keeper.emplace(out_);
     }
     TrainView view(folder ? &*folder : nullptr, first && !context.quiet && live_terminal(),
                    first && !context.quiet && !context.json);
-    const TrainResult result = trainer.run(view);
+    CheckpointPlan checkpoints;
+    checkpoints.wanted = !out_.empty();
+    checkpoints.every_epochs = rhythm_.epochs;
+    checkpoints.every_seconds = rhythm_.seconds;
+    checkpoints.keeper = keeper ? &*keeper : nullptr;
+    checkpoints.data = data_;
+    checkpoints.data_checksum = data_checksum(data);
+    const TrainResult result = trainer.run(view, checkpoints);
     const RunFacts facts{.ranks = comm.size(),
                          .hosts = comm.hosts().hosts(),
                          .parts = data.parts(),
@@ -253,10 +292,56 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
     if (first) finish(result, facts, folder ? &*folder : nullptr, context);
     if (!result.interrupted) return 0;
     if (first) {
-        log::warning(fmt::format("interrupted after step {} of {}", result.steps,
-                                 result.steps_per_epoch * options_.epochs));
+        log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
+                                 result.steps_per_epoch * options_.epochs,
+                                 out_.empty() ? "" : "; --resume goes on"));
     }
     return static_cast<int>(ErrorKind::interrupted);
+}
+
+std::string TrainVerb::data_checksum(const PartitionedDataset& data) {
+    const std::string manifest = data.folder().manifest().dump();
+    return to_hex(hash_bytes(std::as_bytes(std::span(manifest))));
+}
+
+/// A run that has finished and is to go on: prints its summary.
+bool TrainVerb::already_done(const Context& context) const {
+    const auto text = RunFolder::finished(out_);
+    if (!text) return false;
+    const Json summary = parse_json(*text, (std::filesystem::path(out_) / "summary.json").string());
+    const bool longer = json_u64(summary, "epochs", out_) < options_.epochs &&
+                        !json_bool(summary, "stopped_early", out_);
+    if (longer) return false;
+    if (context.json) {
+        print_json(summary);
+    } else if (!context.quiet) {
+        print_text("the run has finished:\n" + summary.dump(2) + "\n");
+    }
+    return true;
+}
+
+/// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
+void TrainVerb::resume(const Communicator& comm, Trainer& trainer,
+                       std::uint64_t& metrics_bytes) const {
+    std::optional<Checkpoint> checkpoint;
+    do_together(comm, [&] {
+        if (comm.rank() != 0) return;
+        const auto all = list_checkpoints(out_);
+        if (all.empty()) return;
+        checkpoint = read_checkpoint(all.back());
+        const PartitionedDataset data(data_);
+        check_same_run(checkpoint->identity,
+                       {trainer.network_options(), options_, data_, data_checksum(data)},
+                       all.back().string());
+    });
+    std::uint8_t found = checkpoint ? 1 : 0;
+    comm.broadcast(0, std::span(&found, 1));
+    if (found == 0) return;
+    trainer.resume(checkpoint ? &*checkpoint : nullptr);
+    if (checkpoint) {
+        metrics_bytes = checkpoint->state.metrics_bytes;
+        log::info(fmt::format("going on after step {}", checkpoint->state.step));
+    }
 }
 
 void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,

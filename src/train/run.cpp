@@ -1,0 +1,185 @@
+#include "run.hpp"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/interrupt.hpp"
+#include "rudder/core/span.hpp"
+#include "rudder/core/system.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Steps after which records go to rank 0, at the latest.
+constexpr std::size_t records_at_once = 256;
+
+RowCounts to_rows(const PullAccounts& pulled) {
+    RowCounts rows;
+    rows.needed = pulled.needed;
+    rows.local = pulled.local;
+    rows.demand = pulled.demand;
+    rows.saved = pulled.saved;
+    return rows;
+}
+
+}  // namespace
+
+Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
+    : s_(trainer),
+      observer_(observer),
+      checkpoints_(checkpoints),
+      state_(trainer.start),
+      steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
+      book_(trainer.comm),
+      pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
+                look_ahead(), trainer.options.in_flight),
+      cpu_before_(process_cpu_seconds()),
+      digest_(state_.digest),
+      resumed_at_(state_.step) {}
+
+LookAheadOptions Run::look_ahead() const {
+    LookAheadOptions options;
+    options.window = s_.options.window;
+    options.first_step = std::min(s_.start.step, steps_);
+    options.last_step = steps_;
+    options.max_bytes = s_.queue_limit();
+    options.tasks = s_.options.sample_tasks;
+    for (PartId p = s_.share.first; p < s_.share.last; ++p)
+        options.parts.push_back(p);
+    return options;
+}
+
+TrainResult Run::train() {
+    const DeferInterrupts defer;
+    accounts_ = s_.comm.accounts();
+    // A run put down while an epoch was evaluated takes that up first.
+    if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&
+        !state_.epochs.back().scores.evaluated) {
+        start_evaluation(s_.unevaluated);
+    }
+    bool interrupted = false;
+    while (state_.step < steps_ && !state_.stopped_early && !interrupted)
+        interrupted = !train_epoch();
+    if (!interrupted) finish_evaluation();
+    return finish(interrupted);
+}
+
+/// The rest of an epoch; false once all ranks have agreed to stop.
+bool Run::train_epoch() {
+    epoch_watch_.lap();
+    const std::uint64_t end = (state_.step / steps_per_epoch() + 1) * steps_per_epoch();
+    while (state_.step < end) {
+        StepRecord step;
+        step.epoch = s_.schedule.epoch_of(state_.step);
+        step.step = state_.step;
+        step.rank = static_cast<std::uint32_t>(s_.comm.rank());
+        const StepConsensus consensus = train_step(step);
+        state_.epoch_loss +=
+            static_cast<double>(step.loss) / static_cast<double>(steps_per_epoch());
+        if (state_.step == 0) state_.first_loss = step.loss;
+        state_.last_loss = step.loss;
+        ++state_.step;
+        if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
+        book_.add(std::move(step));
+        if (book_.waiting() == records_at_once) flush();
+        if (consensus.stop && state_.step < end) {
+            if (checkpoints_.wanted) write_checkpoint();
+            return false;
+        }
+        if (consensus.checkpoint && state_.step < end) write_checkpoint();
+        if (state_.step == end) {
+            finish_epoch();
+            if (consensus.stop) return false;
+        }
+    }
+    return true;
+}
+
+StepConsensus Run::train_step(StepRecord& record) {
+    const Span span("training");
+    Stopwatch watch;
+    AssembledStep& step = pipeline_.next();
+    record.seconds.stall = watch.lap();
+    compute(step, record);
+    record.seconds.compute = watch.lap();
+    const StepConsensus consensus = s_.exchange.finish(
+        losses_, {.stop = interrupted(), .checkpoint = checkpoint_due_by_clock()});
+    record.seconds.reduce = watch.lap();
+    refuse_broken(consensus, record.step);
+    update(record.step);
+    record.seconds.compute += watch.lap();
+    record.loss = consensus.loss;
+    digest_.add(consensus.loss);
+    record.rows = to_rows(step.pulled);
+    record.bytes_by_owner = step.pulled.bytes_by_owner;
+    record.seconds.sample = step.sampled.seconds;
+    record.seconds.fetch = step.fetch_seconds;
+    for (const Batch& batch : step.sampled.batches)
+        record.edges += batch.edges();
+    pipeline_.release();
+    AccountTotals now = s_.comm.accounts();
+    for (std::size_t k = 0; k < kind_count; ++k)
+        record.bytes[k] = now.received[k] - accounts_.received[k];
+    accounts_ = std::move(now);
+    record.seconds.step = step_watch_.lap();
+    return consensus;
+}
+
+/// Each own part in turn; what the last one completes is reduced while it goes on.
+void Run::compute(const AssembledStep& step, StepRecord& record) {
+    const Span span("computing");
+    const float weight = 1.0F / static_cast<float>(s_.schedule.seed_count(record.step));
+    losses_.assign(s_.parts.size(), 0.0F);
+    for (std::size_t i = 0; i < s_.parts.size(); ++i) {
+        const Batch& batch = step.sampled.batches[i];
+        const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
+        const bool last = i + 1 == s_.parts.size();
+        const BatchResult result =
+            s_.network->train(batch, step.rows[i], targets_.gather(s_.parts[i], seeds), weight,
+                              s_.exchange.gradient(i), [&](std::size_t bucket) {
+                                  if (last) s_.exchange.bucket_ready(bucket);
+                              });
+        losses_[i] = result.loss;
+        own_score_.correct += result.correct;
+        own_score_.answers += result.answers;
+    }
+}
+
+void Run::update(std::uint64_t step) {
+    const double rate = s_.options.optimiser.learning_rate * state_.rate_factor *
+                        s_.learning_rate.factor(step, steps_, steps_per_epoch());
+    s_.optimiser->step(s_.network->weights(), s_.exchange.sum(), rate);
+}
+
+void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {
+    if (consensus.broken_part < 0 && std::isfinite(consensus.loss)) return;
+    const auto part = static_cast<PartId>(std::max(consensus.broken_part, 0));
+    const int rank = rank_of(part, s_.data.parts(), s_.comm.size());
+    throw Error(ErrorKind::failed, fmt::format("the loss is no number at step {}", step),
+                fmt::format("rank {}, part {}", rank, part),
+                "lower the learning rate (--lr), or clip the gradient (--clip 1)");
+}
+
+/// Records of all ranks come to rank 0, which counts them.
+void Run::flush() {
+    const auto records = book_.gather();
+    if (s_.comm.rank() != 0) return;
+    for (const StepRecord& record : records) {
+        state_.counts.rows += record.rows;
+        state_.counts.seconds += record.seconds;
+        state_.counts.edges += record.edges;
+        for (std::size_t k = 0; k < kind_count; ++k)
+            state_.counts.bytes[k] += record.bytes[k];
+    }
+    observer_.records(records);
+}
+
+TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints) {
+    Run run(*state_, observer, checkpoints);
+    return run.train();
+}
+
+}  // namespace rudder

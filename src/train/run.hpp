@@ -1,0 +1,94 @@
+// One run of a trainer: what changes from step to step.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "rudder/train/digest.hpp"
+#include "rudder/train/pipeline.hpp"
+#include "rudder/train/run_state.hpp"
+#include "rudder/train/seed_targets.hpp"
+
+#include "record_book.hpp"
+#include "trainer_state.hpp"
+
+namespace rudder {
+
+/// Seconds on the executor's clock.
+class Stopwatch {
+public:
+    Stopwatch() : start_(Executor::current().now()) {}
+    /// Seconds since the start or the last lap.
+    double lap() {
+        const double seconds = passed();
+        start_ = Executor::current().now();
+        return seconds;
+    }
+    [[nodiscard]] double passed() const {
+        return std::chrono::duration<double>(Executor::current().now() - start_).count();
+    }
+
+private:
+    Duration start_;
+};
+
+/// The loop over steps and epochs, from wherever the state says.
+class Run {
+public:
+    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints);
+
+    TrainResult train();
+
+private:
+    [[nodiscard]] LookAheadOptions look_ahead() const;
+    [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept {
+        return s_.schedule.steps_per_epoch();
+    }
+
+    // run.cpp: steps.
+    bool train_epoch();
+    StepConsensus train_step(StepRecord& record);
+    void compute(const AssembledStep& step, StepRecord& record);
+    void update(std::uint64_t step);
+    void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
+    void flush();
+
+    // run_epochs.cpp: what happens between epochs.
+    void finish_epoch();
+    void start_evaluation(std::span<const float> weights);
+    void finish_evaluation();
+    void note_scores(EpochRecord& epoch);
+    [[nodiscard]] bool better(const Scores& scores, const Scores& best) const;
+    [[nodiscard]] std::uint32_t evaluations() const;
+    [[nodiscard]] std::uint32_t evaluations_since_best() const;
+    void tell_epoch(const EpochRecord& epoch);
+
+    // run_checkpoints.cpp: putting the run down, and its end.
+    [[nodiscard]] bool checkpoint_due_by_clock() const;
+    void write_checkpoint();
+    void gather_score();
+    TrainResult finish(bool interrupted);
+    void count_up(const RowCounts& unused, TrainResult& result);
+
+    Trainer::State& s_;
+    TrainObserver& observer_;
+    const CheckpointPlan& checkpoints_;
+    RunState state_;
+    std::uint64_t steps_;  ///< in all
+    RecordBook book_;
+    Pipeline pipeline_;
+    Stopwatch whole_;
+    Stopwatch epoch_watch_;
+    Stopwatch step_watch_;
+    Stopwatch checkpoint_watch_;
+    double cpu_before_;
+    AccountTotals accounts_;
+    LossDigest digest_;
+    SeedTargetReader targets_;
+    std::vector<float> losses_;  ///< of the own parts
+    Score own_score_;            ///< of this rank in the epoch under way, since the last gathering
+    bool pending_ = false;       ///< the last epoch's evaluation is under way
+    std::uint64_t resumed_at_ = 0;
+};
+
+}  // namespace rudder

@@ -1,0 +1,192 @@
+// Putting a run down and taking it up again; its end.
+#include <algorithm>
+
+#include "rudder/core/json.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/span.hpp"
+#include "rudder/core/system.hpp"
+#include "rudder/train/checkpoint_keeper.hpp"
+
+#include "run.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::size_t floats_per_chunk = std::size_t{1} << 18;
+
+/// On all threads: training stands still meanwhile.
+std::vector<float> copy_of(std::span<const float> values) {
+    std::vector<float> copy(values.size());
+    parallel_chunks(values.size(), floats_per_chunk, [&](const Chunk& chunk) {
+        std::copy_n(values.data() + chunk.begin, chunk.end - chunk.begin,
+                    copy.data() + chunk.begin);
+    });
+    return copy;
+}
+
+/// Rank 0's values, everywhere.
+template <class T>
+void share(const Communicator& comm, std::vector<T>& values) {
+    std::uint64_t size = values.size();
+    comm.broadcast(0, std::span(&size, 1));
+    values.resize(size);
+    comm.broadcast(0, std::span(values));
+}
+
+}  // namespace
+
+bool Run::checkpoint_due_by_clock() const {
+    return checkpoints_.keeper != nullptr && checkpoints_.every_seconds > 0 &&
+           checkpoint_watch_.passed() >= checkpoints_.every_seconds;
+}
+
+/// The right answers of all ranks so far in this epoch.
+void Run::gather_score() {
+    for (const auto& each : s_.comm.all_gather(std::span<const Score>(&own_score_, 1)))
+        state_.epoch_score += each.front();
+    own_score_ = {};
+}
+
+/// Collective; rank 0 writes. Training waits for a copy of the weights, no longer.
+void Run::write_checkpoint() {
+    const Span span("taking a checkpoint");
+    checkpoint_watch_.lap();
+    flush();
+    gather_score();
+    state_.digest = digest_.value();
+    if (checkpoints_.keeper == nullptr) return;
+    Checkpoint checkpoint;
+    checkpoint.identity = {s_.network_options, s_.options, checkpoints_.data,
+                           checkpoints_.data_checksum};
+    checkpoint.state = state_;
+    RunState& state = checkpoint.state;
+    state.epoch_seconds += state_.step % steps_per_epoch() == 0 ? 0 : epoch_watch_.passed();
+    state.metrics_bytes = observer_.metrics_bytes();
+    state.counts.wall_seconds += whole_.passed();
+    state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
+    // Rows fetched for steps that are not done belong to whoever does them.
+    const RowCounts& rows = state.counts.rows;
+    state.counts.bytes[static_cast<std::size_t>(Kind::features)] =
+        (rows.demand + rows.replacement + rows.ahead) * s_.store.format().row_bytes();
+    const auto parameters = s_.network->parameters();
+    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    checkpoint.weights = copy_of(s_.network->weights());
+    for (const Optimiser::Memory& memory : s_.optimiser->memory())
+        checkpoint.memory.push_back({memory.name, copy_of(memory.values)});
+    checkpoint.optimiser_steps = s_.optimiser->steps();
+    // At the end of an epoch the weights under evaluation are these; later they are others.
+    if (pending_ && state_.step % steps_per_epoch() != 0)
+        checkpoint.under_evaluation = copy_of(s_.evaluated->weights());
+    checkpoints_.keeper->write(std::move(checkpoint));
+}
+
+TrainResult Run::finish(bool interrupted) {
+    flush();
+    RowCounts unused;
+    const PullAccounts left = pipeline_.stop();
+    unused.needed = left.needed;
+    unused.local = left.local;
+    unused.demand = left.demand;
+    unused.saved = left.saved;
+    unused.wasted = left.demand;
+    if (pending_)
+        static_cast<void>(s_.finish_evaluation());  // its tasks must end; its result waits
+    if (checkpoints_.keeper != nullptr) checkpoints_.keeper->wait();
+    TrainResult result;
+    result.interrupted = interrupted;
+    result.stopped_early = state_.stopped_early;
+    result.resumed_at = resumed_at_;
+    result.steps = state_.step;
+    result.steps_per_epoch = steps_per_epoch();
+    result.row_bytes = s_.store.format().row_bytes();
+    result.topology = s_.source->name();
+    result.epochs = state_.epochs;
+    result.best_epoch = state_.best_epoch;
+    result.first_loss = state_.first_loss;
+    result.last_loss = state_.last_loss;
+    result.digest = digest_.value();
+    result.in_flight_bytes = pipeline_.row_bytes();
+    s_.stop();
+    count_up(unused, result);
+    return result;
+}
+
+/// Adds up what all ranks did and what was counted before; the sums are on rank 0.
+void Run::count_up(const RowCounts& unused, TrainResult& result) {
+    const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+    const std::vector<double> own{
+        number(unused.needed),         number(unused.local),
+        number(unused.demand),         number(unused.saved),
+        number(unused.wasted),         process_cpu_seconds() - cpu_before_,
+        number(peak_resident_bytes()), number(result.in_flight_bytes)};
+    const FinalReport report = close_accounts(s_.comm, own);
+    result.seconds = state_.counts.wall_seconds + whole_.passed();
+    if (s_.comm.rank() != 0) return;
+    const RunCounts& before = s_.start.counts;
+    result.rows = state_.counts.rows;
+    result.step_seconds = state_.counts.seconds;
+    result.edges = state_.counts.edges;
+    result.cpu_seconds = before.cpu_seconds;
+    result.received_total = report.accounts.received_total;
+    result.sent_total = report.accounts.sent_total;
+    for (std::size_t k = 0; k < kind_count; ++k) {
+        result.bytes[k] = before.bytes[k] + report.accounts.received[k];
+        result.received_total += before.bytes[k];
+        result.sent_total += before.bytes[k];
+    }
+    result.in_flight_bytes = 0;
+    const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
+    for (const auto& e : report.extra) {
+        RowCounts rows;
+        rows.needed = count(e[0]);
+        rows.local = count(e[1]);
+        rows.demand = count(e[2]);
+        rows.saved = count(e[3]);
+        rows.wasted = count(e[4]);
+        result.rows += rows;
+        result.cpu_seconds += e[5];
+        result.peak_rss = std::max(result.peak_rss, count(e[6]));
+        result.in_flight_bytes += count(e[7]);
+    }
+}
+
+void Trainer::resume(const Checkpoint* checkpoint) {
+    const Span span("resuming");
+    State& s = *state_;
+    std::vector<char> text;
+    std::vector<float> weights;
+    std::vector<float> under_evaluation;
+    std::uint64_t steps = 0;
+    if (checkpoint != nullptr) {
+        const std::string json = to_json(checkpoint->state).dump();
+        text.assign(json.begin(), json.end());
+        weights = checkpoint->weights;
+        under_evaluation = checkpoint->under_evaluation;
+        steps = checkpoint->optimiser_steps;
+    }
+    share(s.comm, text);
+    share(s.comm, weights);
+    share(s.comm, under_evaluation);
+    s.comm.broadcast(0, std::span(&steps, 1));
+    s.start = run_state_from_json(parse_json(std::string(text.begin(), text.end()), "checkpoint"),
+                                  "checkpoint");
+    RUDDER_CHECK(weights.size() == s.network->weights().size());
+    std::ranges::copy(weights, s.network->weights().begin());
+    s.unevaluated = under_evaluation.empty() ? weights : under_evaluation;
+    for (const Optimiser::Memory& memory : s.optimiser->memory()) {
+        std::vector<float> values;
+        if (checkpoint != nullptr) {
+            const auto found =
+                std::ranges::find(checkpoint->memory, memory.name, &NamedFloats::name);
+            RUDDER_CHECK(found != checkpoint->memory.end());
+            values = found->values;
+        }
+        share(s.comm, values);
+        RUDDER_CHECK(values.size() == memory.values.size());
+        std::ranges::copy(values, memory.values.begin());
+    }
+    s.optimiser->set_steps(steps);
+}
+
+}  // namespace rudder

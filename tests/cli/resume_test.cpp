@@ -1,0 +1,181 @@
+// Runs that are killed, interrupted and resumed, as a user sees them.
+#include <algorithm>
+#include <csignal>
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "rudder/core/random.hpp"
+
+#include "cli_support.hpp"
+#include "support/mpirun.hpp"
+
+namespace rudder::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Processes whose command line has this word, besides `except`.
+std::vector<pid_t> processes_with(const std::string& word, pid_t except) {
+    std::vector<pid_t> found;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator("/proc", code)) {
+        const std::string name = entry.path().filename().string();
+        if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+        const std::string line = bytes_of(entry.path() / "cmdline");
+        const auto pid = static_cast<pid_t>(std::stol(name));
+        if (pid == except || line.find(word) == std::string::npos) continue;
+        if (line.find("mpirun") != std::string::npos) continue;
+        found.push_back(pid);
+    }
+    return found;
+}
+
+class ResumedRun : public CliTest {
+protected:
+    void SetUp() override {
+        ok({"generate", "sbm", "graph", "--vertices", "800", "--seed", "5"});
+        ok({"partition", "graph", "parts", "--parts", "4", "--method", "ldg"});
+    }
+    [[nodiscard]] static Words train(const std::string& out, const Words& more) {
+        Words words{"train", "parts",    "--epochs", "30",    "--batch", "20",     "--hidden",
+                    "16",    "--fanout", "4,6",      "--out", out,       "--quiet"};
+        for (std::size_t i = 0; i < more.size(); ++i) {
+            // An option given again takes the place of the first.
+            const auto found = std::ranges::find(words, more[i]);
+            if (found != words.end() && more[i].starts_with("--")) {
+                *(found + 1) = more[++i];
+            } else {
+                words.push_back(more[i]);
+            }
+        }
+        return words;
+    }
+    /// What other programs read of a run, as far as it must not depend on how often it was cut.
+    void expect_same_run(const Json& a, const Json& b) {
+        for (const char* key :
+             {"accuracy", "accuracy_last", "loss", "epochs", "steps", "best_epoch"})
+            EXPECT_EQ(a.at(key), b.at(key)) << key;
+        const Json& rows = a.at("rows");
+        const auto row = [&](const char* key) { return rows.at(key).get<std::uint64_t>(); };
+        EXPECT_EQ(row("needed"), row("local") + row("hit") + row("demand"));
+        EXPECT_EQ((row("demand") + row("replacement") + row("ahead")) *
+                      a.at("row_bytes").get<std::uint64_t>(),
+                  a.at("bytes").at("features").get<std::uint64_t>());
+        EXPECT_EQ(a.at("bytes").at("received_total"), a.at("bytes").at("sent_total"));
+    }
+    void expect_whole_metrics(const fs::path& run, std::uint64_t steps, std::uint64_t ranks) {
+        std::ifstream in(run / "metrics.jsonl");
+        std::uint64_t lines = 0;
+        for (std::string text; std::getline(in, text); ++lines)
+            EXPECT_EQ(parse_json(text, "metrics").at("step"), lines / ranks);
+        EXPECT_EQ(lines, steps * ranks);
+    }
+    /// Kills a rank of a 4-rank run after some time, resumes until it is done, compares.
+    void kill_and_resume(const Json& whole, std::uint64_t number) {
+        Draws draws(RandomStream({.purpose = Purpose::test, .seed = 99}), number);
+        const std::string out = fmt::format("run-{}-{}", ::getpid(), number);
+        RunOptions options = here();
+        options.after = [&](pid_t pid) {
+            ::usleep(static_cast<useconds_t>(300'000 + draws.below(1'500'000)));
+            const auto ranks = processes_with(out, pid);
+            if (!ranks.empty()) ::kill(ranks[draws.below(ranks.size())], SIGKILL);
+        };
+        const Outcome killed = rudder(train(out, {"--ranks", "4"}), options);
+        EXPECT_THAT(killed.code, testing::AnyOf(0, 4, -1)) << killed.err;
+        const Json resumed = ok_json(train(out, {"--ranks", "4", "--resume"}));
+        expect_same_run(resumed, whole);
+        expect_whole_metrics(folder_ / out, whole.at("steps").get<std::uint64_t>(), 4);
+        for (const auto& name : names_in(folder_ / out))
+            EXPECT_EQ(name.find("partial"), std::string::npos) << name;
+    }
+};
+
+TEST_F(ResumedRun, ThreeKillsAtRandomMoments) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json whole = ok_json(train("whole", {}));
+    for (std::uint64_t i = 0; i < 3; ++i)
+        kill_and_resume(whole, i);
+    std::printf("kills: 3 of 40\n");
+}
+
+using LongResumedRun = ResumedRun;
+TEST_F(LongResumedRun, FortyKillsAtRandomMoments) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json whole = ok_json(train("whole", {}));
+    for (std::uint64_t i = 0; i < 40; ++i)
+        kill_and_resume(whole, i);
+}
+
+TEST_F(ResumedRun, InterruptWritesACheckpointAndResumeGoesOn) {
+    const Json whole = ok_json(train("whole", {}));
+    for (const int signal : {SIGINT, SIGTERM}) {
+        const std::string out = fmt::format("run-{}", signal);
+        RunOptions options = here();
+        options.after = [&](pid_t pid) {
+            for (int i = 0; i < 600 && !fs::exists(folder_ / out / "checkpoints"); ++i)
+                ::usleep(10'000);
+            ::kill(pid, signal);
+        };
+        const Outcome cut = rudder(train(out, {"--epochs", "100000"}), options);
+        EXPECT_EQ(cut.code, 5) << cut.err;
+        EXPECT_FALSE(fs::exists(folder_ / out / "summary.json"));
+        const Outcome other = rudder(train(out, {"--resume", "--hidden", "8"}), here());
+        EXPECT_EQ(other.code, 2);
+        EXPECT_THAT(other.err, HasSubstr("hidden: 16, now 8"));
+    }
+}
+
+TEST_F(ResumedRun, AFolderWithoutACheckpointStartsAndAFinishedRunPrintsItsSummary) {
+    const Json whole = ok_json(train("whole", {"--epochs", "2"}));
+    fs::create_directories(folder_ / "run");
+    const Json first = ok_json(train("run", {"--epochs", "2", "--resume"}));
+    EXPECT_EQ(first.at("loss"), whole.at("loss"));
+    EXPECT_EQ(ok_json(train("run", {"--epochs", "2", "--resume"})), first);
+    const Json longer = ok_json(train("run", {"--epochs", "3", "--resume"}));
+    EXPECT_EQ(longer.at("resumed_at"), first.at("steps"));
+    EXPECT_EQ(longer.at("loss"), ok_json(train("three", {"--epochs", "3"})).at("loss"));
+}
+
+TEST_F(ResumedRun, RefusedWithOtherDataOrADamagedCheckpoint) {
+    ok_json(train("run", {"--epochs", "2"}));
+    ok({"partition", "graph", "other", "--parts", "2", "--method", "hash"});
+    Words words = train("run", {"--epochs", "3", "--resume"});
+    words[1] = "other";
+    refuse(words, 3, {"other data"});
+    refuse({"train", "parts", "--resume"}, 2, {"--out"});
+    refuse(train("run", {"--resume", "--force"}), 2, {"--force"});
+    refuse(train("new", {"--checkpoint-every", "soon"}), 2, {"'soon'", "300s"});
+    fs::path last;
+    for (const auto& entry : fs::directory_iterator(folder_ / "run/checkpoints"))
+        if (fs::is_directory(entry) && entry.path() > last) last = entry.path();
+    fs::resize_file(last / "weights.safetensors", 100);
+    refuse(train("run", {"--epochs", "3", "--resume"}), 3,
+           {"damaged", last.filename().string(), "remove that folder to go on from"});
+}
+
+TEST_F(ResumedRun, AFullDiskCostsTheCheckpointNotTheRun) {
+    // A folder in the place of the checkpoints that nothing can be made in.
+    const Json whole = ok_json(train("whole", {"--epochs", "3"}));
+    RunOptions options = here();
+    options.after = [&](pid_t) {
+        for (int i = 0; i < 2000 && !fs::exists(folder_ / "run"); ++i)
+            ::usleep(1000);
+        std::ofstream(folder_ / "run/checkpoints") << "in the way";
+    };
+    Words words = train("run", {"--epochs", "3", "--json"});
+    std::erase(words, "--quiet");
+    const Outcome outcome = rudder(words, options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const Json summary = parse_json(outcome.out, "out");
+    EXPECT_EQ(summary.at("loss"), whole.at("loss"));
+    if (fs::is_regular_file(folder_ / "run/checkpoints")) {
+        const auto first = outcome.err.find("no checkpoint at step");
+        EXPECT_NE(first, std::string::npos) << outcome.err;
+        EXPECT_EQ(outcome.err.find("no checkpoint at step", first + 1), std::string::npos);
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test

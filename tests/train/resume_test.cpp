@@ -1,0 +1,245 @@
+// Runs put down at any step and taken up again: the same losses, weights, scores and accounts.
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/interrupt.hpp"
+#include "rudder/train/checkpoint_keeper.hpp"
+#include "rudder/train/run_folder.hpp"
+#include "rudder/train/safetensors.hpp"
+
+#include "support/temp_dir.hpp"
+#include "train/fixture.hpp"
+
+namespace rudder::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Interrupts after a step, as a signal would.
+class StopAfter final : public TrainObserver {
+public:
+    explicit StopAfter(std::uint64_t step) : step_(step) {}
+    void step_done(const StepRecord& record, std::uint64_t) override {
+        if (record.step + 1 == step_) set_interrupted(true);
+    }
+
+private:
+    std::uint64_t step_;
+};
+
+/// One stretch of a run on some ranks: from the last checkpoint of `run` to the end, or to a step.
+std::vector<Trained> stretch(const PartitionedDataset& data, const TrainOptions& options,
+                             const fs::path& run, int ranks, std::uint64_t stop_after) {
+    std::vector<Trained> trained(static_cast<std::size_t>(ranks));
+    SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
+    machines.run([&](const Communicator& comm) {
+        Trainer trainer(comm, data, options);
+        std::optional<CheckpointKeeper> keeper;
+        const auto all = list_checkpoints(run);
+        if (comm.rank() == 0) keeper.emplace(run);
+        comm.barrier();  // all have looked before anyone writes
+        if (!all.empty()) {
+            std::optional<Checkpoint> last;
+            if (comm.rank() == 0) last = read_checkpoint(all.back());
+            trainer.resume(last ? &*last : nullptr);
+        }
+        CheckpointPlan plan;
+        plan.wanted = true;
+        plan.every_epochs = 1;
+        plan.keeper = keeper ? &*keeper : nullptr;
+        StopAfter observer(comm.rank() == 0 ? stop_after : 0);
+        Trained& mine = trained[static_cast<std::size_t>(comm.rank())];
+        mine.result = trainer.run(observer, plan);
+        mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
+    });
+    set_interrupted(false);
+    return trained;
+}
+
+void expect_same(const Trained& cut, const Trained& whole) {
+    EXPECT_EQ(cut.result.digest, whole.result.digest);
+    EXPECT_EQ(cut.result.steps, whole.result.steps);
+    EXPECT_EQ(cut.weights, whole.weights);
+    EXPECT_EQ(cut.result.best_epoch, whole.result.best_epoch);
+    EXPECT_EQ(cut.result.first_loss, whole.result.first_loss);
+    EXPECT_EQ(cut.result.last_loss, whole.result.last_loss);
+    ASSERT_EQ(cut.result.epochs.size(), whole.result.epochs.size());
+    for (std::size_t e = 0; e < cut.result.epochs.size(); ++e) {
+        const EpochRecord& a = cut.result.epochs[e];
+        const EpochRecord& b = whole.result.epochs[e];
+        EXPECT_EQ(a.loss, b.loss);
+        EXPECT_EQ(a.scores.train.correct, b.scores.train.correct);
+        EXPECT_EQ(a.scores.train.answers, b.scores.train.answers);
+        EXPECT_EQ(a.scores.valid.correct, b.scores.valid.correct);
+        EXPECT_EQ(a.scores.test.correct, b.scores.test.correct);
+    }
+}
+
+TEST(Resume, CutAtEveryStepAndOnOtherRanks) {
+    const TempDir folder;
+    const PartitionedDataset data = make_parts(folder.path(), {});
+    TrainOptions options = small_options();
+    options.epochs = 3;
+    options.lr_schedule = "cosine";
+    const Trained whole = train_alone(data, options);
+    const int ranks[]{1, 2, 4};
+    for (std::uint64_t step = 1; step < whole.result.steps; ++step) {
+        const fs::path run = folder.path() / ("run" + std::to_string(step));
+        const auto first = stretch(data, options, run, ranks[step % 3], step);
+        EXPECT_TRUE(first.front().result.interrupted);
+        EXPECT_LT(first.front().result.steps, whole.result.steps + 1);
+        const auto second = stretch(data, options, run, ranks[(step + 1) % 3], 0);
+        expect_same(second.front(), whole);
+        EXPECT_GT(second.front().result.resumed_at, 0U);
+        expect_closed(second.front().result);
+    }
+}
+
+TEST(Resume, CutManyTimes) {
+    const TempDir folder;
+    const PartitionedDataset data = make_parts(folder.path(), {});
+    TrainOptions options = small_options();
+    options.epochs = 4;
+    options.optimiser.name = "sgd";
+    const Trained whole = train_alone(data, options);
+    const fs::path run = folder.path() / "run";
+    std::vector<Trained> last;
+    for (std::uint64_t step = 2; step < whole.result.steps; step += 3)
+        last = stretch(data, options, run, 2, step);
+    last = stretch(data, options, run, 4, 0);
+    expect_same(last.front(), whole);
+    expect_closed(last.front().result);
+    EXPECT_LE(list_checkpoints(run).size(), 3U);
+    EXPECT_TRUE(best_checkpoint(run).has_value());
+}
+
+TEST(Resume, EarlyStopAndPlateausActAtTheSameStep) {
+    const TempDir folder;
+    const PartitionedDataset data = make_parts(folder.path(), {});
+    TrainOptions options = small_options();
+    options.epochs = 40;
+    options.patience = 3;
+    options.lr_schedule = "plateau:1,0.5";
+    const Trained whole = train_alone(data, options);
+    EXPECT_TRUE(whole.result.stopped_early);
+    EXPECT_LT(whole.result.epochs.size(), 40U);
+    const fs::path run = folder.path() / "run";
+    for (const std::uint64_t step : {3U, 11U, 17U})
+        static_cast<void>(stretch(data, options, run, 2, step));
+    expect_same(stretch(data, options, run, 4, 0).front(), whole);
+    const auto spread = train_simulated(data, options, {.ranks = 4, .seed = 1});
+    expect_same(spread.front(), whole);
+    expect_closed(spread.front().result);
+}
+
+class Checkpoints : public testing::Test {
+protected:
+    void SetUp() override {
+        data_.emplace(make_parts(folder_.path(), {}));
+        static_cast<void>(stretch(*data_, small_options(), run_, 1, 0));
+    }
+    /// Reads the last checkpoint, which must be refused with these words.
+    void expect_refused(std::initializer_list<std::string> words) {
+        try {
+            static_cast<void>(read_checkpoint(list_checkpoints(run_).back()));
+            FAIL() << "a damaged checkpoint was read";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exit_code(), 3);
+            for (const std::string& word : words)
+                EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+        }
+    }
+    static std::string read(const fs::path& file) {
+        std::ifstream in(file, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), {}};
+    }
+    static void write(const fs::path& file, const std::string& bytes) {
+        std::ofstream(file, std::ios::binary) << bytes;
+    }
+
+    TempDir folder_;
+    fs::path run_ = folder_.path() / "run";
+    std::optional<PartitionedDataset> data_;
+};
+
+TEST_F(Checkpoints, EveryFlippedBitAndEveryCutIsNoticed) {
+    const auto all = list_checkpoints(run_);
+    ASSERT_EQ(all.size(), 2U);
+    for (const char* name : {"weights.safetensors", "optimiser.safetensors", "state.json"}) {
+        const fs::path file = all.back() / name;
+        const std::string good = read(file);
+        for (std::size_t i = 0; i < 40; ++i) {
+            std::string bad = good;
+            const std::size_t at = i * (good.size() - 1) / 39;
+            if (name == std::string("state.json") && (bad[at] == ' ' || bad[at] == '\n')) continue;
+            bad[at] = static_cast<char>(bad[at] ^ 4);
+            write(file, bad);
+            expect_refused({all.back().filename().string()});
+        }
+        write(file, good.substr(0, good.size() / 2));
+        expect_refused({"damaged", all.front().string()});
+        fs::remove(file);
+        expect_refused({"damaged"});
+        write(file, good);
+    }
+    EXPECT_NO_THROW(static_cast<void>(read_checkpoint(all.back())));
+}
+
+TEST_F(Checkpoints, OfANewerVersionIsRefused) {
+    const fs::path file = list_checkpoints(run_).back() / "state.json";
+    std::string text = read(file);
+    const std::string version = "\"version\": 1";
+    const auto at = text.find(version);
+    ASSERT_NE(at, std::string::npos);
+    write(file, text.replace(at, version.size(), "\"version\": 2"));
+    expect_refused({"version 2", "newer"});
+}
+
+TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
+    const Checkpoint saved = read_checkpoint(list_checkpoints(run_).back());
+    RunIdentity now = saved.identity;
+    EXPECT_NO_THROW(check_same_run(saved.identity, now, "run"));
+    now.train.epochs += 5;
+    EXPECT_NO_THROW(check_same_run(saved.identity, now, "run"));
+    now.train.hidden = 99;
+    now.train.batch = 1;
+    try {
+        check_same_run(saved.identity, now, "run");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exit_code(), 2);
+        EXPECT_NE(std::string(error.what()).find("hidden: 16, now 99"), std::string::npos);
+        EXPECT_NE(std::string(error.what()).find("batch: 16, now 1"), std::string::npos);
+    }
+    now = saved.identity;
+    now.data_checksum = "0";
+    try {
+        check_same_run(saved.identity, now, "run");
+        FAIL();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exit_code(), 3);
+    }
+}
+
+TEST_F(Checkpoints, GiveANetworkForInference) {
+    const SavedNetwork saved = load_network(run_);
+    EXPECT_EQ(saved.options.model, "sage");
+    EXPECT_EQ(saved.options.inputs, 12U);
+    const auto network = make_network(saved.options);
+    EXPECT_EQ(network->weights().size(), saved.weights.size());
+    EXPECT_THROW(static_cast<void>(load_network(folder_.path() / "nowhere")), Error);
+}
+
+TEST_F(Checkpoints, WeightsAreSafetensors) {
+    const auto folder = list_checkpoints(run_).back();
+    const Safetensors file(folder / "weights.safetensors");
+    EXPECT_EQ(file.notes().at("model"), "sage");
+    const auto& tensors = file.tensors();
+    ASSERT_TRUE(tensors.contains("layers.0.self.weight"));
+    EXPECT_EQ(tensors.at("layers.0.self.weight").shape, (std::vector<std::int64_t>{16, 12}));
+}
+
+}  // namespace
+}  // namespace rudder::test
