@@ -80,6 +80,15 @@ void check_same_data(const SavedNetwork& saved, const PartitionedDataset& data) 
                       "give the partitioned data set that the run was trained on (--data PATH)");
 }
 
+void share_network(const Communicator& comm, SavedNetwork& saved) {
+    std::array<std::uint64_t, 3> facts{saved.step, saved.epoch, saved.weights.size()};
+    comm.broadcast(0, std::span<std::uint64_t>(facts));
+    saved.step = facts[0];
+    saved.epoch = static_cast<std::uint32_t>(facts[1]);
+    saved.weights.resize(facts[2]);
+    comm.broadcast(0, std::span(saved.weights));
+}
+
 InferenceResult run_inference(const Communicator& comm, const PartitionedDataset& data,
                               const SavedNetwork& saved, const InferenceOptions& options,
                               const InferenceSink& sink) {

@@ -21,12 +21,16 @@ namespace rudder {
 /// differ.
 void check_same_data(const SavedNetwork& saved, const PartitionedDataset& data);
 
+/// Collective: all ranks take the weights of rank 0. While a run goes on, ranks that load its
+/// network one after the other may find different ones.
+void share_network(const Communicator& comm, SavedNetwork& saved);
+
 struct InferenceOptions {
     std::uint64_t memory = 0;  ///< bytes a host may use for it; 0: half of what it has
     bool verify = true;        ///< the checksums of the parts first
 };
 
-/// What an inference came to; the same on all ranks but for `peak` and `planned`.
+/// What an inference came to; the same on all ranks but for the last two.
 struct InferenceResult {
     Scores scores;
     std::array<std::uint64_t, 3> scored{};  ///< labelled vertices for training, validation, test
