@@ -9,7 +9,9 @@ namespace rudder {
 
 namespace {
 
+/// Contexts come in pairs: one for all ranks, and this more for those of a host.
 constexpr std::uint32_t host_context = 1;
+constexpr std::uint32_t context_limit = tag_limit / channel_limit;
 
 std::shared_ptr<const std::vector<int>> all_ranks(int size) {
     std::vector<int> ranks(static_cast<std::size_t>(size));
@@ -41,9 +43,17 @@ Communicator Communicator::host() const {
     group.ranks_ = std::make_shared<const std::vector<int>>(members);
     group.rank_ =
         static_cast<int>(std::ranges::find(members, transport_->rank()) - members.begin());
-    group.context_ = host_context;
+    group.context_ = context_ | host_context;
     group.reductions_ = std::make_shared<std::uint32_t>(0);
     return group;
+}
+
+Communicator Communicator::duplicate() const {
+    Communicator twin(*this);
+    twin.context_ = 2 * ++*duplicates_ + (context_ & host_context);
+    RUDDER_CHECK(twin.context_ < context_limit);
+    twin.reductions_ = std::make_shared<std::uint32_t>(0);
+    return twin;
 }
 
 std::shared_ptr<std::span<std::byte>> Communicator::share_bytes(std::size_t bytes) const {

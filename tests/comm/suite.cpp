@@ -303,6 +303,46 @@ void service_with_large_answers(const Communicator& comm) {
     service.stop();
 }
 
+/// Collectives of several tasks at once, each on a duplicate of its own, in orders that differ from
+/// rank to rank; the ranks of a host besides.
+void duplicates(const Communicator& comm) {
+    const auto around = [](const Communicator& line, int salt) {
+        for (int round = 0; round < 12; ++round) {
+            const int mine = line.rank() * 100 + salt + round;
+            const auto all = line.all_gather(std::span<const int>(&mine, 1));
+            for (std::size_t r = 0; r < all.size(); ++r) {
+                require(all[r].front() == static_cast<int>(r) * 100 + salt + round,
+                        "all-gather on a duplicate");
+            }
+            const int root = round % line.size();
+            std::vector<int> values(50, line.rank() == root ? salt : -1);
+            line.broadcast(root, std::span(values));
+            require(values == std::vector<int>(50, salt), "broadcast on a duplicate");
+            line.barrier();
+        }
+    };
+    std::vector<Communicator> lines{comm, comm.duplicate()};
+    lines.push_back(lines.back().duplicate());
+    for (std::size_t i = 0; i < 3; ++i)
+        lines.push_back(lines[i].host());
+    lines.push_back(comm.host().duplicate());
+    std::vector<Task> tasks;
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        // Each rank begins with another one.
+        const std::size_t at = (i + static_cast<std::size_t>(comm.rank())) % lines.size();
+        tasks.push_back(Executor::current().spawn(
+            "line", [&, at] { around(lines[at], static_cast<int>(at) * 10000); }));
+    }
+    for (Task& task : tasks)
+        task.join();
+    const auto index = static_cast<std::uint32_t>(comm.rank());
+    OrderedReducer reducer(lines[1], std::span(&index, 1));
+    const std::vector<float> one(10, 1.0F);
+    std::vector<float> sum(10);
+    reducer.reduce({one}, sum).wait();
+    require(sum.front() == static_cast<float>(comm.size()), "a reduction on a duplicate");
+}
+
 }  // namespace
 
 const std::vector<RankProgram>& rank_programs() {
@@ -317,6 +357,7 @@ const std::vector<RankProgram>& rank_programs() {
         {"KeepsOrder", keeps_order},
         {"AnySourceServer", any_source_server},
         {"HostWindow", host_window},
+        {"Duplicates", duplicates},
         {"ServiceAnswers", service_answers},
         {"ServiceWithLargeAnswers", service_with_large_answers},
         {"Reductions", reductions},

@@ -48,7 +48,7 @@ PartitionedDataset make_parts(const std::filesystem::path& folder, const SmallGr
     std::vector<PartId> assignment(graph.vertices);
     std::vector<Role> roles(graph.vertices);
     for (VertexId v = 0; v < graph.vertices; ++v) {
-        assignment[v] = static_cast<PartId>(v % graph.parts);
+        assignment[v] = graph.part ? graph.part(v) : static_cast<PartId>(v % graph.parts);
         const VertexId turn = v / graph.parts;
         roles[v] = graph.role      ? graph.role(assignment[v], v)
                    : turn % 2 == 0 ? Role::train

@@ -25,9 +25,11 @@ struct SmallGraph {
     std::uint64_t seed = 1;
     /// The role of a vertex of a part; default: every second is trained on, the others tested.
     std::function<Role(PartId part, VertexId v)> role;
+    /// The part of a vertex; default: in turn.
+    std::function<PartId(VertexId v)> part;
 };
 
-/// Makes it below `folder`, vertices dealt to the parts in turn.
+/// Makes it below `folder`.
 [[nodiscard]] PartitionedDataset make_parts(const std::filesystem::path& folder,
                                             const SmallGraph& graph);
 

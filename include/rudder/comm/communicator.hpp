@@ -37,6 +37,11 @@ public:
     [[nodiscard]] int size() const noexcept { return static_cast<int>(ranks_->size()); }
     /// The ranks of this rank's host, as a communicator.
     [[nodiscard]] Communicator host() const;
+    /// The same ranks on lines of their own: what is sent, and what collectives are called, on one
+    /// never meets the other, so that two tasks may each have their order. No message is sent, but
+    /// all ranks must make their duplicates in the same order; at most 15 of one communicator.
+    /// `share` is the exception: all calls of it, on whichever, must come in one order.
+    [[nodiscard]] Communicator duplicate() const;
     [[nodiscard]] const HostMap& hosts() const noexcept { return transport_->hosts(); }
     /// The number that rank `r` of this communicator has among all.
     [[nodiscard]] int global_rank(int r) const { return (*ranks_)[static_cast<std::size_t>(r)]; }
@@ -178,10 +183,11 @@ private:
     std::shared_ptr<Transport> transport_;
     std::shared_ptr<const std::vector<int>> ranks_;  ///< global ranks of the group
     int rank_ = 0;
-    std::uint32_t context_ = 0;  ///< keeps groups apart
+    std::uint32_t context_ = 0;  ///< keeps groups apart: even for all ranks, odd for a host's
     std::shared_ptr<bool> paranoid_ = std::make_shared<bool>(false);
     std::shared_ptr<std::uint64_t> windows_ = std::make_shared<std::uint64_t>(0);
     std::shared_ptr<std::uint32_t> reductions_ = std::make_shared<std::uint32_t>(0);
+    std::shared_ptr<std::uint32_t> duplicates_ = std::make_shared<std::uint32_t>(0);
 };
 
 }  // namespace rudder

@@ -1,0 +1,202 @@
+#include "train/exact_bed.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "rudder/train/seed_targets.hpp"
+
+namespace rudder::test {
+
+namespace {
+
+/// Collects what the sinks of all ranks are given.
+class Collector {
+public:
+    Collector(VertexId vertices, std::size_t outputs) : vertices_(vertices), outputs_(outputs) {
+        seen_.resize(vertices);
+        rows_.scores.resize(vertices * outputs);
+    }
+    void operator()(const InferredRows& rows) {
+        const std::size_t hidden = rows.hidden.size() / std::max<std::size_t>(1, rows.count);
+        rows_.hidden.resize(vertices_ * hidden);
+        const std::size_t first = rows.part.range().begin + rows.first;
+        ASSERT_EQ(rows.scores.size(), rows.count * outputs_);
+        std::ranges::copy(rows.scores,
+                          rows_.scores.begin() + static_cast<std::ptrdiff_t>(first * outputs_));
+        std::ranges::copy(rows.hidden,
+                          rows_.hidden.begin() + static_cast<std::ptrdiff_t>(first * hidden));
+        for (std::size_t i = 0; i < rows.count; ++i)
+            EXPECT_EQ(seen_[first + i]++, 0) << "vertex " << first + i;
+    }
+    AllRows take(const InferenceResult& result) {
+        EXPECT_EQ(std::ranges::count(seen_, 1), static_cast<std::ptrdiff_t>(vertices_));
+        rows_.sums = result.scores;
+        rows_.scored = result.scored;
+        return std::move(rows_);
+    }
+
+private:
+    VertexId vertices_;
+    std::size_t outputs_;
+    std::vector<int> seen_;
+    AllRows rows_;
+};
+
+/// A layer of GraphSAGE as the formula says it.
+std::vector<double> naive_layer(const std::vector<Part>& parts, const Network& network,
+                                std::span<const float> weights, std::size_t layer,
+                                const std::vector<double>& input, bool last) {
+    const std::size_t in = network.layer_inputs(layer);
+    const std::size_t out = network.layer_outputs(layer);
+    const auto values = [&](std::size_t i) {
+        return weights.data() + network.parameters()[3 * layer + i].offset;
+    };
+    const float* self = values(0);
+    const float* neigh = values(1);
+    const float* bias = values(2);
+    std::vector<double> result(input.size() / in * out);
+    for (const Part& part : parts) {
+        for (std::size_t i = 0; i < part.own(); ++i) {
+            const auto row = part.row(static_cast<LocalId>(i));
+            std::vector<double> mean(in, 0);
+            for (const LocalId u : row) {
+                for (std::size_t c = 0; c < in; ++c)
+                    mean[c] += input[part.global(u) * in + c] / static_cast<double>(row.size());
+            }
+            const std::size_t v = part.range().begin + i;
+            for (std::size_t o = 0; o < out; ++o) {
+                double sum = static_cast<double>(bias[o]);
+                for (std::size_t c = 0; c < in; ++c) {
+                    sum += input[v * in + c] * static_cast<double>(self[o * in + c]) +
+                           mean[c] * static_cast<double>(neigh[o * in + c]);
+                }
+                result[v * out + o] = last ? sum : std::max(0.0, sum);
+            }
+        }
+    }
+    return result;
+}
+
+/// Cross-entropy and right answers of a vertex of a class.
+void add_naively(const std::vector<double>& scores, std::size_t v, std::size_t outputs,
+                 std::int32_t label, Score& score) {
+    const double* row = scores.data() + v * outputs;
+    double sum = 0;
+    for (std::size_t c = 0; c < outputs; ++c)
+        sum += std::exp(row[c]);
+    score.loss += std::log(sum) - row[label];
+    score.correct += std::max_element(row, row + outputs) - row == label ? 1U : 0U;
+    ++score.answers;
+}
+
+}  // namespace
+
+bool operator==(const AllRows& a, const AllRows& b) {
+    const auto same = [](const Score& x, const Score& y) {
+        return x.correct == y.correct && x.answers == y.answers && x.loss == y.loss;
+    };
+    return a.scores == b.scores && a.hidden == b.hidden && a.scored == b.scored &&
+           same(a.sums.train, b.sums.train) && same(a.sums.valid, b.sums.valid) &&
+           same(a.sums.test, b.sums.test);
+}
+
+SavedNetwork random_network(const PartitionedDataset& data, int layers, std::uint64_t hidden,
+                            std::uint64_t seed) {
+    SavedNetwork saved;
+    saved.options = {.objective = objective_of(data.info(), "test"),
+                     .inputs = data.info().features.width,
+                     .hidden = hidden,
+                     .outputs = data.info().targets.count,
+                     .layers = layers,
+                     .seed = seed};
+    const auto network = make_network(saved.options);
+    saved.weights.assign(network->weights().begin(), network->weights().end());
+    saved.data = data.folder().path().string();
+    saved.data_checksum = data_checksum(data);
+    saved.precision = "native";
+    return saved;
+}
+
+AllRows infer_alone(const PartitionedDataset& data, const SavedNetwork& saved,
+                    std::uint64_t memory) {
+    Collector collector(data.info().vertices, saved.options.outputs);
+    return collector.take(run_inference(Communicator::local(), data, saved, {.memory = memory},
+                                        [&](const InferredRows& rows) { collector(rows); }));
+}
+
+AllRows infer_simulated(const PartitionedDataset& data, const SavedNetwork& saved,
+                        const SimulationOptions& cluster, std::uint64_t memory) {
+    Collector collector(data.info().vertices, saved.options.outputs);
+    std::vector<InferenceResult> results(static_cast<std::size_t>(cluster.ranks));
+    SimulatedCluster machines(cluster);
+    machines.run([&](const Communicator& comm) {
+        results[static_cast<std::size_t>(comm.rank())] =
+            run_inference(comm, data, saved, {.memory = memory},
+                          [&](const InferredRows& rows) { collector(rows); });
+    });
+    for (const InferenceResult& result : results) {
+        EXPECT_EQ(result.scores.valid.loss, results.front().scores.valid.loss);
+        EXPECT_EQ(result.scored, results.front().scored);
+    }
+    return collector.take(results.front());
+}
+
+AllRows infer_naively(const PartitionedDataset& data, const SavedNetwork& saved) {
+    const std::vector<Part> parts = data.all_parts();
+    const auto network = make_network(saved.options);
+    const std::size_t width = data.info().features.width;
+    std::vector<double> rows(data.info().vertices * width);
+    std::vector<float> row(width);
+    for (const Part& part : parts) {
+        const FeatureView view = part.features();
+        for (std::size_t i = 0; i < part.own(); ++i) {
+            decode_row(data.info().features, view.row(i), view.scale, row);
+            std::ranges::copy(
+                row, rows.begin() + static_cast<std::ptrdiff_t>((part.range().begin + i) * width));
+        }
+    }
+    AllRows all;
+    for (std::size_t l = 0; l < network->layers(); ++l) {
+        const bool last = l + 1 == network->layers();
+        if (last && l > 0) all.hidden.assign(rows.begin(), rows.end());
+        rows = naive_layer(parts, *network, saved.weights, l, rows, last);
+    }
+    all.scores.assign(rows.begin(), rows.end());
+    for (const Part& part : parts) {
+        for (std::size_t i = 0; i < part.own(); ++i) {
+            const Role role = part.roles()[i];
+            Score* const of_role = role == Role::train   ? &all.sums.train
+                                   : role == Role::valid ? &all.sums.valid
+                                   : role == Role::test  ? &all.sums.test
+                                                         : nullptr;
+            if (of_role == nullptr || part.targets().classes.empty()) continue;
+            const std::int32_t label = part.targets().classes[i];
+            if (label < 0) continue;
+            add_naively(rows, part.range().begin + i, saved.options.outputs, label, *of_role);
+        }
+    }
+    return all;
+}
+
+void expect_near(const AllRows& exact, const AllRows& naive) {
+    const auto compare = [](const std::vector<float>& a, const std::vector<float>& b) {
+        ASSERT_EQ(a.size(), b.size());
+        for (std::size_t i = 0; i < a.size(); ++i)
+            ASSERT_NEAR(a[i], b[i], 1e-5F * std::max(1.0F, std::fabs(b[i]))) << i;
+    };
+    compare(exact.scores, naive.scores);
+    compare(exact.hidden, naive.hidden);
+    const auto compare_sums = [](const Score& a, const Score& b) {
+        EXPECT_EQ(a.answers, b.answers);
+        EXPECT_NEAR(a.loss, b.loss, 1e-4 * std::max(1.0, b.loss));
+        // Two classes may score so near each other that rounding decides.
+        EXPECT_NEAR(static_cast<double>(a.correct), static_cast<double>(b.correct), 1);
+    };
+    compare_sums(exact.sums.train, naive.sums.train);
+    compare_sums(exact.sums.valid, naive.sums.valid);
+    compare_sums(exact.sums.test, naive.sums.test);
+}
+
+}  // namespace rudder::test

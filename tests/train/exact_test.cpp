@@ -1,0 +1,227 @@
+// Exact inference: what the formula says, whatever it runs on and however little memory it has.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/partition/share.hpp"
+
+#include "support/temp_dir.hpp"
+#include "train/exact_bed.hpp"
+
+namespace rudder::test {
+namespace {
+
+/// The least memory of the rank that needs most, on so many ranks of one host each.
+std::uint64_t least_memory(const PartitionedDataset& data, const SavedNetwork& saved, int ranks) {
+    std::uint64_t least = 0;
+    SimulatedCluster machines({.ranks = ranks});
+    machines.run([&](const Communicator& comm) {
+        std::vector<Part> parts;
+        const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+        for (PartId p = share.first; p < share.last; ++p)
+            parts.push_back(data.part(p));
+        FeatureStore store(comm, data, {});
+        const ExactEvaluator evaluator(comm, data, parts, store, {.network = saved.options});
+        least = std::max(least, evaluator.least_bytes());
+        EXPECT_GE(evaluator.planned_bytes(), evaluator.least_bytes());
+        store.stop();
+    });
+    return least;
+}
+
+class Exact : public testing::Test {
+protected:
+    PartitionedDataset make(const SmallGraph& graph) { return make_parts(folder_.path(), graph); }
+    TempDir folder_;
+};
+
+TEST_F(Exact, EqualsTheFormula) {
+    const auto data = make({.vertices = 1500, .degree = 7, .parts = 2});
+    for (int layers = 1; layers <= 4; ++layers) {
+        SCOPED_TRACE(layers);
+        const SavedNetwork saved = random_network(data, layers, 24);
+        expect_near(infer_alone(data, saved), infer_naively(data, saved));
+    }
+}
+
+TEST_F(Exact, OnRandomGraphs) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        SCOPED_TRACE(seed);
+        const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+        Draws draws(stream, 0);
+        const VertexId vertices = 40 + draws.below(1200);
+        const auto parts = static_cast<PartId>(1 + draws.below(4));
+        const auto data = make({.vertices = vertices,
+                                .degree = 0.5 + static_cast<double>(draws.below(12)),
+                                .classes = 2 + draws.below(5),
+                                .width = 1 + draws.below(40),
+                                .parts = parts,
+                                .seed = seed});
+        const SavedNetwork saved =
+            random_network(data, 1 + static_cast<int>(draws.below(3)), 1 + draws.below(40), seed);
+        const AllRows alone = infer_alone(data, saved);
+        expect_near(alone, infer_naively(data, saved));
+        const AllRows ranks =
+            infer_simulated(data, saved, {.ranks = static_cast<int>(parts), .seed = seed});
+        EXPECT_TRUE(ranks == alone);
+    }
+}
+
+TEST_F(Exact, SameBitsOnAnyRanksHostsAndThreads) {
+    const auto data = make({.vertices = 2900, .degree = 9, .parts = 4});
+    const SavedNetwork saved = random_network(data, 3, 20);
+    const AllRows alone = infer_alone(data, saved);
+    for (const int ranks : {1, 2, 4}) {
+        for (const int per_host : {1, 2}) {
+            EXPECT_TRUE(
+                infer_simulated(data, saved, {.ranks = ranks, .ranks_per_host = per_host}) == alone)
+                << ranks << " ranks, " << per_host << " per host";
+        }
+    }
+    for (const int threads : {1, 3}) {
+        set_thread_count(threads);
+        EXPECT_TRUE(infer_alone(data, saved) == alone) << threads << " threads";
+    }
+    set_thread_count(0);
+}
+
+TEST_F(Exact, SameBitsInAnyMemory) {
+    const auto data = make({.vertices = 4100, .degree = 9, .parts = 4});
+    const SavedNetwork saved = random_network(data, 3, 20);
+    const AllRows alone = infer_alone(data, saved);
+    for (const int ranks : {1, 2, 4}) {
+        const std::uint64_t least = least_memory(data, saved, ranks);
+        for (const double more : {1.0, 1.1, 1.5, 2.0, 4.0}) {
+            const auto memory = static_cast<std::uint64_t>(static_cast<double>(least) * more);
+            EXPECT_TRUE(infer_simulated(data, saved, {.ranks = ranks}, memory) == alone)
+                << ranks << " ranks, " << more << " times the least";
+        }
+    }
+}
+
+TEST_F(Exact, SlowJitteryNetworksBySeed) {
+    using namespace std::chrono_literals;
+    const auto data = make({.vertices = 1300, .degree = 9, .parts = 4});
+    const SavedNetwork saved = random_network(data, 3, 12);
+    const AllRows alone = infer_alone(data, saved);
+    const std::uint64_t least = least_memory(data, saved, 4);
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const SimulationOptions cluster{.ranks = 4,
+                                        .seed = seed,
+                                        .link = {.delay = 100us, .bytes_per_second = 125e6},
+                                        .jitter = 1ms};
+        EXPECT_TRUE(infer_simulated(data, saved, cluster, seed % 2 == 0 ? least : 0) == alone);
+    }
+}
+
+TEST_F(Exact, UnevenPartsAndIsolatedVertices) {
+    const auto data = make({.vertices = 1200, .degree = 0.8, .parts = 4, .part = [](VertexId v) {
+                                return v < 3 ? static_cast<PartId>(v) : PartId{3};
+                            }});
+    const SavedNetwork saved = random_network(data, 2, 16);
+    const AllRows alone = infer_alone(data, saved);
+    expect_near(alone, infer_naively(data, saved));
+    for (const int ranks : {2, 4})
+        EXPECT_TRUE(infer_simulated(data, saved, {.ranks = ranks}) == alone);
+}
+
+TEST_F(Exact, OneVertex) {
+    const auto data = make({.vertices = 1, .degree = 0, .classes = 1, .parts = 1});
+    const SavedNetwork saved = random_network(data, 2, 8);
+    expect_near(infer_alone(data, saved), infer_naively(data, saved));
+}
+
+TEST_F(Exact, OtherTargetsAndRolesThatNobodyHas) {
+    for (const TargetKind kind : {TargetKind::multilabel, TargetKind::regression}) {
+        const auto data = make({.targets = kind, .role = [](PartId, VertexId v) {
+                                    return v % 2 == 0 ? Role::train : Role::none;
+                                }});
+        const SavedNetwork saved = random_network(data, 2, 8);
+        const AllRows alone = infer_alone(data, saved);
+        EXPECT_EQ(alone.scored, (std::array<std::uint64_t, 3>{150, 0, 0}));
+        EXPECT_EQ(alone.sums.train.answers, kind == TargetKind::multilabel ? 600U : 0U);
+        EXPECT_GT(alone.sums.train.loss, 0);
+        EXPECT_EQ(alone.sums.test.answers, 0U);
+        EXPECT_TRUE(infer_simulated(data, saved, {.ranks = 4}) == alone);
+    }
+}
+
+TEST_F(Exact, PrecisionIsThatOfTheRun) {
+    const auto data = make({.type = ElementType::f16});
+    SavedNetwork saved = random_network(data, 2, 8);
+    expect_near(infer_alone(data, saved), infer_naively(data, saved));
+    const AllRows native = infer_alone(data, saved);
+    saved.precision = "bfloat16";
+    const AllRows rounded = infer_alone(data, saved);
+    EXPECT_FALSE(rounded == native);
+    EXPECT_TRUE(infer_simulated(data, saved, {.ranks = 4}) == rounded);
+}
+
+TEST_F(Exact, TooLittleMemoryIsRefusedByAllRanks) {
+    const auto data = make({.vertices = 600, .parts = 2});
+    const SavedNetwork saved = random_network(data, 2, 64);
+    try {
+        static_cast<void>(infer_simulated(data, saved, {.ranks = 2}, 30'000));
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::usage);
+        EXPECT_THAT(error.problem(), testing::HasSubstr("needs at least"));
+        EXPECT_THAT(error.what(), testing::HasSubstr("--memory"));
+    }
+}
+
+TEST_F(Exact, BesideOtherCollectivesOnASnapshot) {
+    using namespace std::chrono_literals;
+    const auto data = make({.vertices = 700, .parts = 4});
+    const SavedNetwork saved = random_network(data, 2, 12);
+    const AllRows alone = infer_alone(data, saved);
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
+        SimulatedCluster machines({.ranks = 4, .seed = seed, .jitter = 1ms});
+        machines.run([&](const Communicator& comm) {
+            std::vector<Part> parts;
+            parts.push_back(data.part(static_cast<PartId>(comm.rank())));
+            FeatureStore store(comm, data, {});
+            std::optional<ExactEvaluator> made;
+            ExactEvaluator& evaluator =
+                made.emplace(comm, data, parts, store, ExactEvaluator::Options{saved.options});
+            for (int round = 0; round < 2; ++round) {
+                std::vector<float> weights = saved.weights;
+                evaluator.start(weights);
+                std::ranges::fill(weights, 0.0F);  // it has a copy
+                // Ranks come to `finish` at different times, with collectives of their own before.
+                for (int i = 0; i < 5; ++i) {
+                    EXPECT_EQ(comm.all_sum(1), 4);
+                    Executor::current().sleep_for(comm.rank() * 200us);
+                }
+                const Scores scores = evaluator.finish();
+                EXPECT_EQ(scores.valid.loss, alone.sums.valid.loss);
+                EXPECT_EQ(scores.train.correct, alone.sums.train.correct);
+                EXPECT_TRUE(scores.evaluated);
+            }
+            evaluator.start(saved.weights);  // and nobody asks for this one
+            made.reset();
+            store.stop();
+        });
+    }
+}
+
+TEST_F(Exact, AnotherDataSetIsRefused) {
+    const auto data = make({});
+    SavedNetwork saved = random_network(data, 2, 8);
+    EXPECT_NO_THROW(check_same_data(saved, data));
+    saved.data_checksum[0] = saved.data_checksum[0] == 'f' ? '0' : 'f';
+    saved.options.inputs = 99;
+    try {
+        check_same_data(saved, data);
+        FAIL() << "no error";
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::input);
+        EXPECT_THAT(error.what(), testing::HasSubstr("99 in the run, 12 here"));
+        EXPECT_THAT(error.what(), testing::HasSubstr(saved.data_checksum));
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test
