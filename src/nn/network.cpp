@@ -1,6 +1,7 @@
 // The factory of networks.
 #include "rudder/nn/network.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -17,8 +18,10 @@ namespace {
 struct Model {
     std::string_view name;
     std::unique_ptr<Network> (*make)(const NetworkOptions&);
+    bool degrees = false;
 };
-constexpr std::array<Model, 1> models{{{"sage", make_sage}}};
+constexpr std::array<Model, 2> models{{{"sage", make_sage}, {"gcn", make_gcn, true}}};
+constexpr std::array<std::string_view, 3> norms{"none", "batch", "layer"};
 
 void check_options(const NetworkOptions& options) {
     const auto refuse = [](bool wrong, const char* what, const char* where, const char* remedy) {
@@ -46,6 +49,15 @@ std::vector<std::string_view> model_names() {
     for (const Model& model : models)
         names.push_back(model.name);
     return names;
+}
+
+std::vector<std::string_view> norm_names() {
+    return {norms.begin(), norms.end()};
+}
+
+bool model_wants_degrees(std::string_view model) noexcept {
+    return std::ranges::any_of(
+        models, [&](const Model& known) { return known.name == model && known.degrees; });
 }
 
 std::unique_ptr<Network> make_network(const NetworkOptions& options) {

@@ -177,6 +177,7 @@ StepConsensus Run::train_step(StepRecord& record, Score& score) {
     refuse_broken(consensus, record.step);
     const double rate = s_.options.optimiser.learning_rate *
                         s_.learning_rate.factor(record.step, steps_, s_.schedule.steps_per_epoch());
+    s_.network->absorb_statistics(s_.exchange.sum());
     s_.optimiser->step(s_.network->weights(), s_.exchange.sum(), rate);
     record.seconds.compute += watch.lap();
     record.loss = consensus.loss;

@@ -27,9 +27,10 @@ std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset&
 
 std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
                                              const PartitionedDataset& data,
-                                             std::span<const Part> parts, TopologyChoice choice,
-                                             std::uint64_t memory) {
+                                             std::span<const Part> parts,
+                                             const TrainOptions& options, std::uint64_t memory) {
     const Span span("placing the topology");
+    TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
         const std::uint64_t bytes = replicated_bytes(data.info().vertices, data.info().edges);
         // All ranks must choose the same, so the host with least memory decides.
@@ -38,7 +39,7 @@ std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
     }
     if (choice == TopologyChoice::replicated)
         return make_replicated_source(comm, data.book(), parts);
-    return make_partitioned_source(comm, data.book(), parts);
+    return make_partitioned_source(comm, data.book(), parts, model_wants_degrees(options.model));
 }
 
 NetworkOptions network_options(const TrainOptions& o, const DatasetInfo& info,
@@ -73,7 +74,7 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       share(share_of(d.parts(), c.size(), c.rank())),
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
-      source(make_source(c, d, parts, o.topology, memory_of_host(o))),
+      source(make_source(c, d, parts, o, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
       objective(objective_of(d.info(), d.folder().path().string())),
       network(make_network(network_options(o, d.info(), objective))),
@@ -86,12 +87,14 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
                                     .batch = o.batch,
                                     .seed = o.seed,
                                     .objective = objective,
-                                    .outputs = d.info().targets.count})) {}
+                                    .outputs = d.info().targets.count,
+                                    .degrees = network->wants_degrees()})) {}
 
 SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
-            .seed = options.seed};
+            .seed = options.seed,
+            .degrees = network->wants_degrees()};
 }
 
 std::uint64_t Trainer::State::host_memory() const {
