@@ -6,6 +6,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/system.hpp"
+#include "rudder/train/class_weights.hpp"
 #include "rudder/train/seed_targets.hpp"
 
 namespace rudder {
@@ -42,8 +43,8 @@ std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
     return make_partitioned_source(comm, data.book(), parts, model_wants_degrees(options.model));
 }
 
-NetworkOptions network_options(const TrainOptions& o, const DatasetInfo& info,
-                               Objective objective) {
+NetworkOptions network_options(const TrainOptions& o, const DatasetInfo& info, Objective objective,
+                               std::vector<float> weights) {
     return {.model = o.model,
             .objective = objective,
             .inputs = info.features.width,
@@ -52,6 +53,10 @@ NetworkOptions network_options(const TrainOptions& o, const DatasetInfo& info,
             .layers = o.layers,
             .dropout = o.dropout,
             .input_dropout = o.input_dropout,
+            .heads = o.heads,
+            .norm = o.norm,
+            .residual = o.residual,
+            .class_weights = std::move(weights),
             .seed = o.seed};
 }
 
@@ -77,7 +82,8 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       source(make_source(c, d, parts, o, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
       objective(objective_of(d.info(), d.folder().path().string())),
-      network(make_network(network_options(o, d.info(), objective))),
+      network(make_network(network_options(o, d.info(), objective,
+                                           class_weights(o.class_weights, c, parts, d.info())))),
       optimiser(make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
       exchange(c, share, d.parts(), network->weights().size(), network->buckets()),
