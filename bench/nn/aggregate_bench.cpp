@@ -66,9 +66,10 @@ struct Ours {
         transpose(block, transposed);
         const GradientOfSources flow{{}, {gradient.data(), destinations, columns, columns}};
         parallel_chunks(sources, 1024, [&](const Chunk& chunk) {
-            gather_gradient(transposed, flow, static_cast<std::uint32_t>(chunk.begin),
-                            static_cast<std::uint32_t>(chunk.end),
-                            {back.data(), sources, columns, columns});
+            gather_gradient(
+                transposed, flow, static_cast<std::uint32_t>(chunk.begin),
+                static_cast<std::uint32_t>(chunk.end),
+                {back.data() + chunk.begin * columns, chunk.end - chunk.begin, columns, columns});
         });
     }
 };

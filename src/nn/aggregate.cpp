@@ -17,12 +17,14 @@ struct Gather {
     ConstMatrix table;
     const std::uint32_t* offsets;
     const LocalId* ids;
-    std::size_t edges;  ///< of all outputs, for fetching ahead
+    std::size_t edges;               ///< of all outputs, for fetching ahead
+    const float* weights = nullptr;  ///< by id, of finishes that are weighted
 };
 
-/// What becomes of a sum before it is written; one of the two kernels.
+/// What becomes of a sum before it is written; one per kernel.
 struct MeanFinish {
     static constexpr bool begins_with_own = false;
+    static constexpr bool weighted = false;
     const std::uint32_t* offsets;
 
     RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
@@ -35,8 +37,21 @@ struct MeanFinish {
     }
 };
 
+/// What flows back through rectifier and dropout.
+template <std::size_t W>
+RUDDER_INLINE void undo_rectifier(typename VectorOf<W>::Type& sum, const ActiveRows& active,
+                                  std::size_t row, std::size_t column) noexcept {
+    if (active.data == nullptr) return;
+    using V = typename VectorOf<W>::Type;
+    const V value = *reinterpret_cast<const typename VectorOf<W>::Loose*>(
+        active.data + row * active.stride + column);
+    const V zero{};
+    sum = value > zero ? sum * active.scale : zero;
+}
+
 struct GradientFinish {
     static constexpr bool begins_with_own = true;
+    static constexpr bool weighted = false;
     const GradientOfSources* gradient;
 
     [[nodiscard]] RUDDER_INLINE const float* own(std::size_t row) const noexcept {
@@ -45,12 +60,26 @@ struct GradientFinish {
     template <std::size_t W>
     RUDDER_INLINE void apply(typename VectorOf<W>::Type& sum, std::size_t row,
                              std::size_t column) const noexcept {
-        if (gradient->active == nullptr) return;
-        using V = typename VectorOf<W>::Type;
-        const V active = *reinterpret_cast<const typename VectorOf<W>::Loose*>(
-            gradient->active + row * gradient->active_stride + column);
-        const V zero{};
-        sum = active > zero ? sum * gradient->scale : zero;
+        undo_rectifier<W>(sum, gradient->active, row, column);
+    }
+};
+
+struct WeightedFinish {
+    static constexpr bool begins_with_own = false;
+    static constexpr bool weighted = true;
+    const WeightedRows* rows;
+
+    RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
+    template <std::size_t W>
+    RUDDER_INLINE void apply(typename VectorOf<W>::Type& sum, std::size_t row,
+                             std::size_t column) const noexcept {
+        sum = sum * rows->factors[row];
+        if (row < rows->own.rows) {
+            const auto& own_row =
+                *reinterpret_cast<const typename VectorOf<W>::Loose*>(rows->own.row(row) + column);
+            sum += own_row * rows->own_factors[row];
+        }
+        undo_rectifier<W>(sum, rows->active, row, column);
     }
 };
 
@@ -75,9 +104,14 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
         for (std::size_t line = 0; line < Tiles * W; line += 16)
             __builtin_prefetch(next + line);
         const float* from = gather.table.row(gather.ids[e]) + column;
+        [[maybe_unused]] const float weight = Finish::weighted ? gather.weights[gather.ids[e]] : 1;
 #pragma GCC unroll 16
-        for (std::size_t t = 0; t < Tiles; ++t)
-            sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
+        for (std::size_t t = 0; t < Tiles; ++t) {
+            if constexpr (Finish::weighted)
+                sums[t] += *reinterpret_cast<const Loose*>(from + t * W) * weight;
+            else
+                sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
+        }
     }
     for (std::size_t t = 0; t < Tiles; ++t) {
         const std::size_t at = column + t * W;
@@ -149,6 +183,7 @@ void mean_of_neighbours(const Block& block, const ConstMatrix& table, std::uint3
 }
 
 void transpose(const Block& block, const TransposedBlock& out) noexcept {
+    const bool with_edges = !out.edges.empty();
     // Counts shifted by one place, then starts, which move to the ends while filling.
     std::ranges::fill(out.offsets, 0U);
     std::uint32_t* starts = out.offsets.data() + 1;
@@ -157,8 +192,11 @@ void transpose(const Block& block, const TransposedBlock& out) noexcept {
     for (std::uint32_t s = 1; s < block.sources; ++s)
         starts[s] += starts[s - 1];
     for (std::uint32_t d = 0; d < block.destinations; ++d) {
-        for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
-            out.readers[starts[block.neighbours[e]]++] = d;
+        for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+            const std::uint32_t place = starts[block.neighbours[e]]++;
+            out.readers[place] = d;
+            if (with_edges) out.edges[place] = e;
+        }
     }
 }
 
@@ -166,7 +204,14 @@ void gather_gradient(const TransposedBlock& block, const GradientOfSources& grad
                      std::uint32_t first, std::uint32_t last, const Matrix& out) noexcept {
     const Gather gather{gradient.readers, block.offsets.data(), block.readers.data(),
                         block.readers.size()};
-    sum(gather, GradientFinish{&gradient}, first, last, out.row(first), out.stride);
+    sum(gather, GradientFinish{&gradient}, first, last, out.data, out.stride);
+}
+
+void weighted_sum(std::span<const std::uint32_t> offsets, std::span<const LocalId> ids,
+                  const WeightedRows& rows, std::uint32_t first, std::uint32_t last,
+                  const Matrix& out) noexcept {
+    const Gather gather{rows.table, offsets.data(), ids.data(), ids.size(), rows.weights};
+    sum(gather, WeightedFinish{&rows}, first, last, out.data, out.stride);
 }
 
 void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t last,

@@ -27,3 +27,33 @@ struct VectorOf {
 #endif
 #define RUDDER_AVX2 __attribute__((target("avx2,fma")))
 #define RUDDER_INLINE [[gnu::always_inline]] inline
+
+namespace rudder {
+
+template <class Kernel>
+RUDDER_AVX512 void run_avx512(const Kernel& kernel) {
+    kernel.run();
+}
+template <class Kernel>
+RUDDER_AVX2 void run_avx2(const Kernel& kernel) {
+    kernel.run();
+}
+template <class Kernel>
+void run_portable(const Kernel& kernel) {
+    kernel.run();
+}
+
+/// Runs a kernel, whose `run` and all it calls are RUDDER_INLINE, on the present path.
+template <class Kernel>
+void run_kernel(const Kernel& kernel) {
+    switch (vector_path()) {
+        case VectorPath::avx512:
+            return run_avx512(kernel);
+        case VectorPath::avx2:
+            return run_avx2(kernel);
+        case VectorPath::portable:
+            return run_portable(kernel);
+    }
+}
+
+}  // namespace rudder

@@ -16,8 +16,17 @@ std::size_t FlatNetwork::add_parameter(std::string name, std::vector<std::int64_
         size *= static_cast<std::size_t>(extent);
     parameters_.push_back({std::move(name), std::move(shape), size_, size, decays});
     bounds_.push_back(bound);
+    begins_.push_back(0);
     size_ += size;
     return parameters_.size() - 1;
+}
+
+std::size_t FlatNetwork::add_constant(std::string name, std::vector<std::int64_t> shape,
+                                      float value, bool trained) {
+    const std::size_t index = add_parameter(std::move(name), std::move(shape), 0, false);
+    begins_.back() = value;
+    parameters_.back().trained = trained;
+    return index;
 }
 
 void FlatNetwork::end_layer() {
@@ -33,6 +42,10 @@ void FlatNetwork::seal() {
                                    .seed = options_.seed,
                                    .layer = static_cast<std::uint32_t>(p)});
         float* values = weights_.data() + parameters_[p].offset;
+        if (bounds_[p] == 0) {
+            std::fill_n(values, parameters_[p].size, begins_[p]);
+            continue;
+        }
         parallel_chunks(parameters_[p].size, draws_per_chunk, [&](const Chunk& chunk) {
             for (std::size_t e = chunk.begin; e < chunk.end; ++e) {
                 const double unit = static_cast<double>(stream.block(e / 4, 0)[e % 4]) * 0x1.0p-32;
@@ -43,6 +56,10 @@ void FlatNetwork::seal() {
 }
 
 std::span<const float> FlatNetwork::weights_of(std::size_t parameter) const noexcept {
+    return weights_.span().subspan(parameters_[parameter].offset, parameters_[parameter].size);
+}
+
+std::span<float> FlatNetwork::weights_of(std::size_t parameter) noexcept {
     return weights_.span().subspan(parameters_[parameter].offset, parameters_[parameter].size);
 }
 

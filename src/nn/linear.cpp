@@ -35,7 +35,8 @@ void LaneSums::add(std::size_t lane, bool first, const ConstMatrix& gradient,
     }
 }
 
-void LaneSums::finish(std::span<const Stretch> stretches, float* bias_gradient) const {
+void LaneSums::finish(std::span<const Stretch> stretches, float* bias_gradient,
+                      Groups groups) const {
     const std::size_t stride = aligned_columns(inputs_);
     const auto sum_into = [&](float* out, std::size_t count, std::size_t offset) {
         std::copy_n(memory_ + offset, count, out);
@@ -48,13 +49,53 @@ void LaneSums::finish(std::span<const Stretch> stretches, float* bias_gradient) 
     constexpr std::size_t outputs_per_chunk = 8;
     parallel_chunks(outputs_, outputs_per_chunk, [&](const Chunk& chunk) {
         for (std::size_t o = chunk.begin; o < chunk.end; ++o) {
+            if (o % groups.padded >= groups.used) continue;
+            const std::size_t place = o / groups.padded * groups.used + o % groups.padded;
             for (const Stretch& stretch : stretches) {
-                sum_into(stretch.gradient + o * stretch.columns, stretch.columns,
+                sum_into(stretch.gradient + place * stretch.columns, stretch.columns,
                          o * stride + stretch.first);
             }
         }
     });
-    sum_into(bias_gradient, outputs_, outputs_ * stride);
+    if (bias_gradient == nullptr) return;
+    if (groups.used == groups.padded) return sum_into(bias_gradient, outputs_, outputs_ * stride);
+    for (std::size_t g = 0; g * groups.padded < outputs_; ++g) {
+        sum_into(bias_gradient + g * groups.used, groups.used,
+                 outputs_ * stride + g * groups.padded);
+    }
+}
+
+void LaneColumns::clear(std::size_t index) const noexcept {
+    std::fill_n(lane(index), columns_, 0.F);
+}
+
+void LaneColumns::add(std::size_t index, const ConstMatrix& rows) const noexcept {
+    float* __restrict sums = lane(index);
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const float* row = rows.row(r);
+        for (std::size_t c = 0; c < columns_; ++c)
+            sums[c] += row[c];
+    }
+}
+
+void LaneColumns::add_products(std::size_t index, const ConstMatrix& rows,
+                               const ConstMatrix& others) const noexcept {
+    float* __restrict sums = lane(index);
+    for (std::size_t r = 0; r < rows.rows; ++r) {
+        const float* row = rows.row(r);
+        const float* other = others.row(r);
+        for (std::size_t c = 0; c < columns_; ++c)
+            sums[c] += row[c] * other[c];
+    }
+}
+
+void LaneColumns::finish(float* out) const noexcept {
+    std::fill_n(out, columns_, 0.F);
+    for (std::size_t l = 0; l < lanes_; ++l) {
+        const float* sums = lane(l);
+        for (std::size_t c = 0; c < columns_; ++c)
+            out[c] += sums[c];
+    }
 }
 
 }  // namespace rudder

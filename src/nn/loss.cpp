@@ -30,7 +30,8 @@ double cross_entropy(float* scores, std::size_t outputs, std::size_t label, floa
     return static_cast<double>(std::log(sum) - own);
 }
 
-LossSums classes(std::span<const std::int32_t> labels, float weight, const Matrix& scores) {
+LossSums classes(std::span<const std::int32_t> labels, float weight, const Matrix& scores,
+                 std::span<const float> class_weights) {
     LossSums sums;
     for (std::size_t r = 0; r < scores.rows; ++r) {
         float* row = scores.row(r);
@@ -42,8 +43,8 @@ LossSums classes(std::span<const std::int32_t> labels, float weight, const Matri
         RUDDER_CHECK(label < scores.columns);
         ++sums.answers;
         sums.correct += best_of(row, scores.columns) == label ? 1U : 0U;
-        sums.loss +=
-            static_cast<double>(weight) * cross_entropy(row, scores.columns, label, weight);
+        const float own = class_weights.empty() ? weight : weight * class_weights[label];
+        sums.loss += static_cast<double>(own) * cross_entropy(row, scores.columns, label, own);
     }
     return sums;
 }
@@ -110,11 +111,11 @@ SeedTargets targets_of(const SeedTargets& targets, std::size_t outputs, std::siz
 }
 
 LossSums loss_and_gradient(Objective objective, const SeedTargets& targets, float weight,
-                           const Matrix& scores) {
+                           const Matrix& scores, std::span<const float> class_weights) {
     switch (objective) {
         case Objective::classes:
             RUDDER_CHECK_NORMAL(targets.classes.size() == scores.rows);
-            return classes(targets.classes, weight, scores);
+            return classes(targets.classes, weight, scores, class_weights);
         case Objective::multilabel:
             RUDDER_CHECK_NORMAL(targets.multilabel.size() == scores.rows * scores.columns);
             return multilabel(targets.multilabel, weight, scores);

@@ -1,7 +1,9 @@
 // The factory of networks.
 #include "rudder/nn/network.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -17,8 +19,36 @@ namespace {
 struct Model {
     std::string_view name;
     std::unique_ptr<Network> (*make)(const NetworkOptions&);
+    bool degrees = false;
 };
-constexpr std::array<Model, 1> models{{{"sage", make_sage}}};
+constexpr std::array<Model, 4> models{
+    {{"sage", make_sage}, {"gcn", make_gcn, true}, {"gat", make_gat}, {"gatv2", make_gatv2}}};
+constexpr std::array<std::string_view, 3> norms{"none", "batch", "layer"};
+
+/// Heads, norm and class weights.
+void check_shape(const NetworkOptions& options) {
+    if (std::ranges::find(norms, options.norm) == norms.end()) {
+        throw usage_error(fmt::format("unknown norm '{}'", options.norm), "--norm",
+                          fmt::format("known are {}", join(norms, ", ")));
+    }
+    const bool attends = options.model == "gat" || options.model == "gatv2";
+    if (attends && options.heads == 0)
+        throw usage_error("attention without heads", "--heads", "give 1 or more");
+    if (attends && options.layers > 1 && options.hidden % options.heads != 0) {
+        throw usage_error(fmt::format("{} hidden columns cannot be shared by {} heads",
+                                      options.hidden, options.heads),
+                          "--hidden", "give a multiple of --heads");
+    }
+    if (options.class_weights.empty()) return;
+    const bool fits = options.objective == Objective::classes &&
+                      options.class_weights.size() == options.outputs &&
+                      std::ranges::all_of(options.class_weights,
+                                          [](float w) { return w >= 0 && std::isfinite(w); });
+    if (!fits) {
+        throw usage_error("class weights that do not fit the classes", "--class-weights",
+                          "give one number, 0 or more, per class, for data sets with classes");
+    }
+}
 
 void check_options(const NetworkOptions& options) {
     const auto refuse = [](bool wrong, const char* what, const char* where, const char* remedy) {
@@ -37,6 +67,7 @@ void check_options(const NetworkOptions& options) {
     };
     rate(options.dropout, "--dropout");
     rate(options.input_dropout, "--input-dropout");
+    check_shape(options);
 }
 
 }  // namespace
@@ -46,6 +77,15 @@ std::vector<std::string_view> model_names() {
     for (const Model& model : models)
         names.push_back(model.name);
     return names;
+}
+
+std::vector<std::string_view> norm_names() {
+    return {norms.begin(), norms.end()};
+}
+
+bool model_wants_degrees(std::string_view model) noexcept {
+    return std::ranges::any_of(
+        models, [&](const Model& known) { return known.name == model && known.degrees; });
 }
 
 std::unique_ptr<Network> make_network(const NetworkOptions& options) {

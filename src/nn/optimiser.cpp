@@ -53,6 +53,7 @@ public:
         if (options_.clip > 0) clip(gradient, options_.clip);
         ++steps_;
         for (const Parameter& parameter : parameters_) {
+            if (!parameter.trained) continue;
             const double decay = parameter.decays ? options_.weight_decay : 0;
             parallel_chunks(parameter.size, chunk_elements, [&](const Chunk& chunk) {
                 const std::size_t first = parameter.offset + chunk.begin;

@@ -3,7 +3,8 @@
 namespace rudder {
 
 std::size_t Batch::bytes() const noexcept {
-    std::size_t sum = vertices.capacity() * sizeof(VertexId);
+    std::size_t sum =
+        vertices.capacity() * sizeof(VertexId) + degrees.capacity() * sizeof(std::uint32_t);
     for (const Block& block : blocks) {
         sum += block.offsets.capacity() * sizeof(std::uint32_t) +
                block.neighbours.capacity() * sizeof(LocalId);

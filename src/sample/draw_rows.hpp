@@ -39,6 +39,12 @@ inline constexpr std::size_t entry_distance = 32;
     return degree < wanted ? degree : wanted;
 }
 
+/// A degree as batches keep it; those of 2^32 and more are all the largest number.
+[[nodiscard]] inline std::uint32_t degree_number(EdgeIndex degree) noexcept {
+    constexpr EdgeIndex most = std::numeric_limits<std::uint32_t>::max();
+    return static_cast<std::uint32_t>(degree < most ? degree : most);
+}
+
 /// One request on one kind of rows. First it writes into `out` the codes of the chosen entries,
 /// choosing for many vertices at a time; then it replaces each code by what lies there, so that the
 /// reads, which miss the caches, are independent of each other and asked for ahead.

@@ -8,6 +8,7 @@
 
 #include "draw_rows.hpp"
 #include "owners.hpp"
+#include "part_exchange.hpp"
 
 namespace rudder {
 
@@ -137,12 +138,13 @@ struct Share {
 class PartitionedSource final : public NeighbourSource {
 public:
     PartitionedSource(const Communicator& comm, const PartitionBook& book,
-                      std::span<const Part> own)
+                      std::span<const Part> own, bool with_degrees)
         : comm_(comm), book_(book), owners_(comm, book_, own), rows_(book_, own) {
         for (const Part& part : own) {
             bytes_ += part.offsets().size_bytes() + part.neighbours().size_bytes() +
                       part.halo().size_bytes();
         }
+        if (with_degrees) gather_degrees(own);
         if (comm_.size() > 1) {
             service_.emplace(comm_, draw_channel,
                              [this](int /*from*/, auto question) { return answer(question); });
@@ -166,6 +168,14 @@ public:
         merge(rank_of, shares, out);
     }
 
+    void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
+        RUDDER_CHECK(degrees_ != nullptr);  // asked for when it was made
+        const std::uint32_t* const all = degrees_->data();
+        for (std::size_t i = 0; i < of.size(); ++i) {
+            if (i + entry_distance < of.size()) __builtin_prefetch(all + of[i + entry_distance]);
+            out[i] = all[of[i]];
+        }
+    }
     [[nodiscard]] VertexId vertices() const noexcept override { return book_.vertices(); }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return bytes_; }
     [[nodiscard]] std::string_view name() const noexcept override { return "partitioned"; }
@@ -178,6 +188,22 @@ public:
     }
 
 private:
+    /// Of all vertices, into a window of the host.
+    void gather_degrees(std::span<const Part> own) {
+        degrees_ = comm_.share<std::uint32_t>(book_.vertices());
+        for (const Part& part : own) {
+            const auto offsets = part.offsets();
+            for (VertexId v = 0; v < part.own(); ++v)
+                (*degrees_)[part.range().begin + v] = degree_number(offsets[v + 1] - offsets[v]);
+        }
+        exchange_parts(comm_, book_, owners_, [&](PartId p) {
+            return degrees_->subspan(book_.range(p).begin, book_.range(p).size());
+        });
+        // The host's one window counts once over its ranks.
+        const auto ranks = static_cast<std::uint64_t>(comm_.host().size());
+        bytes_ += degrees_->size_bytes() / ranks;
+    }
+
     void ask_all(const DrawRequest& request, std::span<Share> shares) const {
         const QuestionHead head{request.key.seed,
                                 request.key.step,
@@ -278,6 +304,7 @@ private:
     PartitionBook book_;
     PartOwners owners_;
     PartRows rows_;
+    std::shared_ptr<std::span<std::uint32_t>> degrees_;  ///< by vertex, where asked for
     std::uint64_t bytes_ = 0;
     bool stopped_ = false;
     RawVector<VertexId> asked_;
@@ -289,8 +316,8 @@ private:
 
 std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
                                                          const PartitionBook& book,
-                                                         std::span<const Part> own) {
-    return std::make_unique<PartitionedSource>(comm, book, own);
+                                                         std::span<const Part> own, bool degrees) {
+    return std::make_unique<PartitionedSource>(comm, book, own, degrees);
 }
 
 }  // namespace rudder

@@ -6,6 +6,7 @@
 
 #include "draw_rows.hpp"
 #include "owners.hpp"
+#include "part_exchange.hpp"
 
 namespace rudder {
 
@@ -21,8 +22,6 @@ std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept {
 
 namespace {
 
-constexpr Channel topology_channel = channel_limit - 1;
-
 template <class Id>
 class ReplicatedSource final : public NeighbourSource {
 public:
@@ -36,12 +35,24 @@ public:
         for (const Part& part : own)
             write(part, base[part.id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
-        exchange(comm, book, owners, base);
+        const auto offsets_of = [&](PartId p) {
+            return offsets_->subspan(book.range(p).begin, book.range(p).size());
+        };
+        const auto ids_of = [&](PartId p) {
+            return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
+        };
+        exchange_parts(comm, book, owners, offsets_of, ids_of);
         rows_ = {offsets_->data(), ids_->data()};
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
         draw_rows(rows_, request, out);
+    }
+    void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
+        for (std::size_t i = 0; i < of.size(); ++i) {
+            if (i + place_distance < of.size()) rows_.prefetch_place(of[i + place_distance]);
+            out[i] = degree_number(rows_.place(of[i]).degree);
+        }
     }
     [[nodiscard]] VertexId vertices() const noexcept override { return vertices_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
@@ -61,46 +72,6 @@ private:
             for (std::size_t e = chunk.begin; e < chunk.end; ++e)
                 (*ids_)[base + e] = static_cast<Id>(part.global(neighbours[e]));
         });
-    }
-
-    /// Parts of other hosts come straight into the window, each to one rank of this host; own parts
-    /// leave from it. All receives are posted before anything is sent, so nothing is copied.
-    void exchange(const Communicator& comm, const PartitionBook& book, const PartOwners& owners,
-                  std::span<const EdgeIndex> base) {
-        const HostMap& hosts = comm.hosts();
-        const int me = comm.global_rank(comm.rank());
-        const auto receiver = [&](int host, PartId part) {
-            const std::vector<int>& members = hosts.members(host);
-            return members[part % members.size()];
-        };
-        const auto offsets = [&](PartId p) {
-            return offsets_->subspan(book.range(p).begin, book.range(p).size());
-        };
-        const auto ids = [&](PartId p) {
-            return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
-        };
-        std::vector<Request> requests;
-        for (PartId p = 0; p < book.parts(); ++p) {
-            const int owner = comm.global_rank(owners.rank(p));
-            if (hosts.same(owner, me) || receiver(hosts.host_of(me), p) != me) continue;
-            const int from = owners.rank(p);
-            requests.push_back(comm.receive(from, topology_channel, offsets(p), Kind::topology));
-            requests.push_back(comm.receive(from, topology_channel, ids(p), Kind::topology));
-        }
-        comm.barrier();
-        for (PartId p = 0; p < book.parts(); ++p) {
-            if (owners.rank(p) != comm.rank()) continue;
-            for (int host = 0; host < hosts.hosts(); ++host) {
-                if (host == hosts.host_of(me)) continue;
-                const int to = comm.group_rank(receiver(host, p));
-                requests.push_back(comm.send(to, topology_channel, Kind::topology,
-                                             std::span<const EdgeIndex>(offsets(p))));
-                requests.push_back(
-                    comm.send(to, topology_channel, Kind::topology, std::span<const Id>(ids(p))));
-            }
-        }
-        wait_all(requests);
-        comm.barrier();
     }
 
     VertexId vertices_;

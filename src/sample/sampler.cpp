@@ -153,6 +153,8 @@ void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> see
                           out);
         },
         scratch_->map);
+    out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
+    if (options_.degrees) source_->degrees(out.vertices, out.degrees);
 }
 
 }  // namespace rudder

@@ -64,7 +64,8 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
     NeighbourSampler sampler(source_, {.fanout = options_.fanout,
                                        .seed = options_.seed,
                                        .purpose = Purpose::evaluate,
-                                       .kind = Kind::evaluation});
+                                       .kind = Kind::evaluation,
+                                       .degrees = options_.degrees});
     for (const Job& job : jobs) {
         Prepared next;
         next.job = &job;

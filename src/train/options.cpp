@@ -7,6 +7,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/train/class_weights.hpp"
 
 namespace rudder {
 
@@ -68,6 +69,14 @@ void check_options(const TrainOptions& o) {
             "give 1 to 64");
     require(o.hidden >= 1 && o.hidden <= 65536, fmt::format("{} hidden columns", o.hidden),
             "--hidden", "give 1 to 65536");
+    require_known(o.norm, norm_names(), "norm", "--norm");
+    require_known(o.class_weights, class_weight_names(), "class weights", "--class-weights");
+    const bool attends = o.model.starts_with("gat");
+    require(!attends || (o.heads >= 1 && o.heads <= 1024), fmt::format("{} heads", o.heads),
+            "--heads", "give 1 to 1024");
+    require(!attends || o.layers == 1 || o.hidden % o.heads == 0,
+            fmt::format("{} hidden columns cannot be shared by {} heads", o.hidden, o.heads),
+            "--hidden", "give a multiple of --heads");
     require(o.batch >= 1, "a batch of no seeds", "--batch", "give at least 1");
     require(o.fanout.size() == static_cast<std::size_t>(o.layers),
             fmt::format("{} fan-outs for {} layers", o.fanout.size(), o.layers), "--fanout",

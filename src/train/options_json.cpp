@@ -29,6 +29,10 @@ Json network_json(const NetworkOptions& o) {
             {"layers", o.layers},
             {"dropout", o.dropout},
             {"input_dropout", o.input_dropout},
+            {"heads", o.heads},
+            {"norm", o.norm},
+            {"residual", o.residual},
+            {"class_weights", o.class_weights},
             {"seed", o.seed}};
 }
 
@@ -42,6 +46,10 @@ NetworkOptions network_from_json(const Json& json, const std::string& where) {
     o.layers = static_cast<int>(json_u64(json, "layers", where));
     o.dropout = json_number(json, "dropout", where);
     o.input_dropout = json_number(json, "input_dropout", where);
+    o.heads = json_u64(json, "heads", where);
+    o.norm = json_string(json, "norm", where);
+    o.residual = json_bool(json, "residual", where);
+    o.class_weights = json_field(json, "class_weights", where).get<std::vector<float>>();
     o.seed = json_u64(json, "seed", where);
     return o;
 }
@@ -53,6 +61,10 @@ Json training_json(const TrainOptions& o) {
             {"hidden", o.hidden},
             {"dropout", o.dropout},
             {"input-dropout", o.input_dropout},
+            {"heads", o.heads},
+            {"norm", o.norm},
+            {"residual", o.residual},
+            {"class-weights", o.class_weights},
             {"fanout", o.fanout},
             {"with-replacement", o.with_replacement},
             {"batch", o.batch},
@@ -78,6 +90,10 @@ TrainOptions training_from_json(const Json& json, const std::string& where) {
     o.hidden = json_u64(json, "hidden", where);
     o.dropout = json_number(json, "dropout", where);
     o.input_dropout = json_number(json, "input-dropout", where);
+    o.heads = json_u64(json, "heads", where);
+    o.norm = json_string(json, "norm", where);
+    o.residual = json_bool(json, "residual", where);
+    o.class_weights = json_string(json, "class-weights", where);
     o.fanout = json_field(json, "fanout", where).get<std::vector<std::int32_t>>();
     o.with_replacement = json_bool(json, "with-replacement", where);
     o.batch = json_u64(json, "batch", where);

@@ -151,6 +151,7 @@ void Run::compute(const AssembledStep& step, StepRecord& record) {
 void Run::update(std::uint64_t step) {
     const double rate = s_.options.optimiser.learning_rate * state_.rate_factor *
                         s_.learning_rate.factor(step, steps_, steps_per_epoch());
+    s_.network->absorb_statistics(s_.exchange.sum());
     s_.optimiser->step(s_.network->weights(), s_.exchange.sum(), rate);
 }
 

@@ -8,6 +8,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/system.hpp"
+#include "rudder/train/class_weights.hpp"
 #include "rudder/train/seed_targets.hpp"
 
 namespace rudder {
@@ -29,9 +30,10 @@ std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset&
 
 std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
                                              const PartitionedDataset& data,
-                                             std::span<const Part> parts, TopologyChoice choice,
-                                             std::uint64_t memory) {
+                                             std::span<const Part> parts,
+                                             const TrainOptions& options, std::uint64_t memory) {
     const Span span("placing the topology");
+    TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
         const std::uint64_t bytes = replicated_bytes(data.info().vertices, data.info().edges);
         // All ranks must choose the same, so the host with least memory decides.
@@ -40,11 +42,11 @@ std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
     }
     if (choice == TopologyChoice::replicated)
         return make_replicated_source(comm, data.book(), parts);
-    return make_partitioned_source(comm, data.book(), parts);
+    return make_partitioned_source(comm, data.book(), parts, model_wants_degrees(options.model));
 }
 
 NetworkOptions network_options_of(const TrainOptions& o, const DatasetInfo& info,
-                                  Objective objective) {
+                                  Objective objective, std::vector<float> weights) {
     return {.model = o.model,
             .objective = objective,
             .inputs = info.features.width,
@@ -53,6 +55,10 @@ NetworkOptions network_options_of(const TrainOptions& o, const DatasetInfo& info
             .layers = o.layers,
             .dropout = o.dropout,
             .input_dropout = o.input_dropout,
+            .heads = o.heads,
+            .norm = o.norm,
+            .residual = o.residual,
+            .class_weights = std::move(weights),
             .seed = o.seed};
 }
 
@@ -75,10 +81,11 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       share(share_of(d.parts(), c.size(), c.rank())),
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
-      source(make_source(c, d, parts, o.topology, memory_of_host(o))),
+      source(make_source(c, d, parts, o, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
       objective(objective_of(d.info(), d.folder().path().string())),
-      network_options(network_options_of(o, d.info(), objective)),
+      network_options(network_options_of(o, d.info(), objective,
+                                         class_weights(o.class_weights, c, parts, d.info()))),
       network(make_network(network_options)),
       optimiser(make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
@@ -89,12 +96,14 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
                                     .batch = o.batch,
                                     .seed = o.seed,
                                     .objective = objective,
-                                    .outputs = d.info().targets.count})) {}
+                                    .outputs = d.info().targets.count,
+                                    .degrees = network->wants_degrees()})) {}
 
 SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
-            .seed = options.seed};
+            .seed = options.seed,
+            .degrees = network->wants_degrees()};
 }
 
 bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {

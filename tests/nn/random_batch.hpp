@@ -44,6 +44,9 @@ inline Batch random_batch(const BatchShape& shape) {
         block.sources = known;
     }
     batch.vertices.resize(known);
+    batch.degrees.resize(known);
+    for (std::uint32_t v = 0; v < known; ++v)
+        batch.degrees[v] = static_cast<std::uint32_t>(below(30));
     for (std::uint32_t v = 0; v < known; ++v)
         batch.vertices[v] = (std::uint64_t{v} * 2654435761U + shape.seed) % (1ULL << 40);
     return batch;

@@ -1,5 +1,7 @@
 #include "nn/reference.hpp"
 
+#include <map>
+
 #include <torch/torch.h>
 
 #include "rudder/nn/dropout.hpp"
@@ -62,8 +64,10 @@ torch::Tensor loss_of(const NetworkOptions& options, const torch::Tensor& scores
         auto labels = torch::empty({scores.size(0)}, torch::kLong);
         for (std::size_t i = 0; i < targets.classes.size(); ++i)
             labels.data_ptr<std::int64_t>()[i] = targets.classes[i];
-        return F::cross_entropy(
-            scores, labels, F::CrossEntropyFuncOptions().ignore_index(-1).reduction(torch::kSum));
+        auto how = F::CrossEntropyFuncOptions().ignore_index(-1).reduction(torch::kSum);
+        if (!options.class_weights.empty())
+            how.weight(copy(options.class_weights, {scores.size(1)}));
+        return F::cross_entropy(scores, labels, how);
     }
     if (options.objective == Objective::multilabel) {
         const std::vector<float> y(targets.multilabel.begin(), targets.multilabel.end());
@@ -77,25 +81,150 @@ torch::Tensor loss_of(const NetworkOptions& options, const torch::Tensor& scores
            scores.size(1);
 }
 
+using Tensors = std::map<std::string, torch::Tensor>;
+
+/// Who reads whom in a block, with or without everyone reading itself first.
+struct Pairs {
+    torch::Tensor from;
+    torch::Tensor to;
+
+    Pairs(const Block& block, bool self) {
+        std::vector<std::int64_t> sources;
+        std::vector<std::int64_t> destinations;
+        for (std::uint32_t d = 0; d < block.destinations; ++d) {
+            if (self) {
+                sources.push_back(d);
+                destinations.push_back(d);
+            }
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                sources.push_back(block.neighbours[e]);
+                destinations.push_back(d);
+            }
+        }
+        from = torch::tensor(sources, torch::kLong);
+        to = torch::tensor(destinations, torch::kLong);
+    }
+};
+
+torch::Tensor sage(const Tensors& p, const std::string& layer, const Block& block,
+                   const torch::Tensor& h) {
+    return torch::mm(h.slice(0, 0, block.destinations), p.at(layer + "self.weight").t()) +
+           torch::mm(mean(block, h), p.at(layer + "neigh.weight").t()) + p.at(layer + "neigh.bias");
+}
+
+torch::Tensor gcn(const Tensors& p, const std::string& layer, const Block& block,
+                  const torch::Tensor& h, const Batch& batch) {
+    const Pairs pairs(block, false);
+    auto degree = torch::empty({wide(block.sources)});
+    auto scale = torch::empty({wide(block.destinations)});
+    for (std::uint32_t s = 0; s < block.sources; ++s)
+        degree.data_ptr<float>()[s] = static_cast<float>(batch.degrees[s]);
+    for (std::uint32_t d = 0; d < block.destinations; ++d) {
+        const std::uint32_t sampled = block.offsets[d + 1] - block.offsets[d];
+        scale.data_ptr<float>()[d] =
+            static_cast<float>(batch.degrees[d]) / static_cast<float>(std::max(1U, sampled));
+    }
+    const auto norm = (degree + 1).rsqrt();
+    const auto of_edge = norm.index_select(0, pairs.from) * norm.index_select(0, pairs.to) *
+                         scale.index_select(0, pairs.to);
+    const auto own = norm.slice(0, 0, block.destinations);
+    const auto z = torch::mm(h, p.at(layer + "weight").t());
+    const auto sums =
+        (z.slice(0, 0, block.destinations) * (own * own).unsqueeze(1))
+            .index_add(0, pairs.to, z.index_select(0, pairs.from) * of_edge.unsqueeze(1));
+    return sums + p.at(layer + "bias");
+}
+
+/// Softmax of the scores (pairs x heads) by destination, weighted sum, heads joined.
+torch::Tensor attend(const NetworkOptions& options, const Pairs& pairs, const Block& block,
+                     const torch::Tensor& scores, const torch::Tensor& values, bool last,
+                     const torch::Tensor& bias) {
+    const auto raised = scores.exp();
+    const auto sums =
+        torch::zeros({wide(block.destinations), scores.size(1)}).index_add(0, pairs.to, raised);
+    const auto alpha = raised / sums.index_select(0, pairs.to);
+    const auto out =
+        torch::zeros({wide(block.destinations), wide(options.heads), values.size(2)})
+            .index_add(0, pairs.to, values.index_select(0, pairs.from) * alpha.unsqueeze(2));
+    return (last ? out.mean(1) : out.flatten(1)) + bias;
+}
+
+torch::Tensor gat(const NetworkOptions& options, const Tensors& p, const std::string& layer,
+                  const Block& block, const torch::Tensor& h, bool last) {
+    const Pairs pairs(block, true);
+    const auto z =
+        torch::mm(h, p.at(layer + "weight").t()).view({h.size(0), wide(options.heads), -1});
+    const auto source = (z * p.at(layer + "att_src")).sum(2);
+    const auto destination = (z * p.at(layer + "att_dst")).sum(2);
+    const auto scores = torch::leaky_relu(
+        source.index_select(0, pairs.from) + destination.index_select(0, pairs.to), 0.2);
+    return attend(options, pairs, block, scores, z, last, p.at(layer + "bias"));
+}
+
+torch::Tensor gatv2(const NetworkOptions& options, const Tensors& p, const std::string& layer,
+                    const Block& block, const torch::Tensor& h, bool last) {
+    const Pairs pairs(block, true);
+    const auto map = [&](const torch::Tensor& from, const std::string& side) {
+        return (torch::mm(from, p.at(layer + side + ".weight").t()) + p.at(layer + side + ".bias"))
+            .view({from.size(0), wide(options.heads), -1});
+    };
+    const auto left = map(h, "left");
+    const auto right = map(h.slice(0, 0, block.destinations), "right");
+    const auto sums = left.index_select(0, pairs.from) + right.index_select(0, pairs.to);
+    const auto scores = (torch::leaky_relu(sums, 0.2) * p.at(layer + "att")).sum(2);
+    return attend(options, pairs, block, scores, left, last, p.at(layer + "bias"));
+}
+
+/// Norm, residual and activation of a hidden layer; the batch's statistics go to `statistics`.
+torch::Tensor between(const NetworkOptions& options, const Tensors& p, const std::string& layer,
+                      const torch::Tensor& before, torch::Tensor out, bool running,
+                      Tensors& statistics) {
+    const auto norm = layer + "norm.";
+    if (options.norm == "layer")
+        out = torch::layer_norm(out, {out.size(1)}, p.at(norm + "weight"), p.at(norm + "bias"));
+    if (options.norm == "batch") {
+        statistics[norm + "running_mean"] = out.mean(0).detach();
+        statistics[norm + "running_var"] = out.var(0, out.size(0) > 1).detach();
+        out = torch::batch_norm(out, p.at(norm + "weight"), p.at(norm + "bias"),
+                                running ? p.at(norm + "running_mean").detach() : torch::Tensor(),
+                                running ? p.at(norm + "running_var").detach() : torch::Tensor(),
+                                !running, 0.1, 1e-5, false);
+    }
+    if (options.residual) {
+        const auto own = before.slice(0, 0, out.size(0));
+        const auto map = p.find(layer + "residual.weight");
+        out = out + (map == p.end() ? own : torch::mm(own, map->second.t()));
+    }
+    return options.model.starts_with("gat") ? torch::elu(out) : torch::relu(out);
+}
+
+torch::Tensor convolve(const NetworkOptions& options, const Tensors& p, const std::string& layer,
+                       const Batch& batch, const Block& block, const torch::Tensor& h, bool last) {
+    if (options.model == "gcn") return gcn(p, layer, block, h, batch);
+    if (options.model == "gat") return gat(options, p, layer, block, h, last);
+    if (options.model == "gatv2") return gatv2(options, p, layer, block, h, last);
+    return sage(p, layer, block, h);
+}
+
 }  // namespace
 
-Reference torch_sage(const NetworkOptions& options, std::span<const Parameter> parameters,
-                     std::span<const float> weights, const Batch& batch,
-                     std::span<const float> rows, const SeedTargets& targets, float weight) {
-    std::vector<torch::Tensor> tensors;
+Reference torch_network(const NetworkOptions& options, std::span<const Parameter> parameters,
+                        std::span<const float> weights, const Batch& batch,
+                        std::span<const float> rows, const SeedTargets& targets, float weight,
+                        bool running) {
+    Tensors tensors;
+    Tensors statistics;
     for (const Parameter& p : parameters)
-        tensors.push_back(copy(weights.subspan(p.offset, p.size), p.shape).requires_grad_());
+        tensors[p.name] = copy(weights.subspan(p.offset, p.size), p.shape).requires_grad_();
     auto h = copy(rows, {wide(batch.vertices.size()), wide(options.inputs)});
-    if (options.input_dropout > 0)
+    if (options.input_dropout > 0 && !running)
         h = h * mask_of(options, batch, 0, h.size(0), h.size(1), options.input_dropout);
     for (std::size_t l = 0; l < batch.blocks.size(); ++l) {
-        const Block& block = batch.blocks[l];
-        const auto own = h.slice(0, 0, block.destinations);
-        h = torch::mm(own, tensors[3 * l].t()) + torch::mm(mean(block, h), tensors[3 * l + 1].t()) +
-            tensors[3 * l + 2];
-        if (l + 1 == batch.blocks.size()) break;
-        h = torch::relu(h);
-        if (options.dropout > 0)
+        const std::string layer = "layers." + std::to_string(l) + ".";
+        const bool last = l + 1 == batch.blocks.size();
+        const auto out = convolve(options, tensors, layer, batch, batch.blocks[l], h, last);
+        h = last ? out : between(options, tensors, layer, h, out, running, statistics);
+        if (!last && options.dropout > 0 && !running)
             h = h * mask_of(options, batch, l + 1, h.size(0), h.size(1), options.dropout);
     }
     Reference reference;
@@ -103,8 +232,10 @@ Reference torch_sage(const NetworkOptions& options, std::span<const Parameter> p
     const auto loss = loss_of(options, h, targets) * weight;
     reference.loss = loss.item<float>();
     loss.backward();
-    for (const auto& tensor : tensors) {
-        const auto part = flat(tensor.grad());
+    for (const Parameter& p : parameters) {
+        const auto part =
+            p.trained ? flat(tensors[p.name].grad())
+                      : flat(statistics[p.name] * (weight * static_cast<float>(batch.seeds)));
         reference.gradient.insert(reference.gradient.end(), part.begin(), part.end());
     }
     return reference;

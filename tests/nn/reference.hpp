@@ -16,10 +16,12 @@ struct Reference {
 };
 
 /// Forward, loss and backward by torch, with the network's weights; dropout by the mask `Dropout`
-/// says, elementwise.
-Reference torch_sage(const NetworkOptions& options, std::span<const Parameter> parameters,
-                     std::span<const float> weights, const Batch& batch,
-                     std::span<const float> rows, const SeedTargets& targets, float weight);
+/// says, elementwise. In place of the gradient of running statistics are those of the batch, as the
+/// network gives them; with `running` the running ones are used, and nothing is dropped.
+Reference torch_network(const NetworkOptions& options, std::span<const Parameter> parameters,
+                        std::span<const float> weights, const Batch& batch,
+                        std::span<const float> rows, const SeedTargets& targets, float weight,
+                        bool running = false);
 
 /// index_select, index_add_, division: the mean over a block.
 std::vector<float> torch_mean(const Block& block, std::span<const float> table,

@@ -10,110 +10,11 @@
 #include "rudder/nn/flat_network.hpp"
 #include "rudder/nn/simd.hpp"
 
-#include "nn/random_batch.hpp"
-#include "nn/reference.hpp"
+#include "nn/network_case.hpp"
 
 namespace rudder {
 
-namespace {
-
-using testing::BatchShape;
-using testing::random_batch;
-using testing::random_floats;
-
-/// A network, a batch for it, rows and targets.
-struct Case {
-    NetworkOptions options;
-    Batch batch;
-    std::vector<float> rows;
-    std::vector<std::int32_t> classes;
-    std::vector<std::uint8_t> labels;
-    std::vector<float> numbers;
-
-    Case(NetworkOptions network_options, const BatchShape& shape)
-        : options(std::move(network_options)), batch(random_batch(shape)) {
-        options.layers = static_cast<int>(shape.fanouts.size());
-        options.seed = shape.seed;
-        rows = random_floats(batch.vertices.size() * options.inputs, shape.seed + 1);
-        for (std::uint32_t s = 0; s < batch.seeds; ++s) {
-            const std::uint64_t draw = batch.vertices[s] / 7;
-            classes.push_back(s % 5 == 3 ? -1 : static_cast<std::int32_t>(draw % options.outputs));
-        }
-        for (std::size_t i = 0; i < batch.seeds * options.outputs; ++i)
-            labels.push_back(static_cast<std::uint8_t>(i * 7 % 3 == 0));
-        numbers = random_floats(batch.seeds * options.outputs, shape.seed + 2);
-    }
-    [[nodiscard]] SeedTargets targets() const {
-        SeedTargets all;
-        if (options.objective == Objective::classes) all.classes = classes;
-        if (options.objective == Objective::multilabel) all.multilabel = labels;
-        if (options.objective == Objective::regression) all.regression = numbers;
-        return all;
-    }
-};
-
-struct Outcome {
-    BatchResult result;
-    std::vector<float> gradient;
-    std::vector<std::size_t> ready;
-};
-
-Outcome train_once(Network& network, const Case& c, float weight) {
-    Outcome outcome;
-    outcome.gradient.assign(network.weights().size(), std::numeric_limits<float>::quiet_NaN());
-    outcome.result = network.train(c.batch, c.rows, c.targets(), weight, outcome.gradient,
-                                   [&](std::size_t b) { outcome.ready.push_back(b); });
-    return outcome;
-}
-
-double largest(std::span<const float> values) {
-    double most = 1e-3;
-    for (const float value : values)
-        most = std::max(most, std::fabs(static_cast<double>(value)));
-    return most;
-}
-
-/// Equal to `tolerance` relative to the largest value.
-void expect_near(std::span<const float> a, std::span<const float> b, double tolerance) {
-    ASSERT_EQ(a.size(), b.size());
-    const double scale = largest(b);
-    for (std::size_t i = 0; i < a.size(); ++i)
-        ASSERT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), tolerance * scale) << i;
-}
-
-NetworkOptions small(Objective objective, std::uint64_t inputs, std::uint64_t hidden,
-                     std::uint64_t outputs) {
-    NetworkOptions options;
-    options.objective = objective;
-    options.inputs = inputs;
-    options.hidden = hidden;
-    options.outputs = outputs;
-    return options;
-}
-
-void compare_with_torch(const Case& c) {
-    const auto network = make_network(c.options);
-    const float weight = 1.F / static_cast<float>(std::max(1U, c.batch.seeds));
-    const Outcome ours = train_once(*network, c, weight);
-    const auto theirs = testing::torch_sage(c.options, network->parameters(), network->weights(),
-                                            c.batch, c.rows, c.targets(), weight);
-    EXPECT_NEAR(static_cast<double>(ours.result.loss), static_cast<double>(theirs.loss),
-                1e-5 * std::max(1.0, std::fabs(static_cast<double>(theirs.loss))));
-    expect_near(ours.gradient, theirs.gradient, 1e-5);
-    for (std::size_t b = 0; b < ours.ready.size(); ++b)
-        EXPECT_EQ(ours.ready[b], b);
-    EXPECT_EQ(ours.ready.size(), network->buckets().size());
-    if (c.options.dropout > 0 || c.options.input_dropout > 0) return;
-    std::vector<float> scores(c.batch.seeds * c.options.outputs);
-    network->predict(c.batch, c.rows, scores);
-    expect_near(scores, theirs.scores, 1e-5);
-    const BatchResult counted =
-        count_correct(c.options.objective, c.options.outputs, scores, c.targets());
-    EXPECT_EQ(counted.correct, ours.result.correct);
-    EXPECT_EQ(counted.answers, ours.result.answers);
-}
-
-}  // namespace
+using namespace testing;
 
 TEST(Sage, AgreesWithTorchOverShapes) {
     std::uint64_t seed = 1;

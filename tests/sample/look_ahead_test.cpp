@@ -155,6 +155,9 @@ public:
         }
         good_.draw(request, out);
     }
+    void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
+        good_.degrees(of, out);
+    }
     [[nodiscard]] VertexId vertices() const noexcept override { return good_.vertices(); }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
     [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }

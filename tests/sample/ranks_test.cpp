@@ -87,6 +87,34 @@ TEST(RanksUnderMpi, SameBatchesAsAlone) {
     }
 }
 
+// ---- degrees -----------------------------------------------------------------------------------
+
+TEST(Degrees, AreThoseOfTheWholeGraphOnEverySource) {
+    const Bed bed;
+    const auto rows = global_rows(bed.data());
+    for (const int per_host : {1, 2}) {
+        for (const bool partitioned : {false, true}) {
+            SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
+            cluster.run([&](const Communicator& comm) {
+                const auto own = own_parts(comm, bed.data());
+                const auto source =
+                    partitioned ? make_partitioned_source(comm, bed.data().book(), own, true)
+                                : make_replicated_source(comm, bed.data().book(), own);
+                NeighbourSampler sampler(*source, {.fanout = {2, 2}, .degrees = true});
+                Batch batch;
+                sampler.sample({}, std::vector<VertexId>{5, 1, rows.size() - 1}, batch);
+                ASSERT_EQ(batch.degrees.size(), batch.vertices.size());
+                for (std::size_t i = 0; i < batch.vertices.size(); ++i)
+                    ASSERT_EQ(batch.degrees[i], rows[batch.vertices[i]].size());
+                NeighbourSampler without(*source, {.fanout = {2, 2}});
+                without.sample({}, std::vector<VertexId>{5}, batch);
+                EXPECT_TRUE(batch.degrees.empty());
+                source->stop();
+            });
+        }
+    }
+}
+
 // ---- bytes -------------------------------------------------------------------------------------
 
 TEST(SourceBytes, ReplicatedTopologyCrossesOncePerHost) {

@@ -140,6 +140,9 @@ public:
         out.offsets.assign(request.vertices.size() + 1, 0);
         out.neighbours.clear();
     }
+    void degrees(std::span<const VertexId> /*of*/, std::span<std::uint32_t> out) const override {
+        std::ranges::fill(out, 0U);
+    }
     [[nodiscard]] VertexId vertices() const noexcept override { return VertexId{1} << 40; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
     [[nodiscard]] std::string_view name() const noexcept override { return "endless"; }

@@ -54,6 +54,8 @@ PartitionedDataset make_parts(const std::filesystem::path& folder, const SmallGr
                    : turn % 2 == 0 ? Role::train
                    : turn % 4 == 1 ? Role::valid
                                    : Role::test;
+        if (generator.labels()[v] == graph.untrained_class && roles[v] == Role::train)
+            roles[v] = Role::valid;
     }
     DatasetWriter writer(folder / "graph", Existing::replace);
     writer.topology(built, true);

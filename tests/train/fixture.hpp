@@ -23,6 +23,7 @@ struct SmallGraph {
     ElementType type = ElementType::f32;
     PartId parts = 4;
     std::uint64_t seed = 1;
+    std::int32_t untrained_class = -1;  ///< its training vertices are for validation instead
     /// The role of a vertex of a part; default: every second is trained on, the others tested.
     std::function<Role(PartId part, VertexId v)> role;
     /// The part of a vertex; default: in turn.

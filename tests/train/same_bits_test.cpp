@@ -120,6 +120,34 @@ TEST_F(SameBits, SlowJitteryNetworksBySeed) {
     }
 }
 
+/// Every model and norm, on one rank and on several, in either topology.
+TEST_F(SameBits, EveryModelAndNorm) {
+    for (const char* model : {"sage", "gcn", "gat", "gatv2"}) {
+        for (const char* norm : {"none", "batch", "layer"}) {
+            TrainOptions options = small_options();
+            options.model = model;
+            options.norm = norm;
+            options.residual = norm != std::string("none");
+            options.class_weights = norm == std::string("layer") ? "balanced" : "none";
+            const Trained expected = train_alone(data(), options);
+            EXPECT_LT(expected.result.last_loss, expected.result.first_loss);
+            for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+                options.topology = topology;
+                for (const int ranks : {2, 4}) {
+                    for (const Trained& rank :
+                         train_simulated(data(), options, {.ranks = ranks, .seed = 3})) {
+                        EXPECT_EQ(rank.result.digest, expected.result.digest)
+                            << model << " " << norm << " " << ranks;
+                        EXPECT_EQ(rank.weights, expected.weights);
+                        EXPECT_EQ(rank.result.epochs.back().scores.valid.correct,
+                                  expected.result.epochs.back().scores.valid.correct);
+                    }
+                }
+            }
+        }
+    }
+}
+
 TEST(LongSameBits, HundredSchedules) {
     using namespace std::chrono_literals;
     const TempDir folder;

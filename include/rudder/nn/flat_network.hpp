@@ -33,6 +33,9 @@ protected:
     /// Adds a parameter, which is to begin uniform in [-bound, bound); gives its index.
     std::size_t add_parameter(std::string name, std::vector<std::int64_t> shape, double bound,
                               bool decays);
+    /// Adds one that begins at `value` everywhere and does not decay.
+    std::size_t add_constant(std::string name, std::vector<std::int64_t> shape, float value,
+                             bool trained = true);
     /// Ends a layer: its parameters become one bucket.
     void end_layer();
     /// Allocates the weights and draws them from the seed: element e of parameter p is word e % 4
@@ -41,12 +44,14 @@ protected:
 
     [[nodiscard]] const NetworkOptions& options() const noexcept { return options_; }
     [[nodiscard]] std::span<const float> weights_of(std::size_t parameter) const noexcept;
+    [[nodiscard]] std::span<float> weights_of(std::size_t parameter) noexcept;
     [[nodiscard]] Workspace& workspace() noexcept { return workspace_; }
 
 private:
     NetworkOptions options_;
     std::vector<Parameter> parameters_;
     std::vector<double> bounds_;
+    std::vector<float> begins_;    ///< in the middle of the bounds
     std::vector<Bucket> buckets_;  ///< last layer first: the order of a backward pass
     Array<float> weights_;
     std::size_t layer_begin_ = 0;
@@ -57,5 +62,14 @@ private:
 /// GraphSAGE with means: out = own W_self' + mean of neighbours W_neigh' + bias; rectifier and
 /// dropout between layers.
 [[nodiscard]] std::unique_ptr<Network> make_sage(const NetworkOptions& options);
+/// Graph convolution with self loops, symmetrically normalised by the degrees of the whole graph;
+/// the sum over sampled neighbours is scaled up to all of them, so that its mean is that of all,
+/// and with all of them it is exact. Rectifier and dropout between layers.
+[[nodiscard]] std::unique_ptr<Network> make_gcn(const NetworkOptions& options);
+/// Graph attention with self loops: heads side by side in hidden layers, their mean in the last
+/// one; exponential linear units and dropout between layers.
+[[nodiscard]] std::unique_ptr<Network> make_gat(const NetworkOptions& options);
+/// The same with the attention's vector after its nonlinearity, and a map of its own for readers.
+[[nodiscard]] std::unique_ptr<Network> make_gatv2(const NetworkOptions& options);
 
 }  // namespace rudder

@@ -43,8 +43,17 @@ public:
         std::size_t columns;
         float* gradient;
     };
-    /// Adds up the lanes, on all threads, into the stretches and the bias.
-    void finish(std::span<const Stretch> stretches, float* bias) const;
+    /// Outputs that come in groups, each filled up to `padded` of which `used` count.
+    struct Groups {
+        std::size_t used = 1;
+        std::size_t padded = 1;
+    };
+    /// Adds up the lanes, on all threads, into the stretches and the bias (null: nowhere), without
+    /// the outputs that fill up groups.
+    void finish(std::span<const Stretch> stretches, float* bias, Groups groups) const;
+    void finish(std::span<const Stretch> stretches, float* bias) const {
+        finish(stretches, bias, {});
+    }
 
 private:
     [[nodiscard]] static std::size_t lane_floats(std::size_t outputs, std::size_t inputs) noexcept {
@@ -61,6 +70,33 @@ private:
     Lanes lanes_;
     std::size_t outputs_;
     std::size_t inputs_;
+};
+
+/// Partial sums of columns, one per lane: of biases and of what is scaled by column.
+class LaneColumns {
+public:
+    LaneColumns(float* memory, const Lanes& lanes, std::size_t columns) noexcept
+        : memory_(memory), lanes_(lanes.count), columns_(columns) {}
+    [[nodiscard]] static std::size_t floats(const Lanes& lanes, std::size_t columns) noexcept {
+        return lanes.count * aligned_columns(columns);
+    }
+    /// The sums of a lane; whoever uses it first sets them.
+    [[nodiscard]] float* lane(std::size_t index) const noexcept {
+        return memory_ + index * aligned_columns(columns_);
+    }
+    void clear(std::size_t index) const noexcept;
+    /// Adds rows to a lane.
+    void add(std::size_t index, const ConstMatrix& rows) const noexcept;
+    /// Adds rows times others, element by element, to a lane.
+    void add_products(std::size_t index, const ConstMatrix& rows,
+                      const ConstMatrix& others) const noexcept;
+    /// Adds up the lanes in order.
+    void finish(float* out) const noexcept;
+
+private:
+    float* memory_;
+    std::size_t lanes_;
+    std::size_t columns_;
 };
 
 }  // namespace rudder

@@ -26,8 +26,9 @@ struct LossSums {
 
 /// Turns the scores of seeds into the gradient of their loss times `weight`, and sums loss times
 /// weight and right answers, seed after seed. Seeds without a target (class -1, a row of 255, a row
-/// of NaN) give nothing. Cross-entropy per seed; the others are means over the outputs of a seed.
+/// of NaN) give nothing. Cross-entropy per seed, times the weight of its class where there are
+/// such; the others are means over the outputs of a seed.
 LossSums loss_and_gradient(Objective objective, const SeedTargets& targets, float weight,
-                           const Matrix& scores);
+                           const Matrix& scores, std::span<const float> class_weights = {});
 
 }  // namespace rudder

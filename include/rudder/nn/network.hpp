@@ -27,11 +27,21 @@ struct NetworkOptions {
     int layers = 2;
     double dropout = 0.5;  ///< of hidden layers
     double input_dropout = 0.0;
+    std::uint64_t heads = 4;    ///< of attention; they share the hidden columns
+    std::string norm = "none";  ///< of hidden layers, before the activation: batch, layer, none
+    bool residual = false;      ///< hidden layers add their input, mapped where widths differ
+    /// Cross-entropy times the weight of the seed's class; empty: none.
+    std::vector<float> class_weights;
     std::uint64_t seed = 0;
 };
 
 /// The names of all models, for messages and help.
 [[nodiscard]] std::vector<std::string_view> model_names();
+
+/// The names of all norms.
+[[nodiscard]] std::vector<std::string_view> norm_names();
+/// Whether batches of this model must carry degrees; false for names that are unknown.
+[[nodiscard]] bool model_wants_degrees(std::string_view model) noexcept;
 
 /// One tensor of weights, a stretch of the flat vector.
 struct Parameter {
@@ -39,7 +49,8 @@ struct Parameter {
     std::vector<std::int64_t> shape;
     std::size_t offset = 0;  ///< in floats
     std::size_t size = 0;
-    bool decays = true;  ///< weight decay applies (not to biases)
+    bool decays = true;   ///< weight decay applies (not to biases)
+    bool trained = true;  ///< by the optimiser; running statistics are not
 };
 
 /// A stretch of the flat gradient that is reduced as one.
@@ -81,9 +92,19 @@ public:
     /// of each seed is multiplied by `weight` (one over the step's seeds of all parts). Writes the
     /// flat gradient (all of it, zeroes where the batch has no seeds) and calls `ready` with the
     /// index of each bucket once it is complete, in order; `ready` may post but not wait.
+    ///
+    /// In the place of running statistics the gradient holds those of this batch times its share of
+    /// the step's seeds (`weight` times seeds): summed over the parts like any gradient they are
+    /// what absorb_statistics takes.
     virtual BatchResult train(const Batch& batch, std::span<const float> rows,
                               const SeedTargets& targets, float weight, std::span<float> gradient,
                               FunctionRef<void(std::size_t)> ready) = 0;
+    /// Moves the running statistics towards those in the summed gradient (by a tenth), and sets
+    /// these to zero there: call it before the optimiser. Nothing to do for networks that have
+    /// none.
+    virtual void absorb_statistics(std::span<float> /*gradient*/) {}
+    /// Whether batches and blocks must come with degrees in the whole graph.
+    [[nodiscard]] virtual bool wants_degrees() const noexcept { return false; }
     /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
     virtual void predict(const Batch& batch, std::span<const float> rows,
                          std::span<float> scores) = 0;
@@ -93,8 +114,10 @@ public:
     [[nodiscard]] virtual std::size_t layer_outputs(std::size_t layer) const noexcept = 0;
     /// One layer of inference over some destinations, for exact evaluation layer by layer: rows of
     /// the block's sources in (sources x inputs), rows of its destinations out (destinations x
-    /// outputs), activated unless it is the last layer. No dropout; running statistics.
-    virtual void infer_layer(std::size_t layer, const Block& block, std::span<const float> sources,
+    /// outputs), activated unless it is the last layer. No dropout; running statistics. `degrees`
+    /// are those of the sources in the whole graph; empty unless wants_degrees.
+    virtual void infer_layer(std::size_t layer, const Block& block,
+                             std::span<const std::uint32_t> degrees, std::span<const float> sources,
                              std::span<float> out) = 0;
     /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
     [[nodiscard]] virtual std::uint64_t activation_bytes(const Batch& batch) const = 0;

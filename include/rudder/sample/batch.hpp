@@ -36,6 +36,8 @@ struct Batch {
     BatchKey key;
     /// Global ids, each once: the seeds, then what layer after layer added, as it first appeared.
     RawVector<VertexId> vertices;
+    /// Neighbours of each of `vertices` in the whole graph; empty unless the sampler was asked.
+    RawVector<std::uint32_t> degrees;
     std::uint32_t seeds = 0;
     /// Input side first: blocks[0].sources == vertices.size(), blocks.back().destinations == seeds.
     std::vector<Block> blocks;

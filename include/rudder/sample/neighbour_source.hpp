@@ -41,6 +41,9 @@ public:
     /// Safe from several tasks at once. May wait for messages. A batch of 2^32 edges or more is an
     /// Error.
     virtual void draw(const DrawRequest& request, DrawnNeighbours& out) const = 0;
+    /// How many neighbours each of the vertices has in the whole graph; those of 2^32 and more
+    /// count as 2^32 - 1. Never waits. A partitioned source must have been made with degrees.
+    virtual void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const = 0;
     /// Vertices of the whole graph.
     [[nodiscard]] virtual VertexId vertices() const noexcept = 0;
     /// Memory of the topology on this host, in bytes.
@@ -56,10 +59,12 @@ public:
                                                                       const PartitionBook& book,
                                                                       std::span<const Part> own);
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
-/// owner and draw; collective. `own` must outlive it.
+/// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
+/// lie in a window of the host, 4 bytes each.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
                                                                        const PartitionBook& book,
-                                                                       std::span<const Part> own);
+                                                                       std::span<const Part> own,
+                                                                       bool degrees = false);
 
 /// Bytes that a replicated topology would take.
 [[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept;

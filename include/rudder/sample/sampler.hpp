@@ -18,6 +18,7 @@ struct SamplerOptions {
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::sample;
     Kind kind = Kind::topology;
+    bool degrees = false;  ///< also give the degrees of the batch's vertices in the whole graph
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
     VertexId direct_limit = VertexId{1} << 28;

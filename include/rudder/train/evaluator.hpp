@@ -27,6 +27,7 @@ public:
         std::uint64_t seed = 0;
         Objective objective = Objective::classes;
         std::uint64_t outputs = 0;
+        bool degrees = false;  ///< the network wants them
     };
 
     /// Everything given must outlive it.

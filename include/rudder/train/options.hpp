@@ -26,6 +26,10 @@ struct TrainOptions {
     std::uint64_t hidden = 256;
     double dropout = 0.5;
     double input_dropout = 0;
+    std::uint64_t heads = 4;             ///< of attention
+    std::string norm = "none";           ///< of hidden layers: none, batch, layer
+    bool residual = false;               ///< around hidden layers
+    std::string class_weights = "none";  ///< none, balanced
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     bool with_replacement = false;

@@ -118,7 +118,8 @@ void TrainVerb::define(CLI::App& app) {
     app_ = &app;
     TrainOptions& o = options_;
     app.add_option("PATH", data_, "Partitioned data set")->required();
-    app.add_option("--model", o.model, "The network: sage")->capture_default_str();
+    app.add_option("--model", o.model, "The network: sage, gcn, gat or gatv2")
+        ->capture_default_str();
     app.add_option("--layers", o.layers, "Its layers")->capture_default_str();
     app.add_option("--hidden", o.hidden, "Columns of hidden layers")->capture_default_str();
     app.add_option("--fanout", fanout_,
@@ -157,6 +158,14 @@ void TrainVerb::define(CLI::App& app) {
 void TrainVerb::define_further(CLI::App& app) {
     TrainOptions& o = options_;
     const auto further = [](CLI::Option* option) { option->group(std::string(further_options)); };
+    further(app.add_option("--heads", o.heads, "Heads of gat and gatv2, which share the columns")
+                ->capture_default_str());
+    further(app.add_option("--norm", o.norm, "Of hidden layers: none, batch or layer")
+                ->capture_default_str());
+    further(app.add_flag("--residual", o.residual, "Hidden layers add their input"));
+    further(app.add_option("--class-weights", o.class_weights,
+                           "none, or balanced: rare classes count more")
+                ->capture_default_str());
     further(app.add_option("--input-dropout", o.input_dropout, "Share dropped of the input")
                 ->capture_default_str());
     further(app.add_option("--optimizer", o.optimiser.name, "adam, adamw or sgd")

@@ -1,0 +1,178 @@
+// Training passes of layered networks: loss, and all layers backwards.
+#include <algorithm>
+
+#include "rudder/core/check.hpp"
+
+#include "layered_network.hpp"
+#include "scratch.hpp"
+
+namespace rudder {
+
+LossSums LayeredNetwork::loss(const SeedTargets& targets, float weight, const PassPlan& places) {
+    const Matrix scores = view(layers() - 1).out;
+    auto* sums = workspace().at<LossSums>(places.losses);
+    parallel_chunks(scores.rows, chunk_rows, [&](const Chunk& chunk) {
+        const std::size_t count = chunk.end - chunk.begin;
+        sums[chunk.index] = loss_and_gradient(
+            options().objective, targets_of(targets, scores.columns, chunk.begin, count), weight,
+            scores.part(chunk.begin, count), options().class_weights);
+    });
+    LossSums total;
+    for (std::size_t i = 0; i < chunk_count(scores.rows, chunk_rows); ++i)
+        total.add(sums[i]);
+    return total;
+}
+
+/// Rows of a hidden layer's output become the gradient before its activation.
+void LayeredNetwork::undo_rows(std::size_t index, Rows rows, float scale) {
+    const Matrix out = view(index).out.part(rows.first, rows.count);
+    const Layer& above = layers_[index + 1];
+    const bool skips = residual(index + 1);
+    const ActiveRows all{view(index).out.data, out.stride, scale};
+    if (activation_ == Activation::rectifier && !skips)
+        return source_gradient(index + 1, rows, all, out);
+    const Matrix gradient = scratch_rows(Scratch::gradient, rows.count, out.columns);
+    source_gradient(index + 1, rows, {}, gradient);
+    if (skips) {
+        const std::size_t end = std::min(rows.first + rows.count, above.skip.rows);
+        for (std::size_t s = rows.first; s < end; ++s) {
+            float* row = gradient.row(s - rows.first);
+            const float* from = above.skip.row(s);
+            for (std::size_t c = 0; c < gradient.columns; ++c)
+                row[c] += from[c];
+        }
+    }
+    undo_activation(gradient, activation_, {out.data, out.stride, scale}, out);
+}
+
+/// What flows back through the residual, and the gradient of its map.
+void LayeredNetwork::residual_rows(std::size_t index, Rows rows, LaneTurn turn,
+                                   const LaneSums& map) {
+    const Layer& layer = layers_[index];
+    const Matrix out = layer.view.out.part(rows.first, rows.count);
+    const Matrix skip = layer.skip.part(rows.first, rows.count);
+    if (layer.mapped) {
+        const ConstMatrix own = layer.view.input.part(rows.first, rows.count);
+        map.add(turn.lane, turn.first, out, aligned_rows(own, Scratch::input));
+        if (index > 0) multiply(out, layer.map_weights, skip);
+        return;
+    }
+    if (index == 0) return;
+    for (std::size_t r = 0; r < out.rows; ++r)
+        std::copy_n(out.row(r), out.columns, skip.row(r));
+}
+
+/// From the gradient after the norm to that before it.
+void LayeredNetwork::undo_norm(std::size_t index, Rows rows) {
+    const Layer& layer = layers_[index];
+    const Matrix out = layer.view.out.part(rows.first, rows.count);
+    const Matrix normal = layer.normal.part(rows.first, rows.count);
+    const auto gain = std::as_const(*this).weights_of(layer.gain);
+    if (norm_ == Norm::layer)
+        return undo_normalise_rows(out, gain, normal, layer.spreads + rows.first);
+    const float* means = layer.columns;
+    undo_normalise_columns(out, gain, normal, layer.spreads, means,
+                           means + aligned_columns(out.columns));
+}
+
+void LayeredNetwork::backward(std::size_t index, const BatchKey& key, std::span<float> gradient) {
+    const Layer& layer = layers_[index];
+    const Matrix& out = layer.view.out;
+    const Lanes lanes(out.rows);
+    const bool has_norm = normed(index);
+    const bool has_residual = residual(index);
+    const float scale = dropout_before(index + 1, key, Pass::train).scale;
+    const LaneColumns products(extras_, lanes, out.columns);
+    float* after = extras_ + (has_norm ? LaneColumns::floats(lanes, out.columns) : 0);
+    const LaneColumns shifts(after, lanes, out.columns);
+    after += has_norm ? LaneColumns::floats(lanes, out.columns) : 0;
+    const LaneSums map(after, lanes, out.columns, layer_inputs(index));
+
+    const auto before_norm = [&](Rows rows, LaneTurn turn) {
+        if (!last(index)) undo_rows(index, rows, scale);
+        if (has_residual) residual_rows(index, rows, turn, map);
+        if (!has_norm) return;
+        if (turn.first) {
+            products.clear(turn.lane);
+            shifts.clear(turn.lane);
+        }
+        const Matrix part = out.part(rows.first, rows.count);
+        products.add_products(turn.lane, part, layer.normal.part(rows.first, rows.count));
+        shifts.add(turn.lane, part);
+    };
+    const auto after_norm = [&](Rows rows, LaneTurn turn) {
+        if (has_norm) undo_norm(index, rows);
+        backward_rows(index, rows, turn);
+    };
+    const auto over_lanes = [&](const auto& body) {
+        parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
+            for (std::size_t first = lane.begin; first < lane.end; first += chunk_rows) {
+                body(Rows{first, std::min(chunk_rows, lane.end - first)},
+                     LaneTurn{lane.index, first == lane.begin});
+            }
+        });
+    };
+    const auto finish_norm = [&] {
+        products.finish(place(gradient, layer.gain));
+        shifts.finish(place(gradient, layer.shift));
+    };
+    if (has_norm && norm_ == Norm::batch) {
+        over_lanes(before_norm);
+        finish_norm();
+        float* means = layer.columns;
+        for (std::size_t c = 0; c < out.columns; ++c) {
+            means[c] = place(gradient, layer.shift)[c] / static_cast<float>(out.rows);
+            means[aligned_columns(out.columns) + c] =
+                place(gradient, layer.gain)[c] / static_cast<float>(out.rows);
+        }
+        over_lanes(after_norm);
+    } else {
+        over_lanes([&](Rows rows, LaneTurn turn) {
+            before_norm(rows, turn);
+            after_norm(rows, turn);
+        });
+        if (has_norm) finish_norm();
+    }
+    finish_backward(index, gradient);
+    if (!layer.mapped) return;
+    const LaneSums::Stretch whole{0, layer_inputs(index), place(gradient, layer.map)};
+    map.finish(std::span(&whole, 1), nullptr);
+}
+
+/// The batch's own statistics take the place of a gradient of the running ones.
+void LayeredNetwork::write_statistics(float share, std::span<float> gradient) const {
+    if (norm_ != Norm::batch) return;
+    for (std::size_t l = 0; l + 1 < layers(); ++l) {
+        const Layer& layer = layers_[l];
+        const std::size_t columns = layer.view.out.columns;
+        for (std::size_t c = 0; c < columns; ++c) {
+            place(gradient, layer.mean)[c] = layer.columns[c] * share;
+            place(gradient, layer.variance)[c] =
+                layer.columns[aligned_columns(columns) + c] * share;
+        }
+    }
+}
+
+BatchResult LayeredNetwork::train(const Batch& batch, std::span<const float> rows,
+                                  const SeedTargets& targets, float weight,
+                                  std::span<float> gradient, FunctionRef<void(std::size_t)> ready) {
+    RUDDER_CHECK(gradient.size() == weights().size());
+    if (batch.seeds == 0) {
+        std::ranges::fill(gradient, 0.F);
+        for (std::size_t b = 0; b < buckets().size(); ++b)
+            ready(b);
+        return {};
+    }
+    check(batch, rows);
+    const PassPlan places = begin(batch, Pass::train);
+    forward(batch, rows, places, Pass::train);
+    write_statistics(weight * static_cast<float>(batch.seeds), gradient);
+    const LossSums total = loss(targets, weight, places);
+    for (std::size_t b = 0; b < layers(); ++b) {
+        backward(layers() - 1 - b, batch.key, gradient);
+        ready(b);
+    }
+    return {static_cast<float>(total.loss), total.correct, total.answers};
+}
+
+}  // namespace rudder

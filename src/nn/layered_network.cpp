@@ -1,0 +1,365 @@
+// Memory and forward passes of layered networks.
+#include "layered_network.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rudder/core/check.hpp"
+
+#include "scratch.hpp"
+
+namespace rudder {
+
+namespace {
+
+Norm norm_of(const std::string& name) noexcept {
+    if (name == "batch") return Norm::batch;
+    return name == "layer" ? Norm::layer : Norm::none;
+}
+
+/// How fast running statistics follow those of the batches.
+constexpr float statistics_momentum = 0.1F;
+
+}  // namespace
+
+LayeredNetwork::LayeredNetwork(const NetworkOptions& network_options, Activation activation)
+    : FlatNetwork(network_options), activation_(activation), norm_(norm_of(network_options.norm)) {}
+
+void LayeredNetwork::end_convolution(std::size_t bias) {
+    const std::size_t l = layers_.size();
+    const auto in = static_cast<std::int64_t>(layer_inputs(l));
+    const auto out = static_cast<std::int64_t>(layer_outputs(l));
+    Layer layer;
+    layer.bias = bias;
+    if (normed(l)) {
+        layer.gain = add_constant(fmt::format("layers.{}.norm.weight", l), {out}, 1);
+        layer.shift = add_constant(fmt::format("layers.{}.norm.bias", l), {out}, 0);
+    }
+    if (normed(l) && norm_ == Norm::batch) {
+        layer.mean = add_constant(fmt::format("layers.{}.norm.running_mean", l), {out}, 0, false);
+        layer.variance =
+            add_constant(fmt::format("layers.{}.norm.running_var", l), {out}, 1, false);
+    }
+    layer.mapped = residual(l) && in != out;
+    if (layer.mapped) {
+        const double bound = 1 / std::sqrt(static_cast<double>(in));
+        layer.map =
+            add_parameter(fmt::format("layers.{}.residual.weight", l), {out, in}, bound, true);
+    }
+    end_layer();
+    layers_.push_back(std::move(layer));
+}
+
+void LayeredNetwork::pack(std::size_t parameter, const Matrix& out) const noexcept {
+    const float* from = weights_of(parameter).data();
+    for (std::size_t r = 0; r < out.rows; ++r)
+        std::copy_n(from + r * out.columns, out.columns, out.row(r));
+}
+
+void LayeredNetwork::check(const Batch& batch, std::span<const float> rows) const {
+    RUDDER_CHECK(batch.blocks.size() == layers());
+    RUDDER_CHECK(batch.blocks.back().destinations == batch.seeds);
+    RUDDER_CHECK(batch.blocks.front().sources == batch.vertices.size());
+    RUDDER_CHECK(rows.size() == batch.vertices.size() * options().inputs);
+    RUDDER_CHECK(!wants_degrees() || batch.degrees.size() == batch.vertices.size());
+    for (std::size_t l = 1; l < layers(); ++l)
+        RUDDER_CHECK(batch.blocks[l].sources == batch.blocks[l - 1].destinations);
+}
+
+// ---- memory
+// --------------------------------------------------------------------------------------
+
+/// Floats that the gradients of norm and residual are added up in.
+std::size_t LayeredNetwork::extra_floats(std::size_t layer, const Block& block) const {
+    const Lanes lanes(block.destinations);
+    const std::size_t out = layer_outputs(layer);
+    std::size_t floats = 0;
+    if (normed(layer)) floats += 2 * LaneColumns::floats(lanes, out);
+    if (layers_[layer].mapped) floats += LaneSums::floats(lanes, out, layer_inputs(layer));
+    return floats;
+}
+
+LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const Block& block,
+                                                      Pass pass, WorkspacePlan& memory) const {
+    const std::size_t in = layer_inputs(layer);
+    const std::size_t out = layer_outputs(layer);
+    LayerPlace place;
+    plan_convolution(layer, block, pass, memory, place.convolution);
+    place.out = memory.add<float>(block.destinations * aligned_columns(out));
+    if (layers_[layer].mapped) place.map_weights = memory.add<float>(out * aligned_columns(in));
+    if (normed(layer)) {
+        place.columns = memory.add<float>(2 * aligned_columns(out));
+        place.spreads = memory.add<float>(std::max<std::size_t>(block.destinations, out));
+    }
+    if (pass == Pass::predict) return place;
+    if (normed(layer)) place.normal = memory.add<float>(block.destinations * aligned_columns(out));
+    if (residual(layer) && layer > 0)
+        place.skip = memory.add<float>(block.destinations * aligned_columns(in));
+    return place;
+}
+
+LayeredNetwork::PassPlan LayeredNetwork::plan(const Batch& batch, Pass pass) const {
+    PassPlan plan;
+    std::size_t sums = 0;
+    std::size_t extras = 0;
+    for (std::size_t l = 0; l < layers(); ++l) {
+        const Block& block = batch.blocks[l];
+        plan.layers.push_back(plan_layer(l, block, pass, plan.memory));
+        if (pass == Pass::predict) continue;
+        sums = std::max(sums, sum_floats(l, block));
+        extras = std::max(extras, extra_floats(l, block));
+    }
+    // Means of columns are summed in chunks, which norm shares with its gradient's lanes.
+    if (pass == Pass::predict) return plan;
+    plan.sums = plan.memory.add<float>(sums);
+    plan.extras = plan.memory.add<float>(extras);
+    plan.losses = plan.memory.add<LossSums>(chunk_count(batch.seeds, chunk_rows));
+    if (options().input_dropout > 0) {
+        plan.input =
+            plan.memory.add<float>(batch.vertices.size() * aligned_columns(options().inputs));
+    }
+    return plan;
+}
+
+std::uint64_t LayeredNetwork::activation_bytes(const Batch& batch) const {
+    return Workspace::bytes_for(plan(batch, Pass::train).memory);
+}
+
+void LayeredNetwork::begin_layer(std::size_t index, const Block& block,
+                                 std::span<const std::uint32_t> degrees, const LayerPlace& place,
+                                 Pass pass) {
+    const std::size_t in = layer_inputs(index);
+    const std::size_t out = layer_outputs(index);
+    const auto matrix = [&](std::size_t offset, std::size_t rows, std::size_t columns) {
+        return Matrix{workspace().at<float>(offset), rows, columns, aligned_columns(columns)};
+    };
+    Layer& layer = layers_[index];
+    layer.view.block = &block;
+    layer.view.input = {};
+    layer.view.degrees = degrees;
+    layer.view.out = matrix(place.out, block.destinations, out);
+    if (layer.mapped) {
+        layer.map_weights = matrix(place.map_weights, out, in);
+        pack(layer.map, layer.map_weights);
+    }
+    layer.columns = workspace().at<float>(place.columns);
+    layer.spreads = workspace().at<float>(place.spreads);
+    layer.normal = {};
+    if (pass == Pass::train) {
+        if (normed(index)) layer.normal = matrix(place.normal, block.destinations, out);
+        layer.skip = matrix(place.skip, block.destinations, in);
+    }
+    begin_convolution(index, place.convolution, pass);
+}
+
+LayeredNetwork::PassPlan LayeredNetwork::begin(const Batch& batch, Pass pass) {
+    PassPlan places = plan(batch, pass);
+    workspace().fit(places.memory);
+    sums_ = workspace().at<float>(places.sums);
+    extras_ = workspace().at<float>(places.extras);
+    for (std::size_t l = 0; l < layers(); ++l) {
+        const Block& block = batch.blocks[l];
+        std::span<const std::uint32_t> degrees;
+        if (wants_degrees()) degrees = std::span(batch.degrees).subspan(0, block.sources);
+        begin_layer(l, block, degrees, places.layers[l], pass);
+    }
+    return places;
+}
+
+// ---- forward
+// -------------------------------------------------------------------------------------
+
+Dropout LayeredNetwork::dropout_before(std::size_t layer, const BatchKey& key, Pass pass) const {
+    const double rate = layer == 0 ? options().input_dropout : options().dropout;
+    if (pass == Pass::predict || layer == layers() || rate <= 0) return {};
+    return {{.purpose = Purpose::dropout,
+             .seed = options().seed,
+             .epoch = key.epoch,
+             .step = key.step,
+             .layer = static_cast<std::uint32_t>(layer)},
+            rate};
+}
+
+void LayeredNetwork::add_bias(std::size_t layer, Rows rows) {
+    const Matrix out = view(layer).out.part(rows.first, rows.count);
+    const float* bias = weights_of(layers_[layer].bias).data();
+    for (std::size_t r = 0; r < out.rows; ++r) {
+        float* row = out.row(r);
+        for (std::size_t c = 0; c < out.columns; ++c)
+            row[c] += bias[c];
+    }
+}
+
+void LayeredNetwork::add_residual(std::size_t index, Rows rows) {
+    const Layer& layer = layers_[index];
+    const Matrix out = layer.view.out.part(rows.first, rows.count);
+    ConstMatrix own = layer.view.input.part(rows.first, rows.count);
+    if (layer.mapped) {
+        const Matrix product = scratch_rows(Scratch::product, out.rows, out.columns);
+        multiply_transposed(aligned_rows(own, Scratch::input), layer.map_weights, product);
+        own = product;
+    }
+    for (std::size_t r = 0; r < out.rows; ++r) {
+        float* row = out.row(r);
+        const float* from = own.row(r);
+        for (std::size_t c = 0; c < out.columns; ++c)
+            row[c] += from[c];
+    }
+}
+
+/// Mean and variance of the columns over all destinations, in chunks added in order.
+void LayeredNetwork::measure_columns(std::size_t index) {
+    const Layer& layer = layers_[index];
+    const Matrix& out = layer.view.out;
+    const Lanes lanes(out.rows);
+    float* mean = layer.columns;
+    float* variance = layer.columns + aligned_columns(out.columns);
+    const LaneColumns partial(extras_, lanes, out.columns);
+    const auto rows = static_cast<float>(out.rows);
+    parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
+        partial.clear(lane.index);
+        partial.add(lane.index, out.part(lane.begin, lane.end - lane.begin));
+    });
+    partial.finish(mean);
+    for (std::size_t c = 0; c < out.columns; ++c)
+        mean[c] /= rows;
+    parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
+        float* __restrict sums = partial.lane(lane.index);
+        std::fill_n(sums, out.columns, 0.F);
+        for (std::size_t r = lane.begin; r < lane.end; ++r) {
+            const float* row = out.row(r);
+            for (std::size_t c = 0; c < out.columns; ++c)
+                sums[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
+        }
+    });
+    partial.finish(variance);
+    for (std::size_t c = 0; c < out.columns; ++c) {
+        layer.spreads[c] = inverse_root(static_cast<double>(variance[c] / rows));
+        variance[c] /= std::max(1.F, rows - 1);  // as running variances are kept: unbiased
+    }
+}
+
+void LayeredNetwork::norm_rows(std::size_t index, Rows rows, Pass pass) {
+    const Layer& layer = layers_[index];
+    const Matrix out = layer.view.out.part(rows.first, rows.count);
+    const Matrix normal =
+        pass == Pass::train ? layer.normal.part(rows.first, rows.count) : Matrix{};
+    const auto gain = std::as_const(*this).weights_of(layer.gain);
+    const auto shift = std::as_const(*this).weights_of(layer.shift);
+    if (norm_ == Norm::layer)
+        normalise_rows(out, gain, shift, normal, layer.spreads + rows.first);
+    else
+        normalise_columns(out, layer.columns, layer.spreads, gain, shift, normal);
+}
+
+/// From what the convolution gave to what the next layer reads. With batch statistics the bias is
+/// added already. `vertices` are those of the destinations; nobody asks for them where nothing is
+/// dropped.
+void LayeredNetwork::finish_rows(std::size_t layer, Rows rows, const Dropout& dropout,
+                                 std::span<const VertexId> vertices, Pass pass) {
+    const Matrix out = view(layer).out.part(rows.first, rows.count);
+    if (!vertices.empty()) vertices = vertices.subspan(rows.first, rows.count);
+    if (last(layer)) return add_bias(layer, rows);
+    if (plain()) return bias_rectify_drop(out, weights_of(layers_[layer].bias), dropout, vertices);
+    if (norm_ != Norm::batch || pass == Pass::predict) add_bias(layer, rows);
+    if (norm_ != Norm::none) norm_rows(layer, rows, pass);
+    if (residual(layer)) add_residual(layer, rows);
+    activate(out, activation_, dropout, vertices);
+}
+
+void LayeredNetwork::forward_layer(std::size_t index, const Dropout& dropout,
+                                   std::span<const VertexId> vertices, Pass pass) {
+    const Layer& layer = layers_[index];
+    prepare(index);
+    const std::size_t count = layer.view.out.rows;
+    const bool measured = normed(index) && norm_ == Norm::batch;
+    if (measured && pass == Pass::predict) {
+        const auto variance = weights_of(layer.variance);
+        std::ranges::copy(weights_of(layer.mean), layer.columns);
+        for (std::size_t c = 0; c < variance.size(); ++c)
+            layer.spreads[c] = inverse_root(static_cast<double>(variance[c]));
+    }
+    const bool in_two = measured && pass == Pass::train;
+    parallel_chunks(count, chunk_rows, [&](const Chunk& chunk) {
+        const Rows rows{chunk.begin, chunk.end - chunk.begin};
+        forward_rows(index, rows, pass);
+        if (in_two)
+            add_bias(index, rows);
+        else
+            finish_rows(index, rows, dropout, vertices, pass);
+    });
+    if (!in_two) return;
+    measure_columns(index);
+    parallel_chunks(count, chunk_rows, [&](const Chunk& chunk) {
+        finish_rows(index, {chunk.begin, chunk.end - chunk.begin}, dropout, vertices, pass);
+    });
+}
+
+void LayeredNetwork::forward(const Batch& batch, std::span<const float> rows,
+                             const PassPlan& places, Pass pass) {
+    ConstMatrix input{rows.data(), batch.vertices.size(), options().inputs, options().inputs};
+    if (const Dropout first = dropout_before(0, batch.key, pass); first.drops()) {
+        const Matrix dropped{workspace().at<float>(places.input), input.rows, input.columns,
+                             aligned_columns(input.columns)};
+        parallel_chunks(input.rows, chunk_rows, [&](const Chunk& chunk) {
+            const std::size_t count = chunk.end - chunk.begin;
+            drop(input.part(chunk.begin, count), first,
+                 std::span(batch.vertices).subspan(chunk.begin, count),
+                 dropped.part(chunk.begin, count));
+        });
+        input = dropped;
+    }
+    for (std::size_t l = 0; l < layers(); ++l) {
+        layers_[l].view.input = input;
+        forward_layer(l, dropout_before(l + 1, batch.key, pass), batch.vertices, pass);
+        input = view(l).out;
+    }
+}
+
+void LayeredNetwork::predict(const Batch& batch, std::span<const float> rows,
+                             std::span<float> scores) {
+    RUDDER_CHECK(scores.size() == batch.seeds * options().outputs);
+    if (batch.seeds == 0) return;
+    check(batch, rows);
+    const PassPlan places = begin(batch, Pass::predict);
+    forward(batch, rows, places, Pass::predict);
+    const Matrix out = view(layers() - 1).out;
+    for (std::size_t r = 0; r < out.rows; ++r)
+        std::copy_n(out.row(r), out.columns, scores.data() + r * out.columns);
+}
+
+void LayeredNetwork::infer_layer(std::size_t index, const Block& block,
+                                 std::span<const std::uint32_t> degrees,
+                                 std::span<const float> sources, std::span<float> out) {
+    const std::size_t in = layer_inputs(index);
+    const std::size_t columns = layer_outputs(index);
+    RUDDER_CHECK(sources.size() == block.sources * in);
+    RUDDER_CHECK(out.size() == block.destinations * columns);
+    RUDDER_CHECK(!wants_degrees() || degrees.size() == block.sources);
+    WorkspacePlan memory;
+    const LayerPlace place = plan_layer(index, block, Pass::predict, memory);
+    workspace().fit(memory);
+    begin_layer(index, block, degrees, place, Pass::predict);
+    layers_[index].view.input = {sources.data(), block.sources, in, in};
+    forward_layer(index, {}, {}, Pass::predict);
+    const Matrix& result = view(index).out;
+    parallel_chunks(block.destinations, chunk_rows, [&](const Chunk& chunk) {
+        for (std::size_t r = chunk.begin; r < chunk.end; ++r)
+            std::copy_n(result.row(r), columns, out.data() + r * columns);
+    });
+}
+
+void LayeredNetwork::absorb_statistics(std::span<float> gradient) {
+    if (norm_ != Norm::batch) return;
+    for (const Parameter& parameter : parameters()) {
+        if (parameter.trained) continue;
+        for (std::size_t i = parameter.offset; i < parameter.offset + parameter.size; ++i) {
+            weights()[i] += (gradient[i] - weights()[i]) * statistics_momentum;
+            gradient[i] = 0;
+        }
+    }
+}
+
+}  // namespace rudder

@@ -1,0 +1,177 @@
+// What all models share of a pass: layer by layer a convolution, then norm, residual, activation
+// and dropout; loss; and all of it backwards.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "rudder/core/parallel.hpp"
+#include "rudder/nn/aggregate.hpp"
+#include "rudder/nn/flat_network.hpp"
+#include "rudder/nn/linear.hpp"
+#include "rudder/nn/loss.hpp"
+
+#include "activation.hpp"
+#include "norm.hpp"
+
+namespace rudder {
+
+enum class Pass : bool { predict, train };
+
+/// The rows of a layer that one call works on.
+struct Rows {
+    std::size_t first;
+    std::size_t count;
+};
+
+/// Where the gradient of some rows is added up: a lane, and whether this is its first call.
+struct LaneTurn {
+    std::size_t lane;
+    bool first;
+};
+
+/// A network of convolutions, which a model provides: what a layer computes of its block before the
+/// norm. Matrices of a pass lie in the workspace; a model says what it needs and is told where it
+/// is.
+class LayeredNetwork : public FlatNetwork {
+public:
+    BatchResult train(const Batch& batch, std::span<const float> rows, const SeedTargets& targets,
+                      float weight, std::span<float> gradient,
+                      FunctionRef<void(std::size_t)> ready) final;
+    void predict(const Batch& batch, std::span<const float> rows, std::span<float> scores) final;
+    void infer_layer(std::size_t layer, const Block& block, std::span<const std::uint32_t> degrees,
+                     std::span<const float> sources, std::span<float> out) final;
+    void absorb_statistics(std::span<float> gradient) final;
+    [[nodiscard]] std::uint64_t activation_bytes(const Batch& batch) const final;
+
+protected:
+    LayeredNetwork(const NetworkOptions& options, Activation activation);
+
+    /// To be called for each layer in turn by the model's constructor, after its parameters: adds
+    /// those of norm and residual. `bias` is the parameter that is added to what it computes.
+    void end_convolution(std::size_t bias);
+
+    /// Offsets in the workspace, in the model's own order.
+    using Offsets = std::vector<std::size_t>;
+    /// A layer in the present pass.
+    struct View {
+        const Block* block = nullptr;
+        ConstMatrix input;  ///< of the sources; there once the layer's turn has come
+        std::span<const std::uint32_t> degrees;  ///< of the sources, where wanted
+        Matrix out;  ///< of the destinations; later the gradient of what the convolution gave
+    };
+    [[nodiscard]] const View& view(std::size_t layer) const noexcept { return layers_[layer].view; }
+
+    // ---- what a model provides ----------------------------------------------------------------
+
+    /// Lays out its matrices of a layer.
+    virtual void plan_convolution(std::size_t layer, const Block& block, Pass pass,
+                                  WorkspacePlan& memory, Offsets& offsets) const = 0;
+    /// Floats that adding up its gradients takes; layers share them.
+    [[nodiscard]] virtual std::size_t sum_floats(std::size_t layer, const Block& block) const = 0;
+    /// Sets its matrices; the layers' inputs are not there yet.
+    virtual void begin_convolution(std::size_t layer, const Offsets& offsets, Pass pass) = 0;
+    /// The input is there: computes what all destinations need.
+    virtual void prepare(std::size_t /*layer*/) {}
+    /// Writes rows of `out`, without bias. On many threads, as are all functions of rows.
+    virtual void forward_rows(std::size_t layer, Rows rows, Pass pass) = 0;
+    /// Rows of `out` are gradients now: adds those of parameters to the lane and keeps what
+    /// source_gradient will need.
+    virtual void backward_rows(std::size_t layer, Rows rows, LaneTurn turn) = 0;
+    /// After all rows: writes the parameters' gradients.
+    virtual void finish_backward(std::size_t layer, std::span<float> gradient) = 0;
+    /// The gradient of rows of the sources, as far as it comes through the convolution. Where
+    /// `active` is set, the rectifier is undone on the way; `out` may then be the active rows.
+    virtual void source_gradient(std::size_t layer, Rows rows, const ActiveRows& active,
+                                 const Matrix& out) = 0;
+
+    /// For backward_rows and finish_backward.
+    [[nodiscard]] float* sums() noexcept { return sums_; }
+    [[nodiscard]] float* place(std::span<float> gradient, std::size_t parameter) const noexcept {
+        return gradient.data() + parameters()[parameter].offset;
+    }
+    [[nodiscard]] bool last(std::size_t layer) const noexcept { return layer + 1 == layers(); }
+    /// Copies a parameter of `rows` x `columns` into an aligned matrix.
+    void pack(std::size_t parameter, const Matrix& out) const noexcept;
+
+private:
+    /// Norm and residual of a layer, and what the present pass has of them.
+    struct Layer {
+        std::size_t bias = 0;
+        std::size_t gain = 0;  ///< of the norm
+        std::size_t shift = 0;
+        std::size_t mean = 0;      ///< running
+        std::size_t variance = 0;  ///< running
+        std::size_t map = 0;       ///< of the residual
+        bool mapped = false;
+        View view;
+        Matrix normal;             ///< normalised rows, before gain and shift
+        float* spreads = nullptr;  ///< by row or column
+        float* columns = nullptr;  ///< means of columns: two stretches
+        Matrix map_weights;
+        Matrix skip;  ///< gradient of the destinations' inputs through the residual
+    };
+    struct LayerPlace {
+        std::size_t out = 0;
+        std::size_t normal = 0;
+        std::size_t spreads = 0;
+        std::size_t columns = 0;
+        std::size_t map_weights = 0;
+        std::size_t skip = 0;
+        Offsets convolution;
+    };
+    struct PassPlan {
+        WorkspacePlan memory;
+        std::vector<LayerPlace> layers;
+        std::size_t input = 0;   ///< of the input after dropout
+        std::size_t sums = 0;    ///< of the gradients' lanes
+        std::size_t extras = 0;  ///< of norm and residual
+        std::size_t losses = 0;
+    };
+
+    [[nodiscard]] bool normed(std::size_t layer) const noexcept {
+        return norm_ != Norm::none && !last(layer);
+    }
+    [[nodiscard]] bool residual(std::size_t layer) const noexcept {
+        return options().residual && !last(layer);
+    }
+    /// Whether bias, rectifier and dropout are one step.
+    [[nodiscard]] bool plain() const noexcept {
+        return norm_ == Norm::none && !options().residual && activation_ == Activation::rectifier;
+    }
+    void check(const Batch& batch, std::span<const float> rows) const;
+    [[nodiscard]] std::size_t extra_floats(std::size_t layer, const Block& block) const;
+    [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const Block& block, Pass pass,
+                                        WorkspacePlan& memory) const;
+    [[nodiscard]] PassPlan plan(const Batch& batch, Pass pass) const;
+    void begin_layer(std::size_t layer, const Block& block, std::span<const std::uint32_t> degrees,
+                     const LayerPlace& place, Pass pass);
+    PassPlan begin(const Batch& batch, Pass pass);
+    [[nodiscard]] Dropout dropout_before(std::size_t layer, const BatchKey& key, Pass pass) const;
+
+    void forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,
+                 Pass pass);
+    void forward_layer(std::size_t layer, const Dropout& dropout,
+                       std::span<const VertexId> vertices, Pass pass);
+    void measure_columns(std::size_t layer);
+    void finish_rows(std::size_t layer, Rows rows, const Dropout& dropout,
+                     std::span<const VertexId> vertices, Pass pass);
+    void add_bias(std::size_t layer, Rows rows);
+    void add_residual(std::size_t layer, Rows rows);
+    void norm_rows(std::size_t layer, Rows rows, Pass pass);
+
+    LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places);
+    void backward(std::size_t layer, const BatchKey& key, std::span<float> gradient);
+    void undo_rows(std::size_t layer, Rows rows, float scale);
+    void undo_norm(std::size_t layer, Rows rows);
+    void residual_rows(std::size_t layer, Rows rows, LaneTurn turn, const LaneSums& map);
+    void write_statistics(float share, std::span<float> gradient) const;
+
+    Activation activation_;
+    Norm norm_;
+    std::vector<Layer> layers_;
+    float* sums_ = nullptr;
+    float* extras_ = nullptr;
+};
+
+}  // namespace rudder

@@ -1,0 +1,36 @@
+// Rows that a thread needs for a moment, aligned like all matrices.
+#pragma once
+
+#include <algorithm>
+
+#include "rudder/core/array.hpp"
+#include "rudder/nn/matmul.hpp"
+
+namespace rudder {
+
+/// Who uses scratch rows; two users of one thread at a time must differ.
+enum class Scratch : unsigned char { input, gradient, product, count };
+
+/// Rows of the calling thread, of whatever values; they last until its next call for the same use.
+inline Matrix scratch_rows(Scratch use, std::size_t rows, std::size_t columns) {
+    thread_local Array<float> memory[static_cast<std::size_t>(Scratch::count)];
+    Array<float>& own = memory[static_cast<std::size_t>(use)];
+    const std::size_t stride = aligned_columns(columns);
+    if (own.size() < rows * stride) own = Array<float>::uninitialised(rows * stride);
+    return {own.data(), rows, columns, stride};
+}
+
+/// The rows themselves where they are aligned, else a copy in scratch rows: products have the same
+/// bits either way.
+inline ConstMatrix aligned_rows(const ConstMatrix& rows, Scratch use) {
+    constexpr std::size_t bytes = row_alignment * sizeof(float);
+    if (rows.stride % row_alignment == 0 &&
+        reinterpret_cast<std::uintptr_t>(rows.data) % bytes == 0)
+        return rows;
+    const Matrix copy = scratch_rows(use, rows.rows, rows.columns);
+    for (std::size_t r = 0; r < rows.rows; ++r)
+        std::copy_n(rows.row(r), rows.columns, copy.row(r));
+    return copy;
+}
+
+}  // namespace rudder
