@@ -31,11 +31,26 @@ std::string checksum_of(const fs::path& file) {
     return to_hex(array_checksum({bytes.data(), bytes.size()}));
 }
 
-/// The state's own checksum, so that no byte of a checkpoint goes unguarded.
-std::string seal_of(Json state) {
-    state.erase("checksum");
-    const std::string text = state.dump();
-    return to_hex(hash_bytes(std::as_bytes(std::span(text))));
+/// The state's own checksum stands in its last line and is taken of its text with zeroes there, so
+/// that no byte of a checkpoint goes unguarded.
+constexpr std::string_view seal_key = "\"checksum\": \"";
+constexpr std::string_view no_seal = "0000000000000000";
+
+std::string sealed(Json state) {
+    state["checksum"] = no_seal;
+    std::string text = state.dump(1) + "\n";
+    const std::string seal = to_hex(hash_bytes(std::as_bytes(std::span(text))));
+    return text.replace(text.rfind(seal_key) + seal_key.size(), no_seal.size(), seal);
+}
+
+bool seal_holds(std::string text) {
+    const std::size_t key = text.rfind(seal_key);
+    if (key == std::string::npos || key + seal_key.size() + no_seal.size() > text.size())
+        return false;
+    const std::size_t at = key + seal_key.size();
+    const std::string seal = text.substr(at, no_seal.size());
+    text.replace(at, no_seal.size(), no_seal);
+    return seal == to_hex(hash_bytes(std::as_bytes(std::span(text))));
 }
 
 /// "damaged: ...", with the way out.
@@ -94,8 +109,10 @@ std::vector<Parameter> parameters_from(const Json& json, const std::string& wher
 Json read_state(const fs::path& folder) {
     const fs::path file = folder / state_file;
     Json state;
+    std::string text;
     try {
-        state = read_json(file);
+        text = read_text(file, std::uint64_t{16} << 20);
+        state = parse_json(text, file.string());
     } catch (const Error& error) {
         throw damaged(folder, error.problem());
     }
@@ -108,7 +125,7 @@ Json read_state(const fs::path& folder) {
                                       version, checkpoint_version),
                           folder.string(), "use the program that wrote it, or a newer one");
     }
-    if (json_string(state, "checksum", where) != seal_of(state))
+    if (!seal_holds(text))
         throw damaged(folder, "state.json has another checksum than it says");
     return state;
 }
@@ -158,8 +175,7 @@ fs::path write_checkpoint(const fs::path& run, const Checkpoint& c) {
                   {"files",
                    {{weights_file, checksum_of(staging.path() / weights_file)},
                     {optimiser_file, checksum_of(staging.path() / optimiser_file)}}}};
-    state["checksum"] = seal_of(state);
-    write_text(staging.path() / state_file, state.dump(1) + "\n");
+    write_text(staging.path() / state_file, sealed(std::move(state)));
     staging.commit();
     return output;
 }

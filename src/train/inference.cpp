@@ -97,7 +97,9 @@ InferenceResult run_inference(const Communicator& comm, const PartitionedDataset
                        {.precision = precision(saved.precision), .shards = saved.train.shards});
     const auto on_host = static_cast<std::uint64_t>(comm.host().size());
     ExactEvaluator evaluator(comm, data, parts, store,
-                             {.network = saved.options, .memory = options.memory / on_host});
+                             {.network = saved.options,
+                              .memory = options.memory / on_host,
+                              .degrees = model_wants_degrees(saved.options.model)});
     const std::unique_ptr<Network> network = make_network(saved.options);
     if (network->weights().size() != saved.weights.size()) {
         throw input_error(fmt::format("it holds {} weights, and such a network has {}",

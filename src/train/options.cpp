@@ -65,6 +65,8 @@ void check_options(const TrainOptions& o) {
     require_known(o.model, model_names(), "model", "--model");
     require_known(o.policy, policy_names(), "policy", "--policy");
     require_known(o.optimiser.name, optimiser_names(), "optimizer", "--optimizer");
+    require_known(o.eval, std::array<std::string_view, 2>{"exact", "sampled"}, "evaluation",
+                  "--eval");
     require(o.layers >= 1 && o.layers <= 64, fmt::format("{} layers", o.layers), "--layers",
             "give 1 to 64");
     require(o.hidden >= 1 && o.hidden <= 65536, fmt::format("{} hidden columns", o.hidden),

@@ -71,6 +71,7 @@ Json training_json(const TrainOptions& o) {
             {"seed-order", to_string(o.seed_order)},
             {"epochs", o.epochs},
             {"eval-every", o.eval_every},
+            {"eval", o.eval},
             {"seed", o.seed},
             {"optimizer", p.name},
             {"lr", p.learning_rate},
@@ -100,6 +101,7 @@ TrainOptions training_from_json(const Json& json, const std::string& where) {
     o.seed_order = seed_order(json_string(json, "seed-order", where));
     o.epochs = static_cast<std::uint32_t>(json_u64(json, "epochs", where));
     o.eval_every = static_cast<std::uint32_t>(json_u64(json, "eval-every", where));
+    o.eval = json_string(json, "eval", where);
     o.seed = json_u64(json, "seed", where);
     o.optimiser.name = json_string(json, "optimizer", where);
     o.optimiser.learning_rate = json_number(json, "lr", where);

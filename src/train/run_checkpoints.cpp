@@ -77,7 +77,7 @@ void Run::write_checkpoint() {
     checkpoint.optimiser_steps = s_.optimiser->steps();
     // At the end of an epoch the weights under evaluation are these; later they are others.
     if (pending_ && state_.step % steps_per_epoch() != 0)
-        checkpoint.under_evaluation = copy_of(s_.evaluated->weights());
+        checkpoint.under_evaluation = s_.evaluated;
     checkpoints_.keeper->write(std::move(checkpoint));
 }
 

@@ -89,15 +89,26 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       network(make_network(network_options)),
       optimiser(make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
-      exchange(c, share, d.parts(), network->weights().size(), network->buckets()),
-      evaluator(std::make_unique<SampledEvaluator>(
-          comm, parts, *source, store,
-          SampledEvaluator::Options{.fanout = o.fanout,
-                                    .batch = o.batch,
-                                    .seed = o.seed,
-                                    .objective = objective,
-                                    .outputs = d.info().targets.count,
-                                    .degrees = network->wants_degrees()})) {}
+      exchange(c, share, d.parts(), network->weights().size(), network->buckets()) {
+    if (o.eval_every == 0) return;
+    if (o.eval == "exact") {
+        const std::uint64_t ranks = static_cast<std::uint64_t>(comm.host().size());
+        exact = std::make_unique<ExactEvaluator>(
+            comm, data, parts, store,
+            ExactEvaluator::Options{.network = network_options,
+                                    .memory = o.memory == 0 ? 0 : o.memory / 2 / ranks,
+                                    .degrees = network->wants_degrees()});
+        return;
+    }
+    sampled = std::make_unique<SampledEvaluator>(
+        comm, parts, *source, store,
+        SampledEvaluator::Options{.fanout = o.fanout,
+                                  .batch = o.batch,
+                                  .seed = o.seed,
+                                  .objective = objective,
+                                  .outputs = d.info().targets.count,
+                                  .degrees = network->wants_degrees()});
+}
 
 SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
@@ -112,14 +123,19 @@ bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {
 }
 
 void Trainer::State::start_evaluation(std::span<const float> weights) {
-    if (evaluated == nullptr) evaluated = make_network(network_options);
-    std::ranges::copy(weights, evaluated->weights().begin());
+    evaluated.assign(weights.begin(), weights.end());
+    if (exact != nullptr) {
+        exact->start(evaluated);
+        return;
+    }
+    if (evaluated_network == nullptr) evaluated_network = make_network(network_options);
+    std::ranges::copy(evaluated, evaluated_network->weights().begin());
     scores = {};
-    evaluator->evaluate(*evaluated, scores);
+    sampled->evaluate(*evaluated_network, scores);
 }
 
 Scores Trainer::State::finish_evaluation() {
-    return scores;
+    return exact != nullptr ? exact->finish() : scores;
 }
 
 std::uint64_t Trainer::State::host_memory() const {

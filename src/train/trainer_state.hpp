@@ -8,6 +8,7 @@
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/neighbour_source.hpp"
 #include "rudder/train/evaluator.hpp"
+#include "rudder/train/exact_evaluator.hpp"
 #include "rudder/train/gradient_exchange.hpp"
 #include "rudder/train/run_state.hpp"
 #include "rudder/train/trainer.hpp"
@@ -30,12 +31,14 @@ struct Trainer::State {
     std::unique_ptr<Optimiser> optimiser;
     LearningRateSchedule learning_rate;
     GradientExchange exchange;
-    std::unique_ptr<SampledEvaluator> evaluator;
+    std::unique_ptr<SampledEvaluator> sampled;  ///< one of the two
+    std::unique_ptr<ExactEvaluator> exact;
     RunState start;  ///< where the run begins, or goes on
     /// Weights whose evaluation was under way when the run was put down.
     std::vector<float> unevaluated;
-    std::unique_ptr<Network> evaluated;  ///< with the weights under evaluation
-    Scores scores;                       ///< of them
+    std::vector<float> evaluated;                ///< the weights under evaluation
+    std::unique_ptr<Network> evaluated_network;  ///< with them, where evaluation is sampled
+    Scores scores;                               ///< of them, likewise
 
     State(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
 

@@ -173,7 +173,6 @@ TEST_F(Checkpoints, EveryFlippedBitAndEveryCutIsNoticed) {
         for (std::size_t i = 0; i < 40; ++i) {
             std::string bad = good;
             const std::size_t at = i * (good.size() - 1) / 39;
-            if (name == std::string("state.json") && (bad[at] == ' ' || bad[at] == '\n')) continue;
             bad[at] = static_cast<char>(bad[at] ^ 4);
             write(file, bad);
             expect_refused({all.back().filename().string()});

@@ -37,6 +37,7 @@ struct TrainOptions {
     SeedOrder seed_order = SeedOrder::random;
     std::uint32_t epochs = 10;
     std::uint32_t eval_every = 1;  ///< epochs; 0: never
+    std::string eval = "exact";    ///< exact (all neighbours) or sampled (as in training)
     std::uint64_t seed = 0;
 
     OptimiserOptions optimiser;

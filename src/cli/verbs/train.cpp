@@ -184,6 +184,8 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
                 ->capture_default_str());
+    further(app.add_option("--eval", o.eval, "exact (all neighbours) or sampled")
+                ->capture_default_str());
     further(app.add_option("--checkpoint-every", checkpoint_every_,
                            "Epochs, or seconds (300s); 0: only the last")
                 ->capture_default_str());
