@@ -1,5 +1,7 @@
 #include "rudder/cli/ranks.hpp"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
@@ -16,6 +18,8 @@
 #include "rudder/comm/watchdog.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/log.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/system.hpp"
 
 namespace rudder::cli {
 
@@ -37,6 +41,17 @@ void RankOptions::define(CLI::App& app) {
         ->check(seconds)
         ->capture_default_str()
         ->type_name("SECONDS");
+}
+
+void share_cores(const Communicator& comm, int typed_threads) {
+    if (typed_threads != 0 || comm.size() == 1) return;
+    std::array<char, 256> name{};
+    ::gethostname(name.data(), name.size() - 1);
+    const auto all = comm.all_gather(std::span<const char>(name));
+    // Ranks that share this machine, whatever counts as a host.
+    const auto here = std::ranges::count_if(
+        all, [&](const auto& other) { return std::ranges::equal(other, name); });
+    set_thread_count(std::max(1, usable_cores() / static_cast<int>(here)));
 }
 
 namespace {

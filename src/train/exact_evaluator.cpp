@@ -1,6 +1,8 @@
 #include "rudder/train/exact_evaluator.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -54,6 +56,21 @@ std::vector<std::uint64_t> widths_of(const Network& network) {
 
 }  // namespace
 
+namespace {
+
+/// Memory of an evaluation, in pieces that grow.
+struct ExactMemory {
+    std::shared_ptr<Array<float>> present;  ///< the layer's input: own rows
+    std::shared_ptr<Array<float>> next;     ///< its output
+    std::shared_ptr<Array<float>> kept;     ///< rows of other ranks
+    std::shared_ptr<Array<float>> answers;  ///< of a chunk of the last layer
+    std::vector<ChunkSlot> slots;
+    std::vector<std::uint32_t> positions;
+    RawVector<std::uint32_t> degrees;
+};
+
+}  // namespace
+
 /// What does not change from one evaluation to the next.
 struct ExactEvaluator::State {
     Communicator comm;  ///< our own
@@ -64,7 +81,8 @@ struct ExactEvaluator::State {
     std::unique_ptr<Network> twin;  ///< for what is started
     ExactPlan plan;
     std::vector<Array<std::uint32_t>> degrees;  ///< by part and local id, where they are wanted
-    Scores scores;                              ///< of what is started
+    ExactMemory memory;
+    Scores scores;  ///< of what is started
     std::array<std::uint64_t, 3> scored{};
 
     State(const Communicator& c, const PartitionedDataset& data, std::span<const Part> own,
@@ -80,6 +98,7 @@ struct ExactEvaluator::State {
                            .widths = widths_of(*twin),
                            .row_bytes = store.format().row_bytes(),
                            .degrees = options.degrees,
+                           .maps_sources = options.network.model.starts_with("gat"),
                            .memory = options.memory});
         do_together(comm, [&] { check_memory(); });
         if (options.degrees) exchange_degrees();
@@ -111,14 +130,16 @@ void ExactEvaluator::State::exchange_degrees() {
     // A layer's rows by another name: one column of four bytes.
     static_assert(sizeof(std::uint32_t) == sizeof(float));
     const std::span<const float> column(reinterpret_cast<const float*>(mine.data()), mine.size());
-    LayerInput input(comm, ranges, 0, column, 1);
+    LayerInput::Kept kept;
+    LayerInput input(comm, ranges, 0, column, 1, kept);
     for (const ChunkedPart& part : parts) {
         auto& of_part = degrees.emplace_back(Array<std::uint32_t>::uninitialised(part.local_ids()));
-        input.enter(part, true);
+        const auto remote = input.remote_rows(part);
         for (std::size_t id = 0; id < part.local_ids(); ++id) {
             const auto local = static_cast<LocalId>(id);
-            of_part[id] = part.remote(local) ? input.kept_bits(local)
-                                             : mine[part.part().global(local) - begin];
+            of_part[id] = part.remote(local)
+                              ? std::bit_cast<std::uint32_t>((*remote)[part.remote_index(local)])
+                              : mine[part.part().global(local) - begin];
         }
     }
     comm.barrier();
@@ -133,7 +154,7 @@ public:
     Inference(const Communicator& comm, const RankRanges& ranges,
               std::span<const ChunkedPart> parts, std::span<const Array<std::uint32_t>> degrees,
               const ExactPlan& plan, const NetworkOptions& options, Network& network,
-              const FeatureStore& store, const InferenceSink& sink)
+              const FeatureStore& store, ExactMemory& memory, const InferenceSink& sink)
         : comm_(comm),
           ranges_(ranges),
           parts_(parts),
@@ -142,6 +163,7 @@ public:
           options_(options),
           network_(network),
           store_(store),
+          memory_(memory),
           sink_(sink) {}
 
     /// The scores of all ranks' parts, added in the order of the parts.
@@ -152,6 +174,10 @@ private:
     void run_part(std::size_t layer, std::size_t index, LayerInput& input);
     void compute(std::size_t layer, std::size_t index, ChunkSlot& slot);
     void take_scores(std::size_t index, const ExactChunk& chunk, std::span<const float> scores);
+    [[nodiscard]] std::span<const float> present(std::size_t layer) const {
+        return memory_.present->span().subspan(
+            0, ranges_.here().size() * network_.layer_inputs(layer));
+    }
     [[nodiscard]] bool last(std::size_t layer) const { return layer + 1 == network_.layers(); }
     [[nodiscard]] std::size_t row_of(const Part& part, LocalId v) const noexcept {
         return part.range().begin - ranges_.here().begin + v;
@@ -165,13 +191,8 @@ private:
     const NetworkOptions& options_;
     Network& network_;
     const FeatureStore& store_;
+    ExactMemory& memory_;
     const InferenceSink& sink_;
-
-    Array<float> present_;  ///< the layer's input: own rows
-    Array<float> next_;     ///< its output
-    Array<float> answers_;  ///< of a chunk of the last layer
-    std::vector<std::uint32_t> positions_;
-    RawVector<std::uint32_t> chunk_degrees_;
     std::vector<PartScores> scores_;
 };
 
@@ -180,7 +201,7 @@ PartScores Inference::run() {
     std::size_t ids = 0;
     for (const ChunkedPart& part : parts_)
         ids = std::max(ids, part.local_ids());
-    positions_.assign(ids, ChunkedPart::nowhere);
+    memory_.positions.assign(ids, ChunkedPart::nowhere);
     for (std::size_t l = 0; l < network_.layers(); ++l)
         run_layer(l);
     // Rank by rank is part by part: the sums have the same bits however the parts are spread.
@@ -195,23 +216,26 @@ PartScores Inference::run() {
 
 void Inference::run_layer(std::size_t layer) {
     const std::size_t rows = ranges_.here().size();
-    if (!last(layer)) {
-        next_ = {};
-        next_ = Array<float>::uninitialised(rows * network_.layer_outputs(layer));
-    }
+    if (!last(layer)) fit(memory_.next, rows * network_.layer_outputs(layer));
     std::optional<LayerInput> input;
     if (layer == 0) {
-        input.emplace(ranges_, store_);
+        input.emplace(ranges_, store_, memory_.kept);
     } else {
-        input.emplace(comm_, ranges_, layer, present_.span(), network_.layer_inputs(layer));
+        input.emplace(comm_, ranges_, layer, present(layer), network_.layer_inputs(layer),
+                      memory_.kept);
     }
+    memory_.slots.resize(plan_.layers[layer].slots);
     for (std::size_t p = 0; p < parts_.size(); ++p)
         run_part(layer, p, *input);
     // Others may still ask for rows of this layer, and nobody may for those of the next.
     comm_.barrier();
     input->stop();
     input.reset();
-    if (!last(layer)) present_ = std::exchange(next_, {});
+    if (!last(layer)) std::swap(memory_.present, memory_.next);
+    if (plan_.stays) return;
+    memory_.next = nullptr;
+    memory_.kept = nullptr;
+    memory_.slots.clear();
 }
 
 void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input) {
@@ -229,7 +253,7 @@ void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input
     input.enter(part, plan.keep_halo);
     const auto begin = [&](std::size_t i) {
         ChunkSlot& slot = slots[i % slots.size()];
-        part.fill(stretches[i], positions_, slot.chunk);
+        part.fill(stretches[i], memory_.positions, slot.chunk);
         slot.rows = slot.memory->span().subspan(0, slot.chunk.sources.size() * input.columns());
         input.begin(slot);
     };
@@ -237,7 +261,7 @@ void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input
         if (i == 0 || slots.size() == 1) begin(i);
         if (slots.size() > 1 && i + 1 < stretches.size()) begin(i + 1);
         ChunkSlot& slot = slots[i % slots.size()];
-        LayerInput::finish(slot);
+        input.finish(slot);
         compute(layer, index, slot);
     }
 }
@@ -248,17 +272,16 @@ void Inference::compute(std::size_t layer, std::size_t index, ChunkSlot& slot) {
     const std::size_t count = chunk.block.destinations;
     std::span<float> out;
     if (last(layer)) {
-        if (answers_.size() < count * columns)
-            answers_ = Array<float>::uninitialised(count * columns);
-        out = answers_.span().subspan(0, count * columns);
+        fit(memory_.answers, count * columns);
+        out = memory_.answers->span().subspan(0, count * columns);
     } else {
         const std::size_t first = row_of(parts_[index].part(), chunk.first);
-        out = next_.span().subspan(first * columns, count * columns);
+        out = memory_.next->span().subspan(first * columns, count * columns);
     }
     if (!degrees_.empty()) {
-        chunk_degrees_.resize(chunk.sources.size());
+        memory_.degrees.resize(chunk.sources.size());
         for (std::size_t i = 0; i < chunk.sources.size(); ++i)
-            chunk_degrees_[i] = degrees_[index][chunk.sources[i]];
+            memory_.degrees[i] = degrees_[index][chunk.sources[i]];
     }
     network_.infer_layer(layer, chunk.block, chunk_degrees_, slot.rows, out);
     if (last(layer)) take_scores(index, chunk, out);
@@ -273,7 +296,7 @@ void Inference::take_scores(std::size_t index, const ExactChunk& chunk,
     std::span<const float> hidden;
     if (network_.layers() > 1) {
         const std::size_t columns = network_.layer_inputs(network_.layers() - 1);
-        hidden = std::span<const float>(present_.span())
+        hidden = present(network_.layers() - 1)
                      .subspan(row_of(part, chunk.first) * columns, count * columns);
     }
     sink_({part, chunk.first, count, scores, hidden});
@@ -302,8 +325,9 @@ void ExactEvaluator::evaluate(Network& network, Scores& scores, const InferenceS
     const Span span("evaluating");
     State& s = *state_;
     Inference inference(s.comm, s.ranges, s.parts, s.degrees, s.plan, s.options.network, network,
-                        s.store, sink);
+                        s.store, s.memory, sink);
     const PartScores sums = inference.run();
+    if (!s.plan.stays) s.memory = {};
     s.scored = sums.vertices;
     scores.train = sums.roles[0];
     scores.valid = sums.roles[1];

@@ -1,6 +1,7 @@
 #include "exact_input.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "rudder/core/parallel.hpp"
@@ -14,8 +15,6 @@ namespace {
 constexpr Channel row_channels = user_channels;
 constexpr Channel channels_per_exchange = 4;
 constexpr std::size_t rows_per_task = 512;
-/// Features of other ranks that are on their way at once, in bytes of floats.
-constexpr std::size_t pull_bytes = std::size_t{8} << 20;
 
 /// Copies rows from anywhere to one place, on all threads; `from(i)` is where row i lies.
 template <class From>
@@ -33,12 +32,18 @@ void gather(std::size_t count, std::size_t columns, From from, float* out) {
 
 }  // namespace
 
-LayerInput::LayerInput(const RankRanges& ranges, const FeatureStore& store)
-    : ranges_(ranges), store_(&store), columns_(store.format().width()) {}
+void fit(std::shared_ptr<Array<float>>& memory, std::size_t floats) {
+    if (memory != nullptr && memory->size() >= floats) return;
+    memory = nullptr;  // before the new one, lest both be there at once
+    memory = std::make_shared<Array<float>>(Array<float>::uninitialised(floats));
+}
+
+LayerInput::LayerInput(const RankRanges& ranges, const FeatureStore& store, Kept& kept)
+    : ranges_(ranges), store_(&store), columns_(store.format().width()), kept_(kept) {}
 
 LayerInput::LayerInput(const Communicator& comm, const RankRanges& ranges, std::size_t layer,
-                       std::span<const float> own, std::size_t columns)
-    : ranges_(ranges), own_(own), columns_(columns) {
+                       std::span<const float> own, std::size_t columns, Kept& kept)
+    : ranges_(ranges), own_(own), columns_(columns), kept_(kept) {
     if (comm.size() == 1) return;
     const auto channel = row_channels + static_cast<Channel>(layer % 2) * channels_per_exchange;
     exchange_ = std::make_unique<RowExchange>(
@@ -70,67 +75,81 @@ RemoteFetch LayerInput::fetch(std::span<const VertexId> ids, std::span<float> ro
     return exchange_->fetch(runs, Kind::evaluation);
 }
 
+std::shared_ptr<Array<float>> LayerInput::remote_rows(const ChunkedPart& part) const {
+    const std::vector<VertexId> ids = part.remote_ids();
+    std::shared_ptr<Array<float>> rows;
+    fit(rows, ids.size() * columns_);
+    RemoteFetch landing = fetch(ids, rows->span());
+    landing.keep(rows);
+    landing.wait();
+    return rows;
+}
+
 void LayerInput::enter(const ChunkedPart& part, bool keep) {
     part_ = &part;
     keeps_ = keep && part.remote_count() > 0;
+    if (store_ != nullptr && keeps_) {
+        // Rows of the same host need no message: each chunk may read them again.
+        const auto ids = part.remote_ids();
+        keeps_ = std::ranges::any_of(ids, [&](VertexId v) { return !store_->local(v); });
+    }
     if (!keeps_) return;
-    const std::vector<VertexId> ids = part.remote_ids();
-    const std::size_t floats = ids.size() * columns_;
-    if (kept_ == nullptr || kept_->size() < floats) {
-        kept_ = nullptr;  // before the new one, lest both be there at once
-        kept_ = std::make_shared<Array<float>>(Array<float>::uninitialised(floats));
-    }
-    const std::span<float> rows = kept_->span().subspan(0, floats);
-    if (store_ == nullptr) {
-        RemoteFetch landing = fetch(ids, rows);
-        landing.keep(kept_);
-        landing.wait();
-        return;
-    }
-    const std::size_t step = std::max<std::size_t>(1, pull_bytes / (columns_ * sizeof(float)));
-    for (std::size_t at = 0; at < ids.size(); at += step) {
-        const std::size_t count = std::min(step, ids.size() - at);
-        const RowsWanted wanted{std::span(ids).subspan(at, count),
-                                rows.subspan(at * columns_, count * columns_)};
-        store_->pull(std::span(&wanted, 1), Kind::evaluation).wait();
-    }
+    placed_ = 0;
+    places_.assign(part.remote_count(), ChunkedPart::nowhere);
+    fit(kept_, part.remote_count() * columns_);
 }
 
-void LayerInput::copy_kept(ChunkSlot& slot) const {
+/// Gives kept rows that no chunk has read so far a place each, one after the other, and lists them
+/// in the slot; the first of these places.
+std::size_t LayerInput::place_fresh(ChunkSlot& slot) {
+    const std::size_t first = placed_;
     const ExactChunk& chunk = slot.chunk;
-    gather(
-        chunk.sources.size() - chunk.here, columns_,
-        [&](std::size_t i) {
-            return kept_->data() + part_->remote_index(chunk.sources[chunk.here + i]) * columns_;
-        },
-        slot.rows.data() + chunk.here * columns_);
+    for (std::size_t i = chunk.here; i < chunk.sources.size(); ++i) {
+        std::uint32_t& place = places_[part_->remote_index(chunk.sources[i])];
+        if (place != ChunkedPart::nowhere) continue;
+        place = placed_++;
+        slot.ids.push_back(part_->part().global(chunk.sources[i]));
+    }
+    return first;
 }
 
-void LayerInput::begin(ChunkSlot& slot) const {
+void LayerInput::begin(ChunkSlot& slot) {
     slot.pull.reset();
     slot.fetch = {};
+    slot.ids.clear();
     store_ != nullptr ? begin_features(slot) : begin_rows(slot);
-    if (keeps_) copy_kept(slot);
 }
 
-void LayerInput::begin_features(ChunkSlot& slot) const {
+void LayerInput::begin_features(ChunkSlot& slot) {
     const ExactChunk& chunk = slot.chunk;
     const std::size_t count = keeps_ ? chunk.here : chunk.sources.size();
     slot.ids.resize(count);
     for (std::size_t i = 0; i < count; ++i)
         slot.ids[i] = part_->part().global(chunk.sources[i]);
-    const RowsWanted wanted{slot.ids, slot.rows.subspan(0, count * columns_)};
-    slot.pull.emplace(store_->pull(std::span(&wanted, 1), Kind::evaluation));
+    std::array<RowsWanted, 2> wanted{};
+    if (keeps_) {
+        const std::size_t place = place_fresh(slot);
+        const std::size_t fresh = slot.ids.size() - count;
+        wanted[1] = {std::span(slot.ids).subspan(count),
+                     kept_->span().subspan(place * columns_, fresh * columns_)};
+    }
+    wanted[0] = {std::span(slot.ids).subspan(0, count), slot.rows.subspan(0, count * columns_)};
+    slot.pull.emplace(store_->pull(wanted, Kind::evaluation));
 }
 
-void LayerInput::begin_rows(ChunkSlot& slot) const {
+void LayerInput::begin_rows(ChunkSlot& slot) {
     const ExactChunk& chunk = slot.chunk;
     const Part& part = part_->part();
-    if (!keeps_) {
-        // Asked for first: they travel while our own are copied.
+    // Asked for first: they travel while our own are copied.
+    if (keeps_) {
+        const std::size_t place = place_fresh(slot);
+        slot.landing = kept_;
+        slot.fetch = fetch(slot.ids, kept_->span().subspan(place * columns_));
+    } else {
         slot.ids.resize(chunk.sources.size() - chunk.here);
         for (std::size_t i = 0; i < slot.ids.size(); ++i)
             slot.ids[i] = part.global(chunk.sources[chunk.here + i]);
+        slot.landing = slot.memory;
         slot.fetch = fetch(slot.ids, slot.rows.subspan(chunk.here * columns_));
     }
     gather(
@@ -138,10 +157,19 @@ void LayerInput::begin_rows(ChunkSlot& slot) const {
         slot.rows.data());
 }
 
-void LayerInput::finish(ChunkSlot& slot) {
+void LayerInput::finish(ChunkSlot& slot) const {
     if (slot.pull) static_cast<void>(slot.pull->wait());
     slot.pull.reset();
     slot.fetch.wait();
+    if (!keeps_) return;
+    const ExactChunk& chunk = slot.chunk;
+    gather(
+        chunk.sources.size() - chunk.here, columns_,
+        [&](std::size_t i) {
+            const std::size_t index = part_->remote_index(chunk.sources[chunk.here + i]);
+            return kept_->data() + places_[index] * columns_;
+        },
+        slot.rows.data() + chunk.here * columns_);
 }
 
 }  // namespace rudder

@@ -1,7 +1,6 @@
 // The input rows of one layer of exact inference, wherever they lie.
 #pragma once
 
-#include <bit>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,6 +25,9 @@ struct RankRanges {
     }
 };
 
+/// Makes memory at least so large; what it held is lost if it grows.
+void fit(std::shared_ptr<Array<float>>& memory, std::size_t floats);
+
 /// A chunk with memory for its rows, some of which may be on their way.
 struct ChunkSlot {
     ChunkSlot() = default;
@@ -35,7 +37,7 @@ struct ChunkSlot {
     ChunkSlot& operator=(const ChunkSlot&) = delete;
     /// Rows that nobody waits for any more still land somewhere.
     ~ChunkSlot() {
-        if (memory != nullptr) fetch.keep(memory);
+        if (landing != nullptr) fetch.keep(landing);
     }
 
     ExactChunk chunk;
@@ -44,40 +46,42 @@ struct ChunkSlot {
     RawVector<VertexId> ids;
     std::optional<Pull> pull;
     RemoteFetch fetch;
+    std::shared_ptr<Array<float>> landing;  ///< where it lands
 };
 
 /// Features for the first layer; for others the rows that ranks computed, each its own. All ranks
 /// have theirs at the same time, and none goes before all are through with it (a barrier).
 class LayerInput {
 public:
-    /// Of the first layer.
-    LayerInput(const RankRanges& ranges, const FeatureStore& store);
-    /// Of layer `layer`: `own` are the rows of this rank's vertices. Ranges must outlive it.
+    /// Where kept rows lie: memory that may be there already, and grows.
+    using Kept = std::shared_ptr<Array<float>>;
+
+    /// Of the first layer. What is given must outlive it.
+    LayerInput(const RankRanges& ranges, const FeatureStore& store, Kept& kept);
+    /// Of layer `layer`: `own` are the rows of this rank's vertices.
     LayerInput(const Communicator& comm, const RankRanges& ranges, std::size_t layer,
-               std::span<const float> own, std::size_t columns);
+               std::span<const float> own, std::size_t columns, Kept& kept);
     LayerInput(const LayerInput&) = delete;
     LayerInput& operator=(const LayerInput&) = delete;
     ~LayerInput() = default;
 
     [[nodiscard]] std::size_t columns() const noexcept { return columns_; }
-    /// From now on chunks are of this part; with `keep` all rows of other ranks that it reads are
-    /// fetched now, once, instead of with every chunk. Waits.
+    /// From now on chunks are of this part; with `keep` each row of another rank is fetched for the
+    /// first chunk that reads it, and kept for the others.
     void enter(const ChunkedPart& part, bool keep);
     /// Begins to bring the rows of the slot's chunk in place; the slot has the memory.
-    void begin(ChunkSlot& slot) const;
-    /// Waits until they are there.
-    static void finish(ChunkSlot& slot);
-    /// A row of one column that was kept, as the bits of a number.
-    [[nodiscard]] std::uint32_t kept_bits(LocalId id) const noexcept {
-        return std::bit_cast<std::uint32_t>((*kept_)[part_->remote_index(id)]);
-    }
+    void begin(ChunkSlot& slot);
+    /// Waits until they are there. Chunks end in the order they began.
+    void finish(ChunkSlot& slot) const;
+    /// All rows of other ranks that a part reads, by remote_index. Waits; not for the first layer.
+    [[nodiscard]] std::shared_ptr<Array<float>> remote_rows(const ChunkedPart& part) const;
     /// No rank asks any more.
     void stop();
 
 private:
-    void begin_features(ChunkSlot& slot) const;
-    void begin_rows(ChunkSlot& slot) const;
-    void copy_kept(ChunkSlot& slot) const;
+    void begin_features(ChunkSlot& slot);
+    void begin_rows(ChunkSlot& slot);
+    [[nodiscard]] std::size_t place_fresh(ChunkSlot& slot);
     [[nodiscard]] RemoteFetch fetch(std::span<const VertexId> ids, std::span<float> rows) const;
     [[nodiscard]] const float* own_row(VertexId v) const noexcept {
         return own_.data() + (v - ranges_.here().begin) * columns_;
@@ -90,7 +94,9 @@ private:
     std::unique_ptr<RowExchange> exchange_;
     const ChunkedPart* part_ = nullptr;
     bool keeps_ = false;
-    std::shared_ptr<Array<float>> kept_;  ///< rows of other ranks, by remote_index
+    Kept& kept_;                         ///< rows of other ranks, as they were first asked for
+    std::vector<std::uint32_t> places_;  ///< in `kept_`, by remote_index
+    std::uint32_t placed_ = 0;
 };
 
 }  // namespace rudder

@@ -22,6 +22,9 @@ struct LayerPlan {
 
 struct ExactPlan {
     std::vector<LayerPlan> layers;
+    /// There is room for the largest of every piece of memory at once: each stays for the layers
+    /// and evaluations to come, which saves the kernel clearing it again.
+    bool stays = false;
     std::uint64_t least = 0;    ///< bytes without which it cannot be done
     std::uint64_t planned = 0;  ///< bytes of the layer that takes most
 };
@@ -33,6 +36,8 @@ struct PlanInput {
     std::vector<std::uint64_t> widths;
     std::uint64_t row_bytes = 0;  ///< of a feature row on the wire
     bool degrees = false;
+    bool maps_sources =
+        false;  ///< the network computes something of every source, as wide as its outputs
     std::uint64_t memory = 0;
 };
 /// The plan; `least` above the memory given means that there is none.

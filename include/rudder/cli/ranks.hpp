@@ -27,6 +27,9 @@ struct RankOptions {
     void define(CLI::App& app);
 };
 
+/// Collective: unless a number of threads was typed (0: not), ranks of one machine share its cores.
+void share_cores(const Communicator& comm, int typed_threads);
+
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const Communicator&)>;
 

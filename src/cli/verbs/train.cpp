@@ -17,7 +17,6 @@
 #include "rudder/core/json.hpp"
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/run_folder.hpp"
@@ -41,15 +40,6 @@ std::vector<std::int32_t> parse_fanout(const std::string& text) {
         fanout.push_back(all ? -1 : static_cast<std::int32_t>(*number));
     }
     return fanout;
-}
-
-/// Ranks that share this machine, whatever counts as a host.
-int ranks_on_machine(const Communicator& comm) {
-    std::array<char, 256> name{};
-    ::gethostname(name.data(), name.size() - 1);
-    const auto all = comm.all_gather(std::span<const char>(name));
-    return static_cast<int>(std::ranges::count_if(
-        all, [&](const auto& other) { return std::ranges::equal(other, name); }));
 }
 
 /// The plan as JSON.
@@ -248,10 +238,7 @@ int TrainVerb::run(const Context& context) {
 }
 
 int TrainVerb::train(const Communicator& comm, const Context& context) {
-    if (context.threads == 0 && comm.size() > 1) {
-        // Ranks of one machine share its cores.
-        set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
-    }
+    share_cores(comm, context.threads);
     const PartitionedDataset data(data_);
     Trainer trainer(comm, data, options_);
     const bool first = comm.rank() == 0;

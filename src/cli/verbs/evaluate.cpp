@@ -1,0 +1,61 @@
+// rudder evaluate RUN
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/inference_job.hpp"
+#include "rudder/core/json.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+class EvaluateVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "evaluate"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Score a trained network exactly, over all neighbours of all vertices";
+    }
+    [[nodiscard]] std::string_view example() const override { return "rudder evaluate run"; }
+    void define(CLI::App& app) override {
+        job_.define_run(app);
+        job_.define_options(app);
+    }
+
+    int run(const Context& context) override {
+        return job_.run(context, [&](const Communicator& comm, const PartitionedDataset& data,
+                                     const SavedNetwork& saved, const InferenceOptions& options) {
+            const InferenceResult result = run_inference(comm, data, saved, options);
+            if (comm.rank() == 0) print(result, saved, comm.size(), context);
+            return 0;
+        });
+    }
+
+private:
+    static void print(const InferenceResult& result, const SavedNetwork& saved, int ranks,
+                      const Context& context) {
+        if (context.json) {
+            Json json = scores_json(result, saved.options.objective);
+            json["checkpoint"] = saved.checkpoint.string();
+            json["step"] = saved.step;
+            json["epoch"] = saved.epoch;
+            json["seconds"] = result.seconds;
+            json["ranks"] = ranks;
+            json["memory"] = result.planned_bytes;
+            print_json(json);
+        } else if (!context.quiet) {
+            print_text(scores_text(result, saved.options.objective));
+            print_text(fmt::format("{}: {} steps, {:.2f} s\n", saved.checkpoint.string(),
+                                   saved.step, result.seconds));
+        }
+    }
+
+    InferenceJob job_;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_evaluate_verb() {
+    return std::make_unique<EvaluateVerb>();
+}
+
+}  // namespace rudder::cli

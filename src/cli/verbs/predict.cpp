@@ -1,0 +1,76 @@
+// rudder predict RUN OUT
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/inference_job.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+class PredictVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "predict"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Write a trained network's answers for all vertices as NPZ, in original ids";
+    }
+    [[nodiscard]] std::string_view example() const override {
+        return "rudder predict run answers.npz";
+    }
+    void define(CLI::App& app) override {
+        job_.define_run(app);
+        app.add_option("OUT", output_, "NPZ file to create")->required();
+        app.add_flag("--embeddings", embeddings_, "Also write the last hidden layer");
+        job_.define_options(app);
+        app.add_flag("--force", force_, "Replace an existing output");
+    }
+
+    int run(const Context& context) override {
+        const Existing existing = force_ ? Existing::replace : Existing::refuse;
+        static_cast<void>(Staging::file(output_, existing));  // refuses before anything is done
+        return job_.run(context, [&](const Communicator& comm, const PartitionedDataset& data,
+                                     const SavedNetwork& saved, const InferenceOptions& options) {
+            const InferenceResult result = write_predictions(comm, data, saved,
+                                                             {.inference = options,
+                                                              .output = output_,
+                                                              .existing = existing,
+                                                              .embeddings = embeddings_});
+            if (comm.rank() == 0) print(result, saved, data.info().vertices, context);
+            return 0;
+        });
+    }
+
+private:
+    void print(const InferenceResult& result, const SavedNetwork& saved, VertexId vertices,
+               const Context& context) const {
+        const std::uintmax_t bytes = std::filesystem::file_size(output_);
+        if (context.json) {
+            Json json = scores_json(result, saved.options.objective);
+            json["output"] = output_;
+            json["bytes"] = bytes;
+            json["checkpoint"] = saved.checkpoint.string();
+            json["step"] = saved.step;
+            json["epoch"] = saved.epoch;
+            json["seconds"] = result.seconds;
+            print_json(json);
+        } else if (!context.quiet) {
+            print_text(fmt::format("{}: {} vertices, {}\n", output_, format_count(vertices),
+                                   format_bytes(bytes)));
+        }
+    }
+
+    InferenceJob job_;
+    std::string output_;
+    bool embeddings_ = false;
+    bool force_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_predict_verb() {
+    return std::make_unique<PredictVerb>();
+}
+
+}  // namespace rudder::cli
