@@ -1,4 +1,4 @@
-#include "attention.hpp"
+#include "rudder/nn/attention.hpp"
 
 #include <algorithm>
 

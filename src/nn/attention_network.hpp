@@ -1,7 +1,8 @@
 // What the networks with attention share: heads, and the way from heads to columns and back.
 #pragma once
 
-#include "attention.hpp"
+#include "rudder/nn/attention.hpp"
+
 #include "layered_network.hpp"
 
 namespace rudder {

@@ -212,6 +212,7 @@ Reference torch_network(const NetworkOptions& options, std::span<const Parameter
                         std::span<const float> weights, const Batch& batch,
                         std::span<const float> rows, const SeedTargets& targets, float weight,
                         bool running) {
+    torch::set_num_threads(1);  // small tensors, and cores that others use
     Tensors tensors;
     Tensors statistics;
     for (const Parameter& p : parameters)
