@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include "rudder/buffer/trace_writer.hpp"
+#include "rudder/comm/together.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
@@ -50,15 +52,6 @@ private:
     Duration start_;
 };
 
-RowCounts to_rows(const PullAccounts& pulled) {
-    RowCounts rows;
-    rows.needed = pulled.needed;
-    rows.local = pulled.local;
-    rows.demand = pulled.demand;
-    rows.saved = pulled.saved;
-    return rows;
-}
-
 /// One run of a trainer: what changes from step to step.
 class Run {
 public:
@@ -67,8 +60,10 @@ public:
           observer_(observer),
           steps_(s_.schedule.steps_per_epoch() * s_.options.epochs),
           book_(s_.comm),
+          trace_(make_trace()),
+          buffer_(make_buffer()),
           pipeline_(s_.schedule, *s_.source, s_.store, s_.sampler_options(), look_ahead(),
-                    s_.options.in_flight) {
+                    s_.options.in_flight, buffer_.get()) {
         result_.steps_per_epoch = s_.schedule.steps_per_epoch();
         result_.row_bytes = s_.store.format().row_bytes();
         result_.topology = s_.source->name();
@@ -78,6 +73,8 @@ public:
 
 private:
     [[nodiscard]] LookAheadOptions look_ahead() const;
+    [[nodiscard]] std::unique_ptr<TraceWriter> make_trace() const;
+    [[nodiscard]] std::unique_ptr<LiveBuffer> make_buffer() const;
     bool train_epoch(std::uint32_t epoch);
     StepConsensus train_step(StepRecord& record, Score& score);
     void compute(const AssembledStep& step, StepRecord& record, Score& score);
@@ -90,6 +87,8 @@ private:
     TrainObserver& observer_;
     std::uint64_t steps_;
     RecordBook book_;
+    std::unique_ptr<TraceWriter> trace_;  ///< on the first rank of each buffer, if asked for
+    std::unique_ptr<LiveBuffer> buffer_;  ///< none if every row is pulled
     Pipeline pipeline_;
     Stopwatch step_watch_;
     AccountTotals accounts_;
@@ -104,13 +103,59 @@ private:
 
 LookAheadOptions Run::look_ahead() const {
     LookAheadOptions options;
-    options.window = s_.options.window;
+    options.window = steps_ahead(s_.options);
     options.last_step = steps_;
     options.max_bytes = s_.queue_limit();
     options.tasks = s_.options.sample_tasks;
     for (PartId p = s_.share.first; p < s_.share.last; ++p)
         options.parts.push_back(p);
     return options;
+}
+
+std::unique_ptr<TraceWriter> Run::make_trace() const {
+    if (s_.options.trace.empty()) return nullptr;
+    const bool alone = s_.options.buffer_scope == BufferScope::rank;
+    s_.comm.barrier();  // the first rank has made the folder of the run
+    std::unique_ptr<TraceWriter> trace;
+    do_together(s_.comm, [&] {
+        if (!alone && s_.comm.host().rank() != 0) return;
+        const HostMap& hosts = s_.comm.hosts();
+        const int here = s_.comm.global_rank(s_.comm.rank());
+        TraceHeader header;
+        header.host = static_cast<std::uint64_t>(alone ? here : hosts.host_of(here));
+        header.hosts = static_cast<std::uint64_t>(alone ? s_.comm.size() : hosts.hosts());
+        header.vertices = s_.data.info().vertices;
+        header.steps_per_epoch = s_.schedule.steps_per_epoch();
+        header.capacity = s_.buffer.slots;
+        header.row_bytes = s_.store.format().row_bytes();
+        header.precision = to_string(s_.options.precision);
+        header.policy = s_.buffer.policy.text();
+        header.graph = graph_checksum(s_.data.folder().path());
+        header.seed = s_.options.seed;
+        const HaloFacts& facts = s_.buffer.facts;
+        trace = std::make_unique<TraceWriter>(s_.options.trace, header, facts.halo, facts.degree,
+                                              facts.inclusion);
+    });
+    return trace;
+}
+
+std::unique_ptr<LiveBuffer> Run::make_buffer() const {
+    const BufferSetup& setup = s_.buffer;
+    if (!setup.used) return nullptr;
+    LiveBufferOptions options{.policy = setup.policy,
+                              .slots = setup.slots,
+                              .floor_slots = setup.floor_slots,
+                              .scope = s_.options.buffer_scope,
+                              .last_step = steps_,
+                              .vertices = s_.data.info().vertices,
+                              .local = setup.local,
+                              .parts = setup.parts,
+                              .facts = setup.facts,
+                              .record = {},
+                              .keep_steps = s_.options.floor || !s_.options.trace.empty()};
+    if (trace_ != nullptr)
+        options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
+    return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
 }
 
 TrainResult Run::train() {
@@ -124,10 +169,15 @@ TrainResult Run::train() {
             break;
         }
     }
-    RowCounts unused = to_rows(pipeline_.stop());
-    unused.wasted = unused.demand;
-    rows_ += unused;
+    rows_ += pipeline_.stop();
     result_.in_flight_bytes = pipeline_.row_bytes();
+    if (buffer_ != nullptr) {
+        result_.in_flight_bytes += buffer_->landing_bytes();
+        result_.buffer_bytes = buffer_->slot_bytes();
+        result_.capacity = s_.buffer.slots;
+        if (s_.options.floor || !s_.options.trace.empty()) result_.floor = buffer_->floor();
+    }
+    if (trace_ != nullptr && !result_.interrupted) trace_->finish();
     result_.digest = digest_.value();
     s_.stop();
     result_.seconds = whole.lap();
@@ -181,8 +231,11 @@ StepConsensus Run::train_step(StepRecord& record, Score& score) {
     record.seconds.compute += watch.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
-    record.rows = to_rows(step.pulled);
-    record.bytes_by_owner = step.pulled.bytes_by_owner;
+    record.rows = step.counts;
+    record.bytes_by_owner = step.bytes_by_owner;
+    record.policy = step.knobs.policy;
+    record.window = step.knobs.window;
+    record.capacity = step.knobs.capacity;
     record.seconds.sample = step.sampled.seconds;
     record.seconds.fetch = step.fetch_seconds;
     for (const Batch& batch : step.sampled.batches)
@@ -280,13 +333,19 @@ void Run::count_up(double cpu_before) {
                                   cpu_seconds() - cpu_before,
                                   number(edges_),
                                   number(peak_resident_bytes()),
-                                  number(result_.in_flight_bytes)};
-    const FinalReport report = close_accounts(s_.comm, own);
+                                  number(result_.in_flight_bytes),
+                                  number(result_.buffer_bytes),
+                                  number(result_.capacity),
+                                  number(result_.floor.value_or(0))};
+    const FinalReport report = close_accounts(s_.comm, s_.before, own);
     if (s_.comm.rank() != 0) return;
     result_.bytes = report.accounts.received;
     result_.received_total = report.accounts.received_total;
     result_.sent_total = report.accounts.sent_total;
     result_.in_flight_bytes = 0;
+    result_.buffer_bytes = 0;
+    result_.capacity = 0;
+    if (result_.floor) result_.floor = 0;
     const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
     for (const auto& e : report.extra) {
         result_.rows += RowCounts{count(e[0]), count(e[1]), count(e[2]), count(e[3]),
@@ -296,6 +355,9 @@ void Run::count_up(double cpu_before) {
         result_.edges += count(e[15]);
         result_.peak_rss = std::max(result_.peak_rss, count(e[16]));
         result_.in_flight_bytes += count(e[17]);
+        result_.buffer_bytes += count(e[18]);
+        result_.capacity += count(e[19]);
+        if (result_.floor) *result_.floor += count(e[20]);
     }
 }
 
