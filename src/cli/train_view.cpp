@@ -159,6 +159,7 @@ std::string plan_text(const TrainPlan& plan, int ranks) {
          {"features", fmt::format("{} in memory, the rest mapped", format_bytes(plan.store_bytes))},
          {"network", format_bytes(plan.network_bytes)},
          {"rows in flight", format_bytes(plan.in_flight_bytes)},
+         {"buffer", format_bytes(plan.buffer_bytes)},
          {"batches ahead", format_bytes(plan.queue_bytes)},
          {"memory",
           fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),

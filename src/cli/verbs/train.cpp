@@ -60,6 +60,7 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"features", plan.store_bytes},
               {"network", plan.network_bytes},
               {"in_flight", plan.in_flight_bytes},
+              {"buffer", plan.buffer_bytes},
               {"queue", plan.queue_bytes},
               {"needed", plan.needed_bytes()},
               {"available", plan.memory_bytes}}},
@@ -85,6 +86,7 @@ public:
 private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
+    void resolve_buffer(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
                 const Context& context) const;
@@ -100,6 +102,9 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    std::string buffer_bytes_;
+    std::string buffer_scope_ = "host";
+    bool trace_ = false;
     bool plan_ = false;
     bool force_ = false;
     bool trust_ = false;
@@ -119,16 +124,12 @@ void TrainVerb::define(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--lr", o.optimiser.learning_rate, "Learning rate")->capture_default_str();
     app.add_option("--dropout", o.dropout, "Share dropped in hidden layers")->capture_default_str();
-    app.add_option("--weight-decay", o.optimiser.weight_decay, "Pull of weights to 0")
-        ->capture_default_str();
-    app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
-        ->capture_default_str();
     app.add_option("--seed", o.seed, "The same seed gives the same run, bit for bit")
         ->capture_default_str();
-    app.add_option("--policy", o.policy, "What is kept of remote rows: none")
+    app.add_option("--policy", o.policy, "Which remote rows are kept; see replay --policies")
         ->capture_default_str();
-    app.add_option("--window", o.window, "Steps sampled ahead")->capture_default_str();
-    app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
+    app.add_option("--window", o.window, "Steps looked ahead, as in window:16");
+    app.add_option("--buffer", o.buffer, "Rows kept, as a fraction of the halo")
         ->capture_default_str();
     app.add_option("--precision", precision_, "Of feature rows: native, float32, bfloat16")
         ->capture_default_str();
@@ -136,10 +137,10 @@ void TrainVerb::define(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--seed-order", seed_order_, "random or clustered")->capture_default_str();
     ranks_.define(app);
-    app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB");
     app.add_flag("--plan", plan_, "Print the memory and traffic to expect, and stop");
     app.add_option("--out", out_, "Folder of the run; without it nothing is kept");
     app.add_flag("--force", force_, "Replace an existing output");
+    app.add_flag("--trace", trace_, "Record what steps need in trace/ of the run's folder");
     define_further(app);
 }
 
@@ -164,6 +165,17 @@ void TrainVerb::define_further(CLI::App& app) {
     further(app.add_option("--sample-tasks", o.sample_tasks, "Tasks that sample side by side")
                 ->capture_default_str());
     further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
+                ->capture_default_str());
+    further(app.add_option("--weight-decay", o.optimiser.weight_decay, "Pull of weights to 0")
+                ->capture_default_str());
+    further(app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
+                ->capture_default_str());
+    further(app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
+                ->capture_default_str());
+    further(app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB"));
+    further(app.add_option("--buffer-rows", o.buffer_rows, "Rows kept, instead of --buffer"));
+    further(app.add_option("--buffer-bytes", buffer_bytes_, "The same in bytes, such as 500MB"));
+    further(app.add_option("--buffer-scope", buffer_scope_, "Who shares a buffer: host or rank")
                 ->capture_default_str());
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
@@ -191,7 +203,29 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
+    resolve_buffer(app);
     check_options(o);
+}
+
+void TrainVerb::resolve_buffer(const CLI::App& app) {
+    options_.buffer_scope = buffer_scope(buffer_scope_);
+    if (!buffer_bytes_.empty()) {
+        options_.buffer_bytes = parse_bytes(buffer_bytes_);
+        if (!options_.buffer_bytes) {
+            throw usage_error(fmt::format("'{}' is no amount of memory", buffer_bytes_),
+                              "--buffer-bytes", "give a number of bytes, such as 500MB or 2GiB");
+        }
+    }
+    const auto given = [&](const char* name) { return app.get_option(name)->count() != 0; };
+    if (given("--buffer") && (options_.buffer_rows || options_.buffer_bytes)) {
+        throw usage_error("two sizes of the buffer", "--buffer",
+                          "give one of --buffer, --buffer-rows and --buffer-bytes");
+    }
+    if (!trace_) return;
+    if (out_.empty()) {
+        throw usage_error("a trace needs a folder to be in", "--trace", "give the run's --out");
+    }
+    options_.trace = std::filesystem::path(out_) / "trace";
 }
 
 int TrainVerb::run(const Context& context) {
