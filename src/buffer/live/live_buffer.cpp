@@ -79,7 +79,7 @@ struct LiveBuffer::State {
     LiveBufferOptions options;
     std::size_t ranks;
     LocalRows local;
-    RowNumbering numbering;      ///< of the buffer's rows; on members of this rank's alone
+    RowNumbering numbering;      ///< of the buffer's rows, on the first rank
     DistinctRows distinct;       ///< over the rows of a shared step
     RowNumbering own_numbering;  ///< of this rank's rows, where several share the buffer
     DistinctRows own_distinct;
@@ -116,7 +116,9 @@ struct LiveBuffer::State {
           options(std::move(o)),
           ranks(static_cast<std::size_t>(comm.size())),
           local(options.local, options.parts),
-          numbering(is_first(comm, options) ? options.vertices : 0, options.facts.halo),
+          numbering(is_first(comm, options)
+                        ? RowNumbering(options.vertices, options.facts.halo)
+                        : RowNumbering(0, {})),
           distinct(numbering),
           own_numbering(shares(comm, options) ? options.vertices : 0, {}),
           own_distinct(own_numbering),
