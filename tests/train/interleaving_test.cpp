@@ -1,5 +1,5 @@
-// Random interleavings of look-ups, fetches and changes of the buffer: every row of every batch must
-// be, bit for bit, what the store gives without a buffer.
+// Random interleavings of look-ups, fetches and changes of the buffer: every row of every batch
+// must be, bit for bit, what the store gives without a buffer.
 #include <cstring>
 #include <random>
 
@@ -118,10 +118,14 @@ LiveBufferOptions options_of(const Communicator& comm, const PartitionedDataset&
 
 void change_something(Pipeline& pipeline, Draws& draws, const Scenario& s) {
     switch (draws.below(6)) {
-        case 0: return pipeline.set_policy(PolicySpec::parse(draws.of(policies)));
-        case 1: return pipeline.set_capacity(draws.below(s.slots + 2));
-        case 2: return pipeline.set_window(1 + draws.below(20));
-        default: return;
+        case 0:
+            return pipeline.set_policy(PolicySpec::parse(draws.of(policies)));
+        case 1:
+            return pipeline.set_capacity(draws.below(s.slots + 2));
+        case 2:
+            return pipeline.set_window(1 + draws.below(20));
+        default:
+            return;
     }
 }
 
@@ -186,8 +190,7 @@ void run_rank(const Communicator& comm, const PartitionedDataset& data, const Sc
     store.stop();
     tally.hits += counts.hit;
     tally.fetched += counts.demand + counts.replacement + counts.ahead;
-    tally.feature_bytes +=
-        comm.accounts().received[static_cast<std::size_t>(Kind::features)];
+    tally.feature_bytes += comm.accounts().received[static_cast<std::size_t>(Kind::features)];
     tally.row_bytes = store.format().row_bytes();
     EXPECT_EQ(counts.needed, counts.local + counts.hit + counts.demand);
 }

@@ -116,9 +116,8 @@ struct LiveBuffer::State {
           options(std::move(o)),
           ranks(static_cast<std::size_t>(comm.size())),
           local(options.local, options.parts),
-          numbering(is_first(comm, options)
-                        ? RowNumbering(options.vertices, options.facts.halo)
-                        : RowNumbering(0, {})),
+          numbering(is_first(comm, options) ? RowNumbering(options.vertices, options.facts.halo)
+                                            : RowNumbering(0, {})),
           distinct(numbering),
           own_numbering(shares(comm, options) ? options.vertices : 0, {}),
           own_distinct(own_numbering),

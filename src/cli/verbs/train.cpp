@@ -21,6 +21,8 @@
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
 
+#include "train_settings.hpp"
+
 namespace rudder::cli {
 
 namespace {
@@ -71,7 +73,7 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"gradient_bytes", plan.gradient_bytes}}}};
 }
 
-class TrainVerb final : public Verb {
+class TrainVerb final : public TrainSettings {
 public:
     [[nodiscard]] std::string_view name() const override { return "train"; }
     [[nodiscard]] std::string_view summary() const override {
@@ -82,6 +84,12 @@ public:
     }
     void define(CLI::App& app) override;
     int run(const Context& context) override;
+    const TrainOptions& settle() override {
+        resolve(*app_);
+        return options_;
+    }
+    RankOptions& ranks() override { return ranks_; }
+    const std::string& data() const override { return data_; }
 
 private:
     void define_further(CLI::App& app);
@@ -221,7 +229,7 @@ void TrainVerb::resolve_buffer(const CLI::App& app) {
         throw usage_error("two sizes of the buffer", "--buffer",
                           "give one of --buffer, --buffer-rows and --buffer-bytes");
     }
-    if (!trace_) return;
+    if (!trace_) return;  // as in verbs without it
     if (out_.empty()) {
         throw usage_error("a trace needs a folder to be in", "--trace", "give the run's --out");
     }
@@ -247,10 +255,7 @@ int TrainVerb::run(const Context& context) {
 }
 
 int TrainVerb::train(const Communicator& comm, const Context& context) {
-    if (context.threads == 0 && comm.size() > 1) {
-        // Ranks of one machine share its cores.
-        set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
-    }
+    share_cores(comm, context);
     const PartitionedDataset data(data_);
     Trainer trainer(comm, data, options_);
     const bool first = comm.rank() == 0;
@@ -305,6 +310,15 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFold
 }
 
 }  // namespace
+
+void share_cores(const Communicator& comm, const Context& context) {
+    if (context.threads != 0 || comm.size() == 1) return;
+    set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
+}
+
+std::unique_ptr<TrainSettings> make_train_settings() {
+    return std::make_unique<TrainVerb>();
+}
 
 std::unique_ptr<Verb> make_train_verb() {
     return std::make_unique<TrainVerb>();

@@ -11,6 +11,7 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_info_verb());
     verbs.push_back(make_partition_verb());
     verbs.push_back(make_train_verb());
+    verbs.push_back(make_compare_verb());
     verbs.push_back(make_replay_verb());
     verbs.push_back(make_completion_verb());
     return verbs;
