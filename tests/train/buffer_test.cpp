@@ -161,6 +161,31 @@ TEST_F(Buffer, OneOfEachRank) {
     }
 }
 
+TEST_F(Buffer, ReplayOfATraceAgreesWithTheRunExactly) {
+    const TempDir folder;
+    for (const std::string& policy : all_kinds) {
+        for (const int per_host : {1, 2}) {
+            SCOPED_TRACE(policy);
+            TrainOptions options = with(policy);
+            options.trace = folder.path() / policy / std::to_string(per_host);
+            const TrainResult live =
+                expect_same(options, {.ranks = 4, .ranks_per_host = per_host, .seed = 8});
+            const Trace trace = read_trace(options.trace);
+            ASSERT_EQ(trace.size(), 4U / static_cast<unsigned>(per_host));
+            const std::vector<ReplayCase> cases{
+                {policy_of(options), {.fraction = options.buffer}},
+                {PolicySpec::parse("optimal"), {.fraction = options.buffer}}};
+            const auto replayed = replay(trace, cases);
+            EXPECT_EQ(live.rows.hit, replayed[0].rows.hits);
+            EXPECT_EQ(live.rows.demand, replayed[0].rows.demand);
+            EXPECT_EQ(live.rows.replacement, replayed[0].rows.replacement);
+            EXPECT_EQ(live.rows.ahead, replayed[0].rows.ahead);
+            EXPECT_EQ(*live.floor, replayed[1].rows.fetched());
+            expect_graph(trace, data().folder().path());
+        }
+    }
+}
+
 TEST_F(Buffer, RefusesWhatCannotBeMeant) {
     const auto message = [](const TrainOptions& options) -> std::string {
         try {

@@ -80,6 +80,7 @@ int CompareVerb::run(const Context& context) {
     RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
+    if (ranks.ranks > 0) pass_terminal_on();
     const std::string manifest = data.folder().manifest().dump();
     const Fingerprint fingerprint{{"command", context.provenance.made_by},
                                   {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
@@ -104,7 +105,7 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         const bool last = i + 1 == policies_.size();
         one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
-        if (comm.rank() == 0 && !context.quiet) {
+        if (comm.rank() == 0 && !context.quiet && live_terminal()) {
             fmt::print(stderr, "{} of {}: {}\n", i + 1, policies_.size(), one.policy());
         }
         Trainer trainer(comm, data, one.options);

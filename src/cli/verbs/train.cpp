@@ -94,7 +94,7 @@ public:
 private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
-    void resolve_buffer(const CLI::App& app);
+    void resolve_buffer();
     int train(const Communicator& comm, const Context& context);
     void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
                 const Context& context) const;
@@ -110,6 +110,7 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    std::optional<double> buffer_;
     std::string buffer_bytes_;
     std::string buffer_scope_ = "host";
     bool trace_ = false;
@@ -137,8 +138,7 @@ void TrainVerb::define(CLI::App& app) {
     app.add_option("--policy", o.policy, "Which remote rows are kept; see replay --policies")
         ->capture_default_str();
     app.add_option("--window", o.window, "Steps looked ahead, as in window:16");
-    app.add_option("--buffer", o.buffer, "Rows kept, as a fraction of the halo")
-        ->capture_default_str();
+    app.add_option("--buffer", buffer_, "Rows kept, as a fraction of the halo (0.25)");
     app.add_option("--precision", precision_, "Of feature rows: native, float32, bfloat16")
         ->capture_default_str();
     app.add_option("--topology", topology_, "auto, replicated or partitioned")
@@ -211,11 +211,11 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
-    resolve_buffer(app);
+    resolve_buffer();
     check_options(o);
 }
 
-void TrainVerb::resolve_buffer(const CLI::App& app) {
+void TrainVerb::resolve_buffer() {
     options_.buffer_scope = buffer_scope(buffer_scope_);
     if (!buffer_bytes_.empty()) {
         options_.buffer_bytes = parse_bytes(buffer_bytes_);
@@ -224,8 +224,8 @@ void TrainVerb::resolve_buffer(const CLI::App& app) {
                               "--buffer-bytes", "give a number of bytes, such as 500MB or 2GiB");
         }
     }
-    const auto given = [&](const char* name) { return app.get_option(name)->count() != 0; };
-    if (given("--buffer") && (options_.buffer_rows || options_.buffer_bytes)) {
+    if (buffer_) options_.buffer = *buffer_;
+    if (buffer_ && (options_.buffer_rows || options_.buffer_bytes)) {
         throw usage_error("two sizes of the buffer", "--buffer",
                           "give one of --buffer, --buffer-rows and --buffer-bytes");
     }
