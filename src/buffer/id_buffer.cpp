@@ -1,5 +1,8 @@
 #include "rudder/buffer/id_buffer.hpp"
 
+#include <numeric>
+#include <utility>
+
 #include "rudder/core/check.hpp"
 
 namespace rudder {
@@ -88,8 +91,13 @@ const StepPlan& IdBuffer::set_policy(const PolicySpec& spec) {
     fill_.clear();
     plan_.clear();
     const bool same = spec.name() == spec_.name();
-    spec_ = spec;
-    if (!same || !policy_->retune(next_, spec)) start();
+    const PolicySpec before = std::exchange(spec_, spec);
+    try {
+        if (!same || !policy_->retune(next_, spec)) start();
+    } catch (...) {
+        spec_ = before;  // it was refused: the old one goes on
+        throw;
+    }
     return plan_;
 }
 
@@ -101,6 +109,10 @@ const StepPlan& IdBuffer::set_capacity(SlotId capacity) {
     policy_->capacity_changed(next_, plan_);
     account(plan_);
     return plan_;
+}
+
+std::uint64_t IdBuffer::unused() const noexcept {
+    return std::accumulate(unused_.begin(), unused_.end(), std::uint64_t{0});
 }
 
 std::uint64_t IdBuffer::bytes() const noexcept {

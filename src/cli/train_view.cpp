@@ -136,14 +136,16 @@ std::string summary_text(const TrainResult& result, const TrainOptions& options,
                        fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks", s.sample,
                                    s.fetch, ranks));
     lines.emplace_back(
-        "rows", fmt::format("{} needed: {} on their own host, {} fetched ({} of {})",
-                            format_count(result.rows.needed), format_count(result.rows.local),
-                            format_count(result.rows.demand),
-                            format_bytes(result.bytes[static_cast<std::size_t>(Kind::features)]),
-                            format_bytes(result.received_total)));
-    lines.emplace_back(
-        "run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead", options.policy,
-                           result.topology, to_string(options.precision), options.window));
+        "rows",
+        fmt::format("{} needed: {} on their own host, {} in the buffer, {} fetched ({} of {})",
+                    format_count(result.rows.needed), format_count(result.rows.local),
+                    format_count(result.rows.hit),
+                    format_count(result.rows.demand + result.rows.replacement + result.rows.ahead),
+                    format_bytes(result.bytes[static_cast<std::size_t>(Kind::features)]),
+                    format_bytes(result.received_total)));
+    lines.emplace_back("run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead",
+                                          policy_of(options).text(), result.topology,
+                                          to_string(options.precision), steps_ahead(options)));
     return key_values(lines);
 }
 
@@ -158,6 +160,7 @@ std::string plan_text(const TrainPlan& plan, int ranks) {
          {"features", fmt::format("{} in memory, the rest mapped", format_bytes(plan.store_bytes))},
          {"network", format_bytes(plan.network_bytes)},
          {"rows in flight", format_bytes(plan.in_flight_bytes)},
+         {"buffer", format_bytes(plan.buffer_bytes)},
          {"batches ahead", format_bytes(plan.queue_bytes)},
          {"memory",
           fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),

@@ -185,6 +185,14 @@ struct LookAhead::State {
         return step;
     }
 
+    void wait_published(std::uint64_t step) {
+        Monitor::Lock lock(monitor);
+        monitor.wait(lock, "steps sampled ahead", [&] {
+            return ended() || published > step || published == options.last_step ||
+                   (published == claimed && !room());
+        });
+    }
+
     void stop() {
         {
             Monitor::Lock lock(monitor);
@@ -234,6 +242,10 @@ LookAhead::~LookAhead() {
 
 SampledStep LookAhead::take() {
     return state_->take();
+}
+
+void LookAhead::wait_published(std::uint64_t step) const {
+    state_->wait_published(step);
 }
 
 void LookAhead::recycle(SampledStep step) {

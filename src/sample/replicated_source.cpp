@@ -59,6 +59,9 @@ public:
         return replicated_bytes(vertices_, ids_->size());
     }
     [[nodiscard]] std::string_view name() const noexcept override { return "replicated"; }
+    [[nodiscard]] TopologyView topology() const noexcept override {
+        return {*offsets_, IdSpan(std::span<const Id>(*ids_))};
+    }
 
 private:
     /// An own part's rows, in global ids.

@@ -154,6 +154,10 @@ Pull FeatureStore::pull(std::span<const RowsWanted> wanted, Kind kind) const {
     return begin_pull(*state_, wanted, kind);
 }
 
+void FeatureStore::load_local(std::span<const RowsWanted> wanted) const {
+    rudder::load_local(*state_, wanted);
+}
+
 RemoteFetch FeatureStore::fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
                                 Kind kind) const {
     const std::size_t row_bytes = state_->format.row_bytes();

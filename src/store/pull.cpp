@@ -186,4 +186,10 @@ Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, Kind kind) 
     return Pull(std::move(state));
 }
 
+void load_local(const StoreCore& core, std::span<const RowsWanted> wanted) {
+    for (const RowsWanted& batch : wanted)
+        RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.width());
+    gather(core, Numbered(wanted));
+}
+
 }  // namespace rudder

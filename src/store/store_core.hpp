@@ -30,5 +30,7 @@ struct StoreCore {
 
 /// Begins a pull; see FeatureStore::pull.
 [[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, Kind kind);
+/// See FeatureStore::load_local.
+void load_local(const StoreCore& core, std::span<const RowsWanted> wanted);
 
 }  // namespace rudder

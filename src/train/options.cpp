@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -57,13 +58,31 @@ std::vector<std::int32_t> default_fanout(int layers) {
     return fanout;
 }
 
-std::vector<std::string_view> policy_names() {
-    return {"none"};
+PolicySpec policy_of(const TrainOptions& options) {
+    PolicySpec policy = PolicySpec::parse(options.policy);
+    require(policy.name() != "optimal" && !(policy.has("listed") && policy.given("listed")),
+            fmt::format("'{}' knows a recorded trace, and a run is none yet", policy.text()),
+            "--policy", "train with --trace, then run 'rudder replay' on it; or choose window");
+    if (options.window) {
+        apply_window(policy, *options.window);
+    } else if (policy.name() == "window") {
+        policy.set("window", policy.get("window"));  // shown, given or not
+    }
+    return policy;
+}
+
+std::uint64_t steps_ahead(const TrainOptions& options) {
+    return std::max(options.window.value_or(16), horizon_of(policy_of(options)));
 }
 
 void check_options(const TrainOptions& o) {
     require_known(o.model, model_names(), "model", "--model");
-    require_known(o.policy, policy_names(), "policy", "--policy");
+    static_cast<void>(policy_of(o));
+    require(std::isfinite(o.buffer) && o.buffer >= 0 && o.buffer <= 1e6,
+            fmt::format("{} is no fraction of the halo", o.buffer), "--buffer",
+            "give a number from 0 on, such as 0.25");
+    require(!(o.buffer_rows && o.buffer_bytes), "two sizes of the buffer", "--buffer-bytes",
+            "give one of --buffer, --buffer-rows and --buffer-bytes");
     require_known(o.optimiser.name, optimiser_names(), "optimizer", "--optimizer");
     require_known(o.eval, std::array<std::string_view, 2>{"exact", "sampled"}, "evaluation",
                   "--eval");
@@ -87,7 +106,7 @@ void check_options(const TrainOptions& o) {
         require(fanout >= 1 || fanout == -1, fmt::format("a fan-out of {}", fanout), "--fanout",
                 "give at least 1, or -1 for all neighbours");
     }
-    require(o.window >= 1, "a window of 0", "--window", "give at least 1 step");
+    require(o.window.value_or(16) >= 1, "a window of 0", "--window", "give at least 1 step");
     require(o.in_flight >= 1, "no step in flight", "--in-flight", "give at least 1");
     require(o.sample_tasks >= 1, "nobody samples", "--sample-tasks", "give at least 1");
     require(o.optimiser.learning_rate > 0, "a learning rate that is not above 0", "--lr",

@@ -13,6 +13,28 @@ namespace {
 
 enum class Stage : std::uint8_t { free, filling, ready };
 
+RowCounts to_rows(const PullAccounts& pulled) {
+    RowCounts rows;
+    rows.needed = pulled.needed;
+    rows.local = pulled.local;
+    rows.demand = pulled.demand;
+    rows.saved = pulled.saved;
+    return rows;
+}
+
+RowCounts to_rows(const BufferCounts& counts) {
+    RowCounts rows;
+    rows.needed = counts.local + counts.hit + counts.demand;
+    rows.local = counts.local;
+    rows.hit = counts.hit;
+    rows.demand = counts.demand;
+    rows.replacement = counts.replacement;
+    rows.ahead = counts.ahead;
+    rows.wasted = counts.wasted;
+    rows.saved = counts.saved;
+    return rows;
+}
+
 struct Slot {
     AssembledStep step;
     Stage stage = Stage::free;
@@ -37,6 +59,7 @@ void make_room(AssembledStep& step, std::uint64_t width) {
 
 struct Pipeline::State {
     const FeatureStore& store;
+    LiveBuffer* buffer;
     LookAhead look_ahead;
     std::uint64_t last_step;
 
@@ -50,8 +73,10 @@ struct Pipeline::State {
     std::uint64_t row_bytes = 0;
 
     State(const Schedule& schedule, const NeighbourSource& source, const FeatureStore& s,
-          const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight)
+          const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight,
+          LiveBuffer* b)
         : store(s),
+          buffer(b),
           look_ahead(schedule, source, sampler, options),
           last_step(options.last_step),
           slots(in_flight) {}
@@ -79,23 +104,44 @@ struct Pipeline::State {
         return &place;
     }
 
-    void assemble(AssembledStep& step) {
+    /// False if the step was given up, as all are about to stop.
+    [[nodiscard]] bool assemble(AssembledStep& step) {
         const Span span("fetching rows");
         make_room(step, store.format().width());
         std::vector<RowsWanted> wanted;
         for (std::size_t i = 0; i < step.rows.size(); ++i)
             wanted.push_back({step.sampled.batches[i].vertices, step.rows[i]});
         const Duration start = Executor::current().now();
-        Pull pull = store.pull(wanted);
-        step.pulled = pull.wait();
+        if (buffer == nullptr) {
+            Pull pull = store.pull(wanted);
+            const PullAccounts& pulled = pull.wait();
+            step.counts = to_rows(pulled);
+            step.bytes_by_owner = pulled.bytes_by_owner;
+        } else if (!take_from_buffer(step, wanted)) {
+            return false;
+        }
         step.fetch_seconds =
             std::chrono::duration<double>(Executor::current().now() - start).count();
+        return true;
+    }
+
+    [[nodiscard]] bool take_from_buffer(AssembledStep& step, std::span<const RowsWanted> wanted) {
+        // What the policy sees of the future must not depend on how fast the sampler happens to be.
+        step.knobs = buffer->knobs();
+        look_ahead.wait_published(step.sampled.step + step.knobs.window);
+        BufferCounts counts;
+        if (!buffer->assemble(step.sampled, wanted, counts)) return false;
+        step.counts = to_rows(counts);
+        step.bytes_by_owner = std::move(counts.rows_by_owner);
+        for (std::uint64_t& rows : step.bytes_by_owner)
+            rows *= store.format().row_bytes();
+        return true;
     }
 
     void work() {
         try {
             while (Slot* place = claim()) {
-                assemble(place->step);
+                if (!assemble(place->step)) return;
                 Monitor::Lock lock(monitor);
                 place->stage = Stage::ready;
                 std::uint64_t bytes = 0;
@@ -119,9 +165,11 @@ struct Pipeline::State {
 
 Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source,
                    const FeatureStore& store, const SamplerOptions& sampler,
-                   LookAheadOptions look_ahead, std::uint64_t in_flight)
-    : state_(std::make_shared<State>(schedule, source, store, sampler, std::move(look_ahead),
-                                     in_flight)) {
+                   LookAheadOptions look_ahead, std::uint64_t in_flight, LiveBuffer* buffer) {
+    if (buffer != nullptr)
+        look_ahead.published = [buffer](const SampledStep& step) { buffer->publish(step); };
+    state_ = std::make_shared<State>(schedule, source, store, sampler, std::move(look_ahead),
+                                     in_flight, buffer);
     const std::uint64_t tasks = std::max<std::uint64_t>(1, in_flight - 1);
     for (std::uint64_t i = 0; i < tasks; ++i) {
         tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
@@ -131,7 +179,7 @@ Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source,
 
 Pipeline::~Pipeline() {
     try {
-        static_cast<void>(stop());
+        end_tasks();
     } catch (...) {
         for (Task& task : tasks_)
             task.cancel();
@@ -159,29 +207,57 @@ void Pipeline::release() {
     s.monitor.notify_all();
 }
 
-PullAccounts Pipeline::stop() {
+void Pipeline::end_tasks() {
     State& s = *state_;
     {
         Monitor::Lock lock(s.monitor);
         s.stopping = true;
         s.monitor.notify_all();
     }
+    if (s.buffer != nullptr) s.buffer->halt();
     s.look_ahead.stop();
     for (Task& task : tasks_)
         task.join();
     tasks_.clear();
-    PullAccounts unused;
+}
+
+RowCounts Pipeline::stop() {
+    end_tasks();
+    State& s = *state_;
+    RowCounts unused;
     for (std::uint64_t n = s.handed; n < s.taken; ++n) {
         Slot& place = s.slot(n);
         if (place.stage != Stage::ready) continue;
-        unused.needed += place.step.pulled.needed;
-        unused.local += place.step.pulled.local;
-        unused.demand += place.step.pulled.demand;
-        unused.saved += place.step.pulled.saved;
+        unused += place.step.counts;
+        unused.wasted += place.step.counts.demand;
         place.stage = Stage::free;
     }
     s.handed = s.taken;
+    if (s.buffer != nullptr) unused += to_rows(s.buffer->finish());
     return unused;
+}
+
+void Pipeline::set_policy(const PolicySpec& policy) {
+    State& s = *state_;
+    if (s.buffer == nullptr) return;
+    s.buffer->set_policy(policy);
+    if (const std::uint64_t horizon = horizon_of(policy); horizon > 1)
+        s.look_ahead.set_window(horizon);
+}
+
+void Pipeline::set_capacity(std::uint64_t rows) {
+    if (state_->buffer != nullptr) state_->buffer->set_capacity(rows);
+}
+
+void Pipeline::set_window(std::uint64_t window) {
+    State& s = *state_;
+    if (s.buffer == nullptr) return;
+    PolicySpec policy = PolicySpec::parse(s.buffer->knobs().policy);
+    if (policy.has("window")) {
+        policy.set("window", static_cast<double>(window));
+        s.buffer->set_policy(policy);
+    }
+    s.look_ahead.set_window(std::max<std::uint64_t>(window, 1));
 }
 
 std::uint64_t Pipeline::row_bytes() const {

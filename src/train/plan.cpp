@@ -58,11 +58,11 @@ TrainPlan Trainer::plan() {
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
     const double network = weights * (4.0 + static_cast<double>(s.parts.size())) + own.activations;
     const double in_flight = own.row_bytes * static_cast<double>(s.options.in_flight);
-    const double queue =
-        std::min(own.batch_bytes * static_cast<double>(s.options.window + s.options.in_flight),
-                 static_cast<double>(s.queue_limit()));
+    const double queue = std::min(
+        own.batch_bytes * static_cast<double>(steps_ahead(s.options) + s.options.in_flight),
+        static_cast<double>(s.queue_limit()));
     struct Figures {
-        double rows, remote, network, in_flight, queue, memory, topology, store;
+        double rows, remote, network, in_flight, queue, memory, topology, store, buffer;
         int host;
     };
     const Figures figures{own.rows * epoch,
@@ -73,6 +73,7 @@ TrainPlan Trainer::plan() {
                           static_cast<double>(s.host_memory()),
                           static_cast<double>(s.source->bytes()),
                           static_cast<double>(s.store.bytes()),
+                          static_cast<double>(s.buffer.slots * s.store.format().row_bytes()),
                           s.comm.hosts().host_of(s.comm.rank())};
     std::vector<TrainPlan> hosts(static_cast<std::size_t>(s.comm.hosts().hosts()));
     for (const auto& each : s.comm.all_gather(std::span<const Figures>(&figures, 1))) {
@@ -82,6 +83,7 @@ TrainPlan Trainer::plan() {
         TrainPlan& host = hosts[static_cast<std::size_t>(f.host)];
         host.network_bytes += static_cast<std::uint64_t>(f.network);
         host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
+        host.buffer_bytes += static_cast<std::uint64_t>(f.buffer);
         host.queue_bytes += static_cast<std::uint64_t>(f.queue);
         host.memory_bytes = static_cast<std::uint64_t>(f.memory);
         host.store_bytes = static_cast<std::uint64_t>(f.store);
@@ -96,6 +98,7 @@ TrainPlan Trainer::plan() {
     plan.store_bytes = largest->store_bytes;
     plan.network_bytes = largest->network_bytes;
     plan.in_flight_bytes = largest->in_flight_bytes;
+    plan.buffer_bytes = largest->buffer_bytes;
     plan.queue_bytes = largest->queue_bytes;
     plan.memory_bytes = largest->memory_bytes;
     plan.feature_bytes = plan.remote_rows * static_cast<double>(s.store.format().row_bytes());

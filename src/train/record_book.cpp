@@ -18,7 +18,16 @@ struct FlatRecord {
     RowCounts rows;
     std::array<std::uint64_t, kind_count> bytes;
     std::uint64_t edges;
+    std::uint64_t window;
+    std::uint64_t capacity;
+    std::array<char, 96> policy;  ///< with a zero behind it; longer ones are cut
 };
+
+std::array<char, 96> cut(const std::string& text) {
+    std::array<char, 96> out{};
+    std::copy_n(text.begin(), std::min(text.size(), out.size() - 1), out.begin());
+    return out;
+}
 
 /// What a rank says of itself at the end.
 struct Closing {
@@ -37,9 +46,13 @@ std::vector<std::byte> pack(const Closing& closing, std::span<const double> extr
     return bytes;
 }
 
-Closing take_stock(const Communicator& comm) {
+Closing take_stock(const Communicator& comm, const AccountTotals& before) {
     const AccountTotals totals = comm.accounts();
-    return {totals.received, totals.received_total, totals.sent_total};
+    Closing closing{totals.received, totals.received_total - before.received_total,
+                    totals.sent_total - before.sent_total};
+    for (std::size_t k = 0; k < kind_count; ++k)
+        closing.received[k] -= before.received[k];
+    return closing;
 }
 
 }  // namespace
@@ -48,7 +61,8 @@ std::vector<StepRecord> RecordBook::gather() {
     std::vector<FlatRecord> flat;
     std::vector<std::uint64_t> owners;
     for (const StepRecord& r : own_) {
-        flat.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes, r.edges});
+        flat.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes, r.edges,
+                        r.window, r.capacity, cut(r.policy)});
         owners.insert(owners.end(), r.bytes_by_owner.begin(), r.bytes_by_owner.end());
     }
     own_.clear();
@@ -60,7 +74,8 @@ std::vector<StepRecord> RecordBook::gather() {
         auto list = all_owners[rank].begin();
         for (const FlatRecord& r : all[rank]) {
             records.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes,
-                               std::vector<std::uint64_t>(list, list + ranks), r.edges});
+                               std::vector<std::uint64_t>(list, list + ranks), r.edges,
+                               r.policy.data(), r.window, r.capacity});
             list += ranks;
         }
     }
@@ -68,13 +83,14 @@ std::vector<StepRecord> RecordBook::gather() {
     return records;
 }
 
-FinalReport close_accounts(const Communicator& comm, std::span<const double> extra) {
+FinalReport close_accounts(const Communicator& comm, const AccountTotals& before,
+                           std::span<const double> extra) {
     const std::size_t size = sizeof(Closing) + extra.size_bytes();
     if (comm.rank() != 0) {
         // All that was sent to this rank has arrived, and nothing more comes before rank 0 has the
         // message below; so the counts are final but for that message. Nor does this rank send
         // anything else before rank 0 has counted, too.
-        Closing closing = take_stock(comm);
+        Closing closing = take_stock(comm, before);
         closing.sent_total += size;
         comm.send_owned(0, closing_channel, Kind::control, pack(closing, extra)).wait();
         static_cast<void>(comm.receive_message(0, closing_channel).take());
@@ -95,7 +111,7 @@ FinalReport close_accounts(const Communicator& comm, std::span<const double> ext
                         extra.size_bytes());
         }
     }
-    closings[0] = take_stock(comm);
+    closings[0] = take_stock(comm, before);
     for (int rank = 1; rank < comm.size(); ++rank)
         static_cast<void>(comm.send_owned(rank, closing_channel, Kind::control, {}));
     for (const Closing& closing : closings) {

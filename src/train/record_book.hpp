@@ -31,12 +31,14 @@ struct ClosedAccounts {
     std::uint64_t sent_total = 0;
 };
 
-/// Collective; the result on rank 0. `extra` (the same number of values on all ranks) travels along
-/// and is returned by rank. Sent equals received in the result, its own messages included.
+/// Collective; the result on rank 0: what came since `before`. `extra` (the same number of values
+/// on all ranks) travels along and is returned by rank. Sent equals received in the result, its own
+/// messages included.
 struct FinalReport {
     ClosedAccounts accounts;
     std::vector<std::vector<double>> extra;
 };
-[[nodiscard]] FinalReport close_accounts(const Communicator& comm, std::span<const double> extra);
+[[nodiscard]] FinalReport close_accounts(const Communicator& comm, const AccountTotals& before,
+                                         std::span<const double> extra);
 
 }  // namespace rudder

@@ -59,7 +59,10 @@ Json to_json(const StepRecord& record) {
             {"bytes", bytes_json(record.bytes)},
             {"bytes_by_owner", record.bytes_by_owner},
             {"edges", record.edges},
-            {"knobs", Json::object()}};
+            {"knobs", record.policy.empty() ? Json::object()
+                                            : Json{{"policy", record.policy},
+                                                   {"window", record.window},
+                                                   {"capacity", record.capacity}}}};
 }
 
 }  // namespace rudder

@@ -16,15 +16,6 @@ namespace {
 /// Steps after which records go to rank 0, at the latest.
 constexpr std::size_t records_at_once = 256;
 
-RowCounts to_rows(const PullAccounts& pulled) {
-    RowCounts rows;
-    rows.needed = pulled.needed;
-    rows.local = pulled.local;
-    rows.demand = pulled.demand;
-    rows.saved = pulled.saved;
-    return rows;
-}
-
 }  // namespace
 
 Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
@@ -34,15 +25,17 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
       state_(trainer.start),
       steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
       book_(trainer.comm),
+      trace_(make_trace()),
+      buffer_(make_buffer()),
       pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
-                look_ahead(), trainer.options.in_flight),
+                look_ahead(), trainer.options.in_flight, buffer_.get()),
       cpu_before_(process_cpu_seconds()),
       digest_(state_.digest),
       resumed_at_(state_.step) {}
 
 LookAheadOptions Run::look_ahead() const {
     LookAheadOptions options;
-    options.window = s_.options.window;
+    options.window = steps_ahead(s_.options);
     options.first_step = std::min(s_.start.step, steps_);
     options.last_step = steps_;
     options.max_bytes = s_.queue_limit();
@@ -113,8 +106,11 @@ StepConsensus Run::train_step(StepRecord& record) {
     record.seconds.compute += watch.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
-    record.rows = to_rows(step.pulled);
-    record.bytes_by_owner = step.pulled.bytes_by_owner;
+    record.rows = step.counts;
+    record.bytes_by_owner = step.bytes_by_owner;
+    record.policy = step.knobs.policy;
+    record.window = step.knobs.window;
+    record.capacity = step.knobs.capacity;
     record.seconds.sample = step.sampled.seconds;
     record.seconds.fetch = step.fetch_seconds;
     for (const Batch& batch : step.sampled.batches)

@@ -1,9 +1,11 @@
 // One run of a trainer: what changes from step to step.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <vector>
 
+#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/train/digest.hpp"
 #include "rudder/train/pipeline.hpp"
 #include "rudder/train/run_state.hpp"
@@ -45,6 +47,10 @@ private:
         return s_.schedule.steps_per_epoch();
     }
 
+    // run_buffer.cpp: what is kept of other hosts' rows, and recorded of what is needed.
+    [[nodiscard]] std::unique_ptr<TraceWriter> make_trace() const;
+    [[nodiscard]] std::unique_ptr<LiveBuffer> make_buffer() const;
+
     // run.cpp: steps.
     bool train_epoch();
     StepConsensus train_step(StepRecord& record);
@@ -76,6 +82,8 @@ private:
     RunState state_;
     std::uint64_t steps_;  ///< in all
     RecordBook book_;
+    std::unique_ptr<TraceWriter> trace_;  ///< on the first rank of each buffer, if asked for
+    std::unique_ptr<LiveBuffer> buffer_;  ///< none if every row is pulled
     Pipeline pipeline_;
     Stopwatch whole_;
     Stopwatch epoch_watch_;

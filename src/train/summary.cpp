@@ -61,7 +61,7 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
     const Scores& last = last_scores(result);
     const Scores& best = result.best_epoch ? result.epochs[*result.best_epoch].scores : last;
     Json rows = to_json(result.rows);
-    rows["floor"] = nullptr;
+    rows["floor"] = result.floor ? Json(*result.floor) : Json(nullptr);
     Json bytes = bytes_json(result.bytes);
     bytes["received_total"] = result.received_total;
     bytes["sent_total"] = result.sent_total;
@@ -70,7 +70,9 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
         {"version", version()},
         {"data", facts.data},
         {"model", options.model},
-        {"policy", options.policy},
+        {"policy", policy_of(options).text()},
+        {"buffer_rows", result.capacity},
+        {"buffer_scope", to_string(options.buffer_scope)},
         {"ranks", facts.ranks},
         {"hosts", facts.hosts},
         {"parts", facts.parts},
@@ -106,7 +108,9 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
           {"correct", nullptr},
           {"regret", nullptr}}},
         {"memory",
-         {{"peak_rss", result.peak_rss}, {"buffer", 0}, {"in_flight", result.in_flight_bytes}}}};
+         {{"peak_rss", result.peak_rss},
+          {"buffer", result.buffer_bytes},
+          {"in_flight", result.in_flight_bytes}}}};
 }
 
 }  // namespace rudder

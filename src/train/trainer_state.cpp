@@ -76,6 +76,7 @@ const TrainOptions& checked(const TrainOptions& options) {
 
 Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const TrainOptions& o)
     : comm(c),
+      before(c.accounts()),
       data(d),
       options(checked(o)),
       share(share_of(d.parts(), c.size(), c.rank())),
@@ -83,6 +84,8 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o, memory_of_host(o))),
       store(c, d, {.precision = o.precision, .shards = o.shards}),
+      buffer(set_up_buffer({comm, data, parts, schedule, *source, store, options, sampler_options(),
+                            memory_of_host(options)})),
       objective(objective_of(d.info(), d.folder().path().string())),
       network_options(network_options_of(o, d.info(), objective,
                                          class_weights(o.class_weights, c, parts, d.info()))),

@@ -13,11 +13,14 @@
 #include "rudder/train/run_state.hpp"
 #include "rudder/train/trainer.hpp"
 
+#include "buffer_setup.hpp"
+
 namespace rudder {
 
 /// In the order of construction; what is above must outlive what is below.
 struct Trainer::State {
     Communicator comm;
+    AccountTotals before;  ///< what was sent and received before this trainer
     const PartitionedDataset& data;
     TrainOptions options;
     PartShare share;
@@ -25,6 +28,7 @@ struct Trainer::State {
     Schedule schedule;
     std::unique_ptr<NeighbourSource> source;
     FeatureStore store;
+    BufferSetup buffer;
     Objective objective;
     NetworkOptions network_options;
     std::unique_ptr<Network> network;

@@ -58,6 +58,8 @@ public:
     [[nodiscard]] const PolicySpec& spec() const noexcept { return spec_; }
     [[nodiscard]] const Residents& residents() const noexcept { return residents_; }
     [[nodiscard]] const RowAccounts& accounts() const noexcept { return accounts_; }
+    /// Rows here that were fetched for the buffer and not used yet.
+    [[nodiscard]] std::uint64_t unused() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
 private:

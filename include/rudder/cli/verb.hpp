@@ -44,6 +44,7 @@ public:
 /// All verbs, in the order of the help.
 [[nodiscard]] std::vector<std::unique_ptr<Verb>> all_verbs();
 
+[[nodiscard]] std::unique_ptr<Verb> make_compare_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_evaluate_verb();

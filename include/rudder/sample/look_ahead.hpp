@@ -48,6 +48,9 @@ public:
     /// The next step; waits for it. Rethrows what a sampling task threw. Past the last: an empty
     /// one with step == last_step.
     [[nodiscard]] SampledStep take();
+    /// Waits until `step` is sampled and told of, or as much as the queue has room for (its window,
+    /// its bytes, the last step), so that who comes after sees as much of the future in every run.
+    void wait_published(std::uint64_t step) const;
     /// Gives a step's memory back, to be filled again.
     void recycle(SampledStep step);
     /// Another window from now on; what is already sampled stays.

@@ -11,6 +11,7 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/graph/topology.hpp"
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
 
@@ -49,6 +50,8 @@ public:
     /// Memory of the topology on this host, in bytes.
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+    /// The whole graph, where this host holds it; empty otherwise.
+    [[nodiscard]] virtual TopologyView topology() const noexcept { return {}; }
     /// Collective: no rank draws any more. Must come before destruction.
     virtual void stop() {}
 };

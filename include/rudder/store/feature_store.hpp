@@ -77,6 +77,10 @@ public:
     /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
     [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted, Kind kind = Kind::requests) const;
 
+    /// Puts those of the wanted rows that lie on this host in place, on all threads, and leaves the
+    /// others alone. Safe from any task.
+    void load_local(std::span<const RowsWanted> wanted) const;
+
     /// Starts fetching distinct rows of other hosts in the wire's format, for whoever keeps them
     /// so: row_bytes each into `rows`, in this order. Neighbours of one owner are asked for
     /// together, so ascending ids are best. Memory and ids must stay until it is done. Safe from

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "rudder/buffer/live_buffer.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/schedule.hpp"
@@ -45,9 +48,15 @@ struct TrainOptions {
     std::uint64_t warmup = 0;    ///< steps
     std::uint32_t patience = 0;  ///< evaluations without a better one until training ends; 0: any
 
-    std::string policy = "none";
-    std::uint64_t window = 16;    ///< steps sampled ahead
-    std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
+    std::string policy = "window";                ///< NAME[:VALUE]{,KEY:VALUE}
+    std::optional<std::uint64_t> window{};        ///< steps looked ahead; as in window:W (16)
+    double buffer = 0.25;                         ///< rows kept, as a fraction of the halo
+    std::optional<std::uint64_t> buffer_rows{};   ///< or so many
+    std::optional<std::uint64_t> buffer_bytes{};  ///< or as many as fit
+    BufferScope buffer_scope = BufferScope::host;
+    std::filesystem::path trace{};  ///< folder for the steps' remote ids; empty: none
+    bool floor = false;             ///< also without a trace: the fewest rows possible
+    std::uint64_t in_flight = 2;    ///< assembled steps that exist at once
     int sample_tasks = 1;
     Precision precision = Precision::native;
     Shards shards = Shards::mapped;
@@ -59,8 +68,11 @@ struct TrainOptions {
 /// The fan-outs a network of so many layers has unless told otherwise, input side first.
 [[nodiscard]] std::vector<std::int32_t> default_fanout(int layers);
 
-/// The names of the policies there are.
-[[nodiscard]] std::vector<std::string_view> policy_names();
+/// The policy of the options, with its window. A usage Error for what a run cannot have: unknown
+/// names and keys, two different windows, rules that need a recorded trace.
+[[nodiscard]] PolicySpec policy_of(const TrainOptions& options);
+/// How many steps are sampled ahead.
+[[nodiscard]] std::uint64_t steps_ahead(const TrainOptions& options);
 
 /// Refuses (usage Error) what cannot be meant: no seeds per batch, fan-outs that do not match the
 /// layers, unknown names, rates outside their range.

@@ -7,10 +7,12 @@
 #include <span>
 #include <vector>
 
+#include "rudder/buffer/live_buffer.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/executor/executor.hpp"
 #include "rudder/sample/look_ahead.hpp"
 #include "rudder/store/feature_store.hpp"
+#include "rudder/train/records.hpp"
 
 namespace rudder {
 
@@ -19,16 +21,19 @@ struct AssembledStep {
     SampledStep sampled;
     std::vector<Array<float>> memory;    ///< by own part; grows, never shrinks
     std::vector<std::span<float>> rows;  ///< by own part: its vertices x width floats
-    PullAccounts pulled;
+    RowCounts counts;
+    std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
+    BufferKnobs knobs;                          ///< as the buffer was set
     double fetch_seconds = 0;
 };
 
 /// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
-/// handed out included). Schedule, source and store must outlive it.
+/// handed out included). Schedule, source, store and buffer must outlive it.
 class Pipeline {
 public:
     Pipeline(const Schedule& schedule, const NeighbourSource& source, const FeatureStore& store,
-             const SamplerOptions& sampler, LookAheadOptions look_ahead, std::uint64_t in_flight);
+             const SamplerOptions& sampler, LookAheadOptions look_ahead, std::uint64_t in_flight,
+             LiveBuffer* buffer = nullptr);
     /// Stops, dropping errors.
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;
@@ -40,14 +45,24 @@ public:
     /// The step handed out last is no longer needed.
     void release();
 
-    /// Ends all tasks, after the pulls in hand; what was assembled and not used is in the result.
-    PullAccounts stop();
+    /// Ends all tasks, after the steps in hand; collective where ranks share the buffer. To be
+    /// called once. What was fetched and not used is in the result.
+    RowCounts stop();
+
+    // Changes of the buffer, safe at any moment: the next step to be assembled finds them. Nothing
+    // happens without a buffer.
+    void set_policy(const PolicySpec& policy);
+    void set_capacity(std::uint64_t rows);
+    /// Steps the policy looks ahead, if it is one that does, and that are sampled ahead.
+    void set_window(std::uint64_t window);
 
     /// The most bytes that rows of assembled steps have taken so far.
     [[nodiscard]] std::uint64_t row_bytes() const;
     [[nodiscard]] LookAhead& look_ahead() noexcept;
 
 private:
+    void end_tasks();
+
     struct State;
     std::shared_ptr<State> state_;
     std::vector<Task> tasks_;

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "rudder/comm/accounts.hpp"
@@ -48,6 +49,9 @@ struct StepRecord {
     std::array<std::uint64_t, kind_count> bytes{};  ///< received since the step before
     std::vector<std::uint64_t> bytes_by_owner;      ///< of its feature rows, by rank
     std::uint64_t edges = 0;                        ///< sampled
+    std::string policy;                             ///< of the buffer; empty: there is none
+    std::uint64_t window = 0;                       ///< steps it looks ahead
+    std::uint64_t capacity = 0;                     ///< rows it may hold
 };
 
 /// Right answers out of all.

@@ -38,10 +38,13 @@ struct TrainResult {
     std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
     std::uint64_t received_total = 0;
     std::uint64_t sent_total = 0;
-    std::uint64_t peak_rss = 0;  ///< the largest rank's
-    std::uint64_t in_flight_bytes = 0;
-    std::uint64_t row_bytes = 0;  ///< of one row on the wire
-    std::string topology;         ///< as chosen
+    std::uint64_t peak_rss = 0;         ///< the largest rank's
+    std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps, and on their way to the buffer
+    std::uint64_t buffer_bytes = 0;     ///< of the slots
+    std::uint64_t capacity = 0;         ///< rows that fit in them
+    std::optional<std::uint64_t> floor{};  ///< rows the best possible policy would have fetched
+    std::uint64_t row_bytes = 0;           ///< of one row on the wire
+    std::string topology;                  ///< as chosen
 };
 
 /// Watches a run on rank 0.
@@ -81,8 +84,9 @@ struct TrainPlan {
     std::uint64_t store_bytes = 0;
     std::uint64_t network_bytes = 0;    ///< weights, gradients, optimiser, activations
     std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps
-    std::uint64_t queue_bytes = 0;      ///< batches sampled ahead
-    std::uint64_t memory_bytes = 0;     ///< that the host has, or may use
+    std::uint64_t buffer_bytes = 0;
+    std::uint64_t queue_bytes = 0;   ///< batches sampled ahead
+    std::uint64_t memory_bytes = 0;  ///< that the host has, or may use
     // Per epoch, over all ranks, estimated from a few steps.
     double rows = 0;
     double remote_rows = 0;
@@ -90,7 +94,8 @@ struct TrainPlan {
     double gradient_bytes = 0;
 
     [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
-        return topology_bytes + store_bytes + network_bytes + in_flight_bytes + queue_bytes;
+        return topology_bytes + store_bytes + network_bytes + in_flight_bytes + buffer_bytes +
+               queue_bytes;
     }
 };
 

@@ -23,6 +23,8 @@
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
 
+#include "train_settings.hpp"
+
 namespace rudder::cli {
 
 namespace {
@@ -53,6 +55,7 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"features", plan.store_bytes},
               {"network", plan.network_bytes},
               {"in_flight", plan.in_flight_bytes},
+              {"buffer", plan.buffer_bytes},
               {"queue", plan.queue_bytes},
               {"needed", plan.needed_bytes()},
               {"available", plan.memory_bytes}}},
@@ -63,7 +66,7 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"gradient_bytes", plan.gradient_bytes}}}};
 }
 
-class TrainVerb final : public Verb {
+class TrainVerb final : public TrainSettings {
 public:
     [[nodiscard]] std::string_view name() const override { return "train"; }
     [[nodiscard]] std::string_view summary() const override {
@@ -74,10 +77,17 @@ public:
     }
     void define(CLI::App& app) override;
     int run(const Context& context) override;
+    const TrainOptions& settle() override {
+        resolve(*app_);
+        return options_;
+    }
+    RankOptions& ranks() override { return ranks_; }
+    const std::string& data() const override { return data_; }
 
 private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
+    void resolve_buffer();
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
     void resume(const Communicator& comm, Trainer& trainer, std::uint64_t& metrics_bytes) const;
@@ -96,6 +106,10 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    std::optional<double> buffer_;
+    std::string buffer_bytes_;
+    std::string buffer_scope_ = "host";
+    bool trace_ = false;
     bool plan_ = false;
     bool force_ = false;
     bool resume_ = false;
@@ -119,28 +133,23 @@ void TrainVerb::define(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--lr", o.optimiser.learning_rate, "Learning rate")->capture_default_str();
     app.add_option("--dropout", o.dropout, "Share dropped in hidden layers")->capture_default_str();
-    app.add_option("--weight-decay", o.optimiser.weight_decay, "Pull of weights to 0")
-        ->capture_default_str();
-    app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
-        ->capture_default_str();
     app.add_option("--seed", o.seed, "The same seed gives the same run, bit for bit")
         ->capture_default_str();
-    app.add_option("--policy", o.policy, "What is kept of remote rows: none")
+    app.add_option("--policy", o.policy, "Which remote rows are kept; see replay --policies")
         ->capture_default_str();
-    app.add_option("--window", o.window, "Steps sampled ahead")->capture_default_str();
-    app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
-        ->capture_default_str();
+    app.add_option("--window", o.window, "Steps looked ahead, as in window:16");
+    app.add_option("--buffer", buffer_, "Rows kept, as a fraction of the halo (0.25)");
     app.add_option("--precision", precision_, "Of feature rows: native, float32, bfloat16")
         ->capture_default_str();
     app.add_option("--topology", topology_, "auto, replicated or partitioned")
         ->capture_default_str();
     app.add_option("--seed-order", seed_order_, "random or clustered")->capture_default_str();
     ranks_.define(app);
-    app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB");
     app.add_flag("--plan", plan_, "Print the memory and traffic to expect, and stop");
     app.add_option("--out", out_, "Folder of the run; without it nothing is kept");
     app.add_flag("--force", force_, "Replace an existing output");
     app.add_flag("--resume", resume_, "Go on in --out from its last checkpoint");
+    app.add_flag("--trace", trace_, "Record what steps need in trace/ of the run's folder");
     define_further(app);
 }
 
@@ -182,6 +191,17 @@ void TrainVerb::define_further(CLI::App& app) {
     further(app.add_option("--patience", o.patience,
                            "Evaluations without a better one until it stops; 0: any")
                 ->capture_default_str());
+    further(app.add_option("--weight-decay", o.optimiser.weight_decay, "Pull of weights to 0")
+                ->capture_default_str());
+    further(app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
+                ->capture_default_str());
+    further(app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
+                ->capture_default_str());
+    further(app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB"));
+    further(app.add_option("--buffer-rows", o.buffer_rows, "Rows kept, instead of --buffer"));
+    further(app.add_option("--buffer-bytes", buffer_bytes_, "The same in bytes, such as 500MB"));
+    further(app.add_option("--buffer-scope", buffer_scope_, "Who shares a buffer: host or rank")
+                ->capture_default_str());
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -216,7 +236,29 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
+    resolve_buffer();
     check_options(o);
+}
+
+void TrainVerb::resolve_buffer() {
+    options_.buffer_scope = buffer_scope(buffer_scope_);
+    if (!buffer_bytes_.empty()) {
+        options_.buffer_bytes = parse_bytes(buffer_bytes_);
+        if (!options_.buffer_bytes) {
+            throw usage_error(fmt::format("'{}' is no amount of memory", buffer_bytes_),
+                              "--buffer-bytes", "give a number of bytes, such as 500MB or 2GiB");
+        }
+    }
+    if (buffer_) options_.buffer = *buffer_;
+    if (buffer_ && (options_.buffer_rows || options_.buffer_bytes)) {
+        throw usage_error("two sizes of the buffer", "--buffer",
+                          "give one of --buffer, --buffer-rows and --buffer-bytes");
+    }
+    if (!trace_) return;  // as in verbs without it
+    if (out_.empty()) {
+        throw usage_error("a trace needs a folder to be in", "--trace", "give the run's --out");
+    }
+    options_.trace = std::filesystem::path(out_) / "trace";
 }
 
 int TrainVerb::run(const Context& context) {
@@ -354,6 +396,15 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFold
 }
 
 }  // namespace
+
+void share_cores(const Communicator& comm, const Context& context) {
+    if (context.threads != 0 || comm.size() == 1) return;
+    set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
+}
+
+std::unique_ptr<TrainSettings> make_train_settings() {
+    return std::make_unique<TrainVerb>();
+}
 
 std::unique_ptr<Verb> make_train_verb() {
     return std::make_unique<TrainVerb>();

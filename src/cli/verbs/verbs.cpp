@@ -13,6 +13,7 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_train_verb());
     verbs.push_back(make_evaluate_verb());
     verbs.push_back(make_predict_verb());
+    verbs.push_back(make_compare_verb());
     verbs.push_back(make_replay_verb());
     verbs.push_back(make_completion_verb());
     return verbs;

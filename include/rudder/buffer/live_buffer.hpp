@@ -1,0 +1,130 @@
+// The buffer of a training run: a policy on ids, slots with rows, and the steps they serve.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/buffer/id_buffer.hpp"
+#include "rudder/comm/communicator.hpp"
+#include "rudder/sample/look_ahead.hpp"
+#include "rudder/store/feature_store.hpp"
+
+namespace rudder {
+
+/// Who shares a buffer: the ranks of a host, or nobody.
+enum class BufferScope : std::uint8_t { host, rank };
+[[nodiscard]] std::string_view to_string(BufferScope scope) noexcept;
+/// The scope of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] BufferScope buffer_scope(std::string_view name);
+
+/// What policies may know of the rows around a buffer's parts. Complete on the first rank that
+/// shares the buffer; empty elsewhere.
+struct HaloFacts {
+    std::vector<VertexId> halo;         ///< ascending
+    std::vector<std::uint32_t> degree;  ///< by halo row
+    std::vector<double> inclusion;      ///< by halo row; may be empty
+};
+
+/// A stretch of vertices whose rows lie on this host.
+struct LocalRange {
+    VertexId begin;
+    VertexId end;
+};
+
+struct LiveBufferOptions {
+    PolicySpec policy;
+    SlotId slots = 0;        ///< the capacity may never exceed them
+    SlotId floor_slots = 0;  ///< that `floor` may use
+    BufferScope scope = BufferScope::host;
+    std::uint64_t first_step = 0;
+    std::uint64_t last_step = 0;  ///< one past, of the whole run
+    VertexId vertices = 0;        ///< of the graph
+    std::vector<LocalRange> local;
+    std::uint64_t parts = 1;  ///< whose batches make a step, over all ranks that share the buffer
+    HaloFacts facts;
+    /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
+    std::function<void(std::span<const VertexId>)> record;
+    bool keep_steps = false;  ///< for `floor`
+};
+
+/// Rows by the way they came (design section 10), of one step or of several.
+struct BufferCounts {
+    std::uint64_t local = 0;
+    std::uint64_t hit = 0;
+    std::uint64_t demand = 0;
+    std::uint64_t replacement = 0;
+    std::uint64_t ahead = 0;
+    std::uint64_t wasted = 0;
+    std::uint64_t saved = 0;
+    std::vector<std::uint64_t> rows_by_owner;  ///< fetched, by rank
+
+    BufferCounts& operator+=(const BufferCounts& other);
+};
+
+/// What the buffer is set to.
+struct BufferKnobs {
+    std::string policy;
+    std::uint64_t window = 0;    ///< steps the policy looks ahead
+    std::uint64_t capacity = 0;  ///< rows
+};
+
+/// One rank's side of a buffer. The policy has one owner, the first rank that shares the buffer; it
+/// fetches for all of them, and the others get their rows through the host's window.
+///
+/// Every step is published, in order; then assembled. Whatever the policy does, and whenever rows
+/// arrive, the floats of a batch are those that FeatureStore::pull would give.
+class LiveBuffer {
+public:
+    /// Collective over the ranks that share the buffer. The store must outlive it.
+    LiveBuffer(const Communicator& comm, const FeatureStore& store, LiveBufferOptions options);
+    /// Ends its tasks at once.
+    ~LiveBuffer();
+    LiveBuffer(const LiveBuffer&) = delete;
+    LiveBuffer& operator=(const LiveBuffer&) = delete;
+
+    /// What a coming step of this rank needs; in the order of steps, one call at a time.
+    void publish(const SampledStep& step);
+    /// Puts the rows of a published step in place. Steps may be assembled side by side; each waits
+    /// for its turn. False if the buffer was halted before that came.
+    [[nodiscard]] bool assemble(const SampledStep& step, std::span<const RowsWanted> wanted,
+                                BufferCounts& counts);
+
+    /// No further step begins; those that have begun are assembled to their end.
+    void halt();
+    /// Collective over the ranks that share the buffer, after `halt` and the end of all calls of
+    /// `assemble` and `publish`: waits for all rows under way. What no call of `assemble` reported,
+    /// with what was fetched and never used.
+    [[nodiscard]] BufferCounts finish();
+
+    // Changes, safe at any moment: the next step that begins finds them. They count on the first
+    // rank that shares the buffer; on others they do nothing.
+    /// A usage Error where the policy needs facts that are not there.
+    void set_policy(const PolicySpec& policy);
+    /// At most the slots there are.
+    void set_capacity(std::uint64_t rows);
+    /// What an agent says about the next step.
+    void decide(const Decision& decision);
+
+    [[nodiscard]] BufferKnobs knobs() const;
+    /// Memory of the slots, and of rows under way, on this rank.
+    [[nodiscard]] std::uint64_t slot_bytes() const;
+    [[nodiscard]] std::uint64_t landing_bytes() const;
+    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), in
+    /// `floor_slots`; 0 on ranks that are not the first.
+    [[nodiscard]] std::uint64_t floor() const;
+    [[nodiscard]] bool first() const noexcept;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+/// How many steps a policy looks ahead.
+[[nodiscard]] std::uint64_t horizon_of(const PolicySpec& policy);
+
+}  // namespace rudder

@@ -1,0 +1,99 @@
+// Ranks that share a buffer: what they need goes to the first, their rows come back through the
+// host's window.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/executor/monitor.hpp"
+
+#include "landing.hpp"
+
+namespace rudder {
+
+/// What a rank of the host needs in a step.
+struct RankNeeds {
+    std::vector<VertexId> remote;  ///< distinct, by first appearance
+    std::vector<VertexId> local;   ///< not distinct
+    std::uint64_t repeats = 0;     ///< further uses of remote rows
+};
+
+/// Rows of a step that count as one rank's: those it was the first to need.
+struct RankCounts {
+    std::uint64_t local = 0;
+    std::uint64_t hit = 0;
+    std::uint64_t demand = 0;
+    std::uint64_t saved = 0;
+};
+
+/// One rank's side. Members tell what coming steps need (`publish`), ask for a step (`want`) and
+/// wait for it; the first is told by calls, and delivers. Rows travel in pieces through two places
+/// per member in the host's window.
+class HostExchange {
+public:
+    /// On the first rank; called by tasks of its own.
+    struct Events {
+        std::function<void(int member, std::uint64_t step, RankNeeds needs)> published;
+        std::function<void(int member, std::uint64_t step)> wanted;
+        std::function<void(const std::exception_ptr&)> failed;
+    };
+
+    /// Collective over the host, whose communicator `host` is.
+    HostExchange(const Communicator& host, std::size_t row_bytes, Events events);
+    ~HostExchange();
+    HostExchange(const HostExchange&) = delete;
+    HostExchange& operator=(const HostExchange&) = delete;
+
+    [[nodiscard]] bool first() const noexcept { return host_.rank() == 0; }
+    [[nodiscard]] int size() const noexcept { return host_.size(); }
+
+    // ---- members ----
+    void publish(std::uint64_t step, const RankNeeds& needs);
+    /// Asks for a step, all of which has been published; its rows go to `into`.
+    void want(std::uint64_t step, std::shared_ptr<Landing> into);
+    /// Waits for its rows; false if halted before they came.
+    [[nodiscard]] bool wait(std::uint64_t step, RankCounts& counts);
+    /// Counts of steps that came and were not waited for.
+    [[nodiscard]] RankCounts leftover();
+
+    // ---- the first ----
+    /// Hands a member the rows of a step it has asked for.
+    void deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
+                 const RankCounts& counts);
+
+    void halt();
+    /// Collective: all messages have been received.
+    void finish();
+
+private:
+    struct Incoming {
+        std::shared_ptr<Landing> into;
+        RankCounts counts;
+        bool complete = false;
+    };
+    [[nodiscard]] std::span<std::byte> place(int member, std::size_t which);
+    void hear_member(int member);
+    void hear_first();
+    void send(int to, std::vector<std::byte> bytes);
+
+    Communicator host_;
+    std::size_t row_bytes_;
+    std::size_t piece_rows_;
+    Events events_;
+    std::shared_ptr<std::span<std::byte>> window_;
+
+    Monitor monitor_;  ///< guards what follows
+    std::map<std::uint64_t, Incoming> incoming_;
+    std::vector<std::vector<bool>> busy_;  ///< by member and place
+    bool halted_ = false;
+    std::exception_ptr failure_;
+    std::vector<Task> tasks_;
+};
+
+}  // namespace rudder

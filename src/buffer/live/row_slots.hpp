@@ -1,0 +1,118 @@
+// The feature rows of a buffer: slots, and the rows on their way into them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/policy.hpp"
+#include "rudder/core/array.hpp"
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/store/feature_store.hpp"
+
+#include "landing.hpp"
+
+namespace rudder {
+
+/// Carries out the plans of a policy. Steps read and change slots one after the other in the
+/// policy's mind, but overlap in fact: a slot is written only when all who read what was there
+/// before have done so, and who needs a row that has not reached its slot reads it where it landed.
+///
+/// Plans become *links* of a chain: a step's (what it reads; what it fetched on demand, of which
+/// some rows go to slots), or rows fetched for the buffer alone. Links are put into their slots in
+/// the order of the chain, each after its rows have landed and its step has been read. So a slot
+/// needs no lock or count of its own: it knows the last link that wrote to it, as long as that link
+/// is in the chain.
+class RowSlots {
+public:
+    struct Link;
+    /// Where the rows of one step are or will be.
+    struct Sources {
+        std::vector<const std::byte*> rows;  ///< by position in the step; whole after `wait`
+        std::uint64_t demand = 0;
+        std::vector<std::uint64_t> demand_by_owner;  ///< rows, by rank
+
+    private:
+        friend class RowSlots;
+        struct Late {
+            std::uint32_t position;
+            std::uint32_t index;
+            const Link* link;
+        };
+        std::vector<Late> late;  ///< rows that lie, or will, where they landed
+        std::vector<std::shared_ptr<Link>> awaited;
+        std::shared_ptr<Link> own;
+    };
+
+    RowSlots(const FeatureStore& store, SlotId slots);
+    /// Ends its tasks at once; rows under way land where nobody looks.
+    ~RowSlots();
+    RowSlots(const RowSlots&) = delete;
+    RowSlots& operator=(const RowSlots&) = delete;
+
+    /// Takes a step's plan. `rows` are the step's, numbered by `numbering`. What the step lacks is
+    /// not asked for before `ask`.
+    void plan_step(const StepPlan& plan, std::span<const RowKey> rows,
+                   const RowNumbering& numbering, Sources& out);
+    /// Rows to fetch for the buffer; they are asked for off the critical path. Adds to
+    /// `by_owner` (by rank) how many each owner is asked for.
+    void plan_background(std::span<const Placed> placed, const RowNumbering& numbering,
+                         std::span<std::uint64_t> by_owner);
+    void ask(Sources& sources);
+    /// Waits until all rows of the step can be read.
+    void wait(Sources& sources);
+    /// The step has been read.
+    void done(Sources& sources);
+    /// Waits until every row under way is in its slot; nothing may be planned any more.
+    void finish();
+
+    [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slots_.size(); }
+    [[nodiscard]] std::uint64_t landing_bytes() const { return pool_->bytes(); }
+
+private:
+    /// A row to fetch, and what it is for: a position in the step, or a slot.
+    struct Wanted {
+        VertexId vertex;
+        std::uint32_t purpose;
+    };
+    /// Sorts wanted_ by owner, keeping the order otherwise, and counts them by rank.
+    void group_by_owner(std::span<std::uint64_t> by_owner);
+    void write_to(SlotId slot, const Link& link, std::uint32_t index);
+    void fetch(const std::shared_ptr<Link>& link);
+    void ask_in_background();
+    void put_into_slots();
+    void put(const Link& link);
+    template <class Body>
+    void guarded(Body&& body);
+
+    const FeatureStore& store_;
+    std::size_t row_bytes_;
+    Array<std::byte> slots_;
+    std::shared_ptr<LandingPool> pool_;
+    std::size_t bulk_rows_;  ///< of one background link, at most
+
+    Monitor monitor_;  ///< guards what follows
+    std::deque<std::shared_ptr<Link>> chain_;
+    std::deque<std::shared_ptr<Link>> unasked_;
+    std::uint64_t first_ = 1;                ///< number of the chain's first link
+    std::vector<std::uint64_t> written_by_;  ///< by slot: number of a link of the chain; 0: none
+    std::vector<std::uint32_t> index_;       ///< by slot: of its row in that link
+    std::uint64_t background_rows_ = 0;      ///< asked for and not in their slots
+    bool finishing_ = false;
+    std::exception_ptr failure_;
+
+    // Scratch of whoever plans; planning is one at a time.
+    std::vector<Wanted> wanted_;
+    std::vector<Wanted> grouped_;
+    std::vector<int> owner_of_;
+    std::vector<std::uint32_t> landed_at_;  ///< by position
+
+    Task asking_;
+    Task keeping_;
+};
+
+}  // namespace rudder

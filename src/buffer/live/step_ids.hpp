@@ -1,0 +1,66 @@
+// Which rows a step needs: remote ones numbered by first appearance, local ones counted.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/live_buffer.hpp"
+#include "rudder/buffer/row_numbering.hpp"
+
+namespace rudder {
+
+/// In a list of positions: the row is local.
+inline constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
+
+/// Finds the distinct rows of a list.
+class DistinctRows {
+public:
+    explicit DistinctRows(RowNumbering& numbering) : numbering_(numbering) {}
+
+    /// Begins a new list.
+    void begin() { ++list_; }
+    /// Appends the rows of `ids` that the list lacks to `rows`; where each id is in it goes to
+    /// `positions`.
+    void add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
+             std::span<std::uint32_t> positions);
+
+private:
+    struct Seen {
+        std::uint32_t list = 0;
+        std::uint32_t position = 0;
+    };
+    RowNumbering& numbering_;
+    std::vector<Seen> seen_;  ///< by row
+    std::vector<RowKey> keys_;
+    std::uint32_t list_ = 0;
+};
+
+/// Tells the rows of this host, and counts distinct ones.
+class LocalRows {
+public:
+    /// `batches` is how many batches a step has: one has no vertex twice.
+    LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches);
+
+    [[nodiscard]] bool contains(VertexId v) const noexcept {
+        for (const LocalRange& range : ranges_) {
+            if (v >= range.begin && v < range.end) return true;
+        }
+        return false;
+    }
+    /// Begins a new step.
+    void begin() noexcept;
+    /// How many of these rows the step had not had so far.
+    std::uint64_t add(std::span<const VertexId> ids);
+    [[nodiscard]] bool counts_once() const noexcept { return batches_ <= 1; }
+
+private:
+    std::vector<LocalRange> ranges_;
+    std::vector<VertexId> base_;  ///< of each range among all
+    std::uint64_t batches_;
+    std::vector<std::uint64_t> words_;
+    std::vector<std::uint64_t> touched_;
+};
+
+}  // namespace rudder

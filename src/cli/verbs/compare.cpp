@@ -1,0 +1,208 @@
+// rudder compare PATH
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/cli/train_view.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/train/summary.hpp"
+#include "rudder/train/trainer.hpp"
+
+#include "train_settings.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+/// One policy and what it came to; rows and times on rank 0 alone.
+struct Contender {
+    TrainOptions options;
+    TrainResult result;
+
+    [[nodiscard]] std::string policy() const { return policy_of(options).text(); }
+    [[nodiscard]] std::uint64_t fetched() const {
+        return result.rows.demand + result.rows.replacement + result.rows.ahead;
+    }
+    /// Per step and rank.
+    [[nodiscard]] double milliseconds(double seconds, int ranks) const {
+        const auto steps = static_cast<double>(std::max<std::uint64_t>(result.steps, 1));
+        return seconds / steps / ranks * 1e3;
+    }
+};
+
+class CompareVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "compare"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Train with several buffer policies in turn and compare what they cost";
+    }
+    [[nodiscard]] std::string_view example() const override {
+        return "rudder compare parts --ranks 2 --epochs 2 --policy none --policy window:16";
+    }
+    void define(CLI::App& app) override;
+    int run(const Context& context) override;
+
+private:
+    int train(const Communicator& comm, const TrainOptions& options, const Context& context);
+    void show(std::span<const Contender> all, const Communicator& comm,
+              const PartitionedDataset& data, const Context& context) const;
+
+    std::unique_ptr<TrainSettings> settings_ = make_train_settings();
+    std::vector<std::string> policies_;
+};
+
+void CompareVerb::define(CLI::App& app) {
+    settings_->define(app);
+    for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan"})
+        app.remove_option(app.get_option(name));
+    app.add_option("--policy", policies_,
+                   "NAME[:VALUE]{,KEY:VALUE}; may be repeated (if not given: five kinds)")
+        ->allow_extra_args(false);
+}
+
+int CompareVerb::run(const Context& context) {
+    if (policies_.empty()) {
+        policies_ = {"none", "static-degree", "scored-faithful,every:4", "periodic", "window"};
+    }
+    const TrainOptions options = settings_->settle();
+    for (const std::string& policy : policies_) {
+        TrainOptions one = options;
+        one.policy = policy;
+        check_options(one);
+    }
+    const PartitionedDataset data(settings_->data());
+    RankOptions& ranks = settings_->ranks();
+    ranks.arguments = context.arguments;
+    ranks.parts = data.parts();
+    if (ranks.ranks > 0) pass_terminal_on();
+    const std::string manifest = data.folder().manifest().dump();
+    const Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+    return run_ranked(ranks, fingerprint,
+                      [&](const Communicator& comm) { return train(comm, options, context); });
+}
+
+/// All policies one after the other, in the same ranks.
+int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
+                       const Context& context) {
+    share_cores(comm, context);
+    const PartitionedDataset data(settings_->data());
+    std::vector<Contender> all;
+    bool floor_known = false;
+    for (std::size_t i = 0; i < policies_.size(); ++i) {
+        Contender& one = all.emplace_back();
+        one.options = options;
+        one.options.policy = policies_[i];
+        one.options.verify = options.verify && i == 0;
+        // All see the same steps with the same buffer, so one of them finds the floor for all;
+        // not the one without a buffer, if it can be helped.
+        const bool last = i + 1 == policies_.size();
+        one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
+        floor_known = floor_known || one.options.floor;
+        if (comm.rank() == 0 && !context.quiet && live_terminal()) {
+            fmt::print(stderr, "{} of {}: {}\n", i + 1, policies_.size(), one.policy());
+        }
+        Trainer trainer(comm, data, one.options);
+        TrainObserver observer;
+        one.result = trainer.run(observer);
+        if (one.result.interrupted) return static_cast<int>(ErrorKind::interrupted);
+        if (one.result.digest != all.front().result.digest) {
+            throw Error(ErrorKind::failed,
+                        fmt::format("{} and {} trained differently (digests {} and {})",
+                                    one.policy(), all.front().policy(), to_hex(one.result.digest),
+                                    to_hex(all.front().result.digest)),
+                        settings_->data(), "a buffer must not change a result: report this");
+        }
+    }
+    if (comm.rank() == 0) show(all, comm, data, context);
+    return 0;
+}
+
+double ratio(std::uint64_t a, std::uint64_t b) {
+    return b == 0 ? (a == 0 ? 1 : 0) : static_cast<double>(a) / static_cast<double>(b);
+}
+
+std::string table_text(std::span<const Contender> all, std::uint64_t floor, int ranks) {
+    Table table({"policy", "fetched", "demand", "replacement", "ahead", "wasted", "hits", "bytes",
+                 "stall ms", "step ms", "test", "of floor"});
+    for (const Contender& one : all) {
+        const TrainResult& r = one.result;
+        const Score score = r.best_epoch ? r.epochs[*r.best_epoch].scores.test : Score{};
+        table.add({one.policy(), format_count(one.fetched()), format_count(r.rows.demand),
+                   format_count(r.rows.replacement), format_count(r.rows.ahead),
+                   format_count(r.rows.wasted), format_count(r.rows.hit),
+                   format_bytes(r.bytes[static_cast<std::size_t>(Kind::features)]),
+                   fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
+                   fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
+                   score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),
+                   floor == 0 ? "-" : fmt::format("{:.3f}", ratio(one.fetched(), floor))});
+    }
+    return table.text();
+}
+
+/// What follows for the user, in one sentence.
+std::string advice(std::span<const Contender> all, std::uint64_t floor, int ranks) {
+    const auto step = [ranks](const Contender& one) {
+        return one.milliseconds(one.result.step_seconds.step, ranks);
+    };
+    const auto& fewest = *std::ranges::min_element(all, {}, &Contender::fetched);
+    const auto& fastest = *std::ranges::min_element(all, {}, step);
+    const auto& most = *std::ranges::max_element(all, {}, &Contender::fetched);
+    if (most.fetched() == 0) {
+        return "No row had to travel, so that no policy can gain anything here.";
+    }
+    std::string text = fmt::format(
+        "{} fetched the fewest rows: {:.2f} times those of {}, {:.3f} times the fewest possible",
+        fewest.policy(), ratio(fewest.fetched(), most.fetched()), most.policy(),
+        ratio(fewest.fetched(), floor));
+    if (&fastest == &fewest) {
+        text += fmt::format(", and its steps were the fastest ({:.2f} ms, {}: {:.2f} ms).",
+                            step(fewest), most.policy(), step(most));
+    } else {
+        text += fmt::format(", while the steps of {} were the fastest ({:.2f} ms, {}: {:.2f} ms).",
+                            fastest.policy(), step(fastest), fewest.policy(), step(fewest));
+    }
+    return text;
+}
+
+void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
+                       const PartitionedDataset& data, const Context& context) const {
+    std::uint64_t floor = 0;
+    for (const Contender& one : all)
+        floor = one.result.floor.value_or(floor);
+    if (!context.json) {
+        print_text(table_text(all, floor, comm.size()));
+        print_text(fmt::format("\nAll digests are equal ({}). {}\n",
+                               to_hex(all.front().result.digest), advice(all, floor, comm.size())));
+        return;
+    }
+    const RunFacts facts{.ranks = comm.size(),
+                         .hosts = comm.hosts().hosts(),
+                         .parts = data.parts(),
+                         .data = settings_->data(),
+                         .link = settings_->ranks().link,
+                         .threads = thread_count(),
+                         .regression = data.info().targets.kind == TargetKind::regression};
+    Json list = Json::array();
+    for (const Contender& one : all) {
+        TrainResult result = one.result;
+        result.floor = floor;
+        list.push_back(summary_json(result, one.options, facts));
+        list.back()["of_floor"] = floor == 0 ? Json(nullptr) : Json(ratio(one.fetched(), floor));
+    }
+    print_json(list);
+}
+
+}  // namespace
+
+std::unique_ptr<Verb> make_compare_verb() {
+    return std::make_unique<CompareVerb>();
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,28 @@
+// The options of verbs that train: defined once, read by several verbs.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "rudder/cli/ranks.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/train/options.hpp"
+
+namespace rudder::cli {
+
+/// A verb that trains, as others see it.
+class TrainSettings : public Verb {
+public:
+    /// What the options come to, once they are parsed. A usage Error where they cannot be meant.
+    [[nodiscard]] virtual const TrainOptions& settle() = 0;
+    [[nodiscard]] virtual RankOptions& ranks() = 0;
+    /// The partitioned data set.
+    [[nodiscard]] virtual const std::string& data() const = 0;
+};
+
+[[nodiscard]] std::unique_ptr<TrainSettings> make_train_settings();
+
+/// Ranks of one machine share its cores, unless --threads says otherwise.
+void share_cores(const Communicator& comm, const Context& context);
+
+}  // namespace rudder::cli

@@ -1,0 +1,53 @@
+// The buffer and the trace of a run.
+#include "run.hpp"
+#include "rudder/comm/together.hpp"
+
+namespace rudder {
+
+std::unique_ptr<TraceWriter> Run::make_trace() const {
+    if (s_.options.trace.empty()) return nullptr;
+    const bool alone = s_.options.buffer_scope == BufferScope::rank;
+    s_.comm.barrier();  // the first rank has made the folder of the run
+    std::unique_ptr<TraceWriter> trace;
+    do_together(s_.comm, [&] {
+        if (!alone && s_.comm.host().rank() != 0) return;
+        const HostMap& hosts = s_.comm.hosts();
+        const int here = s_.comm.global_rank(s_.comm.rank());
+        TraceHeader header;
+        header.host = static_cast<std::uint64_t>(alone ? here : hosts.host_of(here));
+        header.hosts = static_cast<std::uint64_t>(alone ? s_.comm.size() : hosts.hosts());
+        header.vertices = s_.data.info().vertices;
+        header.steps_per_epoch = s_.schedule.steps_per_epoch();
+        header.capacity = s_.buffer.slots;
+        header.row_bytes = s_.store.format().row_bytes();
+        header.precision = to_string(s_.options.precision);
+        header.policy = s_.buffer.policy.text();
+        header.graph = graph_checksum(s_.data.folder().path());
+        header.seed = s_.options.seed;
+        const HaloFacts& facts = s_.buffer.facts;
+        trace = std::make_unique<TraceWriter>(s_.options.trace, header, facts.halo, facts.degree,
+                                              facts.inclusion);
+    });
+    return trace;
+}
+
+std::unique_ptr<LiveBuffer> Run::make_buffer() const {
+    const BufferSetup& setup = s_.buffer;
+    if (!setup.used) return nullptr;
+    LiveBufferOptions options{.policy = setup.policy,
+                              .slots = setup.slots,
+                              .floor_slots = setup.floor_slots,
+                              .scope = s_.options.buffer_scope,
+                              .last_step = steps_,
+                              .vertices = s_.data.info().vertices,
+                              .local = setup.local,
+                              .parts = setup.parts,
+                              .facts = setup.facts,
+                              .record = {},
+                              .keep_steps = s_.options.floor || !s_.options.trace.empty()};
+    if (trace_ != nullptr)
+        options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
+    return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
+}
+
+}  // namespace rudder
