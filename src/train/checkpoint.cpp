@@ -125,8 +125,7 @@ Json read_state(const fs::path& folder) {
                                       version, checkpoint_version),
                           folder.string(), "use the program that wrote it, or a newer one");
     }
-    if (!seal_holds(text))
-        throw damaged(folder, "state.json has another checksum than it says");
+    if (!seal_holds(text)) throw damaged(folder, "state.json has another checksum than it says");
     return state;
 }
 

@@ -1,6 +1,7 @@
 // The buffer and the trace of a run.
-#include "run.hpp"
 #include "rudder/comm/together.hpp"
+
+#include "run.hpp"
 
 namespace rudder {
 

@@ -83,13 +83,7 @@ void Run::write_checkpoint() {
 
 TrainResult Run::finish(bool interrupted) {
     flush();
-    RowCounts unused;
-    const PullAccounts left = pipeline_.stop();
-    unused.needed = left.needed;
-    unused.local = left.local;
-    unused.demand = left.demand;
-    unused.saved = left.saved;
-    unused.wasted = left.demand;
+    const RowCounts unused = pipeline_.stop();
     if (pending_)
         static_cast<void>(s_.finish_evaluation());  // its tasks must end; its result waits
     if (checkpoints_.keeper != nullptr) checkpoints_.keeper->wait();
@@ -107,6 +101,13 @@ TrainResult Run::finish(bool interrupted) {
     result.last_loss = state_.last_loss;
     result.digest = digest_.value();
     result.in_flight_bytes = pipeline_.row_bytes();
+    if (buffer_ != nullptr) {
+        result.in_flight_bytes += buffer_->landing_bytes();
+        result.buffer_bytes = buffer_->slot_bytes();
+        result.capacity = s_.buffer.slots;
+        if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
+    }
+    if (trace_ != nullptr && !interrupted) trace_->finish();
     s_.stop();
     count_up(unused, result);
     return result;
@@ -115,12 +116,21 @@ TrainResult Run::finish(bool interrupted) {
 /// Adds up what all ranks did and what was counted before; the sums are on rank 0.
 void Run::count_up(const RowCounts& unused, TrainResult& result) {
     const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
-    const std::vector<double> own{
-        number(unused.needed),         number(unused.local),
-        number(unused.demand),         number(unused.saved),
-        number(unused.wasted),         process_cpu_seconds() - cpu_before_,
-        number(peak_resident_bytes()), number(result.in_flight_bytes)};
-    const FinalReport report = close_accounts(s_.comm, own);
+    const std::vector<double> own{number(unused.needed),
+                                  number(unused.local),
+                                  number(unused.hit),
+                                  number(unused.demand),
+                                  number(unused.replacement),
+                                  number(unused.ahead),
+                                  number(unused.wasted),
+                                  number(unused.saved),
+                                  process_cpu_seconds() - cpu_before_,
+                                  number(peak_resident_bytes()),
+                                  number(result.in_flight_bytes),
+                                  number(result.buffer_bytes),
+                                  number(result.capacity),
+                                  number(result.floor.value_or(0))};
+    const FinalReport report = close_accounts(s_.comm, s_.before, own);
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
     const RunCounts& before = s_.start.counts;
@@ -136,18 +146,19 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
         result.sent_total += before.bytes[k];
     }
     result.in_flight_bytes = 0;
+    result.buffer_bytes = 0;
+    result.capacity = 0;
+    if (result.floor) result.floor = 0;
     const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
     for (const auto& e : report.extra) {
-        RowCounts rows;
-        rows.needed = count(e[0]);
-        rows.local = count(e[1]);
-        rows.demand = count(e[2]);
-        rows.saved = count(e[3]);
-        rows.wasted = count(e[4]);
-        result.rows += rows;
-        result.cpu_seconds += e[5];
-        result.peak_rss = std::max(result.peak_rss, count(e[6]));
-        result.in_flight_bytes += count(e[7]);
+        result.rows += RowCounts{count(e[0]), count(e[1]), count(e[2]), count(e[3]),
+                                 count(e[4]), count(e[5]), count(e[6]), count(e[7])};
+        result.cpu_seconds += e[8];
+        result.peak_rss = std::max(result.peak_rss, count(e[9]));
+        result.in_flight_bytes += count(e[10]);
+        result.buffer_bytes += count(e[11]);
+        result.capacity += count(e[12]);
+        if (result.floor) *result.floor += count(e[13]);
     }
 }
 

@@ -117,7 +117,7 @@ SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
             .seed = options.seed,
-            .degrees = network->wants_degrees()};
+            .degrees = model_wants_degrees(options.model)};
 }
 
 bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {

@@ -91,7 +91,7 @@ int CompareVerb::run(const Context& context) {
 /// All policies one after the other, in the same ranks.
 int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
                        const Context& context) {
-    share_cores(comm, context);
+    share_cores(comm, context.threads);
     const PartitionedDataset data(settings_->data());
     std::vector<Contender> all;
     bool floor_known = false;

@@ -397,11 +397,6 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFold
 
 }  // namespace
 
-void share_cores(const Communicator& comm, const Context& context) {
-    if (context.threads != 0 || comm.size() == 1) return;
-    set_thread_count(std::max(1, usable_cores() / ranks_on_machine(comm)));
-}
-
 std::unique_ptr<TrainSettings> make_train_settings() {
     return std::make_unique<TrainVerb>();
 }

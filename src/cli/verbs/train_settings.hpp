@@ -22,7 +22,4 @@ public:
 
 [[nodiscard]] std::unique_ptr<TrainSettings> make_train_settings();
 
-/// Ranks of one machine share its cores, unless --threads says otherwise.
-void share_cores(const Communicator& comm, const Context& context);
-
 }  // namespace rudder::cli
