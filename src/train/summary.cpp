@@ -39,11 +39,12 @@ Json seconds_json(const TrainResult& result) {
     for (const EpochRecord& epoch : result.epochs)
         evaluation += epoch.evaluation_seconds;
     const StepSeconds& steps = result.step_seconds;
-    return {{"total", result.seconds},  {"epoch", median_epoch_seconds(result)},
-            {"sample", steps.sample},   {"fetch", steps.fetch},
-            {"stall", steps.stall},     {"compute", steps.compute},
-            {"reduce", steps.reduce},   {"step", steps.step},
-            {"evaluation", evaluation}, {"cpu", result.cpu_seconds}};
+    return {{"total", result.seconds},        {"epoch", median_epoch_seconds(result)},
+            {"sample", steps.sample},         {"fetch", steps.fetch},
+            {"stall", steps.stall},           {"compute", steps.compute},
+            {"reduce", steps.reduce},         {"step", steps.step},
+            {"evaluation", evaluation},       {"cpu", result.cpu_seconds},
+            {"policy", result.policy_seconds}};
 }
 
 }  // namespace

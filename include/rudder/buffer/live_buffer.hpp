@@ -114,6 +114,8 @@ public:
     /// Memory of the slots, and of rows under way, on this rank.
     [[nodiscard]] std::uint64_t slot_bytes() const;
     [[nodiscard]] std::uint64_t landing_bytes() const;
+    /// CPU time of the policy and of the numbering of rows, on this rank.
+    [[nodiscard]] double policy_seconds() const noexcept;
     /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), in
     /// `floor_slots`; 0 on ranks that are not the first.
     [[nodiscard]] std::uint64_t floor() const;

@@ -32,6 +32,7 @@ struct TrainResult {
     // Over all ranks.
     double seconds = 0;  ///< of the whole run, evaluation included
     double cpu_seconds = 0;
+    double policy_seconds = 0;  ///< of the buffer's bookkeeping, window included
     StepSeconds step_seconds;
     RowCounts rows;
     std::uint64_t edges = 0;

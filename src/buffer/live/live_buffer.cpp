@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
+#include <ctime>
 #include <map>
 
 #include <fmt/format.h>
@@ -20,6 +22,26 @@ namespace {
 
 constexpr std::array<std::string_view, 2> scope_names{"host", "rank"};
 constexpr std::size_t chunk_rows = 512;
+
+/// Adds the CPU time of the calling thread, while it lives, to a sum. The spans beside it are of
+/// the clock, which also counts the time that other ranks of a busy machine take.
+class CpuMeter {
+public:
+    explicit CpuMeter(std::atomic<std::uint64_t>& sum) : sum_(sum), start_(now()) {}
+    ~CpuMeter() { sum_.fetch_add(now() - start_, std::memory_order_relaxed); }
+    CpuMeter(const CpuMeter&) = delete;
+    CpuMeter& operator=(const CpuMeter&) = delete;
+
+private:
+    static std::uint64_t now() noexcept {
+        timespec time{};
+        ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000U +
+               static_cast<std::uint64_t>(time.tv_nsec);
+    }
+    std::atomic<std::uint64_t>& sum_;
+    std::uint64_t start_;
+};
 
 /// A published step as this rank needs it.
 struct OwnStep {
@@ -84,6 +106,8 @@ struct LiveBuffer::State {
     RowNumbering own_numbering;  ///< of this rank's rows, where several share the buffer
     DistinctRows own_distinct;
     std::shared_ptr<LandingPool> pool;  ///< of members
+
+    std::atomic<std::uint64_t> bookkeeping{0};  ///< nanoseconds of CPU
 
     Monitor monitor;  ///< guards what follows
     std::map<std::uint64_t, OwnStep> own_steps;
@@ -176,6 +200,7 @@ struct LiveBuffer::State {
 
     void publish(const SampledStep& step) {
         const Span span("numbering rows");
+        const CpuMeter meter(bookkeeping);
         OwnStep own;
         split(step, own);
         if (!exchange) {
@@ -296,6 +321,7 @@ struct LiveBuffer::State {
         if (failure != nullptr) std::rethrow_exception(failure);
         if (halted) return false;
         const Span span("policy");
+        const CpuMeter meter(bookkeeping);
         step = std::move(shared.front());
         if (options.keep_steps) {
             history.insert(history.end(), step.rows.begin(), step.rows.end());
@@ -487,6 +513,10 @@ std::uint64_t LiveBuffer::slot_bytes() const {
 
 std::uint64_t LiveBuffer::landing_bytes() const {
     return state_->pool->bytes() + (state_->slots ? state_->slots->landing_bytes() : 0);
+}
+
+double LiveBuffer::policy_seconds() const noexcept {
+    return static_cast<double>(state_->bookkeeping.load(std::memory_order_relaxed)) * 1e-9;
 }
 
 std::uint64_t LiveBuffer::floor() const {
