@@ -93,6 +93,7 @@ struct ExactEvaluator::State {
           ranges(ranges_of(comm, data)),
           parts(chunked(own, ranges.here())),
           twin(make_network(options.network)) {
+        options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
         plan = plan_exact({.parts = parts,
                            .widths = widths_of(*twin),
@@ -283,7 +284,7 @@ void Inference::compute(std::size_t layer, std::size_t index, ChunkSlot& slot) {
         for (std::size_t i = 0; i < chunk.sources.size(); ++i)
             memory_.degrees[i] = degrees_[index][chunk.sources[i]];
     }
-    network_.infer_layer(layer, chunk.block, chunk_degrees_, slot.rows, out);
+    network_.infer_layer(layer, chunk.block, memory_.degrees, slot.rows, out);
     if (last(layer)) take_scores(index, chunk, out);
 }
 
