@@ -22,7 +22,7 @@ protected:
 TEST_F(UseOfRuns, EvaluateScoresAllSets) {
     const Json found = ok_json({"evaluate", "run"});
     for (const char* set : {"train", "valid", "test"}) {
-        EXPECT_GT(found.at("accuracy").at(set).get<double>(), 0.3) << set;
+        EXPECT_GT(found.at("accuracy").at(set).get<double>(), 0.1) << set;
         EXPECT_GT(found.at("loss").at(set).get<double>(), 0) << set;
         EXPECT_GT(found.at("vertices").at(set).get<int>(), 0) << set;
     }
@@ -40,7 +40,7 @@ TEST_F(UseOfRuns, TheSameOnAnyRanksAndMemory) {
     const Json alone = ok_json({"evaluate", "run"});
     for (const char* ranks : {"2", "4"}) {
         const Json found = ok_json(
-            {"evaluate", "run", "--ranks", ranks, "--ranks-per-host", "1", "--memory", "400k"});
+            {"evaluate", "run", "--ranks", ranks, "--ranks-per-host", "1", "--memory", "1m"});
         EXPECT_EQ(found.at("accuracy"), alone.at("accuracy"));
         EXPECT_EQ(found.at("loss"), alone.at("loss"));
     }
