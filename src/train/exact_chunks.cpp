@@ -94,9 +94,10 @@ void ChunkedPart::fill(const Stretch& stretch, std::span<std::uint32_t> position
     block.destinations = static_cast<std::uint32_t>(end - begin);
     block.sources = narrow<std::uint32_t>(out.sources.size(), "rows of a chunk");
     block.offsets.resize(end - begin + 1);
-    for (std::size_t v = begin; v <= end; ++v)
+    for (std::size_t v = begin; v <= end; ++v) {
         block.offsets[v - begin] =
             narrow<std::uint32_t>(offsets[v] - first_edge, "edges of a chunk");
+    }
     block.neighbours.resize(edges.size());
     for (std::size_t e = 0; e < edges.size(); ++e)
         block.neighbours[e] = positions[edges[e]];

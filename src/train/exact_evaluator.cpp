@@ -93,6 +93,7 @@ struct ExactEvaluator::State {
           ranges(ranges_of(comm, data)),
           parts(chunked(own, ranges.here())),
           twin(make_network(options.network)) {
+        options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
         plan = plan_exact({.parts = parts,
                            .widths = widths_of(*twin),

@@ -12,7 +12,8 @@ namespace rudder::test {
 
 /// A network with random weights for a data set.
 [[nodiscard]] SavedNetwork random_network(const PartitionedDataset& data, int layers,
-                                          std::uint64_t hidden, std::uint64_t seed = 5);
+                                          std::uint64_t hidden, std::uint64_t seed = 5,
+                                          const std::string& model = "sage");
 
 /// The scores and last hidden rows of all vertices, by id of the partitioned data set.
 struct AllRows {
@@ -31,6 +32,10 @@ struct AllRows {
 
 /// The same by plain loops over the whole graph, in double precision; sums of losses by formula.
 [[nodiscard]] AllRows infer_naively(const PartitionedDataset& data, const SavedNetwork& saved);
+
+/// The scores of all vertices by one pass of the network over the whole graph as one batch.
+[[nodiscard]] std::vector<float> predict_at_once(const PartitionedDataset& data,
+                                                 const SavedNetwork& saved);
 
 /// Fails unless all rows are equal to 1e-5, and sums to what that allows.
 void expect_near(const AllRows& exact, const AllRows& naive);

@@ -1,4 +1,6 @@
 // Exact inference: what the formula says, whatever it runs on and however little memory it has.
+#include <cmath>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -97,6 +99,34 @@ TEST_F(Exact, SameBitsInAnyMemory) {
             const auto memory = static_cast<std::uint64_t>(static_cast<double>(least) * more);
             EXPECT_TRUE(infer_simulated(data, saved, {.ranks = ranks}, memory) == alone)
                 << ranks << " ranks, " << more << " times the least";
+        }
+    }
+}
+
+TEST_F(Exact, EveryModelOnAnyRanksInAnyMemory) {
+    const auto data = make({.vertices = 2300, .degree = 9, .parts = 4});
+    for (const std::string_view model : model_names()) {
+        for (const char* norm : {"none", "batch", "layer"}) {
+            SCOPED_TRACE(std::string(model) + ", norm " + norm);
+            SavedNetwork saved = random_network(data, 2, 16, 3, std::string(model));
+            NetworkOptions options = saved.options;
+            options.norm = norm;
+            options.residual = norm == std::string_view("layer");
+            saved.options = options;
+            const auto network = make_network(options);
+            saved.weights.assign(network->weights().begin(), network->weights().end());
+            const AllRows alone = infer_alone(data, saved);
+            const std::vector<float> expected = predict_at_once(data, saved);
+            for (std::size_t i = 0; i < expected.size(); ++i)
+                ASSERT_NEAR(alone.scores[i], expected[i],
+                            1e-5F * std::max(1.0F, std::fabs(expected[i])));
+            for (const int ranks : {2, 4}) {
+                const std::uint64_t least = least_memory(data, saved, ranks);
+                for (const std::uint64_t memory : {least, least * 5 / 4, std::uint64_t{0}}) {
+                    EXPECT_TRUE(infer_simulated(data, saved, {.ranks = ranks}, memory) == alone)
+                        << ranks << " ranks, " << memory << " bytes";
+                }
+            }
         }
     }
 }

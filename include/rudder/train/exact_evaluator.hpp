@@ -43,7 +43,7 @@ public:
     struct Options {
         NetworkOptions network;
         std::uint64_t memory = 0;  ///< bytes this rank may use; 0: its share of half the host's
-        bool degrees = false;      ///< the network wants the degrees of a block's sources
+        bool degrees = false;      ///< of a block's sources; found out if left alone
     };
 
     /// Collective: all ranks make theirs in the same order. What is given must outlive it. Memory
