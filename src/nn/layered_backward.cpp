@@ -75,35 +75,49 @@ void LayeredNetwork::undo_norm(std::size_t index, Rows rows) {
                            means + aligned_columns(out.columns));
 }
 
-void LayeredNetwork::backward(std::size_t index, const BatchKey& key, std::span<float> gradient) {
+LayeredNetwork::ExtraSums LayeredNetwork::extra_sums(std::size_t layer, const Lanes& lanes) const {
+    const std::size_t out = layer_outputs(layer);
+    const std::size_t norm = normed(layer) ? LaneColumns::floats(lanes, out) : 0;
+    return {{extras_, lanes, out},
+            {extras_ + norm, lanes, out},
+            {extras_ + 2 * norm, lanes, out, layer_inputs(layer)}};
+}
+
+/// Rows of the output become the gradient of what the norm gave, which residual and norm count.
+void LayeredNetwork::backward_to_norm(std::size_t index, Rows rows, LaneTurn turn,
+                                      const ExtraSums& sums, float scale) {
+    if (!last(index)) undo_rows(index, rows, scale);
+    if (residual(index)) residual_rows(index, rows, turn, sums.map);
+    if (!normed(index)) return;
+    if (turn.first) {
+        sums.products.clear(turn.lane);
+        sums.shifts.clear(turn.lane);
+    }
+    const Matrix part = view(index).out.part(rows.first, rows.count);
+    sums.products.add_products(turn.lane, part, layers_[index].normal.part(rows.first, rows.count));
+    sums.shifts.add(turn.lane, part);
+}
+
+/// Writes the gradients of gain and shift; their means per row are what batch statistics need.
+void LayeredNetwork::finish_norm(std::size_t index, const ExtraSums& sums,
+                                 std::span<float> gradient) {
     const Layer& layer = layers_[index];
     const Matrix& out = layer.view.out;
-    const Lanes lanes(out.rows);
-    const bool has_norm = normed(index);
-    const bool has_residual = residual(index);
-    const float scale = dropout_before(index + 1, key, Pass::train).scale;
-    const LaneColumns products(extras_, lanes, out.columns);
-    float* after = extras_ + (has_norm ? LaneColumns::floats(lanes, out.columns) : 0);
-    const LaneColumns shifts(after, lanes, out.columns);
-    after += has_norm ? LaneColumns::floats(lanes, out.columns) : 0;
-    const LaneSums map(after, lanes, out.columns, layer_inputs(index));
+    sums.products.finish(place(gradient, layer.gain));
+    sums.shifts.finish(place(gradient, layer.shift));
+    const auto rows = static_cast<float>(out.rows);
+    float* mean_products = layer.columns + aligned_columns(out.columns);
+    for (std::size_t c = 0; c < out.columns; ++c) {
+        layer.columns[c] = place(gradient, layer.shift)[c] / rows;
+        mean_products[c] = place(gradient, layer.gain)[c] / rows;
+    }
+}
 
-    const auto before_norm = [&](Rows rows, LaneTurn turn) {
-        if (!last(index)) undo_rows(index, rows, scale);
-        if (has_residual) residual_rows(index, rows, turn, map);
-        if (!has_norm) return;
-        if (turn.first) {
-            products.clear(turn.lane);
-            shifts.clear(turn.lane);
-        }
-        const Matrix part = out.part(rows.first, rows.count);
-        products.add_products(turn.lane, part, layer.normal.part(rows.first, rows.count));
-        shifts.add(turn.lane, part);
-    };
-    const auto after_norm = [&](Rows rows, LaneTurn turn) {
-        if (has_norm) undo_norm(index, rows);
-        backward_rows(index, rows, turn);
-    };
+void LayeredNetwork::backward(std::size_t index, const BatchKey& key, std::span<float> gradient) {
+    const Layer& layer = layers_[index];
+    const Lanes lanes(layer.view.out.rows);
+    const ExtraSums sums = extra_sums(index, lanes);
+    const float scale = dropout_before(index + 1, key, Pass::train).scale;
     const auto over_lanes = [&](const auto& body) {
         parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
             for (std::size_t first = lane.begin; first < lane.end; first += chunk_rows) {
@@ -112,31 +126,22 @@ void LayeredNetwork::backward(std::size_t index, const BatchKey& key, std::span<
             }
         });
     };
-    const auto finish_norm = [&] {
-        products.finish(place(gradient, layer.gain));
-        shifts.finish(place(gradient, layer.shift));
-    };
-    if (has_norm && norm_ == Norm::batch) {
-        over_lanes(before_norm);
-        finish_norm();
-        float* means = layer.columns;
-        for (std::size_t c = 0; c < out.columns; ++c) {
-            means[c] = place(gradient, layer.shift)[c] / static_cast<float>(out.rows);
-            means[aligned_columns(out.columns) + c] =
-                place(gradient, layer.gain)[c] / static_cast<float>(out.rows);
-        }
-        over_lanes(after_norm);
-    } else {
-        over_lanes([&](Rows rows, LaneTurn turn) {
-            before_norm(rows, turn);
-            after_norm(rows, turn);
-        });
-        if (has_norm) finish_norm();
+    const bool in_two = normed(index) && norm_ == Norm::batch;
+    if (in_two) {
+        over_lanes(
+            [&](Rows rows, LaneTurn turn) { backward_to_norm(index, rows, turn, sums, scale); });
+        finish_norm(index, sums, gradient);
     }
+    over_lanes([&](Rows rows, LaneTurn turn) {
+        if (!in_two) backward_to_norm(index, rows, turn, sums, scale);
+        if (normed(index)) undo_norm(index, rows);
+        backward_rows(index, rows, turn);
+    });
+    if (normed(index) && !in_two) finish_norm(index, sums, gradient);
     finish_backward(index, gradient);
     if (!layer.mapped) return;
     const LaneSums::Stretch whole{0, layer_inputs(index), place(gradient, layer.map)};
-    map.finish(std::span(&whole, 1), nullptr);
+    sums.map.finish(std::span(&whole, 1), nullptr);
 }
 
 /// The batch's own statistics take the place of a gradient of the running ones.

@@ -49,7 +49,7 @@ void LayeredNetwork::end_convolution(std::size_t bias) {
             add_parameter(fmt::format("layers.{}.residual.weight", l), {out, in}, bound, true);
     }
     end_layer();
-    layers_.push_back(std::move(layer));
+    layers_.push_back(layer);
 }
 
 void LayeredNetwork::pack(std::size_t parameter, const Matrix& out) const noexcept {
@@ -111,7 +111,6 @@ LayeredNetwork::PassPlan LayeredNetwork::plan(const Batch& batch, Pass pass) con
         sums = std::max(sums, sum_floats(l, block));
         extras = std::max(extras, extra_floats(l, block));
     }
-    // Means of columns are summed in chunks, which norm shares with its gradient's lanes.
     if (pass == Pass::predict) return plan;
     plan.sums = plan.memory.add<float>(sums);
     plan.extras = plan.memory.add<float>(extras);
@@ -249,9 +248,8 @@ void LayeredNetwork::norm_rows(std::size_t index, Rows rows, Pass pass) {
     const auto gain = std::as_const(*this).weights_of(layer.gain);
     const auto shift = std::as_const(*this).weights_of(layer.shift);
     if (norm_ == Norm::layer)
-        normalise_rows(out, gain, shift, normal, layer.spreads + rows.first);
-    else
-        normalise_columns(out, layer.columns, layer.spreads, gain, shift, normal);
+        return normalise_rows(out, gain, shift, normal, layer.spreads + rows.first);
+    normalise_columns(out, layer.columns, layer.spreads, gain, shift, normal);
 }
 
 /// From what the convolution gave to what the next layer reads. With batch statistics the bias is
@@ -285,10 +283,8 @@ void LayeredNetwork::forward_layer(std::size_t index, const Dropout& dropout,
     parallel_chunks(count, chunk_rows, [&](const Chunk& chunk) {
         const Rows rows{chunk.begin, chunk.end - chunk.begin};
         forward_rows(index, rows, pass);
-        if (in_two)
-            add_bias(index, rows);
-        else
-            finish_rows(index, rows, dropout, vertices, pass);
+        if (in_two) return add_bias(index, rows);
+        finish_rows(index, rows, dropout, vertices, pass);
     });
     if (!in_two) return;
     measure_columns(index);

@@ -39,7 +39,7 @@ public:
                       float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) final;
     void predict(const Batch& batch, std::span<const float> rows, std::span<float> scores) final;
-    void infer_layer(std::size_t layer, const Block& block, std::span<const std::uint32_t> degrees,
+    void infer_layer(std::size_t index, const Block& block, std::span<const std::uint32_t> degrees,
                      std::span<const float> sources, std::span<float> out) final;
     void absorb_statistics(std::span<float> gradient) final;
     [[nodiscard]] std::uint64_t activation_bytes(const Batch& batch) const final;
@@ -144,27 +144,37 @@ private:
     [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const Block& block, Pass pass,
                                         WorkspacePlan& memory) const;
     [[nodiscard]] PassPlan plan(const Batch& batch, Pass pass) const;
-    void begin_layer(std::size_t layer, const Block& block, std::span<const std::uint32_t> degrees,
+    void begin_layer(std::size_t index, const Block& block, std::span<const std::uint32_t> degrees,
                      const LayerPlace& place, Pass pass);
     PassPlan begin(const Batch& batch, Pass pass);
     [[nodiscard]] Dropout dropout_before(std::size_t layer, const BatchKey& key, Pass pass) const;
 
     void forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,
                  Pass pass);
-    void forward_layer(std::size_t layer, const Dropout& dropout,
+    void forward_layer(std::size_t index, const Dropout& dropout,
                        std::span<const VertexId> vertices, Pass pass);
-    void measure_columns(std::size_t layer);
+    void measure_columns(std::size_t index);
     void finish_rows(std::size_t layer, Rows rows, const Dropout& dropout,
                      std::span<const VertexId> vertices, Pass pass);
     void add_bias(std::size_t layer, Rows rows);
-    void add_residual(std::size_t layer, Rows rows);
-    void norm_rows(std::size_t layer, Rows rows, Pass pass);
+    void add_residual(std::size_t index, Rows rows);
+    void norm_rows(std::size_t index, Rows rows, Pass pass);
 
     LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places);
-    void backward(std::size_t layer, const BatchKey& key, std::span<float> gradient);
-    void undo_rows(std::size_t layer, Rows rows, float scale);
-    void undo_norm(std::size_t layer, Rows rows);
-    void residual_rows(std::size_t layer, Rows rows, LaneTurn turn, const LaneSums& map);
+    /// Where gradients of norm and residual are added up.
+    struct ExtraSums {
+        LaneColumns products;  ///< gradient times normalised rows
+        LaneColumns shifts;
+        LaneSums map;
+    };
+    [[nodiscard]] ExtraSums extra_sums(std::size_t layer, const Lanes& lanes) const;
+    void backward(std::size_t index, const BatchKey& key, std::span<float> gradient);
+    void backward_to_norm(std::size_t index, Rows rows, LaneTurn turn, const ExtraSums& sums,
+                          float scale);
+    void finish_norm(std::size_t index, const ExtraSums& sums, std::span<float> gradient);
+    void undo_rows(std::size_t index, Rows rows, float scale);
+    void undo_norm(std::size_t index, Rows rows);
+    void residual_rows(std::size_t index, Rows rows, LaneTurn turn, const LaneSums& map);
     void write_statistics(float share, std::span<float> gradient) const;
 
     Activation activation_;
