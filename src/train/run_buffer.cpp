@@ -39,6 +39,7 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
                               .slots = setup.slots,
                               .floor_slots = setup.floor_slots,
                               .scope = s_.options.buffer_scope,
+                              .first_step = std::min(s_.start.step, steps_),
                               .last_step = steps_,
                               .vertices = s_.data.info().vertices,
                               .local = setup.local,

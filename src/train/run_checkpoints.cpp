@@ -129,7 +129,8 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
                                   number(result.in_flight_bytes),
                                   number(result.buffer_bytes),
                                   number(result.capacity),
-                                  number(result.floor.value_or(0))};
+                                  number(result.floor.value_or(0)),
+                                  buffer_ == nullptr ? 0 : buffer_->policy_seconds()};
     const FinalReport report = close_accounts(s_.comm, s_.before, own);
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
@@ -159,6 +160,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
         result.buffer_bytes += count(e[11]);
         result.capacity += count(e[12]);
         if (result.floor) *result.floor += count(e[13]);
+        result.policy_seconds += e[14];
     }
 }
 
