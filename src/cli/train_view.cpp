@@ -162,6 +162,7 @@ std::string plan_text(const TrainPlan& plan, int ranks) {
          {"rows in flight", format_bytes(plan.in_flight_bytes)},
          {"buffer", format_bytes(plan.buffer_bytes)},
          {"batches ahead", format_bytes(plan.queue_bytes)},
+         {"evaluation", format_bytes(plan.evaluation_bytes)},
          {"memory",
           fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),
                       format_bytes(plan.memory_bytes))},

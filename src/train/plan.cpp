@@ -62,7 +62,7 @@ TrainPlan Trainer::plan() {
         own.batch_bytes * static_cast<double>(steps_ahead(s.options) + s.options.in_flight),
         static_cast<double>(s.queue_limit()));
     struct Figures {
-        double rows, remote, network, in_flight, queue, memory, topology, store, buffer;
+        double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
         int host;
     };
     const Figures figures{own.rows * epoch,
@@ -74,6 +74,7 @@ TrainPlan Trainer::plan() {
                           static_cast<double>(s.source->bytes()),
                           static_cast<double>(s.store.bytes()),
                           static_cast<double>(s.buffer.slots * s.store.format().row_bytes()),
+                          static_cast<double>(s.exact == nullptr ? 0 : s.exact->planned_bytes()),
                           s.comm.hosts().host_of(s.comm.rank())};
     std::vector<TrainPlan> hosts(static_cast<std::size_t>(s.comm.hosts().hosts()));
     for (const auto& each : s.comm.all_gather(std::span<const Figures>(&figures, 1))) {
@@ -85,6 +86,7 @@ TrainPlan Trainer::plan() {
         host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
         host.buffer_bytes += static_cast<std::uint64_t>(f.buffer);
         host.queue_bytes += static_cast<std::uint64_t>(f.queue);
+        host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
         host.memory_bytes = static_cast<std::uint64_t>(f.memory);
         host.store_bytes = static_cast<std::uint64_t>(f.store);
         // A replicated topology is one per host, a partitioned one the sum of its ranks'.
@@ -100,6 +102,7 @@ TrainPlan Trainer::plan() {
     plan.in_flight_bytes = largest->in_flight_bytes;
     plan.buffer_bytes = largest->buffer_bytes;
     plan.queue_bytes = largest->queue_bytes;
+    plan.evaluation_bytes = largest->evaluation_bytes;
     plan.memory_bytes = largest->memory_bytes;
     plan.feature_bytes = plan.remote_rows * static_cast<double>(s.store.format().row_bytes());
     const auto ranks = static_cast<double>(s.comm.size());

@@ -83,6 +83,24 @@ std::vector<StepRecord> RecordBook::gather() {
     return records;
 }
 
+AccountTotals open_accounts(const Communicator& comm) {
+    comm.barrier();  // all that was sent before has arrived
+    constexpr std::byte ready{1};
+    if (comm.rank() != 0) {
+        AccountTotals totals = comm.accounts();
+        totals.sent_total += 1;  // the message below, which rank 0 has received when it counts
+        comm.send_owned(0, closing_channel, Kind::control, {ready}).wait();
+        static_cast<void>(comm.receive_message(0, closing_channel).take());
+        return totals;
+    }
+    for (int rank = 1; rank < comm.size(); ++rank)
+        static_cast<void>(comm.receive_message(rank, closing_channel).take());
+    AccountTotals totals = comm.accounts();
+    for (int rank = 1; rank < comm.size(); ++rank)
+        static_cast<void>(comm.send_owned(rank, closing_channel, Kind::control, {}));
+    return totals;
+}
+
 FinalReport close_accounts(const Communicator& comm, const AccountTotals& before,
                            std::span<const double> extra) {
     const std::size_t size = sizeof(Closing) + extra.size_bytes();

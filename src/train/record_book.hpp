@@ -31,6 +31,9 @@ struct ClosedAccounts {
     std::uint64_t sent_total = 0;
 };
 
+/// Collective: where the accounts of a run begin, at a moment when nothing is under way.
+[[nodiscard]] AccountTotals open_accounts(const Communicator& comm);
+
 /// Collective; the result on rank 0: what came since `before`. `extra` (the same number of values
 /// on all ranks) travels along and is returned by rank. Sent equals received in the result, its own
 /// messages included.

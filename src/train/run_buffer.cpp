@@ -1,4 +1,6 @@
 // The buffer and the trace of a run.
+#include <algorithm>
+
 #include "rudder/comm/together.hpp"
 
 #include "run.hpp"
@@ -19,6 +21,7 @@ std::unique_ptr<TraceWriter> Run::make_trace() const {
         header.hosts = static_cast<std::uint64_t>(alone ? s_.comm.size() : hosts.hosts());
         header.vertices = s_.data.info().vertices;
         header.steps_per_epoch = s_.schedule.steps_per_epoch();
+        header.first_step = std::min(s_.start.step, steps_);
         header.capacity = s_.buffer.slots;
         header.row_bytes = s_.store.format().row_bytes();
         header.precision = to_string(s_.options.precision);

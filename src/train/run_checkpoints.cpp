@@ -104,6 +104,7 @@ TrainResult Run::finish(bool interrupted) {
     if (buffer_ != nullptr) {
         result.in_flight_bytes += buffer_->landing_bytes();
         result.buffer_bytes = buffer_->slot_bytes();
+        result.policy_seconds = buffer_->policy_seconds();
         result.capacity = s_.buffer.slots;
         if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
     }
@@ -130,7 +131,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
                                   number(result.buffer_bytes),
                                   number(result.capacity),
                                   number(result.floor.value_or(0)),
-                                  buffer_ == nullptr ? 0 : buffer_->policy_seconds()};
+                                  result.policy_seconds};
     const FinalReport report = close_accounts(s_.comm, s_.before, own);
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
@@ -148,6 +149,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
     }
     result.in_flight_bytes = 0;
     result.buffer_bytes = 0;
+    result.policy_seconds = 0;
     result.capacity = 0;
     if (result.floor) result.floor = 0;
     const auto count = [](double value) { return static_cast<std::uint64_t>(value); };

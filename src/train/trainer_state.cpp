@@ -11,6 +11,8 @@
 #include "rudder/train/class_weights.hpp"
 #include "rudder/train/seed_targets.hpp"
 
+#include "record_book.hpp"
+
 namespace rudder {
 
 namespace {
@@ -76,7 +78,7 @@ const TrainOptions& checked(const TrainOptions& options) {
 
 Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const TrainOptions& o)
     : comm(c),
-      before(c.accounts()),
+      before(open_accounts(c)),
       data(d),
       options(checked(o)),
       share(share_of(d.parts(), c.size(), c.rank())),
@@ -99,7 +101,7 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
         exact = std::make_unique<ExactEvaluator>(
             comm, data, parts, store,
             ExactEvaluator::Options{.network = network_options,
-                                    .memory = o.memory == 0 ? 0 : o.memory / 2 / ranks,
+                                    .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
                                     .degrees = network->wants_degrees()});
         return;
     }

@@ -142,7 +142,8 @@ TEST_F(Train, WrongUseIsRefused) {
     refuse({"train", "parts", "--fanout", "5,5", "--layers", "3"}, 2, {"2 fan-outs for 3 layers"});
     refuse({"train", "parts", "--batch", "0"}, 2, {"--batch"});
     refuse({"train", "parts", "--memory", "12parsec"}, 2, {"12parsec", "8GiB"});
-    refuse({"train", "parts", "--memory", "1k"}, 2, {"more than the 1k", "--plan"});
+    refuse({"train", "parts", "--memory", "1k"}, 2, {"exact inference needs", "--memory"});
+    refuse({"train", "parts", "--memory", "8MiB"}, 2, {"more than the 8MiB", "--plan"});
     refuse({"train", "parts", "--link", "100us"}, 2, {"--link"});
     refuse({"train", "parts", "--link", "100us,1gbat"}, 2, {"gbat"});
     refuse({"train", "parts", "--dropout", "1"}, 2, {"--dropout"});

@@ -86,8 +86,9 @@ struct TrainPlan {
     std::uint64_t network_bytes = 0;    ///< weights, gradients, optimiser, activations
     std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps
     std::uint64_t buffer_bytes = 0;
-    std::uint64_t queue_bytes = 0;   ///< batches sampled ahead
-    std::uint64_t memory_bytes = 0;  ///< that the host has, or may use
+    std::uint64_t queue_bytes = 0;       ///< batches sampled ahead
+    std::uint64_t evaluation_bytes = 0;  ///< exact evaluation beside training
+    std::uint64_t memory_bytes = 0;      ///< that the host has, or may use
     // Per epoch, over all ranks, estimated from a few steps.
     double rows = 0;
     double remote_rows = 0;
@@ -96,7 +97,7 @@ struct TrainPlan {
 
     [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
         return topology_bytes + store_bytes + network_bytes + in_flight_bytes + buffer_bytes +
-               queue_bytes;
+               queue_bytes + evaluation_bytes;
     }
 };
 

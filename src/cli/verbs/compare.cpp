@@ -59,8 +59,11 @@ private:
 
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
-    for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan"})
+    // Nothing is kept of these runs, so what concerns a run's folder makes no sense here.
+    for (const char* name :
+         {"--policy", "--out", "--force", "--trace", "--plan", "--resume", "--checkpoint-every"}) {
         app.remove_option(app.get_option(name));
+    }
     app.add_option("--policy", policies_,
                    "NAME[:VALUE]{,KEY:VALUE}; may be repeated (if not given: five kinds)")
         ->allow_extra_args(false);

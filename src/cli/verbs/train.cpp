@@ -57,6 +57,7 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"in_flight", plan.in_flight_bytes},
               {"buffer", plan.buffer_bytes},
               {"queue", plan.queue_bytes},
+              {"evaluation", plan.evaluation_bytes},
               {"needed", plan.needed_bytes()},
               {"available", plan.memory_bytes}}},
             {"epoch",
