@@ -143,7 +143,7 @@ TEST_F(Train, WrongUseIsRefused) {
     refuse({"train", "parts", "--batch", "0"}, 2, {"--batch"});
     refuse({"train", "parts", "--memory", "12parsec"}, 2, {"12parsec", "8GiB"});
     refuse({"train", "parts", "--memory", "1k"}, 2, {"exact inference needs", "--memory"});
-    refuse({"train", "parts", "--memory", "8MiB"}, 2, {"more than the 8MiB", "--plan"});
+    refuse({"train", "parts", "--memory", "1k", "--eval", "sampled"}, 2, {"more than the 1k"});
     refuse({"train", "parts", "--link", "100us"}, 2, {"--link"});
     refuse({"train", "parts", "--link", "100us,1gbat"}, 2, {"gbat"});
     refuse({"train", "parts", "--dropout", "1"}, 2, {"--dropout"});
