@@ -1,10 +1,11 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test test-long lint format bench coverage install clean
+.PHONY: help setup setup-lint configure build demo test test-long lint format bench coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
 PREFIX ?= /usr/local
+DATA   ?= ../shared/data
 JOBS   ?= $(shell nproc)
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
@@ -66,3 +67,6 @@ install: build ## install program, libraries and package into PREFIX
 
 clean: ## remove what was built (.venv stays)
 	@rm -rf build
+
+accuracy: build ## train every model on the real graphs (DATA=../shared/data), print the table
+	@scripts/accuracy build/$(PRESET)/src/cli/rudder $(DATA)

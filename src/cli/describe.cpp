@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "rudder/buffer/policy_spec.hpp"
+#include "rudder/cli/table.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
@@ -86,6 +88,25 @@ KeyValues partition_lines(const DatasetInfo& info, const PartitionSummary& summa
     for (const std::string& warning : summary.warnings)
         lines.emplace_back("warning", warning);
     return lines;
+}
+
+std::string policy_notes() {
+    constexpr std::size_t indent = 19;
+    constexpr std::size_t columns = 98;
+    std::string text = "Policies:\n";
+    for (const PolicyInfo* info : all_policies()) {
+        std::string line = fmt::format("  {:<{}}", info->name, indent - 2);
+        const std::string sentence = fmt::format("{} [{}]", info->sentence, info->paper);
+        for (const std::string_view word : split(sentence, ' ')) {
+            if (display_width(line) + 1 + word.size() > columns) {
+                text += line + "\n";
+                line = std::string(indent, ' ');
+            }
+            line += (line.back() == ' ' ? "" : " ") + std::string(word);
+        }
+        text += line + "\n";
+    }
+    return text;
 }
 
 void print_json(const Json& value) {

@@ -42,6 +42,9 @@ struct Common {
 /// Help without the options that few need, unless all are asked for.
 class HelpFormatter final : public CLI::Formatter {
 public:
+    /// `notes` come before the example where all options are asked for.
+    explicit HelpFormatter(std::string notes) : notes_(std::move(notes)) {}
+
     std::string make_help(const CLI::App* app, std::string name,
                           CLI::AppFormatMode mode) const override {
         all_ = mode == CLI::AppFormatMode::All;
@@ -51,6 +54,9 @@ public:
         // A group that is left out leaves its empty line.
         for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n"))
             text.erase(at, 1);
+        const auto example = text.rfind("\nExample:");
+        if (all_ && !notes_.empty() && example != std::string::npos)
+            text.insert(example, "\n" + notes_);
         return text;
     }
     std::string make_group(std::string group, bool is_positional,
@@ -60,6 +66,7 @@ public:
     }
 
 private:
+    std::string notes_;
     mutable bool all_ = false;
 };
 
@@ -79,9 +86,10 @@ std::vector<std::unique_ptr<Command>> make_commands() {
         command->app->name("rudder " + name);
         verb->define(*command->app);
         command->common.define(*command->app);
-        command->app->formatter(std::make_shared<HelpFormatter>());
+        const std::string notes = verb->notes();
+        command->app->formatter(std::make_shared<HelpFormatter>(notes));
         const auto groups = command->app->get_groups();
-        if (std::ranges::find(groups, further_options) != groups.end())
+        if (!notes.empty() || std::ranges::find(groups, further_options) != groups.end())
             command->app->set_help_all_flag("--help-all", "Print all options and exit");
         command->app->footer(fmt::format("Example:\n  {}", verb->example()));
         command->verb = std::move(verb);

@@ -71,6 +71,12 @@ PolicySpec policy_of(const TrainOptions& options) {
     return policy;
 }
 
+bool window_adapts(const TrainOptions& options) {
+    const std::string& text = options.policy;
+    return !options.window && (text == "window" || text.starts_with("window,")) &&
+           text.find("window:") == std::string::npos;
+}
+
 std::uint64_t steps_ahead(const TrainOptions& options) {
     return std::max(options.window.value_or(16), horizon_of(policy_of(options)));
 }

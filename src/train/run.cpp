@@ -31,6 +31,7 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
                 look_ahead(), trainer.options.in_flight, buffer_.get()),
       cpu_before_(process_cpu_seconds()),
       digest_(state_.digest),
+      window_(steps_ahead(trainer.options)),
       resumed_at_(state_.step) {}
 
 LookAheadOptions Run::look_ahead() const {
@@ -121,6 +122,7 @@ StepConsensus Run::train_step(StepRecord& record) {
         record.bytes[k] = now.received[k] - accounts_.received[k];
     accounts_ = std::move(now);
     record.seconds.step = step_watch_.lap();
+    adapt_window(record);
     return consensus;
 }
 

@@ -50,6 +50,7 @@ private:
     // run_buffer.cpp: what is kept of other hosts' rows, and recorded of what is needed.
     [[nodiscard]] std::unique_ptr<TraceWriter> make_trace() const;
     [[nodiscard]] std::unique_ptr<LiveBuffer> make_buffer() const;
+    void adapt_window(const StepRecord& record);
 
     // run.cpp: steps.
     bool train_epoch();
@@ -95,7 +96,10 @@ private:
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
     Score own_score_;            ///< of this rank in the epoch under way, since the last gathering
-    bool pending_ = false;       ///< the last epoch's evaluation is under way
+    std::uint64_t window_;       ///< steps sampled ahead now
+    StepSeconds stretch_;        ///< of the steps since the window was looked at
+    std::uint32_t stretch_steps_ = 0;
+    bool pending_ = false;  ///< the last epoch's evaluation is under way
     std::uint64_t resumed_at_ = 0;
 };
 

@@ -55,4 +55,28 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
     return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
 }
 
+/// Unless the window is fixed: twice as long where steps wait for rows and the queue has room, half
+/// as long where the queue fills its memory. Only what is fetched when depends on it.
+void Run::adapt_window(const StepRecord& record) {
+    constexpr std::uint32_t stretch = 32;
+    constexpr std::uint64_t longest = 64;
+    constexpr std::uint64_t shortest = 4;
+    constexpr double much_stall = 0.05;
+    if (buffer_ == nullptr || !window_adapts(s_.options)) return;
+    stretch_ += record.seconds;
+    if (++stretch_steps_ < stretch) return;
+    const bool waits = stretch_.stall > much_stall * stretch_.step;
+    const std::uint64_t bytes = pipeline_.look_ahead().waiting_bytes();
+    const std::uint64_t limit = s_.queue_limit();
+    const std::uint64_t before = window_;
+    if (bytes > limit / 10 * 9) {
+        window_ = std::max(shortest, window_ / 2);
+    } else if (waits && bytes < limit / 4) {
+        window_ = std::min(longest, window_ * 2);
+    }
+    if (window_ != before) pipeline_.set_window(window_);
+    stretch_ = {};
+    stretch_steps_ = 0;
+}
+
 }  // namespace rudder

@@ -23,6 +23,9 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 [[nodiscard]] Json partition_json(const DatasetInfo& info, const PartitionSummary& summary);
 [[nodiscard]] KeyValues partition_lines(const DatasetInfo& info, const PartitionSummary& summary);
 
+/// The replacement policies, each with its sentence and paper, wrapped for a screen.
+[[nodiscard]] std::string policy_notes();
+
 /// Prints one JSON value, indented, on standard output.
 void print_json(const Json& value);
 void print_text(const std::string& text);

@@ -35,6 +35,8 @@ public:
     [[nodiscard]] virtual std::string_view summary() const = 0;
     /// An example that works, shown at the end of its help.
     [[nodiscard]] virtual std::string_view example() const = 0;
+    /// What --help-all adds before the example; lines end with a new line.
+    [[nodiscard]] virtual std::string notes() const { return {}; }
     /// Adds its options to `app`, bound to this object.
     virtual void define(CLI::App& app) = 0;
     /// Does it; errors are thrown. The result is the exit code.

@@ -68,6 +68,8 @@ struct TrainOptions {
 /// The fan-outs a network of so many layers has unless told otherwise, input side first.
 [[nodiscard]] std::vector<std::int32_t> default_fanout(int layers);
 
+/// Whether the run may change the window: the policy is `window` and nobody said how long it is.
+[[nodiscard]] bool window_adapts(const TrainOptions& options);
 /// The policy of the options, with its window. A usage Error for what a run cannot have: unknown
 /// names and keys, two different windows, rules that need a recorded trace.
 [[nodiscard]] PolicySpec policy_of(const TrainOptions& options);

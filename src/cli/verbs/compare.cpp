@@ -45,6 +45,7 @@ public:
     [[nodiscard]] std::string_view example() const override {
         return "rudder compare parts --ranks 2 --epochs 2 --policy none --policy window:16";
     }
+    [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override;
     int run(const Context& context) override;
 

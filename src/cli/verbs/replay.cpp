@@ -30,6 +30,7 @@ public:
                "window:16";
     }
 
+    [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override {
         app.add_option("TRACE", trace_, "Run folder, its trace/, or an NPZ trace");
         app.add_option(

@@ -76,6 +76,7 @@ public:
     [[nodiscard]] std::string_view example() const override {
         return "rudder train parts --ranks 2 --epochs 5 --out run";
     }
+    [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override;
     int run(const Context& context) override;
     const TrainOptions& settle() override {
