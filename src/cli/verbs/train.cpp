@@ -19,6 +19,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
+#include "rudder/train/inference.hpp"
 #include "rudder/train/run_folder.hpp"
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
@@ -93,7 +94,6 @@ private:
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
     void resume(const Communicator& comm, Trainer& trainer, std::uint64_t& metrics_bytes) const;
-    [[nodiscard]] static std::string data_checksum(const PartitionedDataset& data);
     void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
                 const Context& context) const;
 
@@ -339,11 +339,6 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                                  out_.empty() ? "" : "; --resume goes on"));
     }
     return static_cast<int>(ErrorKind::interrupted);
-}
-
-std::string TrainVerb::data_checksum(const PartitionedDataset& data) {
-    const std::string manifest = data.folder().manifest().dump();
-    return to_hex(hash_bytes(std::as_bytes(std::span(manifest))));
 }
 
 /// A run that has finished and is to go on: prints its summary.
