@@ -1,0 +1,65 @@
+// An agent: looks at observations and says what to do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/steer/observation.hpp"
+
+namespace rudder {
+
+/// What an agent wants of the buffers that run beside the real one, on a sample of the ids. An
+/// order takes effect at the step at which the answer's action does.
+struct ShadowOrder {
+    enum class Kind : std::uint8_t {
+        open,     ///< starts one with that setting, empty; a known name is started anew
+        copy,     ///< starts one as the twin is, and then sets it
+        set,      ///< changes its setting
+        replace,  ///< tells it to replace in the step
+        close
+    };
+    Kind kind;
+    std::string name;
+    std::optional<Setting> setting;  ///< with open, copy and set
+    double fraction = 1;             ///< with replace
+};
+
+/// What the agent expects of its action: +1 rises, 0 stays, -1 falls.
+struct Forecast {
+    int hit_rate = 0;
+    int rows = 0;  ///< fetched
+};
+
+struct Answer {
+    Action action;
+    std::vector<ShadowOrder> shadows;
+    std::optional<Forecast> forecast;
+    std::string note;  ///< for the log: what was tried, what was learned
+};
+
+/// Asked on a task of its own, one question at a time; may take as long as it likes, since nobody
+/// waits. What it throws (an Error) counts as a failure, with its text in the log.
+class Agent {
+public:
+    virtual ~Agent() = default;
+    Agent(const Agent&) = delete;
+    Agent& operator=(const Agent&) = delete;
+
+    /// Steps between two observations, at least 1.
+    [[nodiscard]] virtual std::uint64_t interval() const noexcept { return 1; }
+    [[nodiscard]] virtual Answer decide(const Observation& observation) = 0;
+    /// Called from another task: whatever `decide` waits for is wanted no more.
+    virtual void cancel() noexcept {}
+    /// What it learned, in a few lines; empty: nothing to say. At the end.
+    [[nodiscard]] virtual std::string learned() const { return {}; }
+
+protected:
+    Agent() = default;
+};
+
+}  // namespace rudder

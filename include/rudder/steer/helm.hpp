@@ -1,0 +1,98 @@
+// The helm: between a buffer and an agent.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/buffer/pilot.hpp"
+#include "rudder/steer/agent_spec.hpp"
+#include "rudder/steer/decision_log.hpp"
+#include "rudder/steer/mailbox.hpp"
+
+namespace rudder {
+
+/// How an agent is asked: beside training; beside it, but training waits for the answer; or by a
+/// plain call (replay).
+enum class AgentMode : std::uint8_t { async, sync, inline_call };
+/// Whose buffers one agent steers: each rank's own, those of a host, or all of the job.
+enum class AgentScope : std::uint8_t { rank, host, job };
+[[nodiscard]] AgentMode agent_mode(std::string_view name);    ///< usage Error if unknown
+[[nodiscard]] AgentScope agent_scope(std::string_view name);  ///< usage Error if unknown
+[[nodiscard]] std::string_view to_string(AgentScope scope) noexcept;
+
+struct HelmOptions {
+    AgentSpec agent;
+    AgentFacts facts;
+    AgentMode mode = AgentMode::async;
+    double deadline = 30;            ///< seconds an answer may take
+    std::uint32_t sample = 16;       ///< shadows follow one id in so many
+    std::uint64_t horizon = 16;      ///< steps after which a decision to replace is judged
+    std::uint64_t set_horizon = 64;  ///< the same of a change of knobs
+    /// Decisions that are judged at once, at most: each needs two more shadows.
+    std::uint32_t judged_at_once = 1;
+    bool keep_observations = true;  ///< in the records
+    std::uint32_t rank = 0;
+    std::uint64_t row_bytes = 0;
+    std::uint64_t halo = 0;
+    /// Carries out changes of knobs that are not the buffer's: bulk, threads, and how far samples
+    /// must be drawn ahead. Never waits. May be empty.
+    std::function<void(const Setting&)> apply;
+};
+
+/// What steering came to.
+struct HelmTotals {
+    std::string agent;
+    std::uint64_t decisions = 0;  ///< answers and failures, all of them
+    std::uint64_t applied = 0;    ///< replace and set
+    std::uint64_t kept = 0;
+    std::uint64_t late = 0;  ///< stale ones included
+    std::uint64_t invalid = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t undone = 0;
+    std::uint64_t breaker_openings = 0;
+    std::uint64_t judged = 0;
+    std::uint64_t correct = 0;   ///< of the judged
+    double mailbox_seconds = 0;  ///< of training in calls of the mailbox
+    double waited_seconds = 0;   ///< sync
+    double cpu_seconds = 0;      ///< of shadows, observations and the agent
+    double twin_rows = 0;        ///< fetched by the twin, and by the built-in rule beside it
+    double built_in_rows = 0;
+
+    HelmTotals& operator+=(const HelmTotals& other);
+};
+
+/// Steers one buffer. It runs the shadows, makes observations, asks the agent, checks what it says,
+/// applies it at its step, judges it, and writes it down.
+class Helm final : public BufferPilot {
+public:
+    explicit Helm(HelmOptions options);
+    /// Ends the agent's task.
+    ~Helm() override;
+
+    void start(const PolicyFacts& facts, const BufferControl& control) override;
+    [[nodiscard]] std::uint64_t horizon() const override;
+    void published(std::uint64_t step, std::span<const RowKey> rows) override;
+    void prepare(std::uint64_t step) override;
+    Decision before(std::uint64_t step, BufferControl& control) override;
+    void after(std::uint64_t step, const RowAccounts& accounts) override;
+
+    /// How long a step took; from the training task.
+    void timed(std::uint64_t step, const StretchSeconds& seconds);
+    /// Records that are complete since it was asked last; `all`: also those still being judged.
+    [[nodiscard]] std::vector<DecisionRecord> take_records(bool all);
+    [[nodiscard]] HelmTotals totals() const;
+    /// What the agent has to say at the end; empty: nothing.
+    [[nodiscard]] std::string learned() const;
+    /// The agent is asked no more; its task ends.
+    void stop();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rudder

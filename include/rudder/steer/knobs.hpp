@@ -1,0 +1,101 @@
+// Knobs: what may change while a run goes on without changing its results.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "rudder/buffer/policy_spec.hpp"
+#include "rudder/core/json_fwd.hpp"
+
+namespace rudder {
+
+enum class KnobId : std::uint8_t {
+    policy,
+    window,
+    capacity,
+    decay,
+    fraction,
+    distance,
+    bulk,
+    sample_threads,
+    fetch_threads
+};
+inline constexpr std::size_t knob_count = 9;
+
+enum class KnobKind : std::uint8_t { text, whole, real };
+
+/// One knob, as it is registered.
+struct Knob {
+    KnobId id;
+    std::string_view name;
+    KnobKind kind;
+    double minimum;  ///< of numbers; what a run allows may be narrower
+    double maximum;
+    double fallback;            ///< where nothing is said
+    bool on_time;               ///< acts on time, not on ids: judged by stretches of the real run
+    std::string_view sentence;  ///< what it sets
+    std::string_view cost;      ///< what a change costs
+};
+
+/// All knobs, in the order of their ids.
+[[nodiscard]] std::span<const Knob, knob_count> all_knobs() noexcept;
+[[nodiscard]] const Knob& knob(KnobId id) noexcept;
+/// The knob of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] const Knob& knob(std::string_view name, const std::string& where);
+
+/// The value of a knob: the text of a policy, or a number.
+using KnobValue = std::variant<std::string, double>;
+
+struct KnobChange {
+    KnobId id;
+    KnobValue value;
+    friend bool operator==(const KnobChange&, const KnobChange&) = default;
+};
+
+/// The values of all knobs. Window, decay, fraction and distance are parameters of the policy;
+/// where the policy has no such parameter, the knob does nothing.
+struct Setting {
+    PolicySpec policy;
+    std::uint64_t capacity = 0;  ///< rows
+    std::uint64_t bulk = 0;      ///< rows per message, at most; 0: all at once
+    std::uint64_t sample_threads = 1;
+    std::uint64_t fetch_threads = 1;
+    friend bool operator==(const Setting&, const Setting&) = default;
+};
+
+/// What a run allows, by knob, within the knobs' own ranges.
+struct KnobLimits {
+    std::uint64_t slots = 0;      ///< most rows the capacity may be
+    std::uint64_t window = 1024;  ///< most steps that memory allows to look ahead
+    std::uint64_t sample_threads = 1;
+    std::uint64_t fetch_threads = 1;
+};
+
+/// The value of a knob; none where the policy has no such parameter.
+[[nodiscard]] std::optional<KnobValue> knob_value(const Setting& setting, KnobId id);
+/// The setting after the changes, in order. A usage Error names the knob, the value and its range
+/// where a value is out of range, of the wrong kind, or the policy has no such parameter.
+[[nodiscard]] Setting with_changes(Setting setting, std::span<const KnobChange> changes,
+                                   const KnobLimits& limits, const std::string& where);
+/// What would have to change to get from one to the other.
+[[nodiscard]] std::vector<KnobChange> changes_between(const Setting& from, const Setting& to);
+/// "window:16, capacity 1,200", for people.
+[[nodiscard]] std::string text_of(const Setting& setting);
+[[nodiscard]] std::string text_of(std::span<const KnobChange> changes);
+
+/// {"policy": "window:16", "window": 16, "capacity": 1200, ...}: knobs the setting has.
+[[nodiscard]] Json to_json(const Setting& setting);
+/// {NAME: VALUE, ...}.
+[[nodiscard]] Json to_json(std::span<const KnobChange> changes);
+/// Reads such an object; a usage Error naming `where` for unknown knobs or values of another kind.
+[[nodiscard]] std::vector<KnobChange> knob_changes(const Json& object, const std::string& where);
+/// Knobs with their names, kinds, ranges and costs, as `agent list --json` prints them.
+[[nodiscard]] Json knobs_json();
+
+}  // namespace rudder

@@ -1,0 +1,98 @@
+// What an agent is shown: windowed, fractional, priced numbers.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rudder/buffer/id_buffer.hpp"
+#include "rudder/core/json_fwd.hpp"
+#include "rudder/steer/action.hpp"
+#include "rudder/steer/knobs.hpp"
+
+namespace rudder {
+
+/// What a run pays in: rows fetched, or seconds its steps wait.
+enum class CostKind : std::uint8_t { rows, seconds };
+[[nodiscard]] std::string_view to_string(CostKind kind) noexcept;
+
+/// Seconds of some steps. Zero in replays.
+struct StretchSeconds {
+    std::uint64_t steps = 0;  ///< that were timed
+    double step = 0;          ///< of all of them, from end to end
+    double fetch = 0;
+    double stall = 0;  ///< exposed
+    double compute = 0;
+
+    StretchSeconds& operator+=(const StretchSeconds& other) noexcept;
+};
+
+/// What a shadow buffer would have fetched. Counts are scaled to all rows.
+struct ShadowReading {
+    std::string name;       ///< as the agent called it
+    Setting setting;        ///< as it is now
+    std::uint64_t age = 0;  ///< steps since it was opened
+    RowAccounts rows;       ///< of this observation's steps
+    RowAccounts total;      ///< since it was opened
+};
+
+/// A past decision and what came of it.
+struct PastDecision {
+    std::uint64_t step = 0;
+    Action action;
+    std::string status;
+    double hit_rate_before = 0;  ///< of the window before it
+    double hit_rate_after = 0;   ///< of the window after it
+    double rows_before = 0;      ///< fetched per step
+    double rows_after = 0;
+    std::optional<bool> correct;  ///< no worse than the alternative, where that is known
+};
+
+struct Observation {
+    std::uint64_t sequence = 0;
+    std::uint64_t step = 0;   ///< the one to come
+    std::uint64_t steps = 0;  ///< of the run; 0: not known
+    std::uint64_t steps_per_epoch = 0;
+
+    RowAccounts rows;   ///< of the steps since the observation before
+    RowAccounts total;  ///< since the start
+    std::vector<std::uint64_t>
+        rows_by_owner;  ///< fetched since the observation before; may be empty
+    std::uint64_t row_bytes = 0;
+    StretchSeconds seconds;  ///< since the observation before
+    CostKind cost = CostKind::rows;
+
+    Setting setting;
+    KnobLimits limits;
+    std::uint64_t halo = 0;          ///< rows
+    bool takes_decisions = false;    ///< the policy replaces when told to
+    std::uint64_t candidates = 0;    ///< rows a replacement could bring in, where the policy knows
+    std::uint64_t since_change = 0;  ///< steps since a change of ours took effect
+
+    /// Always there: `twin` does what the real buffer does, `built-in` the built-in rule, both on
+    /// the sample that all shadows follow, so that their rows compare without noise of sampling.
+    ShadowReading twin;
+    ShadowReading built_in;
+    std::vector<ShadowReading> shadows;  ///< that the agent asked for, in the order it did
+    std::vector<PastDecision> history;   ///< oldest first
+
+    /// Share of needed rows that were in the buffer; 0 where none was needed.
+    [[nodiscard]] double hit_rate() const noexcept;
+    /// Per step of the window: rows fetched, or seconds of stall.
+    [[nodiscard]] double cost_per_step() const noexcept;
+    [[nodiscard]] std::uint64_t steps_left() const noexcept {
+        return steps > step ? steps - step : 0;
+    }
+};
+
+[[nodiscard]] double hit_rate(const RowAccounts& rows) noexcept;
+
+[[nodiscard]] Json to_json(const RowAccounts& rows);
+[[nodiscard]] Json to_json(const Observation& observation);
+/// Reads what to_json wrote; an input Error naming `where` otherwise.
+[[nodiscard]] Observation parse_observation(const Json& object, const std::string& where);
+/// The schema of its JSON form.
+[[nodiscard]] Json observation_schema();
+
+}  // namespace rudder
