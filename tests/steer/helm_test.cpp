@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/steer/guard.hpp"
 #include "rudder/steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
@@ -46,7 +47,7 @@ SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted:
     return steered_replay(trace,
                           {.policy = PolicySpec::parse(policy),
                            .size = {.fraction = 0.25, .rows = 0},
-                           .agent = AgentSpec::parse("threshold:0.5")},
+                           .agent = AgentSpec::parse("every:3")},
                           options);
 }
 
@@ -78,7 +79,7 @@ TEST(Helm, KeepingChangesNothing) {
 TEST(Helm, DecisionsAreThoseOfTheRule) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Trace trace = trace_of(seed);
-        for (const std::uint64_t every : {1, 3, 8}) {
+        for (const std::uint64_t every : {1U, 3U, 8U}) {
             const auto result = steer(trace, "scored", [every](const Observation& o) {
                 return answer((o.step + 1) % every == 0 ? Action::replace(Reason::rule)
                                                         : Action::keep());
