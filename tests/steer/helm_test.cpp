@@ -29,9 +29,8 @@ private:
     Script script_;
 };
 
-Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {.vertices = 400,
-                                                                    .steps = 300,
-                                                                    .largest_step = 60}) {
+Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
+                                       .vertices = 400, .steps = 300, .largest_step = 60}) {
     Trace trace;
     trace.push_back(random_trace(seed, shape).host());
     return trace;
@@ -52,8 +51,7 @@ SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted:
 }
 
 RowAccounts plain(const Trace& trace, std::string_view policy) {
-    const std::vector<ReplayCase> cases{
-        {PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
+    const std::vector<ReplayCase> cases{{PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
     return replay(trace, cases).front().rows;
 }
 
@@ -96,8 +94,7 @@ TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
         // With all ids followed, the twin's rows are the real ones.
         EXPECT_EQ(o.twin.rows.fetched(), o.rows.fetched()) << o.step;
         if (++asked == 60) {
-            return answer(
-                Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
+            return answer(Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
         }
         if (asked == 150) return answer(Action::set({{KnobId::capacity, 20.0}}, Reason::trying));
         return answer(asked % 7 == 0 && o.takes_decisions ? Action::replace(Reason::chance)
@@ -129,14 +126,19 @@ TEST(Helm, NonsenseIsRefused) {
     std::uint64_t asked = 0;
     const auto result = steer(trace, "lru", [&](const Observation&) {
         switch (++asked) {
-            case 1: return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
-            case 2: return answer(Action::keep());
-            case 3: return answer(Action::replace(Reason::rule));
-            case 4: return answer(Action::keep());
+            case 1:
+                return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
+            case 2:
+                return answer(Action::keep());
+            case 3:
+                return answer(Action::replace(Reason::rule));
+            case 4:
+                return answer(Action::keep());
             case 5:
                 return answer(
                     Action::set({{KnobId::policy, std::string("optimal")}}, Reason::trying));
-            default: return answer(Action::keep());
+            default:
+                return answer(Action::keep());
         }
     });
     EXPECT_EQ(result.agent.refused, 3U);
