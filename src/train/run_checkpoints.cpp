@@ -16,13 +16,12 @@ namespace {
 constexpr std::size_t floats_per_chunk = std::size_t{1} << 18;
 
 /// On all threads: training stands still meanwhile.
-std::vector<float> copy_of(std::span<const float> values) {
-    std::vector<float> copy(values.size());
+void copy_to(std::vector<float>& copy, std::span<const float> values) {
+    copy.resize(values.size());
     parallel_chunks(values.size(), floats_per_chunk, [&](const Chunk& chunk) {
         std::copy_n(values.data() + chunk.begin, chunk.end - chunk.begin,
                     copy.data() + chunk.begin);
     });
-    return copy;
 }
 
 /// Rank 0's values, everywhere.
@@ -48,6 +47,29 @@ void Run::gather_score() {
     own_score_ = {};
 }
 
+void Run::copy_network(Checkpoint& checkpoint) {
+    const auto parameters = s_.network->parameters();
+    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    copy_to(checkpoint.weights, s_.network->weights());
+    const auto memory = s_.optimiser->memory();
+    checkpoint.memory.resize(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        checkpoint.memory[i].name = memory[i].name;
+        copy_to(checkpoint.memory[i].values, memory[i].values);
+    }
+    checkpoint.optimiser_steps = s_.optimiser->steps();
+}
+
+/// Pages that were never touched take longer to copy to than the copying: none are left to the
+/// first checkpoint.
+void Run::prepare_checkpoints() {
+    if (checkpoints_.keeper == nullptr) return;
+    Checkpoint memory = checkpoints_.keeper->take();
+    copy_network(memory);
+    if (checkpoints_.every_seconds > 0) copy_to(memory.under_evaluation, s_.network->weights());
+    checkpoints_.keeper->keep(std::move(memory));
+}
+
 /// Collective; rank 0 writes. Training waits for a copy of the weights, no longer.
 void Run::write_checkpoint() {
     const Span span("taking a checkpoint");
@@ -56,7 +78,7 @@ void Run::write_checkpoint() {
     gather_score();
     state_.digest = digest_.value();
     if (checkpoints_.keeper == nullptr) return;
-    Checkpoint checkpoint;
+    Checkpoint checkpoint = checkpoints_.keeper->take();
     checkpoint.identity = {s_.network_options, s_.options, checkpoints_.data,
                            checkpoints_.data_checksum};
     checkpoint.state = state_;
@@ -69,15 +91,11 @@ void Run::write_checkpoint() {
     const RowCounts& rows = state.counts.rows;
     state.counts.bytes[static_cast<std::size_t>(Kind::features)] =
         (rows.demand + rows.replacement + rows.ahead) * s_.store.format().row_bytes();
-    const auto parameters = s_.network->parameters();
-    checkpoint.parameters.assign(parameters.begin(), parameters.end());
-    checkpoint.weights = copy_of(s_.network->weights());
-    for (const Optimiser::Memory& memory : s_.optimiser->memory())
-        checkpoint.memory.push_back({memory.name, copy_of(memory.values)});
-    checkpoint.optimiser_steps = s_.optimiser->steps();
+    copy_network(checkpoint);
+    checkpoint.under_evaluation.clear();
     // At the end of an epoch the weights under evaluation are these; later they are others.
     if (pending_ && state_.step % steps_per_epoch() != 0)
-        checkpoint.under_evaluation = s_.evaluated;
+        copy_to(checkpoint.under_evaluation, s_.evaluated);
     checkpoints_.keeper->write(std::move(checkpoint));
 }
 
