@@ -74,6 +74,8 @@ void Run::prepare_checkpoints() {
 void Run::write_checkpoint() {
     const Span span("taking a checkpoint");
     checkpoint_watch_.lap();
+    // Before the ranks meet: where there is a checkpoint, every trace reaches it.
+    if (trace_ != nullptr) trace_->flush();
     flush();
     gather_score();
     state_.digest = digest_.value();
@@ -126,7 +128,8 @@ TrainResult Run::finish(bool interrupted) {
         result.capacity = s_.buffer.slots;
         if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
     }
-    if (trace_ != nullptr && !interrupted) trace_->finish();
+    // Steps that were drawn past an early stop were not taken.
+    if (trace_ != nullptr && !interrupted) trace_->finish(state_.step);
     s_.stop();
     count_up(unused, result);
     return result;
@@ -204,6 +207,7 @@ void Trainer::resume(const Checkpoint* checkpoint) {
     s.comm.broadcast(0, std::span(&steps, 1));
     s.start = run_state_from_json(parse_json(std::string(text.begin(), text.end()), "checkpoint"),
                                   "checkpoint");
+    s.expect_trace();
     RUDDER_CHECK(weights.size() == s.network->weights().size());
     std::ranges::copy(weights, s.network->weights().begin());
     s.unevaluated = under_evaluation.empty() ? weights : under_evaluation;

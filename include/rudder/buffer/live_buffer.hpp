@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/sample/look_ahead.hpp"
 #include "rudder/store/feature_store.hpp"
@@ -50,6 +51,7 @@ struct LiveBufferOptions {
     /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
     std::function<void(std::span<const VertexId>)> record;
     bool keep_steps = false;  ///< for `floor`
+    TraceSteps past{};        ///< those before `first_step`, for `floor`, where they are known
 };
 
 /// Rows by the way they came (design section 10), of one step or of several.
@@ -116,8 +118,8 @@ public:
     [[nodiscard]] std::uint64_t landing_bytes() const;
     /// CPU time of the policy and of the numbering of rows, on this rank.
     [[nodiscard]] double policy_seconds() const noexcept;
-    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), in
-    /// `floor_slots`; 0 on ranks that are not the first.
+    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), past
+    /// ones included, in `floor_slots`; 0 on ranks that are not the first.
     [[nodiscard]] std::uint64_t floor() const;
     [[nodiscard]] bool first() const noexcept;
 

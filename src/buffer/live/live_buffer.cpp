@@ -119,6 +119,7 @@ struct LiveBuffer::State {
     Decision decision;
     BufferCounts extra;  ///< of no step: fills and changes
     std::uint64_t reported_wasted = 0;
+    std::uint64_t first_kept;  ///< the step that `history` begins with
     std::vector<RowKey> history;
     std::vector<std::uint64_t> history_ends;
     bool halted = false;
@@ -147,7 +148,8 @@ struct LiveBuffer::State {
           own_distinct(own_numbering),
           pool(std::make_shared<LandingPool>(s.format().row_bytes())),
           merged(options.first_step),
-          next(options.first_step) {
+          next(options.first_step),
+          first_kept(options.first_step) {
         extra.rows_by_owner.assign(ranks, 0);
         if (is_first(comm, options)) start();
         if (shares(comm, options)) join(comm.host());
@@ -170,6 +172,14 @@ struct LiveBuffer::State {
                                          options.first_step);
         slots = std::make_unique<RowSlots>(store, options.slots);
         carry_out(ids->fill());
+        if (options.keep_steps) remember(std::exchange(options.past, {}));
+    }
+
+    void remember(const TraceSteps& past) {
+        history.resize(past.ids.size());
+        numbering.number(past.ids, history);
+        history_ends = past.ends;
+        first_kept -= past.ends.size();
     }
 
     void join(const Communicator& host) {
@@ -523,10 +533,10 @@ std::uint64_t LiveBuffer::floor() const {
     const State& s = *state_;
     if (!first()) return 0;
     IdBuffer optimal(PolicySpec::parse("optimal"), s.facts(), s.options.floor_slots,
-                     s.options.floor_slots, s.options.first_step);
+                     s.options.floor_slots, s.first_kept);
     std::uint64_t begin = 0;
     for (std::size_t i = 0; i < s.history_ends.size(); ++i) {
-        optimal.publish(s.options.first_step + i,
+        optimal.publish(s.first_kept + i,
                         std::span(s.history).subspan(begin, s.history_ends[i] - begin));
         begin = s.history_ends[i];
     }
