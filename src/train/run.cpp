@@ -48,6 +48,7 @@ LookAheadOptions Run::look_ahead() const {
 
 TrainResult Run::train() {
     const DeferInterrupts defer;
+    prepare_checkpoints();
     accounts_ = s_.comm.accounts();
     // A run put down while an epoch was evaluated takes that up first.
     if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&

@@ -72,7 +72,9 @@ private:
 
     // run_checkpoints.cpp: putting the run down, and its end.
     [[nodiscard]] bool checkpoint_due_by_clock() const;
+    void prepare_checkpoints();
     void write_checkpoint();
+    void copy_network(Checkpoint& checkpoint);
     void gather_score();
     TrainResult finish(bool interrupted);
     void count_up(const RowCounts& unused, TrainResult& result);

@@ -16,13 +16,12 @@ namespace {
 constexpr std::size_t floats_per_chunk = std::size_t{1} << 18;
 
 /// On all threads: training stands still meanwhile.
-std::vector<float> copy_of(std::span<const float> values) {
-    std::vector<float> copy(values.size());
+void copy_to(std::vector<float>& copy, std::span<const float> values) {
+    copy.resize(values.size());
     parallel_chunks(values.size(), floats_per_chunk, [&](const Chunk& chunk) {
         std::copy_n(values.data() + chunk.begin, chunk.end - chunk.begin,
                     copy.data() + chunk.begin);
     });
-    return copy;
 }
 
 /// Rank 0's values, everywhere.
@@ -48,15 +47,40 @@ void Run::gather_score() {
     own_score_ = {};
 }
 
+void Run::copy_network(Checkpoint& checkpoint) {
+    const auto parameters = s_.network->parameters();
+    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    copy_to(checkpoint.weights, s_.network->weights());
+    const auto memory = s_.optimiser->memory();
+    checkpoint.memory.resize(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        checkpoint.memory[i].name = memory[i].name;
+        copy_to(checkpoint.memory[i].values, memory[i].values);
+    }
+    checkpoint.optimiser_steps = s_.optimiser->steps();
+}
+
+/// Pages that were never touched take longer to copy to than the copying: none are left to the
+/// first checkpoint.
+void Run::prepare_checkpoints() {
+    if (checkpoints_.keeper == nullptr) return;
+    Checkpoint memory = checkpoints_.keeper->take();
+    copy_network(memory);
+    if (checkpoints_.every_seconds > 0) copy_to(memory.under_evaluation, s_.network->weights());
+    checkpoints_.keeper->keep(std::move(memory));
+}
+
 /// Collective; rank 0 writes. Training waits for a copy of the weights, no longer.
 void Run::write_checkpoint() {
     const Span span("taking a checkpoint");
     checkpoint_watch_.lap();
+    // Before the ranks meet: where there is a checkpoint, every trace reaches it.
+    if (trace_ != nullptr) trace_->flush();
     flush();
     gather_score();
     state_.digest = digest_.value();
     if (checkpoints_.keeper == nullptr) return;
-    Checkpoint checkpoint;
+    Checkpoint checkpoint = checkpoints_.keeper->take();
     checkpoint.identity = {s_.network_options, s_.options, checkpoints_.data,
                            checkpoints_.data_checksum};
     checkpoint.state = state_;
@@ -69,15 +93,11 @@ void Run::write_checkpoint() {
     const RowCounts& rows = state.counts.rows;
     state.counts.bytes[static_cast<std::size_t>(Kind::features)] =
         (rows.demand + rows.replacement + rows.ahead) * s_.store.format().row_bytes();
-    const auto parameters = s_.network->parameters();
-    checkpoint.parameters.assign(parameters.begin(), parameters.end());
-    checkpoint.weights = copy_of(s_.network->weights());
-    for (const Optimiser::Memory& memory : s_.optimiser->memory())
-        checkpoint.memory.push_back({memory.name, copy_of(memory.values)});
-    checkpoint.optimiser_steps = s_.optimiser->steps();
+    copy_network(checkpoint);
+    checkpoint.under_evaluation.clear();
     // At the end of an epoch the weights under evaluation are these; later they are others.
     if (pending_ && state_.step % steps_per_epoch() != 0)
-        checkpoint.under_evaluation = s_.evaluated;
+        copy_to(checkpoint.under_evaluation, s_.evaluated);
     checkpoints_.keeper->write(std::move(checkpoint));
 }
 
@@ -108,7 +128,8 @@ TrainResult Run::finish(bool interrupted) {
         result.capacity = s_.buffer.slots;
         if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
     }
-    if (trace_ != nullptr && !interrupted) trace_->finish();
+    // Steps that were drawn past an early stop were not taken.
+    if (trace_ != nullptr && !interrupted) trace_->finish(state_.step);
     s_.stop();
     count_up(unused, result);
     return result;
@@ -186,6 +207,7 @@ void Trainer::resume(const Checkpoint* checkpoint) {
     s.comm.broadcast(0, std::span(&steps, 1));
     s.start = run_state_from_json(parse_json(std::string(text.begin(), text.end()), "checkpoint"),
                                   "checkpoint");
+    s.expect_trace();
     RUDDER_CHECK(weights.size() == s.network->weights().size());
     std::ranges::copy(weights, s.network->weights().begin());
     s.unevaluated = under_evaluation.empty() ? weights : under_evaluation;

@@ -114,7 +114,7 @@ public:
     /// What the run would need; the same on all ranks.
     [[nodiscard]] TrainPlan plan();
     /// Goes on from a checkpoint (given on rank 0, null elsewhere); before `run`. Another model is
-    /// refused.
+    /// refused, and so is a trace to be gone on with that does not reach the checkpoint.
     void resume(const Checkpoint* checkpoint);
     /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt, and
     /// writes a checkpoint there. A loss that is no number is an Error that names step and rank.
