@@ -44,8 +44,8 @@ enum class Reason : std::uint8_t {
 /// One action (design section 10).
 struct Action {
     ActionKind kind = ActionKind::keep;
-    double fraction = 1;            ///< with replace: of the buffer, at most
-    std::vector<KnobChange> knobs;  ///< with set
+    double fraction = 1;              ///< with replace: of the buffer, at most
+    std::vector<KnobChange> knobs{};  ///< with set
     Reason reason = Reason::none;
 
     [[nodiscard]] static Action keep(Reason why = Reason::none) { return {.reason = why}; }

@@ -36,10 +36,10 @@ struct Forecast {
 };
 
 struct Answer {
-    Action action;
-    std::vector<ShadowOrder> shadows;
-    std::optional<Forecast> forecast;
-    std::string note;  ///< for the log: what was tried, what was learned
+    Action action{};
+    std::vector<ShadowOrder> shadows{};
+    std::optional<Forecast> forecast{};
+    std::string note{};  ///< for the log: what was tried, what was learned
 };
 
 /// Asked on a task of its own, one question at a time; may take as long as it likes, since nobody

@@ -1,4 +1,6 @@
-// How an agent is written: name[:value]{,key:value}, members of a mixture joined by '+'.
+// How an agent is written: name[:value]{,key:value}, members of a mixture joined by '+'. Members
+// come last; a key behind the last of them is its own if it has one of that name, else the
+// mixture's.
 #pragma once
 
 #include <cstdint>
@@ -65,7 +67,11 @@ public:
     friend bool operator==(const AgentSpec& a, const AgentSpec& b) { return a.text() == b.text(); }
 
 private:
+    [[nodiscard]] std::size_t index(std::string_view parameter) const noexcept;
     [[nodiscard]] std::size_t required(std::string_view parameter, const std::string& where) const;
+    void set(std::string_view parameter, std::string_view value, const std::string& where);
+    void set_key(std::string_view word, const std::string& where);
+    void set_members(std::string_view text, const std::string& where);
 
     const AgentInfo* info_;
     std::vector<std::optional<std::string>> values_;  ///< by parameter
@@ -75,8 +81,8 @@ private:
 /// What an agent may know from the start.
 struct AgentFacts {
     std::uint64_t seed = 0;
-    Setting start;        ///< as configured
-    PolicySpec built_in;  ///< the rule to fall back to
+    Setting start;                                 ///< as configured
+    PolicySpec built_in{*all_policies().front()};  ///< the rule to fall back to
     KnobLimits limits;
     CostKind cost = CostKind::rows;
     std::uint64_t steps = 0;

@@ -37,10 +37,11 @@ struct Knob {
     KnobKind kind;
     double minimum;  ///< of numbers; what a run allows may be narrower
     double maximum;
-    double fallback;            ///< where nothing is said
-    bool on_time;               ///< acts on time, not on ids: judged by stretches of the real run
-    std::string_view sentence;  ///< what it sets
-    std::string_view cost;      ///< what a change costs
+    double fallback;             ///< where nothing is said
+    bool on_time;                ///< acts on time, not on ids: judged by stretches of the real run
+    std::string_view sentence;   ///< what it sets
+    std::string_view cost;       ///< what a change costs
+    bool above_minimum = false;  ///< the minimum itself is out of range
 };
 
 /// All knobs, in the order of their ids.
@@ -61,9 +62,9 @@ struct KnobChange {
 /// The values of all knobs. Window, decay, fraction and distance are parameters of the policy;
 /// where the policy has no such parameter, the knob does nothing.
 struct Setting {
-    PolicySpec policy;
-    std::uint64_t capacity = 0;  ///< rows
-    std::uint64_t bulk = 0;      ///< rows per message, at most; 0: all at once
+    PolicySpec policy{*all_policies().front()};  ///< none
+    std::uint64_t capacity = 0;                  ///< rows
+    std::uint64_t bulk = 0;                      ///< rows per message, at most; 0: all at once
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
     friend bool operator==(const Setting&, const Setting&) = default;
@@ -79,8 +80,12 @@ struct KnobLimits {
 
 /// The value of a knob; none where the policy has no such parameter.
 [[nodiscard]] std::optional<KnobValue> knob_value(const Setting& setting, KnobId id);
-/// The setting after the changes, in order. A usage Error names the knob, the value and its range
-/// where a value is out of range, of the wrong kind, or the policy has no such parameter.
+/// Checks a value against the knob's own range; a usage Error otherwise. Policies that need a
+/// recorded trace (`optimal`, `listed`) are refused.
+void check_change(const KnobChange& change, const std::string& where);
+/// The setting after the changes: a policy first, then the others in order. A usage Error names the
+/// knob, the value and its range where a value is out of range, of the wrong kind, or the policy
+/// has no such parameter.
 [[nodiscard]] Setting with_changes(Setting setting, std::span<const KnobChange> changes,
                                    const KnobLimits& limits, const std::string& where);
 /// What would have to change to get from one to the other.
@@ -91,9 +96,12 @@ struct KnobLimits {
 
 /// {"policy": "window:16", "window": 16, "capacity": 1200, ...}: knobs the setting has.
 [[nodiscard]] Json to_json(const Setting& setting);
+/// Reads what to_json(Setting) wrote; an Error naming `where` otherwise.
+[[nodiscard]] Setting parse_setting(const Json& object, const std::string& where);
 /// {NAME: VALUE, ...}.
 [[nodiscard]] Json to_json(std::span<const KnobChange> changes);
-/// Reads such an object; a usage Error naming `where` for unknown knobs or values of another kind.
+/// Reads such an object; a usage Error naming `where` for unknown knobs, values of another kind or
+/// out of the knob's own range.
 [[nodiscard]] std::vector<KnobChange> knob_changes(const Json& object, const std::string& where);
 /// Knobs with their names, kinds, ranges and costs, as `agent list --json` prints them.
 [[nodiscard]] Json knobs_json();

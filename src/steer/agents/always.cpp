@@ -1,0 +1,31 @@
+// always: replaces in every step.
+#include "agents.hpp"
+
+namespace rudder {
+
+const AgentInfo always_info{
+    .name = "always",
+    .sentence = "Replaces in every step.",
+    .needs = "nothing",
+    .costs = "nothing",
+    .parameters = {},
+    .decides = true,
+    .fixed = true,
+};
+
+namespace {
+
+class AlwaysAgent final : public Agent {
+public:
+    [[nodiscard]] Answer decide(const Observation& /*observation*/) override {
+        return {.action = Action::replace(Reason::rule)};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> make_always(const AgentSpec& /*spec*/, const AgentFacts& /*facts*/) {
+    return std::make_unique<AlwaysAgent>();
+}
+
+}  // namespace rudder

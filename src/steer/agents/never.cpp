@@ -1,0 +1,32 @@
+// never: sends no action.
+#include "agents.hpp"
+
+namespace rudder {
+
+const AgentInfo never_info{
+    .name = "never",
+    .sentence = "Sends no action: the policy runs as configured.",
+    .needs = "nothing",
+    .costs = "nothing",
+    .parameters = {},
+    .fixed = true,
+};
+
+namespace {
+
+class NeverAgent final : public Agent {
+public:
+    /// Far apart: nobody need ask.
+    [[nodiscard]] std::uint64_t interval() const noexcept override { return 1ULL << 32; }
+    [[nodiscard]] Answer decide(const Observation& /*observation*/) override {
+        return {.action = Action::keep(Reason::rule)};
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Agent> make_never(const AgentSpec& /*spec*/, const AgentFacts& /*facts*/) {
+    return std::make_unique<NeverAgent>();
+}
+
+}  // namespace rudder

@@ -1,0 +1,25 @@
+// The range of a knob, as registered or as a run narrows it.
+#pragma once
+
+#include <string>
+
+#include "rudder/steer/knobs.hpp"
+
+namespace rudder {
+
+struct KnobRange {
+    bool whole = false;
+    double minimum = 0;
+    double maximum = 0;
+    bool above_minimum = false;
+
+    [[nodiscard]] static KnobRange of(const Knob& k);
+    [[nodiscard]] static KnobRange of(const Knob& k, const KnobLimits& limits);
+    [[nodiscard]] bool holds(double value) const noexcept;
+    [[nodiscard]] std::string text() const;  ///< "a whole number from 1 and up to 64"
+};
+
+/// The schema of a knob's value.
+[[nodiscard]] Json knob_schema(const Knob& k, const KnobRange& range);
+
+}  // namespace rudder

@@ -1,0 +1,271 @@
+#include "rudder/steer/knobs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rudder/core/check.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+#include "knob_range.hpp"
+
+namespace rudder {
+
+namespace {
+
+using Kind = KnobKind;
+
+constexpr double any_u32 = 4294967295.0;
+
+// clang-format off
+constexpr std::array<Knob, knob_count> knobs{{
+    {KnobId::policy, "policy", Kind::text, 0, 0, 0, false,
+     "Which rows stay, which leave and which are fetched.",
+     "the new policy keeps the rows that are there and starts without a memory of its own"},
+    {KnobId::window, "window", Kind::whole, 1, 1000000, 16, false,
+     "Steps that the policy looks ahead.",
+     "memory for samples drawn ahead; a longer one has to be drawn first"},
+    {KnobId::capacity, "capacity", Kind::whole, 0, any_u32, 0, false,
+     "Rows that the buffer may hold, within the configured bytes.",
+     "rows that no longer fit are fetched again"},
+    {KnobId::decay, "decay", Kind::real, 0, 1, 0.99, false,
+     "What a use is worth a step later.", "nothing at once", true},
+    {KnobId::fraction, "fraction", Kind::real, 0, 1, 1, false,
+     "Share of the buffer that one replacement may change, at most.", "nothing at once"},
+    {KnobId::distance, "distance", Kind::whole, 0, 1000, 2, true,
+     "How many steps early rows are fetched, at most.", "nothing at once"},
+    {KnobId::bulk, "bulk", Kind::whole, 0, any_u32, 0, true,
+     "Rows per message, at most; 0: all at once.", "nothing at once"},
+    {KnobId::sample_threads, "sample_threads", Kind::whole, 1, 64, 1, true,
+     "Threads that draw samples.", "cores that others would have used"},
+    {KnobId::fetch_threads, "fetch_threads", Kind::whole, 1, 64, 1, true,
+     "Threads that assemble and fetch.", "cores that others would have used"},
+}};
+// clang-format on
+
+/// Window, decay, fraction and distance are parameters of the policy, under the same names.
+bool of_policy(KnobId id) {
+    return id == KnobId::window || id == KnobId::decay || id == KnobId::fraction ||
+           id == KnobId::distance;
+}
+
+std::uint64_t* field(Setting& setting, KnobId id) {
+    switch (id) {
+        case KnobId::capacity:
+            return &setting.capacity;
+        case KnobId::bulk:
+            return &setting.bulk;
+        case KnobId::sample_threads:
+            return &setting.sample_threads;
+        case KnobId::fetch_threads:
+            return &setting.fetch_threads;
+        default:
+            return nullptr;
+    }
+}
+
+std::string shown(const KnobValue& value) {
+    if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("'{}'", *text);
+    return fmt::format("{}", std::get<double>(value));
+}
+
+void check_number(const Knob& k, const KnobValue& value, const KnobRange& range,
+                  const std::string& where) {
+    const auto* number = std::get_if<double>(&value);
+    if (number != nullptr && range.holds(*number)) return;
+    throw usage_error(fmt::format("{} is no value for knob '{}'", shown(value), k.name), where,
+                      fmt::format("give {}", range.text()));
+}
+
+/// In place: moving a change whose kind of value is known makes GCC 12 warn of the other kind.
+void add(std::vector<KnobChange>& changes, KnobId id, const KnobValue& value) {
+    KnobChange& change = changes.emplace_back();
+    change.id = id;
+    change.value = value;
+}
+
+PolicySpec policy_of(const KnobValue& value, const std::string& where) {
+    const auto* text = std::get_if<std::string>(&value);
+    if (text == nullptr) {
+        throw usage_error(fmt::format("{} is no value for knob 'policy'", shown(value)), where,
+                          "give a policy in quotes, such as \"window:16\"");
+    }
+    PolicySpec spec = PolicySpec::parse(*text, where);
+    if (spec.name() == "optimal" || spec.given("listed")) {
+        throw usage_error(
+            fmt::format("policy '{}' needs a recorded trace and cannot be set while running",
+                        spec.text()),
+            where, "set a policy that knows no more than the run does, such as \"window:16\"");
+    }
+    return spec;
+}
+
+void set_policy(Setting& setting, const KnobValue& value, const KnobLimits& limits,
+                const std::string& where) {
+    PolicySpec spec = policy_of(value, where);
+    if (spec.has("window")) {
+        const Knob& window = knob(KnobId::window);
+        check_number(window, spec.get("window"), KnobRange::of(window, limits), where);
+    }
+    setting.policy = std::move(spec);
+}
+
+void set_number(Setting& setting, const KnobChange& change, const KnobLimits& limits,
+                const std::string& where) {
+    const Knob& k = knob(change.id);
+    check_number(k, change.value, KnobRange::of(k, limits), where);
+    const double number = std::get<double>(change.value);
+    if (std::uint64_t* value = field(setting, change.id)) {
+        *value = static_cast<std::uint64_t>(number);
+    } else if (setting.policy.has(k.name)) {
+        setting.policy.set(k.name, number, where);
+    } else {
+        throw usage_error(
+            fmt::format("policy '{}' has no '{}' to set", setting.policy.name(), k.name), where,
+            "set a policy that has it in the same action, or leave the knob out");
+    }
+}
+
+}  // namespace
+
+KnobRange KnobRange::of(const Knob& k) {
+    return {k.kind == Kind::whole, k.minimum, k.maximum, k.above_minimum};
+}
+
+KnobRange KnobRange::of(const Knob& k, const KnobLimits& limits) {
+    KnobRange range = of(k);
+    const auto narrow = [&range](std::uint64_t most) {
+        range.maximum = std::min(range.maximum, static_cast<double>(most));
+    };
+    if (k.id == KnobId::window) narrow(limits.window);
+    if (k.id == KnobId::capacity) narrow(limits.slots);
+    if (k.id == KnobId::sample_threads) narrow(limits.sample_threads);
+    if (k.id == KnobId::fetch_threads) narrow(limits.fetch_threads);
+    return range;
+}
+
+bool KnobRange::holds(double value) const noexcept {
+    if (!std::isfinite(value) || (whole && value != std::floor(value))) return false;
+    return (above_minimum ? value > minimum : value >= minimum) && value <= maximum;
+}
+
+std::string KnobRange::text() const {
+    return fmt::format("a {}number {} {} and up to {}", whole ? "whole " : "",
+                       above_minimum ? "above" : "from", minimum, maximum);
+}
+
+std::span<const Knob, knob_count> all_knobs() noexcept {
+    return knobs;
+}
+
+const Knob& knob(KnobId id) noexcept {
+    return knobs[static_cast<std::size_t>(id)];
+}
+
+const Knob& knob(std::string_view name, const std::string& where) {
+    std::vector<std::string_view> names;
+    for (const Knob& k : knobs) {
+        if (k.name == name) return k;
+        names.push_back(k.name);
+    }
+    const auto meant = nearest(name, names);
+    throw usage_error(
+        fmt::format("unknown knob '{}'", name), where,
+        fmt::format("{}use one of {}", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
+                    join(names, ", ")));
+}
+
+std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {
+    switch (id) {
+        case KnobId::policy:
+            return setting.policy.text();
+        case KnobId::capacity:
+            return static_cast<double>(setting.capacity);
+        case KnobId::bulk:
+            return static_cast<double>(setting.bulk);
+        case KnobId::sample_threads:
+            return static_cast<double>(setting.sample_threads);
+        case KnobId::fetch_threads:
+            return static_cast<double>(setting.fetch_threads);
+        default:
+            break;
+    }
+    if (!setting.policy.has(knob(id).name)) return std::nullopt;
+    return setting.policy.get(knob(id).name);
+}
+
+void check_change(const KnobChange& change, const std::string& where) {
+    const Knob& k = knob(change.id);
+    if (k.kind == Kind::text) {
+        static_cast<void>(policy_of(change.value, where));
+    } else {
+        check_number(k, change.value, KnobRange::of(k), where);
+    }
+}
+
+Setting with_changes(Setting setting, std::span<const KnobChange> changes, const KnobLimits& limits,
+                     const std::string& where) {
+    for (const KnobChange& change : changes) {
+        if (change.id == KnobId::policy) set_policy(setting, change.value, limits, where);
+    }
+    for (const KnobChange& change : changes) {
+        if (change.id != KnobId::policy) set_number(setting, change, limits, where);
+    }
+    return setting;
+}
+
+std::vector<KnobChange> changes_between(const Setting& from, const Setting& to) {
+    std::vector<KnobChange> changes;
+    PolicySpec policy = from.policy;
+    for (const Knob& k : knobs) {
+        if (!of_policy(k.id) || policy.name() != to.policy.name() || !policy.has(k.name)) continue;
+        const double wanted = to.policy.get(k.name);
+        if (policy.get(k.name) == wanted && policy.given(k.name) == to.policy.given(k.name)) {
+            continue;
+        }
+        policy.set(k.name, wanted);
+        add(changes, k.id, wanted);
+    }
+    if (policy != to.policy) {
+        changes.clear();
+        add(changes, KnobId::policy, to.policy.text());
+    }
+    for (const Knob& k : knobs) {
+        if (k.id == KnobId::policy || of_policy(k.id)) continue;
+        const auto wanted = knob_value(to, k.id);
+        if (knob_value(from, k.id) != wanted) add(changes, k.id, *wanted);
+    }
+    return changes;
+}
+
+std::string text_of(const Setting& setting) {
+    std::string text =
+        fmt::format("{}, capacity {}", setting.policy.text(), format_count(setting.capacity));
+    for (const Knob& k : knobs) {
+        const auto value = knob_value(setting, k.id);
+        if (k.id < KnobId::bulk || std::get<double>(*value) == k.fallback) continue;
+        text += fmt::format(", {}", text_of(std::array{KnobChange{k.id, *value}}));
+    }
+    return text;
+}
+
+std::string text_of(std::span<const KnobChange> changes) {
+    std::string text;
+    for (const KnobChange& change : changes) {
+        const Knob& k = knob(change.id);
+        if (!text.empty()) text += ", ";
+        if (const auto* words = std::get_if<std::string>(&change.value)) {
+            text += fmt::format("{} {}", k.name, *words);
+        } else if (const double number = std::get<double>(change.value);
+                   KnobRange::of(k).whole && KnobRange::of(k).holds(number)) {
+            text += fmt::format("{} {}", k.name, format_count(static_cast<std::uint64_t>(number)));
+        } else {
+            text += fmt::format("{} {}", k.name, number);
+        }
+    }
+    return text;
+}
+
+}  // namespace rudder

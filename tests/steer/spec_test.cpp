@@ -1,0 +1,85 @@
+// How agents are written, and what is refused.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/steer/agent_spec.hpp"
+
+namespace rudder::test {
+namespace {
+
+using testing::HasSubstr;
+
+void refuse(const std::string& text, std::initializer_list<const char*> words) {
+    try {
+        const AgentSpec spec = AgentSpec::parse(text, "here");
+        ADD_FAILURE() << text << " was taken as " << spec.text();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.exit_code(), 2) << text;
+        EXPECT_FALSE(error.remedy().empty());
+        for (const char* word : words)
+            EXPECT_THAT(error.what(), HasSubstr(word)) << text;
+    }
+}
+
+TEST(AgentSpecs, AreWrittenAsTheyAreRead) {
+    for (const char* text : {"never", "always", "every:1", "every:16"})
+        EXPECT_EQ(AgentSpec::parse(text).text(), text);
+    EXPECT_EQ(AgentSpec::parse("every:4.0").text(), "every:4");
+    EXPECT_EQ(AgentSpec::parse("every,every:4"), AgentSpec::parse("every:4"));
+    EXPECT_EQ(AgentSpec::parse("every:4").whole("every"), 4U);
+    EXPECT_TRUE(AgentSpec::parse("every:4").given("every"));
+    EXPECT_FALSE(AgentSpec::parse("every:4").given("evry"));
+}
+
+TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
+    refuse("nevr", {"unknown agent 'nevr'", "did you mean 'never'", "always", "here"});
+    refuse("", {"unknown agent ''"});
+    refuse("never:1", {"takes no value"});
+    refuse("always,x:1", {"no parameter 'x'", "no parameters"});
+    refuse("every", {"needs a value"});
+    refuse("every:", {"'' is no value"});
+    refuse("every:0", {"'0' is no value", "from 1"});
+    refuse("every:1.5", {"whole number"});
+    refuse("every:nan", {"'nan'"});
+    refuse("every:4,every:5", {"given twice"});
+    refuse("every:4,", {"no parameter ''"});
+    refuse("every:4,evry:5", {"did you mean 'every'"});
+    refuse("every:4,every", {"needs a value"});
+}
+
+TEST(AgentSpecs, AnAgentThatDecidesNeedsAPolicyWithoutASignal) {
+    const auto check = [](const char* agent, const char* policy) {
+        check_agent(AgentSpec::parse(agent), PolicySpec::parse(policy));
+    };
+    EXPECT_NO_THROW(check("every:4", "scored"));
+    EXPECT_NO_THROW(check("never", "scored,every:4"));
+    EXPECT_NO_THROW(check("always", "window:16"));
+    for (const char* policy : {"scored,every:4", "periodic", "scored-faithful,listed"}) {
+        try {
+            check("always", policy);
+            FAIL() << policy;
+        } catch (const Error& error) {
+            EXPECT_EQ(error.exit_code(), 2);
+            EXPECT_THAT(error.what(), HasSubstr("'always'"));
+        }
+    }
+}
+
+TEST(AgentSpecs, EveryAgentSaysWhatItIsNeedsAndCosts) {
+    const Json list = agents_json();
+    ASSERT_EQ(list.size(), all_agents().size());
+    for (std::size_t i = 0; i < list.size(); ++i) {
+        const AgentInfo& info = *all_agents()[i];
+        EXPECT_EQ(list[i]["name"], info.name);
+        EXPECT_EQ(&agent_info(info.name, ""), &info);
+        EXPECT_TRUE(info.sentence.ends_with('.')) << info.name;
+        EXPECT_FALSE(info.needs.empty()) << info.name;
+        EXPECT_FALSE(info.costs.empty()) << info.name;
+        EXPECT_TRUE(!info.has_value || !info.parameters.empty()) << info.name;
+    }
+}
+
+}  // namespace
+}  // namespace rudder::test
