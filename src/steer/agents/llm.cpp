@@ -159,8 +159,8 @@ void LlmAgent::start_warm_up() {
 void LlmAgent::wait_until_warm(Clock::time_point deadline) {
     const Duration left = std::max(deadline - Clock::now(), Clock::duration::zero());
     Monitor::Lock lock(monitor_);
-    if (monitor_.wait_until(lock, "the language model's warm-up",
-                            Executor::current().now() + left, [this] { return warm_; })) {
+    if (monitor_.wait_until(lock, "the language model's warm-up", Executor::current().now() + left,
+                            [this] { return warm_; })) {
         return;
     }
     throw Error(ErrorKind::failed, "the server is still loading the model", "the warm-up", "");
@@ -182,8 +182,7 @@ std::vector<ChatMessage> LlmAgent::messages(const Observation& observation, cons
     return {{ChatRole::system, system_}, {ChatRole::user, std::move(user)}};
 }
 
-Answer LlmAgent::read(const std::string& text, const Json& schema,
-                      const Observation& observation) {
+Answer LlmAgent::read(const std::string& text, const Json& schema, const Observation& observation) {
     const std::string where = "the reply of " + printable(server_.model(), 80);
     if (published_) return published_->parse(text, observation, where);
     ModelReply reply = parse_reply(text, schema, observation, where);

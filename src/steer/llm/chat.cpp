@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "protocol.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
+
+#include "protocol.hpp"
 
 namespace rudder {
 
@@ -155,8 +156,7 @@ Error ChatServer::State::failure(const HttpResponse& response, std::string_view 
 }
 
 Json ChatServer::State::json_of(const HttpResponse& response, std::string_view route) const {
-    if (response.fault != HttpFault::none || response.status != 200)
-        throw failure(response, route);
+    if (response.fault != HttpFault::none || response.status != 200) throw failure(response, route);
     if (response.content_type != "application/json") {
         throw Error(ErrorKind::failed,
                     fmt::format("the server's response is of type '{}', not application/json",
@@ -198,7 +198,8 @@ void ChatServer::connect(Clock::time_point deadline) {
         static_cast<void>(s.try_api(s.api, deadline));
         return;
     }
-    if (!s.try_api(LlmApi::ollama, deadline)) static_cast<void>(s.try_api(LlmApi::openai, deadline));
+    if (!s.try_api(LlmApi::ollama, deadline))
+        static_cast<void>(s.try_api(LlmApi::openai, deadline));
 }
 
 HttpResponse ChatServer::State::ask(std::span<const ChatMessage> messages, const Json& schema,
@@ -208,9 +209,10 @@ HttpResponse ChatServer::State::ask(std::span<const ChatMessage> messages, const
         return exchange(chat_route(api), &body, deadline);
     }
     std::vector<ChatMessage> spelt(messages.begin(), messages.end());
-    spelt.front().text += "\n\nReply with one JSON object, and nothing else, that obeys this JSON "
-                          "schema:\n" +
-                          schema.dump();
+    spelt.front().text +=
+        "\n\nReply with one JSON object, and nothing else, that obeys this JSON "
+        "schema:\n" +
+        schema.dump();
     const std::string body = chat_body(api, model, spelt, &schema, how, settings);
     return exchange(chat_route(api), &body, deadline);
 }
@@ -237,8 +239,7 @@ void ChatServer::warm_up(std::span<const ChatMessage> messages, Clock::time_poin
     ChatSettings one = s.settings;
     one.tokens = 1;
     const std::string_view route = chat_route(s.api);
-    const std::string body =
-        chat_body(s.api, s.model, messages, nullptr, ReplyForm::plain, one);
+    const std::string body = chat_body(s.api, s.model, messages, nullptr, ReplyForm::plain, one);
     static_cast<void>(s.json_of(s.exchange(route, &body, deadline), route));
 }
 

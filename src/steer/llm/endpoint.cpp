@@ -77,9 +77,9 @@ Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string&
     const std::string scheme = part(handle, CURLUPART_SCHEME);
     const std::string host = part(handle, CURLUPART_HOST);
     if ((scheme != "http" && scheme != "https") || host.empty()) {
-        throw usage_error(fmt::format("'{}:' is no way to a language model's server",
-                                      printable(scheme, 20)),
-                          where, std::string(remedy));
+        throw usage_error(
+            fmt::format("'{}:' is no way to a language model's server", printable(scheme, 20)),
+            where, std::string(remedy));
     }
     if (!part(handle, CURLUPART_USER).empty() || !part(handle, CURLUPART_PASSWORD).empty()) {
         throw usage_error("the address of the language model's server holds a name or password",
@@ -101,9 +101,11 @@ Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string&
     }
     const std::string port = part(handle, CURLUPART_PORT);
     std::string path = part(handle, CURLUPART_PATH);
-    while (take_end(path, "/")) {}
+    while (take_end(path, "/")) {
+    }
     endpoint.versioned = take_end(path, "/v1");
-    while (take_end(path, "/")) {}
+    while (take_end(path, "/")) {
+    }
     endpoint.base = fmt::format("{}://{}{}{}{}", scheme, host, port.empty() ? "" : ":", port, path);
     return endpoint;
 }
@@ -115,9 +117,9 @@ std::string llm_key_from_environment() {
         std::string key(value);
         for (const char c : key) {
             if (c > ' ' && c < '\x7f') continue;
-            throw usage_error(fmt::format("the key in {} holds a character that no header can",
-                                          name),
-                              "the environment", "set it again, without spaces or line ends");
+            throw usage_error(
+                fmt::format("the key in {} holds a character that no header can", name),
+                "the environment", "set it again, without spaces or line ends");
         }
         return key;
     }

@@ -89,23 +89,23 @@ void PublishedProtocol::complete(const Observation& observation) {
     if (!pending_) return;
     const PublishedRecord now = PublishedRecord::of(observation);
     const PublishedRecord& then = pending_->record;
-    const std::string since = fmt::format(
-        "hitrate {}, comm_volume {}",
-        change(static_cast<double>(then.hit_rate), static_cast<double>(now.hit_rate)),
-        change(then.comm_volume, now.comm_volume));
+    const std::string since =
+        fmt::format("hitrate {}, comm_volume {}",
+                    change(static_cast<double>(then.hit_rate), static_cast<double>(now.hit_rate)),
+                    change(then.comm_volume, now.comm_volume));
     const std::uint64_t evicted = observation.total.replacement - pending_->replaced;
     std::string line;
     switch (pending_->event) {
         case Event::yes:
-            line = evicted == 0
-                       ? "you decided eviction; skipped, there were no candidates"
-                       : fmt::format("you decided eviction; {} nodes evicted ({:.1f} % of the "
-                                     "cache); impact: {}",
-                                     evicted,
-                                     capacity_ == 0 ? 0.0
-                                                    : 100 * static_cast<double>(evicted) /
-                                                          static_cast<double>(capacity_),
-                                     since);
+            line = evicted == 0 ? "you decided eviction; skipped, there were no candidates"
+                                : fmt::format(
+                                      "you decided eviction; {} nodes evicted ({:.1f} % of the "
+                                      "cache); impact: {}",
+                                      evicted,
+                                      capacity_ == 0 ? 0.0
+                                                     : 100 * static_cast<double>(evicted) /
+                                                           static_cast<double>(capacity_),
+                                      since);
             break;
         case Event::no:
             line = "you decided no eviction; since then: " + since;
@@ -155,7 +155,8 @@ Answer PublishedProtocol::parse(std::string_view text, const Observation& observ
     const bool yes = object.at("decision") == "yes";
     const Json& impact = object.at("expected_impact");
     Answer answer;
-    answer.action = yes ? Action::replace(Reason::model_choice) : Action::keep(Reason::model_choice);
+    answer.action =
+        yes ? Action::replace(Reason::model_choice) : Action::keep(Reason::model_choice);
     answer.forecast = Forecast{trend(impact.at("hitrate").get<std::string>()),
                                trend(impact.at("comm_volume").get<std::string>())};
     answer.note = printable(object.at("explanation").get<std::string>(), longest_explanation);
@@ -165,8 +166,8 @@ Answer PublishedProtocol::parse(std::string_view text, const Observation& observ
 }
 
 void PublishedProtocol::failed(const Observation& observation) {
-    pending_ = Pending{Event::invalid, PublishedRecord::of(observation),
-                       observation.total.replacement};
+    pending_ =
+        Pending{Event::invalid, PublishedRecord::of(observation), observation.total.replacement};
 }
 
 }  // namespace rudder

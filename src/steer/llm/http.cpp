@@ -161,8 +161,7 @@ struct HttpClient::State {
     void prepare(const std::string& url, const std::string* body, Clock::time_point deadline,
                  Arriving& arriving);
     CURLcode run(Clock::time_point deadline);
-    HttpResponse send(const std::string& path, const std::string* body,
-                      Clock::time_point deadline);
+    HttpResponse send(const std::string& path, const std::string* body, Clock::time_point deadline);
 };
 
 HttpClient::HttpClient(Endpoint endpoint, std::string key) {

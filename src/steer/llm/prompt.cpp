@@ -77,9 +77,9 @@ std::string shadow_line(std::string_view name, const ShadowReading& shadow) {
 std::string seconds_line(const StretchSeconds& seconds) {
     if (seconds.steps == 0) return {};
     const auto each = [&](double all) { return all / static_cast<double>(seconds.steps); };
-    return fmt::format("seconds_per_step: step {:.5f}, fetch {:.5f}, stall {:.5f}, compute {:.5f}\n",
-                       each(seconds.step), each(seconds.fetch), each(seconds.stall),
-                       each(seconds.compute));
+    return fmt::format(
+        "seconds_per_step: step {:.5f}, fetch {:.5f}, stall {:.5f}, compute {:.5f}\n",
+        each(seconds.step), each(seconds.fetch), each(seconds.stall), each(seconds.compute));
 }
 
 }  // namespace
@@ -108,10 +108,11 @@ std::uint64_t estimated_tokens(std::string_view text) noexcept {
 
 std::string system_message(const AgentFacts& facts) {
     std::string text(task);
-    text += fmt::format("\nThe run: {} steps, {} per epoch; buffer of up to {} rows; it began with {}; "
-                        "built-in rule: {}.\n",
-                        facts.steps, facts.steps_per_epoch, facts.limits.slots,
-                        text_of(facts.start), facts.built_in.text());
+    text += fmt::format(
+        "\nThe run: {} steps, {} per epoch; buffer of up to {} rows; it began with {}; "
+        "built-in rule: {}.\n",
+        facts.steps, facts.steps_per_epoch, facts.limits.slots, text_of(facts.start),
+        facts.built_in.text());
     if (!facts.llm.about.empty()) text += facts.llm.about + "\n";
     text += fmt::format("{}\n\nKnobs (name: range. What it sets. Cost of a change):\n",
                         cost_text(facts.cost));
@@ -129,19 +130,19 @@ std::string history_line(const PastDecision& past) {
                                                 : "; worse than the alternative";
     return fmt::format(
         "step {}: {} ({}): hit_rate {:.4f} to {:.4f}, rows_per_step {:.1f} to {:.1f}{}\n",
-        past.step, action_text(past.action), past.status, past.hit_rate_before,
-        past.hit_rate_after, past.rows_before, past.rows_after, verdict);
+        past.step, action_text(past.action), past.status, past.hit_rate_before, past.hit_rate_after,
+        past.rows_before, past.rows_after, verdict);
 }
 
 std::string observation_text(const Observation& o) {
-    std::string text =
-        fmt::format("step: {} of {}, {} left\n", o.step, o.steps, o.steps_left());
-    text += fmt::format("last {} steps: hit_rate {:.4f}, needed_per_step {:.1f}, rows_per_step "
-                        "{:.1f} (demand {:.1f}, replacement {:.1f}, ahead {:.1f}, wasted {:.1f})\n",
-                        o.rows.steps, o.hit_rate(), per_step(o.rows.needed, o.rows),
-                        per_step(o.rows.fetched(), o.rows), per_step(o.rows.demand, o.rows),
-                        per_step(o.rows.replacement, o.rows), per_step(o.rows.ahead, o.rows),
-                        per_step(o.rows.wasted, o.rows));
+    std::string text = fmt::format("step: {} of {}, {} left\n", o.step, o.steps, o.steps_left());
+    text += fmt::format(
+        "last {} steps: hit_rate {:.4f}, needed_per_step {:.1f}, rows_per_step "
+        "{:.1f} (demand {:.1f}, replacement {:.1f}, ahead {:.1f}, wasted {:.1f})\n",
+        o.rows.steps, o.hit_rate(), per_step(o.rows.needed, o.rows),
+        per_step(o.rows.fetched(), o.rows), per_step(o.rows.demand, o.rows),
+        per_step(o.rows.replacement, o.rows), per_step(o.rows.ahead, o.rows),
+        per_step(o.rows.wasted, o.rows));
     text += fmt::format("all steps: hit_rate {:.4f}, rows_per_step {:.1f}\n", hit_rate(o.total),
                         per_step(o.total.fetched(), o.total));
     text += seconds_line(o.seconds);
@@ -184,8 +185,7 @@ std::string user_message(const Observation& observation, std::size_t history,
     for (std::size_t i = skipped; i < observation.history.size(); ++i)
         lines.push_back(history_line(observation.history[i]));
     std::string rest;
-    if (!problem.empty())
-        rest += fmt::format("Your last reply was not used: {}.\n\n", problem);
+    if (!problem.empty()) rest += fmt::format("Your last reply was not used: {}.\n\n", problem);
     rest += "Now:\n" + observation_text(observation) + "What is your action?";
     return fitted_message(lines, "Your past decisions, oldest first:\n", rest, tokens);
 }

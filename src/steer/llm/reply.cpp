@@ -7,9 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "protocol.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
+
+#include "protocol.hpp"
 
 namespace rudder {
 
@@ -21,9 +22,9 @@ constexpr std::array fractions{0.1, 0.25, 0.5, 1.0};
 constexpr std::array reals{0.0, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 1.0};
 /// Codes that say something about what was seen; the others are other agents'.
 constexpr std::array model_reasons{
-    Reason::low_hit_rate, Reason::high_stall,    Reason::rising_cost,  Reason::good_enough,
-    Reason::no_candidates, Reason::ending,       Reason::trying,       Reason::shadow_better,
-    Reason::timed_better, Reason::was_worse,     Reason::phase_changed};
+    Reason::low_hit_rate,  Reason::high_stall, Reason::rising_cost,  Reason::good_enough,
+    Reason::no_candidates, Reason::ending,     Reason::trying,       Reason::shadow_better,
+    Reason::timed_better,  Reason::was_worse,  Reason::phase_changed};
 
 bool of_policy(KnobId id) {
     return id == KnobId::window || id == KnobId::decay || id == KnobId::fraction ||
@@ -37,7 +38,7 @@ Json policy_words(const Observation& observation, const PolicySpec& built_in) {
         if (std::ranges::find(words, text) == words.end()) words.push_back(std::move(text));
     };
     add(built_in.text());
-    for (const std::uint64_t window : {4, 16, 64})
+    for (const std::uint64_t window : {4U, 16U, 64U})
         if (window <= observation.limits.window) add(fmt::format("window:{}", window));
     for (const char* name : {"scored,every:16", "lru", "lfu", "static-degree"})
         add(name);
@@ -164,9 +165,9 @@ Json parse_reply_object(std::string_view text, const Json& schema, const std::st
         throw no_answer("the reply thinks aloud before its JSON", where);
     if (reply.front() == '[') throw no_answer("the reply is a list, not one JSON object", where);
     if (reply.front() != '{') {
-        throw no_answer(fmt::format("the reply begins with '{}', not with a JSON object",
-                                    printable(reply, 24)),
-                        where);
+        throw no_answer(
+            fmt::format("the reply begins with '{}', not with a JSON object", printable(reply, 24)),
+            where);
     }
     Json object = parse_reply_json(reply, "the reply is no JSON object", where);
     if (auto problem = schema_problem(object, schema); !problem.empty())
@@ -185,8 +186,8 @@ ModelReply parse_reply(std::string_view text, const Json& schema, const Observat
     }
     try {
         reply.action = parse_action(object, where);
-        static_cast<void>(with_changes(observation.setting, reply.action.knobs,
-                                       observation.limits, where));
+        static_cast<void>(
+            with_changes(observation.setting, reply.action.knobs, observation.limits, where));
     } catch (const Error& error) {
         throw no_answer(printable(error.problem(), 200), where);
     }

@@ -131,6 +131,10 @@ void FakeServer::serve(int socket) {
         const ssize_t got = recv(socket, bytes.data(), bytes.size(), 0);
         if (got <= 0) return;
         text.append(bytes.data(), static_cast<std::size_t>(got));
+        if (text.front() == '\x16') {  // greets in TLS, which we do not speak
+            static_cast<void>(send(socket, FakeReply::raw("HTTP/1.1 400 Bad\r\n\r\n")));
+            return;
+        }
         FakeRequest request;
         while (take_request(text, request)) {
             {
@@ -151,8 +155,8 @@ bool FakeServer::send(int socket, const FakeReply& reply) {
         if (stop_) return false;
         std::size_t sent = 0;
         while (sent < piece.bytes.size()) {
-            const ssize_t now = ::send(socket, piece.bytes.data() + sent,
-                                       piece.bytes.size() - sent, MSG_NOSIGNAL);
+            const ssize_t now =
+                ::send(socket, piece.bytes.data() + sent, piece.bytes.size() - sent, MSG_NOSIGNAL);
             if (now <= 0) return false;
             sent += static_cast<std::size_t>(now);
         }

@@ -63,7 +63,7 @@ public:
     void cancel() noexcept;
     [[nodiscard]] bool cancelled() const noexcept;
 
-    [[nodiscard]] LlmApi api() const noexcept;           ///< `automatic` until connected
+    [[nodiscard]] LlmApi api() const noexcept;                ///< `automatic` until connected
     [[nodiscard]] const std::string& model() const noexcept;  ///< empty until connected
     [[nodiscard]] ReplyForm form() const noexcept;
     /// Requests sent so far.

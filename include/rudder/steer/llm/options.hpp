@@ -15,10 +15,10 @@ enum class LlmApi : std::uint8_t { automatic, openai, ollama };
 
 /// `--llm-url`, `--llm-model`, `--llm-api`, `--llm-insecure`. Parameters of the agent come first.
 struct LlmOptions {
-    std::string url{};            ///< empty: Ollama on this machine
-    std::string model{};          ///< empty: the server's first
+    std::string url{};    ///< empty: Ollama on this machine
+    std::string model{};  ///< empty: the server's first
     LlmApi api = LlmApi::automatic;
-    bool insecure = false;      ///< another machine may be reached without TLS
+    bool insecure = false;  ///< another machine may be reached without TLS
     /// What else the run is (graph, parts, batch), in a few lines that the model is shown.
     std::string about{};
 
