@@ -142,7 +142,11 @@ Json PublishedProtocol::schema() {
     impact["additionalProperties"] = false;
     Json schema{{"type", "object"}, {"properties", Json::object()}};
     schema["properties"]["decision"] = {{"enum", {"yes", "no"}}};
-    schema["properties"]["explanation"] = {{"type", "string"}, {"maxLength", longest_explanation}};
+    // The pattern keeps small models from writing without end. It is not checked: what real ones
+    // write beyond it does no harm, since it goes nowhere but to the log.
+    schema["properties"]["explanation"] = {{"type", "string"},
+                                           {"maxLength", longest_explanation},
+                                           {"pattern", "^[A-Za-z0-9 .,;:%()'-]{1,300}$"}};
     schema["properties"]["expected_impact"] = std::move(impact);
     schema["required"] = {"decision", "explanation", "expected_impact"};
     schema["additionalProperties"] = false;
