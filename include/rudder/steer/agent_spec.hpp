@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rudder/steer/agent.hpp"
+#include "rudder/steer/llm/options.hpp"
 
 namespace rudder {
 
@@ -89,6 +90,7 @@ struct AgentFacts {
     std::uint64_t steps_per_epoch = 0;
     std::string run;     ///< identifies the run's data and seed, for decision logs
     bool force = false;  ///< take a log of another run
+    LlmOptions llm;      ///< how language models are reached
 };
 
 /// Makes the agent of a spec. A usage or input Error where it lacks what it needs.

@@ -13,9 +13,11 @@ using MakeAgent = std::unique_ptr<Agent>(const AgentSpec& spec, const AgentFacts
 extern const AgentInfo never_info;
 extern const AgentInfo always_info;
 extern const AgentInfo every_info;
+extern const AgentInfo llm_info;
 
 MakeAgent make_never;
 MakeAgent make_always;
 MakeAgent make_every;
+MakeAgent make_llm;
 
 }  // namespace rudder

@@ -20,6 +20,7 @@ const auto entries = std::to_array<Entry>({
     {&never_info, make_never},
     {&always_info, make_always},
     {&every_info, make_every},
+    {&llm_info, make_llm},
 });
 
 std::string_view kind_name(AgentParameter::Kind kind) {
