@@ -52,7 +52,7 @@ int main() {
                            {"hit_rate": "stagnant", "rows": "stagnant"}})";
     const char* no = R"({"decision": "no", "explanation": "Nothing changes.", "expected_impact":
                          {"hitrate": "stagnant", "comm_volume": "stagnant"}})";
-    for (int repeat = 0; repeat < 3; ++repeat) {
+    for (int repeat = 0; repeat < 5; ++repeat) {
         measure("llm, openai", false, "", keep);
         measure("llm, ollama", true, "", keep);
         measure("llm, 100 past decisions", false, ",history:100,context:16384", keep);

@@ -1,4 +1,5 @@
 // The agent as a whole, against servers that speak both protocols over real sockets.
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 
@@ -195,6 +196,28 @@ TEST(LlmAgent, NobodyWaitsForTheWarmUp) {
         EXPECT_THAT(problem_of(*agent, seen(16)), HasSubstr("still loading"));
     }
     EXPECT_LT(Clock::now() - start, milliseconds(2000)) << "destroyed at once";
+}
+
+TEST(LlmAgent, WarmUpThatFailsIsOneWarningWithoutTheKey) {
+    setenv("RUDDER_LLM_KEY", "top-secret-key", 1);
+    FakeServer angry([](const FakeRequest& request) {
+        return FakeReply::of(request.path == "/v1/models" ? 500 : 404,
+                             R"({"error": "no top-secret-key here"})", "application/json",
+                             "Retry-After: 600\r\n");
+    });
+    testing::internal::CaptureStderr();
+    {
+        const auto agent = llm_agent(angry.url());
+        EXPECT_THAT(problem_of(*agent, seen(16)), HasSubstr("HTTP 500"));
+        EXPECT_THAT(problem_of(*agent, seen(32)), HasSubstr("HTTP 500"));
+    }
+    const std::string log = testing::internal::GetCapturedStderr();
+    unsetenv("RUDDER_LLM_KEY");
+    EXPECT_THAT(log, HasSubstr("does not answer yet"));
+    EXPECT_EQ(std::count(log.begin(), log.end(), '\n'), 1) << log;
+    EXPECT_THAT(log, Not(HasSubstr("secret")));
+    // It was sent, all the same.
+    EXPECT_EQ(angry.requests().front().headers.at("authorization"), "Bearer top-secret-key");
 }
 
 TEST(LlmAgent, RunsOnTheSeededExecutor) {
