@@ -50,6 +50,7 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
                               .facts = setup.facts,
                               .record = {},
                               .keep_steps = s_.options.floor || !s_.options.trace.empty()};
+    if (pilot_ != nullptr) options.pilot = pilot_->buffer_pilot();
     if (trace_ != nullptr)
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
     return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
