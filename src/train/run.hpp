@@ -37,7 +37,8 @@ private:
 /// The loop over steps and epochs, from wherever the state says.
 class Run {
 public:
-    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints);
+    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints,
+        RunPilot* pilot);
 
     TrainResult train();
 
@@ -82,6 +83,7 @@ private:
     Trainer::State& s_;
     TrainObserver& observer_;
     const CheckpointPlan& checkpoints_;
+    RunPilot* pilot_;  ///< may be null
     RunState state_;
     std::uint64_t steps_;  ///< in all
     RecordBook book_;

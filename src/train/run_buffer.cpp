@@ -62,6 +62,7 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
                               .facts = setup.facts,
                               .record = {},
                               .keep_steps = s_.options.floor || !s_.options.trace.empty()};
+    if (pilot_ != nullptr) options.pilot = pilot_->buffer_pilot();
     if (trace_ != nullptr) {
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
         options.past = trace_->steps();

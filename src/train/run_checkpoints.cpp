@@ -125,6 +125,7 @@ TrainResult Run::finish(bool interrupted) {
         result.in_flight_bytes += buffer_->landing_bytes();
         result.buffer_bytes = buffer_->slot_bytes();
         result.policy_seconds = buffer_->policy_seconds();
+        result.pilot_seconds = buffer_->pilot_seconds();
         result.capacity = s_.buffer.slots;
         if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
     }
@@ -152,7 +153,8 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
                                   number(result.buffer_bytes),
                                   number(result.capacity),
                                   number(result.floor.value_or(0)),
-                                  result.policy_seconds};
+                                  result.policy_seconds,
+                                  result.pilot_seconds};
     const FinalReport report = close_accounts(s_.comm, s_.before, own);
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
@@ -171,6 +173,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
     result.in_flight_bytes = 0;
     result.buffer_bytes = 0;
     result.policy_seconds = 0;
+    result.pilot_seconds = 0;
     result.capacity = 0;
     if (result.floor) result.floor = 0;
     const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
@@ -184,6 +187,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
         result.capacity += count(e[12]);
         if (result.floor) *result.floor += count(e[13]);
         result.policy_seconds += e[14];
+        result.pilot_seconds += e[15];
     }
 }
 

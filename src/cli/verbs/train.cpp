@@ -197,6 +197,10 @@ void TrainVerb::define_further(CLI::App& app) {
         app.add_flag("--with-replacement", o.with_replacement, "Draw a neighbour more than once"));
     further(app.add_option("--sample-tasks", o.sample_tasks, "Tasks that sample side by side")
                 ->capture_default_str());
+    further(
+        app.add_option("--bulk", o.bulk, "Most rows per message between ranks; 0: about 256 KiB")
+            ->type_name("ROWS")
+            ->capture_default_str());
     further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
                 ->capture_default_str());
     further(app.add_option("--eval", o.eval, "exact (all neighbours) or sampled")
