@@ -14,7 +14,8 @@ constexpr double least_gain = 0.005;   ///< worth a change
 constexpr double huge = 0.05;          ///< seen at once
 constexpr double hopeless = 0.25;      ///< even of one that is still learning
 constexpr double noise_floor = 0.01;   ///< of one block; samples are not as independent as they look
-constexpr std::size_t looked_at = 12;  ///< blocks: what is older was of one that still learned
+constexpr std::size_t looked_at = 24;  ///< blocks, at most
+constexpr std::size_t of_cold = 12;    ///< the same where older ones are of one that still learned
 
 /// A policy that looks ahead knows what it needs at once; others count first.
 bool learns(const Choice& challenger, const Choice& champion) {
@@ -22,10 +23,19 @@ bool learns(const Choice& challenger, const Choice& champion) {
            !challenger.setting.policy.has("window");
 }
 
-bool looks_further(const Choice& challenger, const Choice& champion) {
-    const PolicySpec& a = challenger.setting.policy;
-    const PolicySpec& b = champion.setting.policy;
-    return a.has("window") && a.get("window") > (b.has("window") ? b.get("window") : 16);
+double window_of(const Choice& choice) {
+    return choice.setting.policy.has("window") ? choice.setting.policy.get("window") : 0;
+}
+
+/// Steps until what it does is its own.
+std::uint64_t warm_up(const Choice& challenger, const Choice& champion) {
+    if (learns(challenger, champion)) return 16;
+    const double ours = window_of(challenger);
+    const double theirs = window_of(champion);
+    // A copy that is to look less far still knows what it was shown.
+    if (ours > 0 && ours < theirs)
+        return std::max<std::uint64_t>(4, static_cast<std::uint64_t>(theirs - ours));
+    return ours > std::max(theirs, 16.0) ? 8 : 4;
 }
 
 }  // namespace
@@ -33,7 +43,7 @@ bool looks_further(const Choice& challenger, const Choice& champion) {
 Duel::Duel(std::string name, Choice challenger, const Choice& champion)
     : name_(std::move(name)),
       challenger_(std::move(challenger)),
-      warm_(learns(challenger_, champion) ? 16 : looks_further(challenger_, champion) ? 8 : 4),
+      warm_(warm_up(challenger_, champion)),
       cold_(learns(challenger_, champion)) {}
 
 void Duel::add(double challenger, double champion, std::uint64_t steps) {
@@ -55,7 +65,8 @@ void Duel::add(double challenger, double champion, std::uint64_t steps) {
 
 void Duel::sum_up() {
     PairedCosts paired;
-    const std::size_t first = samples_.size() > looked_at ? samples_.size() - looked_at : 0;
+    const std::size_t most = cold_ ? of_cold : looked_at;
+    const std::size_t first = samples_.size() > most ? samples_.size() - most : 0;
     for (std::size_t i = first; i < samples_.size(); ++i)
         paired.add(samples_[i].cost, samples_[i].reference);
     reference_ = std::max(paired.reference(), 1e-9);
@@ -69,7 +80,8 @@ Verdict Duel::verdict() const {
     if (n < 2) return Verdict::open;
     const double gain = -difference_;
     if (gain > huge && gain > 4 * error_) return Verdict::better;
-    if (n >= 4 && gain > least_gain && gain > 2.5 * error_) return Verdict::better;
+    // It is looked at again and again: the fewer the blocks, the surer it has to be.
+    if (n >= 4 && gain > least_gain && gain > (n < 8 ? 4 : 3.5) * error_) return Verdict::better;
     const bool clearly_worse = -gain > least_gain && -gain > 2 * error_;
     if (clearly_worse && (n >= (cold_ ? 8U : 4U) || -gain > (cold_ ? hopeless : huge)))
         return Verdict::worse;

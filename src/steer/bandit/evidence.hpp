@@ -13,8 +13,10 @@ namespace rudder {
 /// with each defeat: what was true may not stay so, but shadows and trials are not free.
 class Evidence {
 public:
-    static constexpr std::uint64_t first_pause = 256;  ///< steps
-    static constexpr std::uint64_t longest_pause = 1024;
+    /// Steps from one look to the next: after the first defeat, and at most.
+    Evidence(std::uint64_t first_pause, std::uint64_t longest_pause)
+        : first_pause_(first_pause), longest_pause_(longest_pause) {}
+
     static constexpr std::uint64_t after_harm = 4096;  ///< the guard took it back
 
     struct Finding {
@@ -25,8 +27,8 @@ public:
 
     void lost(const std::string& key, std::uint64_t step, double difference) {
         Finding& finding = found_[key];
-        finding.pause = finding.pause == 0 ? first_pause : 2 * finding.pause;
-        if (finding.pause > longest_pause) finding.pause = longest_pause;
+        finding.pause = finding.pause == 0 ? first_pause_ : 2 * finding.pause;
+        if (finding.pause > longest_pause_) finding.pause = longest_pause_;
         finding.step = step;
         finding.difference = difference;
     }
@@ -45,6 +47,8 @@ public:
     void forget() { found_.clear(); }
 
 private:
+    std::uint64_t first_pause_;
+    std::uint64_t longest_pause_;
     std::map<std::string, Finding> found_;
 };
 

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t asked_every = 4;   ///< steps; one block of a duel
 constexpr std::uint64_t settles = 64;      ///< steps in which an empty buffer fills
+constexpr std::uint64_t fresh_for = 256;   ///< steps after the start or a change of the run
 constexpr std::size_t most_remembered = 12;
 
 }  // namespace
@@ -57,6 +58,7 @@ void Bandit::begin(const Observation& seen, Answer& answer) {
     if (!begun_) {
         begun_ = true;
         first_step_ = seen.step;
+        fresh_until_ = seen.step + fresh_for;
         now_ = {seen.setting, decides, every_};
         placed_ = seen.setting;
         if (seen.takes_decisions && !choices_.decides()) {
@@ -109,6 +111,7 @@ void Bandit::watch(const Observation& seen, Answer& answer) {
                         time_drift_.ratio()));
         ++phases_;
         on_time_.forget();
+        fresh_until_ = seen.step + fresh_for;
         close_duels(answer);
         // It took three samples to notice: the last of them are of what is now.
         while (times_.size() > 3)

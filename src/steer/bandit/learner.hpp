@@ -61,19 +61,20 @@ private:
     Setting placed_;  ///< what the run should be in: now_'s, or that of a trial
     std::vector<Duel> duels_;
     std::uint64_t named_ = 0;
-    Evidence on_ids_;
+    Evidence on_ids_{256, 1024};
     Drift rows_drift_{0.03};
     double drift_rows_ = 0;  ///< of a block that is not complete
     std::uint64_t drift_steps_ = 0;
 
     std::optional<TimedTrial> trial_;
-    Evidence on_time_;
+    Evidence on_time_{512, 4096};  ///< trials of the real run cost more than shadows
     Drift time_drift_{0.03};
     std::deque<double> times_;  ///< seconds per step under now_, newest last
     bool timed_now_ = false;    ///< the newest is of this observation
     bool settling_ = true;      ///< the next sample is of a change
     std::optional<Choice> onward_;  ///< the same change once more, after it paid
     std::uint64_t trial_steps_ = 0;
+    std::uint64_t fresh_until_ = 0;  ///< step; until then it has much to learn
 
     std::vector<std::string> said_;  ///< in this answer
     std::deque<std::string> taken_;  ///< changes, for the end

@@ -149,12 +149,14 @@ void Bandit::take_time(const Observation& seen) {
     if (times_.size() > most_times) times_.pop_front();
 }
 
+/// Half of the budget is for the start and for changes of the run.
 bool Bandit::in_budget(const Observation& seen) const {
     const std::uint64_t ahead =
         seen.steps == 0 ? credit : std::min<std::uint64_t>(credit, seen.steps_left());
     const auto steps = static_cast<double>(seen.step - first_step_ + ahead);
     const auto more = static_cast<double>((TimedTrial::stretch + 1) * interval_);
-    return static_cast<double>(trial_steps_) + more <= budget_ * steps;
+    const double share = seen.step < fresh_until_ ? 1 : 0.5;
+    return static_cast<double>(trial_steps_) + more <= share * budget_ * steps;
 }
 
 void Bandit::start_trial(const Observation& seen, Answer& answer) {

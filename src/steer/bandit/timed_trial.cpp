@@ -69,7 +69,7 @@ void TimedTrial::judge() {
         verdict_ = Verdict::better;
     } else if (difference_ > least_gain && difference_ > 2 * error_) {
         verdict_ = Verdict::worse;
-    } else if (stretches_ == most_stretches || (stretches_ >= 2 && difference_ > 0)) {
+    } else if (stretches_ == most_stretches || (stretches_ >= 2 && -difference_ < least_gain)) {
         // Trying costs real time: what is not faster after two stretches is left.
         verdict_ = Verdict::no_better;
     }
