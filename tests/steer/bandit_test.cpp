@@ -81,7 +81,7 @@ TEST(Duel, LargeDifferencesNeedFewSteps) {
     EXPECT_LE(steps_until_verdict(small, 0.985, verdict), 48U);
     EXPECT_EQ(verdict, Verdict::better);
     Duel same = duel("window:64", "window:16");
-    EXPECT_LE(steps_until_verdict(same, 1.0, verdict), 56U);
+    EXPECT_LE(steps_until_verdict(same, 1.0, verdict), 72U);
     EXPECT_EQ(verdict, Verdict::no_better);
     // One that counts uses first is given time to.
     Duel cold = duel("lfu", "lru");

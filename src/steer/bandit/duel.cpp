@@ -44,9 +44,12 @@ Duel::Duel(std::string name, Choice challenger, const Choice& champion)
     : name_(std::move(name)),
       challenger_(std::move(challenger)),
       warm_(warm_up(challenger_, champion)),
-      cold_(learns(challenger_, champion)) {}
+      cold_(learns(challenger_, champion)),
+      further_(window_of(challenger_) > window_of(champion)) {}
 
 void Duel::add(double challenger, double champion, std::uint64_t steps) {
+    all_.cost += challenger;
+    all_.reference += champion;
     if (steps_ < warm_) {
         steps_ += steps;
         transition_ += challenger - champion;
@@ -82,11 +85,14 @@ Verdict Duel::verdict() const {
     if (gain > huge && gain > 4 * error_) return Verdict::better;
     // It is looked at again and again: the fewer the blocks, the surer it has to be.
     if (n >= 4 && gain > least_gain && gain > (n < 8 ? 4 : 3.5) * error_) return Verdict::better;
-    const bool clearly_worse = -gain > least_gain && -gain > 2 * error_;
+    // What was fetched ahead in the first steps is saved in the next: one that is not behind in all
+    // has not lost yet.
+    const bool behind = all_.cost > (1 + least_gain) * all_.reference;
+    const bool clearly_worse = behind && -gain > least_gain && -gain > 2 * error_;
     if (clearly_worse && (n >= (cold_ ? 8U : 4U) || -gain > (cold_ ? hopeless : huge)))
         return Verdict::worse;
     // One that seems better may stay until that is sure, or is not.
-    const std::size_t most = gain > least_gain ? 32 : cold_ ? 16 : 10;
+    const std::size_t most = gain > least_gain ? 32 : cold_ || further_ ? 16 : 10;
     return n >= most ? Verdict::no_better : Verdict::open;
 }
 

@@ -16,7 +16,8 @@ enum class Verdict : std::uint8_t { open, better, worse, no_better };
 /// change itself costs in the first steps is kept apart.
 class Duel {
 public:
-    static constexpr std::uint64_t block = 4;  ///< steps of one sample
+    static constexpr std::uint64_t block = 4;    ///< steps of one sample
+    static constexpr std::uint64_t settles = 8;  ///< steps in which a change works itself out
 
     Duel(std::string name, Choice challenger, const Choice& champion);
 
@@ -46,9 +47,11 @@ private:
     Choice challenger_;
     std::uint64_t warm_;  ///< steps until it counts
     bool cold_;           ///< has to learn first: is given more time
+    bool further_;        ///< looks further ahead: what it keeps pays later
     std::uint64_t steps_ = 0;
     std::uint64_t in_block_ = 0;
     Sample sum_{0, 0};
+    Sample all_{0, 0};
     std::vector<Sample> samples_;
     double transition_ = 0;
     double difference_ = 0;

@@ -61,6 +61,7 @@ private:
     Setting placed_;  ///< what the run should be in: now_'s, or that of a trial
     std::vector<Duel> duels_;
     std::uint64_t named_ = 0;
+    std::uint64_t settled_at_ = 0;  ///< step from which the twin is worth comparing with
     Evidence on_ids_{256, 1024};
     Drift rows_drift_{0.03};
     double drift_rows_ = 0;  ///< of a block that is not complete

@@ -83,6 +83,7 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
     answer.forecast = Forecast{.hit_rate = 1, .rows = -1};
     now_ = next;
     close_duels(answer);
+    settled_at_ = seen.step + Duel::settles;
     times_.clear();
     onward_.reset();
     return true;
@@ -113,7 +114,8 @@ void Bandit::close_duels(Answer& answer) {
 
 /// As many as allowed while there is something nobody has tried; then one at a time.
 void Bandit::open_duels(const Observation& seen, Answer& answer) {
-    if (trial_ || ending(seen)) return;
+    // Right after a change the twin itself is finding its feet.
+    if (trial_ || ending(seen) || seen.step < settled_at_) return;
     const std::vector<Choice> list = choices_.on_ids(now_, seen.limits);
     const auto open = [&](const Choice& choice) {
         Duel& duel = duels_.emplace_back(fmt::format("try-{}", ++named_), choice, now_);
