@@ -245,6 +245,7 @@ TEST(Bandit, NoTimedTrialsWhereTheCostIsRows) {
 
 TEST(Bandit, SaysWhenToReplace) {
     FakeWorld world("scored");
+    world.steps = 1500;
     world.rows = [](const Setting& s, std::uint64_t) {
         const double every = s.policy.given("every") ? s.policy.get("every") : 1e9;
         return every == 4 ? 900.0 : every == 8 || every == 2 ? 950.0 : 1000.0;
@@ -253,7 +254,7 @@ TEST(Bandit, SaysWhenToReplace) {
     EXPECT_EQ(agent->interval(), 1U);
     world.run(*agent);
     std::uint64_t replaced = 0;
-    for (std::size_t step = 800; step < 1000; ++step) {
+    for (std::size_t step = 1300; step < 1500; ++step) {
         EXPECT_EQ(world.replaced[step], (step + 1) % 4 == 0) << step << '\n' << world.notes();
         replaced += world.replaced[step];
     }

@@ -27,6 +27,13 @@ double window_of(const Choice& choice) {
     return choice.setting.policy.has("window") ? choice.setting.policy.get("window") : 0;
 }
 
+/// Those that replace now and then are compared over whole periods: in between, one of them has
+/// just paid and the other not yet.
+std::uint64_t block_of(const Choice& challenger, const Choice& champion) {
+    if (!challenger.decides) return Duel::block;
+    return std::max({Duel::block, challenger.every, champion.decides ? champion.every : 0});
+}
+
 /// Steps until what it does is its own.
 std::uint64_t warm_up(const Choice& challenger, const Choice& champion) {
     if (learns(challenger, champion)) return 16;
@@ -43,7 +50,8 @@ std::uint64_t warm_up(const Choice& challenger, const Choice& champion) {
 Duel::Duel(std::string name, Choice challenger, const Choice& champion)
     : name_(std::move(name)),
       challenger_(std::move(challenger)),
-      warm_(warm_up(challenger_, champion)),
+      block_(block_of(challenger_, champion)),
+      warm_(std::max(warm_up(challenger_, champion), block_)),
       cold_(learns(challenger_, champion)),
       further_(window_of(challenger_) > window_of(champion)) {}
 
@@ -59,7 +67,7 @@ void Duel::add(double challenger, double champion, std::uint64_t steps) {
     in_block_ += steps;
     sum_.cost += challenger;
     sum_.reference += champion;
-    if (in_block_ < block) return;
+    if (in_block_ < block_) return;
     const auto n = static_cast<double>(std::exchange(in_block_, 0));
     samples_.push_back({sum_.cost / n, sum_.reference / n});
     sum_ = {0, 0};

@@ -45,6 +45,7 @@ private:
 
     std::string name_;
     Choice challenger_;
+    std::uint64_t block_;
     std::uint64_t warm_;  ///< steps until it counts
     bool cold_;           ///< has to learn first: is given more time
     bool further_;        ///< looks further ahead: what it keeps pays later
