@@ -176,7 +176,12 @@ void Helm::State::follow(const ShadowOrder& order) {
         if (order.kind == open) {
             shadows->open(order.name, *order.setting);
         } else {
-            Shadow& made = shadows->copy(order.name, *shadows->find("~twin"));
+            const Shadow* from = shadows->find(order.from.empty() ? "~twin" : order.from);
+            if (from == nullptr) {
+                throw usage_error(fmt::format("no shadow '{}' to copy", order.from), "shadows",
+                                  "open it first");
+            }
+            Shadow& made = shadows->copy(order.name, *from);
             shadows->set(made, *order.setting);
         }
         return;

@@ -17,6 +17,8 @@ extern const AgentInfo threshold_info;
 extern const AgentInfo schedule_info;
 extern const AgentInfo random_info;
 extern const AgentInfo llm_info;
+extern const AgentInfo bandit_info;
+extern const AgentInfo mixture_info;
 extern const AgentInfo replay_info;
 
 MakeAgent make_never;
@@ -26,6 +28,8 @@ MakeAgent make_threshold;
 MakeAgent make_schedule;
 MakeAgent make_random;
 MakeAgent make_llm;
+MakeAgent make_bandit;
+MakeAgent make_mixture;
 MakeAgent make_replay;
 
 }  // namespace rudder

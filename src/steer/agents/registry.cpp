@@ -24,6 +24,8 @@ const auto entries = std::to_array<Entry>({
     {&schedule_info, make_schedule},
     {&random_info, make_random},
     {&llm_info, make_llm},
+    {&bandit_info, make_bandit},
+    {&mixture_info, make_mixture},
     {&replay_info, make_replay},
 });
 
