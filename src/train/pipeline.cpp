@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/span.hpp"
 
 namespace rudder {
@@ -142,6 +143,7 @@ struct Pipeline::State {
 
     void work(std::uint64_t task) {
         try {
+            wait_patiently();
             while (Slot* place = claim(task)) {
                 if (!assemble(place->step)) return;
                 Monitor::Lock lock(monitor);
