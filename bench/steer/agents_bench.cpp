@@ -33,8 +33,7 @@ Run run(const Trace& trace, const SteeredCase& one) {
     };
     const auto start = std::chrono::steady_clock::now();
     made.result = steered_replay(trace, one, options);
-    made.seconds =
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     made.later = static_cast<double>(made.result.rows.fetched());
     for (const std::uint64_t rows : early)
         made.later -= static_cast<double>(rows);

@@ -195,9 +195,10 @@ TEST(Bandit, FindsTheNewBestWhenRowsChangePhase) {
     world.run(*agent);
     for (const std::uint64_t change : {500U, 1000U, 1500U}) {
         const bool recent = (change / 500) % 2 == 0;
-        EXPECT_LE(world.until(change,
-                              [&](const Setting& s) { return (s.policy.name() == "lru") == recent; }),
-                  100U)
+        EXPECT_LE(
+            world.until(change,
+                        [&](const Setting& s) { return (s.policy.name() == "lru") == recent; }),
+            100U)
             << change << '\n'
             << world.notes();
     }

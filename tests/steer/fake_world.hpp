@@ -92,7 +92,8 @@ public:
                                       const std::function<bool(const Setting&)>& good) const {
         for (std::uint64_t step = first; step < history.size(); ++step) {
             bool held = true;
-            for (std::uint64_t i = step; i < std::min<std::uint64_t>(history.size(), step + 40); ++i)
+            for (std::uint64_t i = step; i < std::min<std::uint64_t>(history.size(), step + 40);
+                 ++i)
                 held = held && good(history[i]);
             if (held) return step - first;
         }
@@ -123,8 +124,7 @@ private:
         for (std::size_t i = replaced.size(); i-- > 0 && last.size() < 2;) {
             if (replaced[i]) last.push_back(i);
         }
-        if (last.size() == 2)
-            effective.policy.set("every", static_cast<double>(last[0] - last[1]));
+        if (last.size() == 2) effective.policy.set("every", static_cast<double>(last[0] - last[1]));
         return effective;
     }
 
@@ -152,8 +152,8 @@ private:
         seen.setting = setting;
         seen.limits = limits;
         seen.cost = cost;
-        seen.takes_decisions = setting.policy.info().takes_decisions &&
-                               !has_own_signal(setting.policy);
+        seen.takes_decisions =
+            setting.policy.info().takes_decisions && !has_own_signal(setting.policy);
         seen.twin = twin_;
         seen.built_in = built_in_;
         seen.shadows = shadows_;

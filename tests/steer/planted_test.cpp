@@ -58,11 +58,10 @@ Trace one_host(const PlainTrace& plain) {
 
 SteeredResult steer(const Trace& trace, const char* policy, const char* agent, BufferSize size,
                     const SteeredOptions& options) {
-    return steered_replay(trace,
-                          {.policy = PolicySpec::parse(policy),
-                           .size = size,
-                           .agent = AgentSpec::parse(agent)},
-                          options);
+    return steered_replay(
+        trace,
+        {.policy = PolicySpec::parse(policy), .size = size, .agent = AgentSpec::parse(agent)},
+        options);
 }
 
 TEST(Planted, TheBanditGainsOverEveryFixedSetting) {
@@ -78,8 +77,7 @@ TEST(Planted, TheBanditGainsOverEveryFixedSetting) {
         steer(trace, "lru", "bandit,knobs:policy+decay,policies:lru+lfu+scored", size, options);
     std::string notes;
     for (const DecisionRecord& record : steered.decisions) {
-        if (!record.note.empty())
-            notes += std::to_string(record.step) + ": " + record.note + '\n';
+        if (!record.note.empty()) notes += std::to_string(record.step) + ": " + record.note + '\n';
     }
     std::vector<ReplayCase> cases;
     for (const char* policy :
@@ -126,16 +124,16 @@ TEST(Shares, TheBestMemberGetsTheWeight) {
 /// The published scores replace only when told to, so it matters who tells.
 TEST(Mixture, IsNearlyAsGoodAsItsBestMember) {
     for (std::uint64_t seed = 0; seed < 2; ++seed) {
-        const Trace trace = one_host(
-            random_trace(seed, {.vertices = 1000, .steps = 1000, .largest_step = 60}));
+        const Trace trace =
+            one_host(random_trace(seed, {.vertices = 1000, .steps = 1000, .largest_step = 60}));
         const BufferSize size{.fraction = 0.25, .rows = 0};
         SteeredOptions options;
         options.sample = 1;
         std::vector<std::uint64_t> rows;
         std::uint64_t best = ~0ULL;
         for (const char* agent : {"never", "always", "every:32"}) {
-            best = std::min(
-                best, steer(trace, "scored-faithful", agent, size, options).rows.fetched());
+            best = std::min(best,
+                            steer(trace, "scored-faithful", agent, size, options).rows.fetched());
         }
         const auto mixed =
             steer(trace, "scored-faithful", "mixture:always+never+every:32", size, options);

@@ -30,8 +30,8 @@ class Mixture final : public Agent {
 public:
     Mixture(const AgentSpec& spec, const AgentFacts& facts) : shares_(spec.members().size()) {
         if (spec.members().empty() || spec.members().size() > most_members) {
-            throw usage_error(fmt::format("{} members", spec.members().size()),
-                              "agent 'mixture'", fmt::format("give 1 to {}", most_members));
+            throw usage_error(fmt::format("{} members", spec.members().size()), "agent 'mixture'",
+                              fmt::format("give 1 to {}", most_members));
         }
         for (const AgentSpec& member : spec.members())
             members_.emplace_back(fmt::format("m{}", members_.size()), member, facts);

@@ -10,10 +10,10 @@ namespace rudder {
 
 namespace {
 
-constexpr double least_gain = 0.005;   ///< worth a change
-constexpr double huge = 0.05;          ///< seen at once
-constexpr double hopeless = 0.25;      ///< even of one that is still learning
-constexpr double noise_floor = 0.01;   ///< of one block; samples are not as independent as they look
+constexpr double least_gain = 0.005;  ///< worth a change
+constexpr double huge = 0.05;         ///< seen at once
+constexpr double hopeless = 0.25;     ///< even of one that is still learning
+constexpr double noise_floor = 0.01;  ///< of one block; samples are not as independent as they look
 constexpr std::size_t looked_at = 24;  ///< blocks, at most
 constexpr std::size_t of_cold = 12;    ///< the same where older ones are of one that still learned
 

@@ -32,9 +32,7 @@ public:
         finding.step = step;
         finding.difference = difference;
     }
-    void harmed(const std::string& key, std::uint64_t step) {
-        found_[key] = {step, after_harm, 0};
-    }
+    void harmed(const std::string& key, std::uint64_t step) { found_[key] = {step, after_harm, 0}; }
     [[nodiscard]] const Finding* find(const std::string& key) const {
         const auto found = found_.find(key);
         return found == found_.end() ? nullptr : &found->second;

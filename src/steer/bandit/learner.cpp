@@ -10,9 +10,9 @@ namespace rudder {
 
 namespace {
 
-constexpr std::uint64_t asked_every = 4;   ///< steps; one block of a duel
-constexpr std::uint64_t settles = 64;      ///< steps in which an empty buffer fills
-constexpr std::uint64_t fresh_for = 256;   ///< steps after the start or a change of the run
+constexpr std::uint64_t asked_every = 4;  ///< steps; one block of a duel
+constexpr std::uint64_t settles = 64;     ///< steps in which an empty buffer fills
+constexpr std::uint64_t fresh_for = 256;  ///< steps after the start or a change of the run
 constexpr std::size_t most_remembered = 12;
 
 }  // namespace
@@ -107,8 +107,7 @@ void Bandit::watch(const Observation& seen, Answer& answer) {
         close_duels(answer);
     }
     if (timed_now_ && time_drift_.add(times_.back())) {
-        say(fmt::format("a step takes {:.2f} times as long: tries all again",
-                        time_drift_.ratio()));
+        say(fmt::format("a step takes {:.2f} times as long: tries all again", time_drift_.ratio()));
         ++phases_;
         on_time_.forget();
         fresh_until_ = seen.step + fresh_for;

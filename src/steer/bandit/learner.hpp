@@ -16,9 +16,9 @@
 namespace rudder {
 
 /// Local search by paired sequential tests. Of the choices beside the present one, a few at a
-/// time run as shadows; the first that is surely better is taken, and the search goes on from there.
-/// The real run is in a trial setting only for what shadows cannot see (time), and only for a
-/// stated share of its steps. When the cost changes for good, all that was learned is in doubt.
+/// time run as shadows; the first that is surely better is taken, and the search goes on from
+/// there. The real run is in a trial setting only for what shadows cannot see (time), and only for
+/// a stated share of its steps. When the cost changes for good, all that was learned is in doubt.
 class Bandit final : public Agent {
 public:
     Bandit(const AgentSpec& spec, const AgentFacts& facts);
@@ -70,9 +70,9 @@ private:
     std::optional<TimedTrial> trial_;
     Evidence on_time_{512, 4096};  ///< trials of the real run cost more than shadows
     Drift time_drift_{0.03};
-    std::deque<double> times_;  ///< seconds per step under now_, newest last
-    bool timed_now_ = false;    ///< the newest is of this observation
-    bool settling_ = true;      ///< the next sample is of a change
+    std::deque<double> times_;      ///< seconds per step under now_, newest last
+    bool timed_now_ = false;        ///< the newest is of this observation
+    bool settling_ = true;          ///< the next sample is of a change
     std::optional<Choice> onward_;  ///< the same change once more, after it paid
     std::uint64_t trial_steps_ = 0;
     std::uint64_t fresh_until_ = 0;  ///< step; until then it has much to learn

@@ -11,15 +11,15 @@ namespace rudder {
 
 namespace {
 
-constexpr std::uint64_t too_late = 48;    ///< steps before the end
-constexpr std::uint64_t credit = 1000;    ///< steps of which the budget may be spent at once
+constexpr std::uint64_t too_late = 48;  ///< steps before the end
+constexpr std::uint64_t credit = 1000;  ///< steps of which the budget may be spent at once
 constexpr std::size_t most_times = 8;
 constexpr std::size_t least_times = 2;
 
 /// "3.1 % fewer rows".
 std::string compared(double difference, std::string_view unit) {
-    const std::string_view how = unit == "rows" ? (difference < 0 ? "fewer" : "more")
-                                                : (difference < 0 ? "less" : "more");
+    const std::string_view how =
+        unit == "rows" ? (difference < 0 ? "fewer" : "more") : (difference < 0 ? "less" : "more");
     return fmt::format("{:.1f} % {} {}", 100 * std::abs(difference), how, unit);
 }
 
@@ -69,11 +69,9 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
         if (best == nullptr || duel.difference() < best->difference()) best = &duel;
     }
     if (best == nullptr) return false;
-    const std::string text =
-        fmt::format("{}: {} than {} over {} steps: took it",
-                    difference_text(now_, best->challenger()),
-                    compared(best->difference(), "rows"), now_.of_shadow().policy.text(),
-                    best->steps());
+    const std::string text = fmt::format(
+        "{}: {} than {} over {} steps: took it", difference_text(now_, best->challenger()),
+        compared(best->difference(), "rows"), now_.of_shadow().policy.text(), best->steps());
     say("tried " + text);
     taken_.push_back(fmt::format("step {}: {}", seen.step, text));
     // What it replaces has lost.

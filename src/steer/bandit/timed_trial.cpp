@@ -60,7 +60,8 @@ void TimedTrial::judge() {
     const double b = median(theirs_);
     if (a <= 0) return;
     difference_ = (b - a) / a;
-    const double share = 1 / static_cast<double>(ours_.size()) + 1 / static_cast<double>(theirs_.size());
+    const double share =
+        1 / static_cast<double>(ours_.size()) + 1 / static_cast<double>(theirs_.size());
     error_ = std::max(spread(ours_, theirs_) / a, noise_floor) * 1.25 * std::sqrt(share);
     constexpr std::array<double, most_stretches> sigmas{5, 3.5, 3, 2.5};
     const double z = sigmas[stretches_ - 1];

@@ -15,7 +15,7 @@ namespace rudder {
 /// noise is believed after the first stretch; a smaller one has to show again and again.
 class TimedTrial {
 public:
-    static constexpr std::size_t stretch = 2;       ///< samples
+    static constexpr std::size_t stretch = 2;         ///< samples
     static constexpr std::size_t most_stretches = 4;  ///< of the other choice
 
     /// `before`: samples of the present choice, newest last.

@@ -96,7 +96,8 @@ void Member::ask(const Observation& seen, Answer& answer) {
         throw;
     } catch (const std::exception& error) {
         action_ = Action::keep();
-        answer.note += fmt::format("{}{}: {}", answer.note.empty() ? "" : "; ", text_, error.what());
+        answer.note +=
+            fmt::format("{}{}: {}", answer.note.empty() ? "" : "; ", text_, error.what());
     }
     view_.rows = view_.twin.rows = view_.built_in.rows = {};
     view_.seconds = {};
