@@ -65,7 +65,7 @@ struct Pipeline::State {
     std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
 
     State(const Schedule& schedule, const NeighbourSource& source, FeatureStore& s,
-          const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight,
+          const SamplerOptions& sampler, const LookAheadOptions& options, std::uint64_t in_flight,
           LiveBuffer* b)
         : store(s),
           buffer(b),
@@ -172,8 +172,8 @@ Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source, Feat
                    std::uint64_t in_flight, LiveBuffer* buffer) {
     if (buffer != nullptr)
         look_ahead.published = [buffer](const SampledStep& step) { buffer->publish(step); };
-    state_ = std::make_shared<State>(schedule, source, store, sampler, std::move(look_ahead),
-                                     in_flight, buffer);
+    state_ =
+        std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
         tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
                                                    [state = state_, i] { state->work(i); }));
