@@ -1,7 +1,6 @@
 // Runs agents over a recorded trace and prints what they cost, in all and after the first epoch.
 //
 //     bench_steer_agents TRACE FRACTION [--hosts N] [--notes] POLICY@AGENT[@SHARE] ...
-#include <chrono>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -9,13 +8,14 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/core/text.hpp"
-#include "rudder/steer/steered_replay.hpp"
+
+#include "steered_run.hpp"
 
 namespace {
 
 using namespace rudder;
 
+<<<<<<< HEAD
 struct Run {
     SteeredResult result;
     double later = 0;  ///< rows after the first epoch, all hosts
@@ -41,43 +41,42 @@ Run run(const Trace& trace, const SteeredCase& one) {
 }
 
 void print(const std::string& name, const Run& made, const Trace& trace) {
+=======
+void print(const std::string& name, const bench::SteeredRun& run, const Trace& trace, bool notes) {
+>>>>>>> bandit
     std::uint64_t steps = 0;
     for (const auto& host : trace)
         steps += host->steps();
-    const HelmTotals& agent = made.result.agent;
-    fmt::print("{:<56} {:>11} {:>11.0f}  set {:>3} undone {:>2} cpu {:.3f} ms/step wall {:.0f} s\n",
-               name, made.result.rows.fetched(), made.later, agent.applied, agent.undone,
-               1e3 * agent.cpu_seconds / static_cast<double>(steps), made.seconds);
+    const HelmTotals& agent = run.result.agent;
+    fmt::print("{:<48} {:>11} {:>11.0f} applied {:>4} undone {:>2} cpu {:.3f} ms/step\n", name,
+               run.result.rows.fetched(), run.later, agent.applied, agent.undone,
+               1e3 * agent.cpu_seconds / static_cast<double>(steps));
+    if (notes) {
+        for (const DecisionRecord& record : run.result.decisions) {
+            if (record.rank == trace[0]->header().host && !record.note.empty())
+                fmt::print("    {:>5} {}\n", record.step, record.note);
+        }
+        fmt::print("{}\n", run.result.learned.front());
+    }
     std::fflush(stdout);
 }
 
-int bench(const std::vector<std::string>& words) {
-    if (words.size() < 3) throw usage_error("too few arguments", "bench", "see the source");
+int bench_agents(const std::vector<std::string>& words) {
+    if (words.size() < 3) {
+        throw usage_error("too few arguments", "bench_steer_agents",
+                          "give TRACE FRACTION [--hosts N] [--notes] POLICY@AGENT[@SHARE] ...");
+    }
     Trace trace = read_trace(words[0]);
     const double fraction = parse_double(words[1]).value();
     bool notes = false;
     for (std::size_t i = 2; i < words.size(); ++i) {
         if (words[i] == "--hosts") {
-            trace.resize(std::min<std::size_t>(trace.size(), parse_u64(words[++i]).value()));
-            continue;
-        }
-        if (words[i] == "--notes") {
+            trace.resize(std::min<std::size_t>(trace.size(), parse_u64(words.at(++i)).value()));
+        } else if (words[i] == "--notes") {
             notes = true;
-            continue;
+        } else {
+            print(words[i], bench::steered_run(trace, fraction, words[i]), trace, notes);
         }
-        const auto parts = split(words[i], '@');
-        SteeredCase one{.policy = PolicySpec::parse(parts[0]),
-                        .size = {.fraction = fraction, .rows = 0},
-                        .agent = AgentSpec::parse(parts.size() > 1 ? parts[1] : "never")};
-        if (parts.size() > 2) one.start_share = parse_double(parts[2]).value();
-        const Run made = run(trace, one);
-        print(words[i], made, trace);
-        if (!notes) continue;
-        for (const DecisionRecord& record : made.result.decisions) {
-            if (record.rank == trace[0]->header().host && !record.note.empty())
-                fmt::print("    {:>5} {}\n", record.step, record.note);
-        }
-        fmt::print("{}\n", made.result.learned.front());
     }
     return 0;
 }
@@ -86,7 +85,7 @@ int bench(const std::vector<std::string>& words) {
 
 int main(int argc, char** argv) {
     try {
-        return bench({argv + 1, argv + argc});
+        return bench_agents({argv + 1, argv + argc});
     } catch (const std::exception& error) {
         fmt::print(stderr, "{}\n", error.what());
         return 1;
