@@ -15,35 +15,7 @@ namespace {
 
 using namespace rudder;
 
-<<<<<<< HEAD
-struct Run {
-    SteeredResult result;
-    double later = 0;  ///< rows after the first epoch, all hosts
-    double seconds = 0;
-};
-
-Run run(const Trace& trace, const SteeredCase& one) {
-    Run made;
-    std::vector<std::uint64_t> early(trace.size(), 0);
-    SteeredOptions options;
-    options.judged_at_once = 1;
-    options.watch = [&](std::size_t host, std::uint64_t step, const RowAccounts& rows) {
-        const TraceHeader& header = trace[host]->header();
-        if (step + 1 == header.first_step + header.steps_per_epoch) early[host] = rows.fetched();
-    };
-    const auto start = std::chrono::steady_clock::now();
-    made.result = steered_replay(trace, one, options);
-    made.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    made.later = static_cast<double>(made.result.rows.fetched());
-    for (const std::uint64_t rows : early)
-        made.later -= static_cast<double>(rows);
-    return made;
-}
-
-void print(const std::string& name, const Run& made, const Trace& trace) {
-=======
 void print(const std::string& name, const bench::SteeredRun& run, const Trace& trace, bool notes) {
->>>>>>> bandit
     std::uint64_t steps = 0;
     for (const auto& host : trace)
         steps += host->steps();
