@@ -84,6 +84,7 @@ Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
     : s_(trainer), agent_(agent_of(trainer.options)) {
     const TrainOptions& o = s_.options;
     const int here = s_.comm.host().rank();
+    host_first_ = here == 0;
     const bool several = s_.comm.host().size() > 1;
     const bool alone = o.buffer_scope == BufferScope::rank;
     first_ = alone || here == 0;
@@ -110,6 +111,20 @@ CostKind Steering::cost() const {
     return s_.options.steer.link || apart ? CostKind::seconds : CostKind::rows;
 }
 
+/// What a language model is told of the run.
+std::string Steering::about_run() const {
+    const DatasetInfo& info = s_.data.info();
+    const TrainOptions& o = s_.options;
+    return fmt::format(
+        "graph: {} vertices, {} edges, {} parts\n"
+        "run: {} ranks on {} hosts, model {} of {} layers, batches of {} seeds per part, "
+        "{} neighbours per layer\n"
+        "steps per epoch: {}, epochs: {}",
+        info.vertices, info.edges, s_.data.parts(), s_.comm.size(), s_.comm.hosts().hosts(),
+        o.model, o.layers, o.batch, fmt::join(o.fanout, ","), s_.schedule.steps_per_epoch(),
+        o.epochs);
+}
+
 HelmOptions Steering::helm_options(std::uint64_t steps) {
     const TrainOptions& o = s_.options;
     const std::uint64_t buffers = static_cast<std::uint64_t>(
@@ -134,6 +149,7 @@ HelmOptions Steering::helm_options(std::uint64_t steps) {
     facts.rank = static_cast<std::uint32_t>(s_.comm.rank());
     facts.force = o.steer.force;
     facts.llm = o.steer.llm;
+    if (facts.llm.about.empty()) facts.llm.about = about_run();
     helm.mode = o.steer.mode;
     helm.deadline = o.steer.deadline;
     helm.deferred = leads_ && road_ != Road::none;
@@ -231,7 +247,7 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum) {
             board_->post(to_text(*order));
         return;
     }
-    if (s_.comm.host().rank() == 0) return;
+    if (host_first_) return;
     while (const auto text = board_->poll())
         take_order(*text);
 }

@@ -56,11 +56,13 @@ private:
     Steering(const Trainer::State& trainer, std::uint64_t steps);
     [[nodiscard]] HelmOptions helm_options(std::uint64_t steps);
     [[nodiscard]] CostKind cost() const;
+    [[nodiscard]] std::string about_run() const;
     void apply(const Setting& setting);
     void set_times();
     void take_order(const std::string& text);
 
     const Trainer::State& s_;
+    bool host_first_ = true;  ///< of the ranks of its host
     bool first_;              ///< of the ranks that share its buffer
     bool leads_ = false;      ///< has an agent
     Road road_ = Road::none;  ///< of orders to or from this rank

@@ -96,7 +96,8 @@ TEST_F(AgentVerbs, AnInterruptedRunGoesOnWithItsLog) {
     EXPECT_EQ(longer.at("epochs"), 3);
     std::set<std::pair<int, int>> seen;
     for (const Json& line : lines("run/decisions.jsonl"))
-        EXPECT_TRUE(seen.insert({line.at("step"), line.at("rank")}).second) << line.dump();
+        EXPECT_TRUE(seen.emplace(line.at("step").get<int>(), line.at("rank").get<int>()).second)
+            << line.dump();
 }
 
 TEST_F(AgentVerbs, TheClosingTableHasOneLineAboutTheAgent) {
