@@ -128,6 +128,7 @@ struct Pipeline::State {
         StepRows taken_rows;
         if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
         step.counts = taken_rows.counts;
+        if (!taken_rows.knobs.policy.empty()) step.knobs = std::move(taken_rows.knobs);
         step.bytes_by_owner = std::move(taken_rows.by_owner);
         for (std::uint64_t& rows : step.bytes_by_owner)
             rows *= store.format().row_bytes();
