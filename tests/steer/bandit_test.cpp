@@ -5,8 +5,8 @@
 
 #include "rudder/core/error.hpp"
 
-#include "../../src/steer/bandit/drift.hpp"
-#include "../../src/steer/bandit/duel.hpp"
+#include "../../src/steer/agents/bandit/drift.hpp"
+#include "../../src/steer/agents/bandit/duel.hpp"
 #include "fake_world.hpp"
 
 namespace rudder::test {

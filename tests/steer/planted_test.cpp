@@ -5,7 +5,7 @@
 
 #include "rudder/steer/steered_replay.hpp"
 
-#include "../../src/steer/mixture/shares.hpp"
+#include "../../src/steer/agents/mixture/shares.hpp"
 #include "../buffer/random_trace.hpp"
 #include "fake_world.hpp"
 

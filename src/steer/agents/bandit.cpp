@@ -1,8 +1,8 @@
 // bandit: learns online among settings, from shadows and timed stretches.
 #include <array>
 
-#include "../bandit/learner.hpp"
 #include "agents.hpp"
+#include "bandit/learner.hpp"
 
 namespace rudder {
 

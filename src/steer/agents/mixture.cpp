@@ -7,9 +7,9 @@
 
 #include "rudder/core/error.hpp"
 
-#include "../mixture/member.hpp"
-#include "../mixture/shares.hpp"
 #include "agents.hpp"
+#include "mixture/member.hpp"
+#include "mixture/shares.hpp"
 
 namespace rudder {
 
