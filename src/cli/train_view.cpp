@@ -117,6 +117,8 @@ namespace {
 /// One line about who steered.
 std::string agent_text(const Json& agent) {
     const auto count = [&](const char* key) { return agent.at(key).get<std::uint64_t>(); };
+    if (count("decisions") == 0)
+        return fmt::format("{}: decided nothing", agent.at("name").get<std::string>());
     std::string text =
         fmt::format("{}: {} decisions, {} applied", agent.at("name").get<std::string>(),
                     format_count(count("decisions")), format_count(count("applied")));

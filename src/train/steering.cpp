@@ -77,6 +77,9 @@ std::size_t Steering::extra_floats(const TrainOptions& options) {
 std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uint64_t steps) {
     if (!steered(trainer.options) || !trainer.buffer.used) return nullptr;
     check_scope(trainer);
+    // Where no row comes from elsewhere there is nothing to steer.
+    const bool nothing = trainer.comm.all_max(trainer.buffer.slots == 0 ? 0 : 1) == 0;
+    if (nothing && !trainer.options.steer.make) return nullptr;
     return std::unique_ptr<Steering>(new Steering(trainer, steps));
 }
 
@@ -236,7 +239,8 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum) {
             rows.replacement = count(2);
             rows.ahead = count(3);
             rows.wasted = count(4);
-            helm_->elsewhere(rows, {0, counts[5], counts[6], counts[7], counts[8]});
+            const auto seconds = [&](std::size_t i) { return static_cast<double>(counts[i]); };
+            helm_->elsewhere(rows, {0, seconds(5), seconds(6), seconds(7), seconds(8)});
         } else if (sum[0] > 0 && helm_) {
             helm_->order(parse_order(read_order(sum)));
         }

@@ -150,6 +150,24 @@ TEST_F(Steered, DigestsAreEqualUnderAllAgentsScopesAndModes) {
     }
 }
 
+TEST_F(Steered, LearnersChangeNoDigest) {
+    std::uint64_t seed = 0;
+    for (const char* agent :
+         {"bandit", "bandit,knobs:decide", "mixture:every:2+random:0.5+every:5"}) {
+        for (const Place& place : places) {
+            TrainOptions options = with("scored", agent);
+            options.epochs = 6;
+            options.steer.mode = seed % 2 == 0 ? AgentMode::async : AgentMode::sync;
+            options.steer.link = seed % 3 == 0;
+            SimulationOptions cluster{.seed = ++seed};
+            put_at(options, cluster, place);
+            const Seen seen = run(options, cluster);
+            EXPECT_GT(seen.result.agent.totals.decisions, 0U) << agent;
+            EXPECT_EQ(seen.result.agent.totals.invalid, 0U) << agent;
+        }
+    }
+}
+
 TEST_F(Steered, DecisionsComeInOrderWithTheRankOfTheirAgent) {
     TrainOptions options = with("scored", "every:2");
     options.steer.mode = AgentMode::sync;

@@ -25,7 +25,7 @@ enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
 [[nodiscard]] TopologyChoice topology_choice(std::string_view name);
 
 /// Who steers when nobody said which policy or agent is wanted.
-inline constexpr std::string_view default_agent = "never";
+inline constexpr std::string_view default_agent = "bandit";
 
 /// Who steers the buffers, and how it is asked.
 struct SteerOptions {
