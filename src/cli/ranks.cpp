@@ -20,6 +20,7 @@
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/system.hpp"
+#include "rudder/core/text.hpp"
 
 namespace rudder::cli {
 
@@ -83,11 +84,21 @@ int launch(const RankOptions& options) {
     return launch_ranks(launch);
 }
 
-/// Ends a rank that fails: tells the others, says why, and leaves without waiting for them.
+/// Whether another rank says what this error says: it was its, and all gave up together.
+bool told_by_other(const Error& error, int rank) {
+    const std::string& where = error.where();
+    if (!where.starts_with("rank ")) return false;
+    const auto end = where.find_first_not_of("0123456789", 5);
+    const auto number = parse_u64(std::string_view(where).substr(5, end - 5));
+    return number && *number != static_cast<std::uint64_t>(rank);
+}
+
+/// Ends a rank that fails: tells the others, says why (unless there is nothing to add), and leaves
+/// without waiting for them.
 [[noreturn]] void fail_rank(Watchdog* watchdog, int rank, int code, const std::string& problem,
                             const std::string& text) {
     if (watchdog != nullptr) watchdog->announce_failure(code, problem);
-    fmt::print(stderr, "rudder: error: rank {}: {}\n", rank, text);
+    if (!text.empty()) fmt::print(stderr, "rudder: error: rank {}: {}\n", rank, text);
     std::fflush(nullptr);
     write_rank_status(code, problem);
     ::_exit(code);
@@ -163,7 +174,7 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
         fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()),
                   error.where().empty() ? error.problem()
                                         : fmt::format("{} ({})", error.problem(), error.where()),
-                  error.what());
+                  told_by_other(error, rank) ? "" : error.what());
     } catch (const std::exception& error) {
         fail_rank(watchdog.get(), rank, static_cast<int>(ErrorKind::failed), error.what(),
                   error.what());
