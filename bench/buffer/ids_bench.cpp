@@ -108,13 +108,15 @@ void shadows(const HostTrace& trace, double fraction) {
         RowAccounts guess;
         for (int round = 0; round < 7; ++round) {
             times.push_back(seconds([&] {
-                ShadowBuffer shadow(PolicySpec::parse(text), trace.facts(), capacity, {16, 0});
+                const auto feed = std::make_shared<ShadowFeed>(trace.facts(), ShadowOptions{});
+                ShadowBuffer shadow(PolicySpec::parse(text), feed, capacity, capacity);
                 std::uint64_t published = 0;
                 for (std::uint64_t step = 0; step < trace.steps(); ++step) {
                     for (; published < trace.steps() && published - step <= shadow.horizon();
                          ++published)
-                        shadow.publish(published, trace.step(published));
+                        feed->publish(published, trace.step(published));
                     shadow.advance();
+                    feed->forget(step + 1);
                 }
                 guess = shadow.estimated();
             }));

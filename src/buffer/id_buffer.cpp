@@ -26,13 +26,30 @@ IdBuffer::IdBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId slot
       next_(first_step),
       shown_(first_step),
       unused_(slots, 0) {
-    start();
+    start(make_policy(spec_, facts_, residents_));
     std::swap(fill_, plan_);
 }
 
-void IdBuffer::start() {
+IdBuffer::IdBuffer(const IdBuffer& other)
+    : spec_(other.spec_),
+      facts_(other.facts_),
+      residents_(other.residents_),
+      policy_(other.policy_->clone(facts_, residents_)),
+      published_(other.published_),
+      next_(other.next_),
+      shown_(other.shown_),
+      fill_(other.fill_),
+      plan_(other.plan_),
+      unused_(other.unused_),
+      accounts_(other.accounts_) {}
+
+std::unique_ptr<IdBuffer> IdBuffer::clone() const {
+    return std::unique_ptr<IdBuffer>(new IdBuffer(*this));
+}
+
+void IdBuffer::start(std::unique_ptr<Policy> policy) {
     residents_.know(facts_.rows->size());
-    policy_ = make_policy(spec_, facts_, residents_);
+    policy_ = std::move(policy);
     shown_ = next_;
     plan_.clear();
     policy_->begin(next_, plan_);
@@ -88,16 +105,13 @@ void IdBuffer::account(const StepPlan& plan) {
 }
 
 const StepPlan& IdBuffer::set_policy(const PolicySpec& spec) {
-    fill_.clear();
-    plan_.clear();
-    const bool same = spec.name() == spec_.name();
-    const PolicySpec before = std::exchange(spec_, spec);
-    try {
-        if (!same || !policy_->retune(next_, spec)) start();
-    } catch (...) {
-        spec_ = before;  // it was refused: the old one goes on
-        throw;
+    if (spec.name() == spec_.name() && policy_->retune(next_, spec)) {
+        plan_.clear();
+    } else {
+        start(make_policy(spec, facts_, residents_));  // refuses before anything has changed
     }
+    fill_.clear();
+    spec_ = spec;
     return plan_;
 }
 

@@ -1,6 +1,7 @@
 #include "rudder/train/pipeline.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,19 +20,6 @@ RowCounts to_rows(const PullAccounts& pulled) {
     rows.local = pulled.local;
     rows.demand = pulled.demand;
     rows.saved = pulled.saved;
-    return rows;
-}
-
-RowCounts to_rows(const BufferCounts& counts) {
-    RowCounts rows;
-    rows.needed = counts.local + counts.hit + counts.demand;
-    rows.local = counts.local;
-    rows.hit = counts.hit;
-    rows.demand = counts.demand;
-    rows.replacement = counts.replacement;
-    rows.ahead = counts.ahead;
-    rows.wasted = counts.wasted;
-    rows.saved = counts.saved;
     return rows;
 }
 
@@ -71,6 +59,8 @@ struct Pipeline::State {
     bool stopping = false;
     std::exception_ptr failure;
     std::uint64_t row_bytes = 0;
+    std::uint64_t asked_window;   ///< steps to sample ahead, whatever the buffer wants
+    std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
 
     State(const Schedule& schedule, const NeighbourSource& source, const FeatureStore& s,
           const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight,
@@ -79,7 +69,9 @@ struct Pipeline::State {
           buffer(b),
           look_ahead(schedule, source, sampler, options),
           last_step(options.last_step),
-          slots(in_flight) {}
+          slots(in_flight),
+          asked_window(options.window),
+          sampled_ahead(options.window) {}
 
     [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % slots.size()]; }
 
@@ -126,16 +118,24 @@ struct Pipeline::State {
     }
 
     [[nodiscard]] bool take_from_buffer(AssembledStep& step, std::span<const RowsWanted> wanted) {
-        // What the policy sees of the future must not depend on how fast the sampler happens to be.
         step.knobs = buffer->knobs();
-        look_ahead.wait_published(step.sampled.step + step.knobs.window);
-        BufferCounts counts;
-        if (!buffer->assemble(step.sampled, wanted, counts)) return false;
-        step.counts = to_rows(counts);
-        step.bytes_by_owner = std::move(counts.rows_by_owner);
+        follow_buffer(step.knobs.ahead);
+        // What the policy sees of the future must not depend on how fast the sampler happens to be.
+        look_ahead.wait_published(step.sampled.step + step.knobs.ahead);
+        StepRows taken_rows;
+        if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
+        step.counts = taken_rows.counts;
+        step.bytes_by_owner = std::move(taken_rows.by_owner);
         for (std::uint64_t& rows : step.bytes_by_owner)
             rows *= store.format().row_bytes();
         return true;
+    }
+
+    /// Samples as far ahead as asked, and as the buffer wants to see: it may have been changed.
+    void follow_buffer(std::uint64_t ahead) {
+        Monitor::Lock lock(monitor);
+        const std::uint64_t window = std::max(asked_window, ahead);
+        if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
     }
 
     void work() {
@@ -233,7 +233,7 @@ RowCounts Pipeline::stop() {
         place.stage = Stage::free;
     }
     s.handed = s.taken;
-    if (s.buffer != nullptr) unused += to_rows(s.buffer->finish());
+    if (s.buffer != nullptr) unused += s.buffer->finish();
     return unused;
 }
 
@@ -241,8 +241,8 @@ void Pipeline::set_policy(const PolicySpec& policy) {
     State& s = *state_;
     if (s.buffer == nullptr) return;
     s.buffer->set_policy(policy);
-    if (const std::uint64_t horizon = horizon_of(policy); horizon > 1)
-        s.look_ahead.set_window(horizon);
+    Monitor::Lock lock(s.monitor);
+    if (const std::uint64_t horizon = horizon_of(policy); horizon > 1) s.asked_window = horizon;
 }
 
 void Pipeline::set_capacity(std::uint64_t rows) {
@@ -257,7 +257,8 @@ void Pipeline::set_window(std::uint64_t window) {
         policy.set("window", static_cast<double>(window));
         s.buffer->set_policy(policy);
     }
-    s.look_ahead.set_window(std::max<std::uint64_t>(window, 1));
+    Monitor::Lock lock(s.monitor);
+    s.asked_window = std::max<std::uint64_t>(window, 1);
 }
 
 std::uint64_t Pipeline::row_bytes() const {

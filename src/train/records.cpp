@@ -4,18 +4,6 @@
 
 namespace rudder {
 
-RowCounts& RowCounts::operator+=(const RowCounts& other) noexcept {
-    needed += other.needed;
-    local += other.local;
-    hit += other.hit;
-    demand += other.demand;
-    replacement += other.replacement;
-    ahead += other.ahead;
-    wasted += other.wasted;
-    saved += other.saved;
-    return *this;
-}
-
 StepSeconds& StepSeconds::operator+=(const StepSeconds& other) noexcept {
     step += other.step;
     sample += other.sample;

@@ -1,4 +1,6 @@
 // Every policy against its slow, obvious version, and against the floor.
+#include <functional>
+
 #include <gtest/gtest.h>
 
 #include "rudder/buffer/replay.hpp"
@@ -106,18 +108,32 @@ TEST(Policies, StaticRandomIsASampleOfTheHaloThatFollowsTheSeed) {
         EXPECT_LT(row, trace->halo());
 }
 
+/// A pilot that only decides.
+class Decider final : public BufferPilot {
+public:
+    explicit Decider(std::function<Decision(std::uint64_t)> decide) : decide_(std::move(decide)) {}
+    void start(const PolicyFacts& /*facts*/, const BufferControl& /*control*/) override {}
+    void published(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/) override {}
+    Decision before(std::uint64_t step, BufferControl& /*control*/) override {
+        return decide_(step);
+    }
+    void after(std::uint64_t /*step*/, const RowAccounts& /*accounts*/) override {}
+
+private:
+    std::function<Decision(std::uint64_t)> decide_;
+};
+
 TEST(Policies, AnAgentDecidesWhereThereIsNoOwnSignal) {
     const auto trace = random_trace(3).host();
-    const auto rows = [&](const char* text, const Decide& decide) {
-        return replay_host(*trace, PolicySpec::parse(text), 8, decide);
+    const auto rows = [&](const char* text, BufferPilot* pilot) {
+        return replay_host(*trace, PolicySpec::parse(text), 8, pilot);
     };
-    const Decide fourth = [](const IdBuffer&, std::uint64_t step) {
-        return Decision{(step + 1) % 4 == 0, 1};
-    };
-    const Decide always_none = [](const IdBuffer&, std::uint64_t) { return Decision{true, 0}; };
-    EXPECT_EQ(rows("scored-faithful", fourth), rows("scored-faithful,every:4", {}));
-    EXPECT_EQ(rows("scored-faithful,every:4", always_none), rows("scored-faithful,every:4", {}));
-    EXPECT_EQ(rows("scored-faithful", always_none).replacement, 0U);
+    const auto own = rows("scored-faithful,every:4", nullptr);
+    Decider fourth([](std::uint64_t step) { return Decision{(step + 1) % 4 == 0, 1}; });
+    Decider never([](std::uint64_t) { return Decision{true, 0}; });
+    EXPECT_EQ(rows("scored-faithful", &fourth), own);
+    EXPECT_EQ(rows("scored-faithful,every:4", &never), own);
+    EXPECT_EQ(rows("scored-faithful", &never).replacement, 0U);
 }
 
 TEST(Policies, AnEmptyTraceCostsNothing) {

@@ -15,12 +15,14 @@ namespace {
 
 RowAccounts shadowed(const HostTrace& trace, const std::string& policy, SlotId capacity,
                      const ShadowOptions& options) {
-    ShadowBuffer shadow(PolicySpec::parse(policy), trace.facts(), capacity, options);
+    const auto feed = std::make_shared<ShadowFeed>(trace.facts(), options);
+    ShadowBuffer shadow(PolicySpec::parse(policy), feed, capacity, capacity);
     std::uint64_t published = 0;
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         for (; published < trace.steps() && published - step <= shadow.horizon(); ++published)
-            shadow.publish(published, trace.step(published));
+            feed->publish(published, trace.step(published));
         shadow.advance();
+        feed->forget(step + 1);
     }
     return shadow.estimated();
 }

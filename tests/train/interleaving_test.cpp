@@ -10,6 +10,7 @@
 
 #include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
+#include "train/random_pilot.hpp"
 
 namespace rudder::test {
 namespace {
@@ -43,6 +44,7 @@ struct Scenario {
     std::uint64_t steps = 12;
     std::uint64_t stop_after = 12;
     bool changes = false;
+    bool piloted = false;
 };
 
 class Draws {
@@ -75,6 +77,7 @@ Scenario draw_scenario(std::uint64_t seed) {
     s.tasks = 1 + static_cast<int>(draws.below(3));
     s.stop_after = draws.below(5) == 0 ? 1 + draws.below(s.steps) : s.steps;
     s.changes = draws.below(2) == 0;
+    s.piloted = draws.below(3) == 0;
     return s;
 }
 
@@ -169,7 +172,10 @@ void run_rank(const Communicator& comm, const PartitionedDataset& data, const Sc
     const Schedule schedule(comm, parts, data.parts(), {.batch = 16, .seed = s.cluster.seed});
     const auto source = make_replicated_source(comm, data.book(), parts);
     FeatureStore store(comm, data, {});
-    LiveBuffer buffer(comm, store, options_of(comm, data, s));
+    LiveBufferOptions options = options_of(comm, data, s);
+    RandomPilot pilot(s.cluster.seed, policies);
+    if (s.piloted) options.pilot = &pilot;
+    LiveBuffer buffer(comm, store, std::move(options));
     RowCounts counts;
     {
         ahead.window = std::max(ahead.window, horizon_of(PolicySpec::parse(s.policy)));
@@ -193,6 +199,9 @@ void run_rank(const Communicator& comm, const PartitionedDataset& data, const Sc
     tally.feature_bytes += comm.accounts().received[static_cast<std::size_t>(Kind::features)];
     tally.row_bytes = store.format().row_bytes();
     EXPECT_EQ(counts.needed, counts.local + counts.hit + counts.demand);
+    if (s.piloted && buffer.first()) {
+        EXPECT_GE(pilot.taken(), s.stop_after);
+    }
 }
 
 void expect_interleavings(std::uint64_t first, std::uint64_t count) {

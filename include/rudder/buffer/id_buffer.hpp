@@ -35,6 +35,11 @@ public:
     /// caller, before they are published or advanced.
     IdBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId slots, SlotId capacity,
              std::uint64_t first_step = 0);
+    IdBuffer& operator=(const IdBuffer&) = delete;
+
+    /// A copy that goes on exactly as this one would. It may outlive this one, not the facts; the
+    /// rows that were published must stay valid until both have taken their steps.
+    [[nodiscard]] std::unique_ptr<IdBuffer> clone() const;
 
     /// What to fetch before the first step. Empty after it.
     [[nodiscard]] const StepPlan& fill() const noexcept { return fill_; }
@@ -47,7 +52,8 @@ public:
     const StepPlan& advance(const Decision& decision = {});
 
     /// Another policy or other parameters from the next step on. What happens at once is in the
-    /// plan that is returned.
+    /// plan that is returned. A usage Error where the policy lacks facts it needs; then nothing has
+    /// changed.
     const StepPlan& set_policy(const PolicySpec& spec);
     /// Another capacity, at most `slots`.
     const StepPlan& set_capacity(SlotId capacity);
@@ -63,8 +69,10 @@ public:
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
 private:
+    IdBuffer(const IdBuffer& other);
     void account(const StepPlan& plan);
-    void start();
+    /// Lets a policy that was made for it begin.
+    void start(std::unique_ptr<Policy> policy);
 
     PolicySpec spec_;
     PolicyFacts facts_;

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/buffer/pilot.hpp"
+#include "rudder/buffer/row_counts.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/sample/look_ahead.hpp"
 #include "rudder/store/feature_store.hpp"
@@ -49,27 +51,21 @@ struct LiveBufferOptions {
     HaloFacts facts;
     /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
     std::function<void(std::span<const VertexId>)> record;
-    bool keep_steps = false;  ///< for `floor`
+    bool keep_steps = false;       ///< for `floor`
+    BufferPilot* pilot = nullptr;  ///< steers it, on the first rank; must outlive the buffer
 };
 
-/// Rows by the way they came (design section 10), of one step or of several.
-struct BufferCounts {
-    std::uint64_t local = 0;
-    std::uint64_t hit = 0;
-    std::uint64_t demand = 0;
-    std::uint64_t replacement = 0;
-    std::uint64_t ahead = 0;
-    std::uint64_t wasted = 0;
-    std::uint64_t saved = 0;
-    std::vector<std::uint64_t> rows_by_owner;  ///< fetched, by rank
-
-    BufferCounts& operator+=(const BufferCounts& other);
+/// What a step came to: its rows, and how many of them each rank was asked for.
+struct StepRows {
+    RowCounts counts;
+    std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
 };
 
 /// What the buffer is set to.
 struct BufferKnobs {
     std::string policy;
     std::uint64_t window = 0;    ///< steps the policy looks ahead
+    std::uint64_t ahead = 0;     ///< steps after the next one that policy or pilot want to see
     std::uint64_t capacity = 0;  ///< rows
 };
 
@@ -92,14 +88,14 @@ public:
     /// Puts the rows of a published step in place. Steps may be assembled side by side; each waits
     /// for its turn. False if the buffer was halted before that came.
     [[nodiscard]] bool assemble(const SampledStep& step, std::span<const RowsWanted> wanted,
-                                BufferCounts& counts);
+                                StepRows& rows);
 
     /// No further step begins; those that have begun are assembled to their end.
     void halt();
     /// Collective over the ranks that share the buffer, after `halt` and the end of all calls of
     /// `assemble` and `publish`: waits for all rows under way. What no call of `assemble` reported,
     /// with what was fetched and never used.
-    [[nodiscard]] BufferCounts finish();
+    [[nodiscard]] RowCounts finish();
 
     // Changes, safe at any moment: the next step that begins finds them. They count on the first
     // rank that shares the buffer; on others they do nothing.
@@ -107,22 +103,22 @@ public:
     void set_policy(const PolicySpec& policy);
     /// At most the slots there are.
     void set_capacity(std::uint64_t rows);
-    /// What an agent says about the next step.
-    void decide(const Decision& decision);
 
     [[nodiscard]] BufferKnobs knobs() const;
     /// Memory of the slots, and of rows under way, on this rank.
     [[nodiscard]] std::uint64_t slot_bytes() const;
     [[nodiscard]] std::uint64_t landing_bytes() const;
-    /// CPU time of the policy and of the numbering of rows, on this rank.
+    /// CPU time of the policy and of the numbering of rows, on this rank; and of the pilot.
     [[nodiscard]] double policy_seconds() const noexcept;
+    [[nodiscard]] double pilot_seconds() const noexcept;
     /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), in
     /// `floor_slots`; 0 on ranks that are not the first.
     [[nodiscard]] std::uint64_t floor() const;
     [[nodiscard]] bool first() const noexcept;
 
-private:
     struct State;
+
+private:
     std::unique_ptr<State> state_;
 };
 

@@ -57,8 +57,12 @@ struct StepPlan {
 class Policy {
 public:
     virtual ~Policy() = default;
-    Policy(const Policy&) = delete;
     Policy& operator=(const Policy&) = delete;
+
+    /// A copy that goes on as this one would, on a copy of its residents, with the same facts
+    /// wherever they lie now. Rows it was told of must stay valid for the copy, too.
+    [[nodiscard]] virtual std::unique_ptr<Policy> clone(const PolicyFacts& facts,
+                                                        Residents& residents) const = 0;
 
     /// How many steps after the current one it wants to see.
     [[nodiscard]] virtual std::uint64_t horizon() const noexcept { return 0; }
@@ -81,15 +85,22 @@ public:
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
 
 protected:
-    Policy(const PolicyFacts& facts, Residents& residents) : facts_(facts), residents_(residents) {}
+    Policy(const PolicyFacts& facts, Residents& residents)
+        : facts_(facts), residents_(&residents) {}
+    Policy(const Policy&) = default;
+    /// Of a copy: from now on it has its own.
+    void bind(const PolicyFacts& facts, Residents& residents) {
+        facts_ = facts;
+        residents_ = &residents;
+    }
 
     /// Takes a row out, and says so.
-    void leave(RowKey row, StepPlan& plan) { plan.leave.push_back({row, residents_.remove(row)}); }
+    void leave(RowKey row, StepPlan& plan) { plan.leave.push_back({row, residents_->remove(row)}); }
     [[nodiscard]] RowKey known() const noexcept { return facts_.rows->size(); }
     [[nodiscard]] RowKey halo() const noexcept { return facts_.rows->halo(); }
 
-    const PolicyFacts facts_;
-    Residents& residents_;
+    PolicyFacts facts_;
+    Residents* residents_;
 };
 
 /// An unlimited horizon: all steps of a recorded trace.

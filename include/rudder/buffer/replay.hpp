@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/buffer/pilot.hpp"
 #include "rudder/buffer/trace.hpp"
 
 namespace rudder {
@@ -32,12 +32,10 @@ struct ReplayResult {
     RowAccounts rows;            ///< over all hosts
 };
 
-/// Asked before each step what the agent says; the buffer is as the step finds it.
-using Decide = std::function<Decision(const IdBuffer& buffer, std::uint64_t step)>;
-
-/// One case on one host.
+/// One case on one host, steered by a pilot if there is one. Steps are published as far ahead as
+/// the policy of the moment or the pilot wants to see.
 [[nodiscard]] RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy,
-                                      std::uint64_t capacity, const Decide& decide = {});
+                                      std::uint64_t capacity, BufferPilot* pilot = nullptr);
 /// All cases over all hosts, side by side on all threads; results in the order of the cases.
 [[nodiscard]] std::vector<ReplayResult> replay(const Trace& trace,
                                                std::span<const ReplayCase> cases);

@@ -4,56 +4,47 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <span>
-#include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/buffer/shadow_feed.hpp"
 
 namespace rudder {
 
-struct ShadowOptions {
-    /// Follows one row in so many, chosen by a hash of the vertex; 1: all. The capacity shrinks
-    /// alike, so that rates stay what they are.
-    std::uint32_t sample = 16;
-    std::uint32_t salt = 0;  ///< another one follows other rows
-};
-
-/// Runs a policy without feature rows. It shares the numbering of the real buffer and is given the
-/// same steps; it copies the rows it follows, so nothing has to stay valid.
+/// Runs a policy without feature rows, on the steps of a feed, which several may share. Sizes are
+/// those of the real buffer; it scales them.
 class ShadowBuffer {
 public:
-    ShadowBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId capacity,
-                 const ShadowOptions& options, std::uint64_t first_step = 0);
+    /// Takes steps from `first_step` on, which the feed must not have forgotten when it takes them.
+    ShadowBuffer(const PolicySpec& spec, std::shared_ptr<const ShadowFeed> feed, SlotId slots,
+                 SlotId capacity, std::uint64_t first_step = 0);
+    ShadowBuffer& operator=(const ShadowBuffer&) = delete;
 
-    /// As IdBuffer::publish and advance.
-    void publish(std::uint64_t step, std::span<const RowKey> rows);
+    /// A copy that goes on exactly as this one would, and may outlive it.
+    [[nodiscard]] std::unique_ptr<ShadowBuffer> clone() const;
+
+    /// Takes the next step, which the feed must have; its policy sees as many of those after it as
+    /// it wants and the feed has.
     void advance(const Decision& decision = {});
+    /// As IdBuffer::set_policy and set_capacity.
     void set_policy(const PolicySpec& spec) { buffer_->set_policy(spec); }
     void set_capacity(SlotId capacity);
 
     [[nodiscard]] std::uint64_t horizon() const noexcept { return buffer_->horizon(); }
     [[nodiscard]] std::uint64_t next_step() const noexcept { return buffer_->next_step(); }
+    [[nodiscard]] const PolicySpec& spec() const noexcept { return buffer_->spec(); }
     /// What it counted, and the same scaled to all rows.
     [[nodiscard]] const RowAccounts& counted() const noexcept { return buffer_->accounts(); }
     [[nodiscard]] RowAccounts estimated() const noexcept;
-    [[nodiscard]] std::uint64_t bytes() const noexcept;
+    /// Of its own, without the feed's.
+    [[nodiscard]] std::uint64_t bytes() const noexcept { return buffer_->bytes(); }
 
 private:
-    /// Decides about rows that were numbered since.
-    void follow_new();
-    [[nodiscard]] SlotId scaled(SlotId capacity) const noexcept;
+    ShadowBuffer(const ShadowBuffer& other);
 
-    ShadowOptions options_;
-    PolicyFacts real_;
-    std::vector<RowKey> sample_row_;  ///< by real row; no_row: not followed
-    std::unique_ptr<RowNumbering> rows_;
-    std::vector<std::uint32_t> halo_degree_;
-    std::vector<double> inclusion_;
-    std::uint64_t seen_ = 0;      ///< rows of all steps advanced
-    std::uint64_t followed_ = 0;  ///< those that were followed
-    std::deque<std::vector<RowKey>> steps_;
-    std::deque<std::uint64_t> sizes_;
-    std::vector<std::vector<RowKey>> spare_;
+    std::shared_ptr<const ShadowFeed> feed_;
+    std::deque<std::shared_ptr<const ShadowFeed::Step>> steps_;  ///< published, not advanced
+    std::uint64_t seen_ = 0;                                     ///< rows of all steps advanced
+    std::uint64_t followed_ = 0;                                 ///< those that were followed
     std::unique_ptr<IdBuffer> buffer_;
 };
 

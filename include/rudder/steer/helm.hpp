@@ -26,7 +26,9 @@ enum class AgentScope : std::uint8_t { rank, host, job };
 
 struct HelmOptions {
     AgentSpec agent;
-    AgentFacts facts;
+    /// Makes the agent instead of the registry: for agents of one's own.
+    std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
+    AgentFacts facts{};
     AgentMode mode = AgentMode::async;
     double deadline = 30;            ///< seconds an answer may take
     std::uint32_t sample = 16;       ///< shadows follow one id in so many
@@ -34,13 +36,15 @@ struct HelmOptions {
     std::uint64_t set_horizon = 64;  ///< the same of a change of knobs
     /// Decisions that are judged at once, at most: each needs two more shadows.
     std::uint32_t judged_at_once = 1;
-    bool keep_observations = true;  ///< in the records
+    /// Answers wait for `send` and `order` before they take effect: other ranks follow.
+    bool deferred = false;
+    bool follower = false;  ///< has no agent: does what it is ordered
     std::uint32_t rank = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
     /// Carries out changes of knobs that are not the buffer's: bulk, threads, and how far samples
     /// must be drawn ahead. Never waits. May be empty.
-    std::function<void(const Setting&)> apply;
+    std::function<void(const Setting&)> apply{};
 };
 
 /// What steering came to.
@@ -65,6 +69,12 @@ struct HelmTotals {
     HelmTotals& operator+=(const HelmTotals& other);
 };
 
+/// An action on its way to all buffers it is for.
+struct Order {
+    Action action;
+    std::uint64_t effective_step = 0;
+};
+
 /// Steers one buffer. It runs the shadows, makes observations, asks the agent, checks what it says,
 /// applies it at its step, judges it, and writes it down.
 class Helm final : public BufferPilot {
@@ -80,8 +90,16 @@ public:
     Decision before(std::uint64_t step, BufferControl& control) override;
     void after(std::uint64_t step, const RowAccounts& accounts) override;
 
-    /// How long a step took; from the training task.
-    void timed(std::uint64_t step, const StretchSeconds& seconds);
+    /// How long a step took, and rows fetched by owner (may be empty); from the training task.
+    void timed(std::uint64_t step, const StretchSeconds& seconds,
+               std::span<const std::uint64_t> rows_by_owner = {});
+
+    // Where one agent steers several buffers.
+    /// The action that waits to be sent, if any, to take effect at `effective_step`; once.
+    [[nodiscard]] std::optional<Order> send(std::uint64_t effective_step);
+    /// What an agent elsewhere (or here, once sent) has said.
+    void order(const Order& order);
+
     /// Records that are complete since it was asked last; `all`: also those still being judged.
     [[nodiscard]] std::vector<DecisionRecord> take_records(bool all);
     [[nodiscard]] HelmTotals totals() const;

@@ -6,24 +6,11 @@
 #include <string>
 #include <vector>
 
+#include "rudder/buffer/row_counts.hpp"
 #include "rudder/comm/accounts.hpp"
 #include "rudder/core/json_fwd.hpp"
 
 namespace rudder {
-
-/// Rows of one step or of a run, by the way they came (design section 10).
-struct RowCounts {
-    std::uint64_t needed = 0;  ///< local + hit + demand
-    std::uint64_t local = 0;
-    std::uint64_t hit = 0;
-    std::uint64_t demand = 0;
-    std::uint64_t replacement = 0;
-    std::uint64_t ahead = 0;
-    std::uint64_t wasted = 0;  ///< fetched, and never used
-    std::uint64_t saved = 0;   ///< further uses in the same step
-
-    RowCounts& operator+=(const RowCounts& other) noexcept;
-};
 
 /// Seconds of one step or of a run. Only `step`, `stall`, `compute` and `reduce` are on the path of
 /// the step; sampling and fetching happen beside it.

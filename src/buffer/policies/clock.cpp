@@ -11,10 +11,10 @@ const PolicyInfo clock_info{
 
 namespace {
 
-class ClockPolicy final : public Policy {
+class ClockPolicy final : public ClonedPolicy<ClockPolicy> {
 public:
     ClockPolicy(const PolicyFacts& facts, Residents& residents)
-        : Policy(facts, residents), mark_(residents.slots(), Mark::old) {}
+        : ClonedPolicy(facts, residents), mark_(residents.slots(), Mark::old) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override { capacity_changed(step, fill); }
 
@@ -24,10 +24,10 @@ public:
             if (slot != no_slot) mark_[slot] = Mark::now;
         }
         std::size_t of_step = plan.hits;
-        for (std::size_t i = 0; i < rows.size() && of_step < residents_.capacity(); ++i) {
+        for (std::size_t i = 0; i < rows.size() && of_step < residents_->capacity(); ++i) {
             if (plan.slots[i] != no_slot) continue;
-            if (residents_.room() == 0) turn(plan);
-            const SlotId slot = residents_.place(rows[i]);
+            if (residents_->room() == 0) turn(plan);
+            const SlotId slot = residents_->place(rows[i]);
             mark_[slot] = Mark::now;
             ++of_step;
             plan.admit.push_back({static_cast<std::uint32_t>(i), slot});
@@ -40,7 +40,7 @@ public:
     }
 
     void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
-        while (residents_.count() > residents_.capacity())
+        while (residents_->count() > residents_->capacity())
             turn(plan);
     }
 
@@ -53,7 +53,7 @@ private:
     /// Turns the hand to the next row that is to leave; there is one that is not of this step.
     void turn(StepPlan& plan) {
         for (;; hand_ = hand_ + 1 == mark_.size() ? 0 : hand_ + 1) {
-            const RowKey row = residents_.row_at(hand_);
+            const RowKey row = residents_->row_at(hand_);
             if (row == no_row || mark_[hand_] == Mark::now) continue;
             if (mark_[hand_] == Mark::old) {
                 leave(row, plan);

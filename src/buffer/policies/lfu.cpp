@@ -22,14 +22,14 @@ struct Uses {
     friend auto operator<=>(const Uses&, const Uses&) = default;
 };
 
-class LfuPolicy final : public Policy {
+class LfuPolicy final : public ClonedPolicy<LfuPolicy> {
 public:
-    LfuPolicy(const PolicyFacts& facts, Residents& residents) : Policy(facts, residents) {}
+    LfuPolicy(const PolicyFacts& facts, Residents& residents) : ClonedPolicy(facts, residents) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override {
         know();
-        for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-            const RowKey row = residents_.row_at(slot);
+        for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+            const RowKey row = residents_->row_at(slot);
             if (row == no_row) continue;
             uses_[row].last = ++clock_;
             heap_.push(row, uses_[row]);
@@ -44,16 +44,16 @@ public:
             uses_[row] = {uses_[row].count + 1, ++clock_};
             heap_.push(row, uses_[row]);
         }
-        const std::size_t all = residents_.count() + rows.size() - plan.hits;
+        const std::size_t all = residents_->count() + rows.size() - plan.hits;
         shrink(all, plan);
         for (std::size_t i = 0; i < rows.size(); ++i) {
             if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
-            plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
+            plan.admit.push_back({static_cast<std::uint32_t>(i), residents_->place(rows[i])});
         }
     }
 
     void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
-        shrink(residents_.count(), plan);
+        shrink(residents_->count(), plan);
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
@@ -67,11 +67,11 @@ private:
     }
     /// Of `all` rows in the heap the worst leave until the capacity is kept.
     void shrink(std::size_t all, StepPlan& plan) {
-        for (; all > residents_.capacity(); --all) {
+        for (; all > residents_->capacity(); --all) {
             const RowKey row =
                 heap_.front([](RowKey) { return true; }, [&](RowKey r) { return uses_[r]; });
             heap_.pop();
-            if (residents_.holds(row)) leave(row, plan);
+            if (residents_->holds(row)) leave(row, plan);
         }
     }
 

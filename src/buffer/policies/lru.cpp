@@ -13,17 +13,17 @@ const PolicyInfo lru_info{"lru",
 namespace {
 
 /// A doubly linked list over slots, least recently used first; the end is slot number slots().
-class LruPolicy final : public Policy {
+class LruPolicy final : public ClonedPolicy<LruPolicy> {
 public:
     LruPolicy(const PolicyFacts& facts, Residents& residents)
-        : Policy(facts, residents),
+        : ClonedPolicy(facts, residents),
           end_(residents.slots()),
           next_(residents.slots() + std::size_t{1}, end_),
           before_(residents.slots() + std::size_t{1}, end_) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override {
         for (SlotId slot = 0; slot < end_; ++slot) {
-            if (residents_.row_at(slot) != no_row) append(slot);
+            if (residents_->row_at(slot) != no_row) append(slot);
         }
         capacity_changed(step, fill);
     }
@@ -34,9 +34,9 @@ public:
             if (slot != no_slot) unlink(slot);
         }
         // Of the rows used before and the step's, in order of last use, the first leave.
-        const std::size_t older = residents_.count() - std::size_t{plan.hits};
+        const std::size_t older = residents_->count() - std::size_t{plan.hits};
         std::size_t excess = older + rows.size();
-        excess -= std::min<std::size_t>(excess, residents_.capacity());
+        excess -= std::min<std::size_t>(excess, residents_->capacity());
         const std::size_t old_leave = std::min(excess, older);
         for (std::size_t i = 0; i < old_leave; ++i)
             drop_first(plan);
@@ -47,7 +47,7 @@ public:
         for (std::size_t i = passed; i < rows.size(); ++i) {
             SlotId slot = plan.slots[i];
             if (slot == no_slot) {
-                slot = residents_.place(rows[i]);
+                slot = residents_->place(rows[i]);
                 plan.admit.push_back({static_cast<std::uint32_t>(i), slot});
             }
             append(slot);
@@ -55,7 +55,7 @@ public:
     }
 
     void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
-        while (residents_.count() > residents_.capacity())
+        while (residents_->count() > residents_->capacity())
             drop_first(plan);
     }
 
@@ -78,7 +78,7 @@ private:
     void drop_first(StepPlan& plan) {
         const SlotId slot = next_[end_];
         unlink(slot);
-        leave(residents_.row_at(slot), plan);
+        leave(residents_->row_at(slot), plan);
     }
 
     SlotId end_;

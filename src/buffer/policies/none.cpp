@@ -10,9 +10,9 @@ const PolicyInfo none_info{"none",
 
 namespace {
 
-class NonePolicy final : public Policy {
+class NonePolicy final : public ClonedPolicy<NonePolicy> {
 public:
-    NonePolicy(const PolicyFacts& facts, Residents& residents) : Policy(facts, residents) {}
+    NonePolicy(const PolicyFacts& facts, Residents& residents) : ClonedPolicy(facts, residents) {}
 
     void begin(std::uint64_t /*step*/, StepPlan& fill) override { empty(fill); }
     void advance(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/,
@@ -22,8 +22,8 @@ public:
 
 private:
     void empty(StepPlan& plan) {
-        for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-            if (residents_.row_at(slot) != no_row) leave(residents_.row_at(slot), plan);
+        for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+            if (residents_->row_at(slot) != no_row) leave(residents_->row_at(slot), plan);
         }
     }
 };

@@ -5,6 +5,8 @@
 
 #include "rudder/buffer/policy.hpp"
 
+#include "cloned_policy.hpp"
+
 namespace rudder {
 
 /// Makes one policy of a given spec.

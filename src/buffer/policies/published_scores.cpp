@@ -9,7 +9,7 @@ namespace rudder {
 
 PublishedScores::PublishedScores(const PolicyFacts& facts, Residents& residents,
                                  const PublishedRules& rules, const Signal& signal)
-    : Policy(facts, residents),
+    : ClonedPolicy(facts, residents),
       rules_(rules),
       signal_(signal),
       threshold_(
@@ -21,7 +21,7 @@ PublishedScores::PublishedScores(const PolicyFacts& facts, Residents& residents,
 void PublishedScores::begin(std::uint64_t step, StepPlan& fill) {
     start_ = step;
     if (rules_.fill_by_degree) {
-        fill_with(ranking_of(facts_.halo_degree), residents_, fill);
+        fill_with(ranking_of(facts_.halo_degree), *residents_, fill);
     } else {
         capacity_changed(step, fill);
     }
@@ -50,8 +50,8 @@ void PublishedScores::advance(std::uint64_t step, std::span<const RowKey> rows,
     for (const SlotId slot : plan.slots) {
         if (slot != no_slot) ++inside_[slot].hits;
     }
-    const Decision now = signal_.at(step, decision);
-    if (now.replace && replace(step, allowed(now, residents_.capacity()), plan) != 0) return;
+    const Decision now = signal_.at(step, decision, facts_);
+    if (now.replace && replace(step, allowed(now, residents_->capacity()), plan) != 0) return;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (plan.slots[i] == no_slot && rows[i] < halo()) missed_[rows[i]] += 1;
     }
@@ -59,14 +59,14 @@ void PublishedScores::advance(std::uint64_t step, std::span<const RowKey> rows,
 
 void PublishedScores::victims(std::uint64_t step) {
     out_.clear();
-    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-        const RowKey row = residents_.row_at(slot);
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        const RowKey row = residents_->row_at(slot);
         if (row != no_row && score(slot, step) < threshold_) out_.push_back(row);
     }
     std::sort(out_.begin(), out_.end());  // rows of the halo are numbered in ascending id
     // Free slots are nodes that nobody asks for; their ids come after all others.
     if (faded(1, step + 1 - start_) < threshold_)
-        out_.resize(out_.size() + residents_.room(), no_row);
+        out_.resize(out_.size() + residents_->room(), no_row);
 }
 
 void PublishedScores::candidates() {
@@ -87,10 +87,10 @@ std::size_t PublishedScores::replace(std::uint64_t step, std::size_t limit, Step
     for (std::size_t i = 0; i < count; ++i) {
         const RowKey leaving = out_[i];
         if (leaving != no_row) {
-            if (leaving < halo()) missed_[leaving] = score(residents_.slot_of(leaving), step);
+            if (leaving < halo()) missed_[leaving] = score(residents_->slot_of(leaving), step);
             leave(leaving, plan);
         }
-        const SlotId slot = residents_.place(in_[i]);
+        const SlotId slot = residents_->place(in_[i]);
         inside_[slot] = {missed_[in_[i]], step + 1, 0};
         missed_[in_[i]] = 0;
         plan.replacement.push_back({in_[i], slot});
@@ -100,19 +100,19 @@ std::size_t PublishedScores::replace(std::uint64_t step, std::size_t limit, Step
 
 void PublishedScores::capacity_changed(std::uint64_t step, StepPlan& plan) {
     // The lowest scores leave, of equal ones the highest ids.
-    if (residents_.count() <= residents_.capacity()) return;
+    if (residents_->count() <= residents_->capacity()) return;
     std::vector<std::pair<double, SlotId>> order;
-    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-        if (residents_.row_at(slot) == no_row) continue;
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        if (residents_->row_at(slot) == no_row) continue;
         const std::uint64_t last = std::max(step, inside_[slot].since + 1) - 1;
         order.emplace_back(score(slot, last), slot);
     }
     std::sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
         return a.first != b.first ? a.first < b.first
-                                  : residents_.row_at(a.second) > residents_.row_at(b.second);
+                                  : residents_->row_at(a.second) > residents_->row_at(b.second);
     });
-    for (std::size_t i = 0; residents_.count() > residents_.capacity(); ++i) {
-        const RowKey row = residents_.row_at(order[i].second);
+    for (std::size_t i = 0; residents_->count() > residents_->capacity(); ++i) {
+        const RowKey row = residents_->row_at(order[i].second);
         if (row < halo()) missed_[row] = order[i].first;
         leave(row, plan);
     }

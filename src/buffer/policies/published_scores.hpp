@@ -5,6 +5,7 @@
 
 #include "rudder/buffer/policy.hpp"
 
+#include "cloned_policy.hpp"
 #include "signal.hpp"
 
 namespace rudder {
@@ -20,7 +21,7 @@ struct PublishedRules {
 /// steps since it came in which it was not used; one outside has the number of its misses, or what
 /// was left of its score when it went. On a signal, rows below the threshold, lowest id first, make
 /// room for the most missed ones, which are fetched even if the step has just fetched them.
-class PublishedScores final : public Policy {
+class PublishedScores final : public ClonedPolicy<PublishedScores> {
 public:
     PublishedScores(const PolicyFacts& facts, Residents& residents, const PublishedRules& rules,
                     const Signal& signal);

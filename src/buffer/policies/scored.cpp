@@ -29,10 +29,10 @@ const PolicyInfo scored_info{
 
 namespace {
 
-class ScoredPolicy final : public Policy {
+class ScoredPolicy final : public ClonedPolicy<ScoredPolicy> {
 public:
     ScoredPolicy(const PolicySpec& spec, const PolicyFacts& facts, Residents& residents)
-        : Policy(facts, residents),
+        : ClonedPolicy(facts, residents),
           counts_(spec.get("decay")),
           signal_(Signal::of(spec, facts)),
           fraction_(spec.get("fraction")) {}
@@ -41,7 +41,7 @@ public:
     void advance(std::uint64_t step, std::span<const RowKey> rows, const Decision& decision,
                  StepPlan& plan) override;
     void capacity_changed(std::uint64_t /*step*/, StepPlan& plan) override {
-        shrink(residents_.count(), plan);
+        shrink(residents_->count(), plan);
     }
     bool retune(std::uint64_t /*step*/, const PolicySpec& spec) override {
         counts_.set_decay(spec.get("decay"));
@@ -74,18 +74,18 @@ private:
 
 void ScoredPolicy::begin(std::uint64_t step, StepPlan& fill) {
     know();
-    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-        const RowKey row = residents_.row_at(slot);
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        const RowKey row = residents_->row_at(slot);
         if (row != no_row) heap_.push(row, 0);
     }
     capacity_changed(step, fill);
 }
 
 void ScoredPolicy::shrink(std::size_t all, StepPlan& plan) {
-    for (; all > residents_.capacity(); --all) {
+    for (; all > residents_->capacity(); --all) {
         const RowKey row = worst();
         heap_.pop();
-        if (residents_.holds(row)) leave(row, plan);
+        if (residents_->holds(row)) leave(row, plan);
     }
 }
 
@@ -98,17 +98,17 @@ void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
         heap_.push(row, counts_[row]);
     }
     candidates_.clear();
-    if (const Decision now = signal_.at(step, decision); now.replace) {
-        choose(allowed({true, std::min(now.fraction, fraction_)}, residents_.capacity()));
+    if (const Decision now = signal_.at(step, decision, facts_); now.replace) {
+        choose(allowed({true, std::min(now.fraction, fraction_)}, residents_->capacity()));
     }
     // Rows of the step and candidates compete with those held; the lowest counts go, or stay out.
-    shrink(residents_.count() + rows.size() - plan.hits + candidates_.size(), plan);
+    shrink(residents_->count() + rows.size() - plan.hits + candidates_.size(), plan);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
-        plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
+        plan.admit.push_back({static_cast<std::uint32_t>(i), residents_->place(rows[i])});
     }
     for (const RowKey row : candidates_) {
-        if (heap_.has(row)) plan.replacement.push_back({row, residents_.place(row)});
+        if (heap_.has(row)) plan.replacement.push_back({row, residents_->place(row)});
     }
 }
 

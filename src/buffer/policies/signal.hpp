@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 #include "rudder/buffer/policy.hpp"
 
@@ -19,23 +18,22 @@ public:
         if (spec.has("every") && spec.given("every")) signal.every_ = spec.whole("every");
         if (spec.has("listed") && spec.given("listed")) {
             require(!facts.listed.empty() || facts.steps == 0, spec, "listed decisions");
-            signal.is_listed_ = true;
-            signal.listed_ = facts.listed;
+            signal.listed_ = true;
         }
         return signal;
     }
 
-    /// What holds in step `step` (from 0).
-    [[nodiscard]] Decision at(std::uint64_t step, const Decision& agent) const noexcept {
+    /// What holds in step `step` (from 0); `facts` has the listed decisions.
+    [[nodiscard]] Decision at(std::uint64_t step, const Decision& agent,
+                              const PolicyFacts& facts) const noexcept {
         if (every_ != 0) return {(step + 1) % every_ == 0, 1};
-        if (is_listed_) return {step < listed_.size() && listed_[step] != 0, 1};
+        if (listed_) return {step < facts.listed.size() && facts.listed[step] != 0, 1};
         return agent;
     }
 
 private:
     std::uint64_t every_ = 0;
-    bool is_listed_ = false;
-    std::span<const std::uint8_t> listed_;
+    bool listed_ = false;
 };
 
 /// How many rows a decision allows at most.

@@ -40,7 +40,7 @@ void fill_with(std::span<const RowKey> ranking, Residents& residents, StepPlan& 
 }
 
 void StaticPolicy::begin(std::uint64_t /*step*/, StepPlan& fill) {
-    fill_with(ranking_, residents_, fill);
+    fill_with(ranking_, *residents_, fill);
 }
 
 }  // namespace rudder

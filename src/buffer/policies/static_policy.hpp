@@ -5,14 +5,16 @@
 
 #include "rudder/buffer/policy.hpp"
 
+#include "cloned_policy.hpp"
+
 namespace rudder {
 
 /// Holds the first `capacity` rows of a ranking; a missed row is never admitted.
-class StaticPolicy final : public Policy {
+class StaticPolicy final : public ClonedPolicy<StaticPolicy> {
 public:
     /// `ranking` are halo rows, best first.
     StaticPolicy(const PolicyFacts& facts, Residents& residents, std::vector<RowKey> ranking)
-        : Policy(facts, residents), ranking_(std::move(ranking)) {}
+        : ClonedPolicy(facts, residents), ranking_(std::move(ranking)) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override;
     void advance(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/,

@@ -8,7 +8,7 @@
 namespace rudder {
 
 WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const WindowRules& rules)
-    : Policy(facts, residents), rules_(rules), counts_(rules.decay) {}
+    : ClonedPolicy(facts, residents), rules_(rules), counts_(rules.decay) {}
 
 WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     WindowRules rules;
@@ -103,7 +103,7 @@ void WindowPolicy::plan_step() {
     ++planned_;
     plan_leaving(step);
     now.held = static_cast<std::uint32_t>(kept_);
-    beyond_.tidy(2 * (std::size_t{residents_.capacity()} + now.rows.size()) + 1024,
+    beyond_.tidy(2 * (std::size_t{residents_->capacity()} + now.rows.size()) + 1024,
                  [&](RowKey row) { return rows_[row].kept && rows_[row].next_use == never; });
 }
 
@@ -143,7 +143,7 @@ void WindowPolicy::plan_uses(Step step, Coming& now) {
 }
 
 void WindowPolicy::plan_leaving(Step step) {
-    while (kept_ > residents_.capacity()) {
+    while (kept_ > residents_->capacity()) {
         const RowKey worst = beyond_.front(
             [&](RowKey row) { return rows_[row].kept && rows_[row].next_use == never; },
             [&](RowKey row) { return worth(row); });
@@ -151,14 +151,14 @@ void WindowPolicy::plan_leaving(Step step) {
         beyond_.pop();
         evict(worst, step);
     }
-    while (kept_ > residents_.capacity())
+    while (kept_ > residents_->capacity())
         leave_farthest(step);
 }
 
 void WindowPolicy::leave_farthest(Step step) {
     while (coming(farthest_).listed == 0)
         --farthest_;
-    const std::size_t excess = kept_ - residents_.capacity();
+    const std::size_t excess = kept_ - residents_->capacity();
     scratch_.clear();
     for (RowKey row = coming(farthest_).first; row != no_row; row = rows_[row].after)
         scratch_.push_back(row);
@@ -203,7 +203,7 @@ void WindowPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
     }
     take_step(rows, plan);
     fetch_ahead(plan);
-    RUDDER_CHECK_NORMAL(residents_.count() == coming_.front().held);
+    RUDDER_CHECK_NORMAL(residents_->count() == coming_.front().held);
     spare_.push_back(std::move(coming_.front()));
     coming_.pop_front();
     ++taken_;
@@ -217,7 +217,7 @@ void WindowPolicy::take_step(std::span<const RowKey> rows, StepPlan& plan) {
     drop_dead(plan);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         if ((now.flags[i] & last_use) != 0 || plan.slots[i] != no_slot) continue;
-        plan.admit.push_back({static_cast<std::uint32_t>(i), residents_.place(rows[i])});
+        plan.admit.push_back({static_cast<std::uint32_t>(i), residents_->place(rows[i])});
     }
 }
 
@@ -228,9 +228,9 @@ void WindowPolicy::drop_dead(StepPlan& plan) {
 }
 
 void WindowPolicy::fetch_ahead(StepPlan& plan) {
-    std::size_t room = residents_.capacity();
+    std::size_t room = residents_->capacity();
     for (Step step = taken_ + 1; step < planned_; ++step) {
-        room = std::min<std::size_t>(room, residents_.capacity() - coming(step - 1).held);
+        room = std::min<std::size_t>(room, residents_->capacity() - coming(step - 1).held);
         if (room == 0) return;
         Coming& at = coming(step);
         std::uint32_t fetched = 0;
@@ -238,11 +238,11 @@ void WindowPolicy::fetch_ahead(StepPlan& plan) {
         for (const std::uint32_t position : at.pending) {
             const RowKey row = at.rows[position];
             // A row that is here still, for a use before this one, is fetched when it has gone.
-            if (fetched == room || residents_.holds(row)) {
+            if (fetched == room || residents_->holds(row)) {
                 at.pending[left++] = position;
                 continue;
             }
-            plan.ahead.push_back({row, residents_.place(row)});
+            plan.ahead.push_back({row, residents_->place(row)});
             ++fetched;
         }
         at.pending.resize(left);
@@ -262,18 +262,18 @@ void WindowPolicy::plan_anew() {
     }
     beyond_.clear();
     dead_.clear();
-    kept_ = residents_.count();
+    kept_ = residents_->count();
     planned_ = taken_;
     farthest_ = taken_;
-    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-        if (residents_.row_at(slot) == no_row) continue;
-        rows_[residents_.row_at(slot)] = Row{};
-        rows_[residents_.row_at(slot)].kept = true;
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        if (residents_->row_at(slot) == no_row) continue;
+        rows_[residents_->row_at(slot)] = Row{};
+        rows_[residents_->row_at(slot)].kept = true;
     }
     for (std::size_t i = 0; i < coming_.size(); ++i)
         announce(static_cast<Step>(taken_ + i));
-    for (SlotId slot = 0; slot < residents_.slots(); ++slot) {
-        const RowKey row = residents_.row_at(slot);
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        const RowKey row = residents_->row_at(slot);
         if (row != no_row && rows_[row].next_use == never) beyond_.push(row, worth(row));
     }
     plan_leaving(taken_);

@@ -8,6 +8,7 @@
 #include "rudder/buffer/policy.hpp"
 
 #include "aged_counts.hpp"
+#include "cloned_policy.hpp"
 #include "worst_first.hpp"
 
 namespace rudder {
@@ -29,7 +30,7 @@ struct WindowRules {
 /// is of no more use to it, and so how many slots are idle at the end of each planned step. A row
 /// that will be missed is fetched early only into a slot that is idle until then. So the rows
 /// fetched are those of the rule with a window shorter by `distance`, and no more.
-class WindowPolicy final : public Policy {
+class WindowPolicy final : public ClonedPolicy<WindowPolicy> {
 public:
     WindowPolicy(const PolicyFacts& facts, Residents& residents, const WindowRules& rules);
 

@@ -1,0 +1,181 @@
+// The helm over random traces: what agents say is done at its step, judged, and taken back if it
+// does harm.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/steer/steered_replay.hpp"
+
+#include "../buffer/random_trace.hpp"
+
+namespace rudder {
+
+namespace {
+
+using test::random_trace;
+
+/// Says what a function says.
+class Scripted final : public Agent {
+public:
+    using Script = std::function<Answer(const Observation&)>;
+    explicit Scripted(Script script) : script_(std::move(script)) {}
+    Answer decide(const Observation& observation) override { return script_(observation); }
+
+private:
+    Script script_;
+};
+
+Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {.vertices = 400,
+                                                                    .steps = 300,
+                                                                    .largest_step = 60}) {
+    Trace trace;
+    trace.push_back(random_trace(seed, shape).host());
+    return trace;
+}
+
+SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted::Script& script,
+                    std::string_view agent = "bandit-like") {
+    (void)agent;
+    SteeredOptions options;
+    options.sample = 1;
+    options.make = [&](const AgentFacts&) { return std::make_unique<Scripted>(script); };
+    // The name only tells the guard that no user asked for this very rule.
+    return steered_replay(trace,
+                          {.policy = PolicySpec::parse(policy),
+                           .size = {.fraction = 0.25, .rows = 0},
+                           .agent = AgentSpec::parse("threshold:0.5")},
+                          options);
+}
+
+RowAccounts plain(const Trace& trace, std::string_view policy) {
+    const std::vector<ReplayCase> cases{
+        {PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
+    return replay(trace, cases).front().rows;
+}
+
+Answer answer(Action action) {
+    Answer given;
+    given.action = std::move(action);
+    return given;
+}
+
+TEST(Helm, KeepingChangesNothing) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        const Trace trace = trace_of(seed);
+        for (const char* policy : {"window:8", "lru", "scored", "scored-faithful"}) {
+            const auto result =
+                steer(trace, policy, [](const Observation&) { return answer(Action::keep()); });
+            EXPECT_EQ(result.rows, plain(trace, policy)) << policy;
+            EXPECT_EQ(result.agent.applied, 0U);
+            EXPECT_EQ(result.agent.kept, trace.front()->steps());
+        }
+    }
+}
+
+TEST(Helm, DecisionsAreThoseOfTheRule) {
+    for (std::uint64_t seed = 0; seed < 5; ++seed) {
+        const Trace trace = trace_of(seed);
+        for (const std::uint64_t every : {1, 3, 8}) {
+            const auto result = steer(trace, "scored", [every](const Observation& o) {
+                return answer((o.step + 1) % every == 0 ? Action::replace(Reason::rule)
+                                                        : Action::keep());
+            });
+            EXPECT_EQ(result.rows, plain(trace, "scored,every:" + std::to_string(every)));
+        }
+    }
+}
+
+TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
+    const Trace trace = trace_of(7);
+    std::uint64_t asked = 0;
+    const auto result = steer(trace, "scored", [&](const Observation& o) {
+        // With all ids followed, the twin's rows are the real ones.
+        EXPECT_EQ(o.twin.rows.fetched(), o.rows.fetched()) << o.step;
+        if (++asked == 60) {
+            return answer(
+                Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
+        }
+        if (asked == 150) return answer(Action::set({{KnobId::capacity, 20.0}}, Reason::trying));
+        return answer(asked % 7 == 0 && o.takes_decisions ? Action::replace(Reason::chance)
+                                                          : Action::keep());
+    });
+    EXPECT_EQ(asked, trace.front()->steps());
+    EXPECT_GT(result.agent.judged, 0U);
+}
+
+TEST(Helm, ThreeFailuresPutTheBuiltInRuleInPlaceAndItTriesAgain) {
+    const Trace trace = trace_of(3);
+    std::vector<std::uint64_t> asked;
+    const auto result = steer(trace, "scored", [&](const Observation& o) -> Answer {
+        asked.push_back(o.step);
+        throw input_error("no idea", "the agent", "");
+    });
+    ASSERT_GE(asked.size(), 4U);
+    EXPECT_EQ(asked[0], 0U);
+    EXPECT_EQ(asked[1], 1U);
+    EXPECT_EQ(asked[2], 2U);
+    EXPECT_EQ(asked[3], 2U + Breaker::first_pause);
+    EXPECT_EQ(result.agent.invalid, asked.size());
+    EXPECT_GT(result.agent.breaker_openings, 1U);
+    EXPECT_EQ(result.rows, plain(trace, "scored,every:16"));
+}
+
+TEST(Helm, NonsenseIsRefused) {
+    const Trace trace = trace_of(4);
+    std::uint64_t asked = 0;
+    const auto result = steer(trace, "lru", [&](const Observation&) {
+        switch (++asked) {
+            case 1: return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
+            case 2: return answer(Action::keep());
+            case 3: return answer(Action::replace(Reason::rule));
+            case 4: return answer(Action::keep());
+            case 5:
+                return answer(
+                    Action::set({{KnobId::policy, std::string("optimal")}}, Reason::trying));
+            default: return answer(Action::keep());
+        }
+    });
+    EXPECT_EQ(result.agent.refused, 3U);
+    EXPECT_EQ(result.rows, plain(trace, "lru"));
+    EXPECT_EQ(result.decisions.at(0).status, DecisionStatus::refused);
+    EXPECT_NE(result.decisions.at(0).problem, "");
+}
+
+/// A counterfactual is what two runs come to that differ in that one decision.
+TEST(Helm, VerdictsAreThoseOfTwoRuns) {
+    const Trace trace = trace_of(11);
+    const auto result = steer(trace, "scored", [](const Observation& o) {
+        return answer(o.step % 5 == 0 ? Action::replace(Reason::rule) : Action::keep());
+    });
+    const HostTrace& host = *trace.front();
+    const auto slots = static_cast<SlotId>(BufferSize{0.25, 0}.of(host.halo()));
+    std::size_t compared = 0;
+    for (const DecisionRecord& record : result.decisions) {
+        if (!record.outcome || record.step % 17 != 0) continue;
+        const auto cost = [&](bool other) {
+            IdBuffer buffer(PolicySpec::parse("scored"), host.facts(), slots, slots);
+            for (std::uint64_t s = 0; s < host.steps(); ++s)
+                buffer.publish(s, host.step(s));
+            for (std::uint64_t s = 0; s < record.step; ++s)
+                buffer.advance({s % 5 == 0, 1});
+            const std::uint64_t before = buffer.accounts().fetched();
+            const bool taken = record.step % 5 == 0;
+            buffer.advance({taken != other, 1});
+            buffer.set_policy(PolicySpec::parse("scored,every:16"));
+            for (std::uint64_t s = 1; s < 16; ++s)
+                buffer.advance();
+            return static_cast<double>(buffer.accounts().fetched() - before) / 16;
+        };
+        EXPECT_NEAR(record.outcome->rows, cost(false), 1e-9) << record.step;
+        EXPECT_NEAR(record.outcome->alternative, cost(true), 1e-9) << record.step;
+        ++compared;
+    }
+    EXPECT_GT(compared, 5U);
+}
+
+}  // namespace
+
+}  // namespace rudder
