@@ -61,6 +61,7 @@ enum class Purpose : std::uint32_t {
     partition = 9,
     test = 10,
     evaluate = 11,
+    steer = 12,
 };
 
 /// Where in a run a stream belongs (design, section 4). Whatever has no epoch, step or layer
