@@ -79,7 +79,7 @@ void Helm::State::close(OpenRecord& record, DecisionStatus status, std::string p
 void Helm::State::settle() {
     for (const Judge::Verdict& verdict : judge->take()) {
         ++totals.judged;
-        totals.correct += verdict.outcome.correct() ? 1 : 0;
+        totals.correct += verdict.outcome.correct() ? 1U : 0U;
         OpenRecord* record = find(verdict.decision);
         if (record == nullptr) continue;
         record->judged = false;

@@ -1,9 +1,9 @@
 // What coming steps need: split, numbered, merged over the ranks, and told of.
 #include <algorithm>
 
+#include "rudder/core/cpu_meter.hpp"
 #include "rudder/core/span.hpp"
 
-#include "cpu_meter.hpp"
 #include "live_state.hpp"
 
 namespace rudder {

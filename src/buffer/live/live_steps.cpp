@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <array>
 
+#include "rudder/core/cpu_meter.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/span.hpp"
 
-#include "cpu_meter.hpp"
 #include "live_state.hpp"
 
 namespace rudder {
