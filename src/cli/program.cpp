@@ -103,7 +103,7 @@ std::string overview(const std::vector<std::unique_ptr<Command>>& commands) {
         "rudder: distributed training of graph neural networks with steered prefetching\n\n"
         "Usage: rudder VERB [OPTIONS]\n\nVerbs:\n";
     for (const auto& command : commands) {
-        text += fmt::format("  {:<12} {}\n", command->verb->name(), command->verb->summary());
+        text += fmt::format("  {:<14} {}\n", command->verb->name(), command->verb->summary());
     }
     text +=
         "\n'rudder VERB --help' lists a verb's options; 'rudder --version' says what this is.\n\n"
@@ -143,7 +143,8 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error,
 int run_command(Command& command, std::vector<std::string> arguments) {
     CLI::App& app = *command.app;
     std::vector<std::string> typed = arguments;
-    typed.insert(typed.begin(), std::string(command.verb->name()));
+    const auto words = split(command.verb->name(), ' ');
+    typed.insert(typed.begin(), words.begin(), words.end());
     if (const std::string file = config_file(arguments); !file.empty()) {
         merge_config(app, file, arguments);
     }
@@ -186,14 +187,20 @@ int dispatch(std::vector<std::string> arguments) {
         return 0;
     }
     std::vector<std::string_view> names;
+    const std::string two =
+        arguments.size() > 1 ? fmt::format("{} {}", arguments[0], arguments[1]) : arguments[0];
+    std::string typed = arguments[0];
     for (const auto& command : commands) {
-        if (command->verb->name() == arguments[0]) {
-            return run_command(*command, {arguments.begin() + 1, arguments.end()});
+        const std::string_view name = command->verb->name();
+        if (name == arguments[0] || name == two) {
+            const std::ptrdiff_t words = name == arguments[0] ? 1 : 2;
+            return run_command(*command, {arguments.begin() + words, arguments.end()});
         }
-        names.push_back(command->verb->name());
+        if (name.starts_with(arguments[0] + " ")) typed = two;
+        names.push_back(name);
     }
-    const auto close = nearest(arguments[0], names);
-    throw usage_error(fmt::format("unknown verb '{}'", arguments[0]), "",
+    const auto close = nearest(typed, names);
+    throw usage_error(fmt::format("unknown verb '{}'", typed), "",
                       close ? fmt::format("did you mean '{}'? See 'rudder --help'", *close)
                             : "see 'rudder --help'");
 }

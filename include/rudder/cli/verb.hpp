@@ -30,6 +30,7 @@ inline constexpr std::string_view further_options = "Further options";
 class Verb {
 public:
     virtual ~Verb() = default;
+    /// One word, or two ("agent collect").
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// One line for the list of verbs.
     [[nodiscard]] virtual std::string_view summary() const = 0;
@@ -46,6 +47,8 @@ public:
 /// All verbs, in the order of the help.
 [[nodiscard]] std::vector<std::unique_ptr<Verb>> all_verbs();
 
+[[nodiscard]] std::unique_ptr<Verb> make_agent_collect_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_agent_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_compare_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();
