@@ -9,9 +9,8 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/table.hpp"
-#include "rudder/core/checksum.hpp"
+#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/train/summary.hpp"
 
 namespace rudder::cli {
 
@@ -108,44 +107,56 @@ void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
     std::fflush(stdout);
 }
 
-std::string summary_text(const TrainResult& result, const TrainOptions& options, int ranks) {
+std::string summary_text(const Json& summary) {
+    const auto number = [](const Json& json) { return json.is_number() ? json.get<double>() : 0; };
+    const auto count = [](const Json& json) { return json.get<std::uint64_t>(); };
+    const auto share = [&](const Json& json) {
+        return json.is_null() ? "-" : percent(number(json));
+    };
     KeyValues lines;
-    if (result.best_epoch) {
-        const EpochRecord& best = result.epochs[*result.best_epoch];
+    if (const Json& best = summary.at("best_epoch"); !best.is_null()) {
+        const Json& of = summary.at("accuracy");
         lines.emplace_back("accuracy",
                            fmt::format("test {}, valid {}, train {} (best by validation: epoch {})",
-                                       score_text(best.scores.test), score_text(best.scores.valid),
-                                       score_text(best.scores.train), best.epoch + 1));
+                                       share(of.at("test")), share(of.at("valid")),
+                                       share(of.at("train")), count(best)));
     }
-    lines.emplace_back("loss",
-                       fmt::format("{:.4f} at first, {:.4f} at last, digest {}", result.first_loss,
-                                   result.last_loss, to_hex(result.digest)));
+    const Json& loss = summary.at("loss");
+    lines.emplace_back(
+        "loss", fmt::format("{:.4f} at first, {:.4f} at last, digest {}", number(loss.at("first")),
+                            number(loss.at("last")), loss.at("digest").get<std::string>()));
+    const Json& s = summary.at("seconds");
+    const auto seconds = [&](const char* key) { return number(s.at(key)); };
     lines.emplace_back(
         "time",
-        fmt::format("{:.1f} s for {} steps, {:.2f} s per epoch, {:.1f} s CPU", result.seconds,
-                    result.steps, median_epoch_seconds(result), result.cpu_seconds));
-    const StepSeconds& s = result.step_seconds;
-    const double whole = std::max(s.step, 1e-9);
-    const double rest = std::max(0.0, s.step - s.compute - s.stall - s.reduce);
+        fmt::format("{:.1f} s for {} steps, {:.2f} s per epoch, {:.1f} s CPU", seconds("total"),
+                    count(summary.at("steps")), seconds("epoch"), seconds("cpu")));
+    const double whole = std::max(seconds("step"), 1e-9);
+    const double rest =
+        std::max(0.0, seconds("step") - seconds("compute") - seconds("stall") - seconds("reduce"));
     lines.emplace_back(
         "of each step",
         fmt::format("compute {:.0f} %, stall {:.0f} %, gradients {:.0f} %, rest {:.0f} %",
-                    s.compute / whole * 100, s.stall / whole * 100, s.reduce / whole * 100,
-                    rest / whole * 100));
-    lines.emplace_back("beside it",
-                       fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks", s.sample,
-                                   s.fetch, ranks));
+                    seconds("compute") / whole * 100, seconds("stall") / whole * 100,
+                    seconds("reduce") / whole * 100, rest / whole * 100));
+    lines.emplace_back(
+        "beside it", fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks",
+                                 seconds("sample"), seconds("fetch"), count(summary.at("ranks"))));
+    const Json& rows = summary.at("rows");
+    const Json& bytes = summary.at("bytes");
+    const auto row = [&](const char* key) { return count(rows.at(key)); };
     lines.emplace_back(
         "rows",
         fmt::format("{} needed: {} on their own host, {} in the buffer, {} fetched ({} of {})",
-                    format_count(result.rows.needed), format_count(result.rows.local),
-                    format_count(result.rows.hit),
-                    format_count(result.rows.demand + result.rows.replacement + result.rows.ahead),
-                    format_bytes(result.bytes[static_cast<std::size_t>(Kind::features)]),
-                    format_bytes(result.received_total)));
-    lines.emplace_back("run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead",
-                                          policy_of(options).text(), result.topology,
-                                          to_string(options.precision), steps_ahead(options)));
+                    format_count(row("needed")), format_count(row("local")),
+                    format_count(row("hit")),
+                    format_count(row("demand") + row("replacement") + row("ahead")),
+                    format_bytes(count(bytes.at("features"))),
+                    format_bytes(count(bytes.at("received_total")))));
+    const auto word = [&](const char* key) { return summary.at(key).get<std::string>(); };
+    lines.emplace_back(
+        "run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead", word("policy"),
+                           word("topology"), word("precision"), count(summary.at("steps_ahead"))));
     return key_values(lines);
 }
 

@@ -36,6 +36,12 @@ void refuse_existing(const fs::path& output, Existing existing) {
                       "choose another name, or give --force to replace it");
 }
 
+void make_folder(const fs::path& folder) {
+    std::error_code code;
+    fs::create_directories(folder, code);
+    if (code) throw system_error("cannot create the folder", folder.string(), code.value());
+}
+
 fs::path hidden_beside(const fs::path& output, const char* word) {
     return output.parent_path() /
            fmt::format(".{}.{}-{}", output.filename().string(), word, ::getpid());
@@ -56,11 +62,13 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Staging::Staging(fs::path output, fs::path staged)
-    : output_(std::move(output)), staged_(std::move(staged)) {}
+Staging::Staging(fs::path output, fs::path staged, bool lasting)
+    : output_(std::move(output)), staged_(std::move(staged)), lasting_(lasting) {}
 
 Staging::Staging(Staging&& other) noexcept
-    : output_(std::move(other.output_)), staged_(std::exchange(other.staged_, {})) {}
+    : output_(std::move(other.output_)),
+      staged_(std::exchange(other.staged_, {})),
+      lasting_(other.lasting_) {}
 
 Staging Staging::folder(const fs::path& output, Existing existing) {
     const fs::path normal = normal_output(output);
@@ -68,9 +76,19 @@ Staging Staging::folder(const fs::path& output, Existing existing) {
     const fs::path staged = hidden_beside(normal, "partial");
     std::error_code code;
     fs::remove_all(staged, code);
-    fs::create_directories(staged, code);
-    if (code) throw system_error("cannot create the folder", staged.string(), code.value());
+    make_folder(staged);
     return {normal, staged};
+}
+
+Staging Staging::lasting_folder(const fs::path& output) {
+    const fs::path staged = lasting_path(output);
+    make_folder(staged);
+    return {normal_output(output), staged, true};
+}
+
+fs::path Staging::lasting_path(const fs::path& output) {
+    const fs::path normal = normal_output(output);
+    return normal.parent_path() / fmt::format(".{}.partial", normal.filename().string());
 }
 
 Staging Staging::file(const fs::path& output, Existing existing) {
@@ -89,7 +107,7 @@ Staging Staging::file(const fs::path& output, Existing existing) {
 }
 
 Staging::~Staging() {
-    if (staged_.empty()) return;
+    if (staged_.empty() || lasting_) return;
     std::error_code code;
     fs::remove_all(staged_, code);
 }

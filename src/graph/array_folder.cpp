@@ -56,11 +56,8 @@ std::uint64_t ArrayInfo::bytes() const {
 
 // ---- writing -----------------------------------------------------------------------------------
 
-ArrayStream::ArrayStream(ArrayFolderWriter& folder, std::string name, ArrayInfo info)
-    : folder_(&folder),
-      name_(std::move(name)),
-      info_(std::move(info)),
-      file_(File::create(folder.folder_ / info_.file)) {}
+ArrayStream::ArrayStream(ArrayFolderWriter& folder, std::string name, ArrayInfo info, File file)
+    : folder_(&folder), name_(std::move(name)), info_(std::move(info)), file_(std::move(file)) {}
 
 void ArrayStream::append(std::span<const std::byte> bytes) {
     file_.write(bytes);
@@ -94,11 +91,34 @@ void ArrayFolderWriter::write(const std::string& name, ElementType type,
 
 ArrayStream ArrayFolderWriter::stream(const std::string& name, ElementType type,
                                       std::vector<std::uint64_t> shape) {
-    return {*this, name, ArrayInfo{name + ".bin", type, std::move(shape), 0}};
+    ArrayInfo info{name + ".bin", type, std::move(shape), 0};
+    File file = File::create(folder_ / info.file);
+    return {*this, name, std::move(info), std::move(file)};
 }
 
 ArrayStream ArrayFolderWriter::growing(const std::string& name, ElementType type) {
     ArrayStream made = stream(name, type, {0});
+    made.growing_ = true;
+    return made;
+}
+
+ArrayStream ArrayFolderWriter::growing_after(const std::string& name, ElementType type,
+                                             std::uint64_t count) {
+    ArrayInfo info{name + ".bin", type, {count}, 0};
+    const auto path = folder_ / info.file;
+    const std::uint64_t bytes = info.bytes();
+    ChecksumStream checksum;
+    {
+        const Region before = Region::map(path);
+        if (before.size() < bytes) {
+            throw input_error(fmt::format("the file has {} bytes of {}", before.size(), bytes),
+                              path.string(), remake);
+        }
+        checksum.update({before.data(), bytes});
+    }
+    ArrayStream made(*this, name, std::move(info), File::append(path, bytes));
+    made.checksum_ = std::move(checksum);
+    made.written_ = bytes;
     made.growing_ = true;
     return made;
 }

@@ -90,8 +90,7 @@ void fit(TabularNetwork& network, const TabularData& train, const TabularData& h
             optimiser->step(network.weights.values, network.weights.gradient,
                             recipe.optimiser.learning_rate);
         }
-        const double loss =
-            evaluate(network, held_out.rows() != 0 ? held_out : train, draws);
+        const double loss = evaluate(network, held_out.rows() != 0 ? held_out : train, draws);
         if (watch) watch(epoch, loss);
         ++since;
         if (loss < best_loss) {

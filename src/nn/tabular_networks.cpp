@@ -107,8 +107,7 @@ TabNetNetwork::TabNetNetwork(std::size_t inputs, std::uint64_t seed) : TabularNe
                                      bound(both, gates), draws);
         }
         if (s == 0) continue;
-        step.attend =
-            add_linear(name + ".attend", inputs, width, bound(width, inputs), draws);
+        step.attend = add_linear(name + ".attend", inputs, width, bound(width, inputs), draws);
         step.attend_norm = add_norm(name + ".attend", inputs, momentum);
     }
     last_ = add_linear("last", 1, width, std::sqrt(6.0 / (width + 1)), draws);
@@ -119,8 +118,7 @@ Tape::Var TabNetNetwork::transform(Tape& tape, Tape::Var x, const Step& step) {
     constexpr float half = 0.70710678F;
     for (std::size_t k = 0; k < 4; ++k) {
         const std::size_t from = k < 2 ? shared_[k] : step.own[k - 2];
-        const Tape::Var normed =
-            tape.norm(tape.linear(x, from, gates), norms[step.norm[k]], ghost);
+        const Tape::Var normed = tape.norm(tape.linear(x, from, gates), norms[step.norm[k]], ghost);
         const Tape::Var gated = tape.gated(normed);
         x = k == 0 ? gated : tape.sum(x, gated, half);
     }
@@ -136,8 +134,8 @@ TabularNetwork::Pass TabNetNetwork::pass(Tape& tape, const TabularData& batch, D
     double entropy = 0;
     for (std::size_t s = 1; s <= steps; ++s) {
         const Step& step = step_[s];
-        const Tape::Var scores = tape.norm(tape.linear(attention, step.attend, columns),
-                                           norms[step.attend_norm], ghost);
+        const Tape::Var scores =
+            tape.norm(tape.linear(attention, step.attend, columns), norms[step.attend_norm], ghost);
         const Tape::Var mask = tape.sparsemax(tape.product(prior, scores));
         entropy += tape.entropy(mask, sparsity / steps);
         prior = tape.faded(prior, gamma, mask);

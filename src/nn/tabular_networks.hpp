@@ -71,8 +71,8 @@ public:
     static constexpr std::size_t gates = 2 * both;
     static constexpr std::size_t steps = 5;
     static constexpr float gamma = 1.5F;
-    static constexpr std::size_t ghost = 128;     ///< rows that are normalised together
-    static constexpr double sparsity = 1e-3;      ///< what the masks' entropy weighs in the loss
+    static constexpr std::size_t ghost = 128;  ///< rows that are normalised together
+    static constexpr double sparsity = 1e-3;   ///< what the masks' entropy weighs in the loss
 
 private:
     struct Step {

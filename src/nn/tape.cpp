@@ -100,9 +100,9 @@ Tape::Var Tape::norm(Var x, TapeNorm& norm, std::size_t group) {
     if (!training_) {
         for (std::size_t i = 0; i < x->v.size(); ++i) {
             const std::size_t c = i % columns;
-            out->v[i] = (x->v[i] - norm.mean[c]) / std::sqrt(norm.variance[c] + norm_epsilon) *
-                            factor[c] +
-                        shift[c];
+            out->v[i] =
+                (x->v[i] - norm.mean[c]) / std::sqrt(norm.variance[c] + norm_epsilon) * factor[c] +
+                shift[c];
         }
         return out;
     }
@@ -310,8 +310,7 @@ double Tape::logistic(Var logits, std::span<const std::uint8_t> y, std::span<con
         const float z = logits->v[i];
         const float label = y[i];
         loss += static_cast<double>(
-            weight[i] / all *
-            (std::max(z, 0.0F) - z * label + std::log1p(std::exp(-std::abs(z)))));
+            weight[i] / all * (std::max(z, 0.0F) - z * label + std::log1p(std::exp(-std::abs(z)))));
         if (training_) logits->g[i] += weight[i] / all * (sigmoid(z) - label);
     }
     return loss;

@@ -42,8 +42,9 @@ struct LookAhead::State {
     };
 
     const Schedule& schedule;
+    const NeighbourSource& source;
+    SamplerOptions sampling;
     LookAheadOptions options;
-    std::vector<NeighbourSampler> samplers;  ///< one per task
     std::vector<Task> tasks;
 
     mutable Monitor monitor;  ///< guards what follows
@@ -58,16 +59,15 @@ struct LookAhead::State {
     std::exception_ptr failure;
     std::vector<SampledStep> spare;
 
-    State(const Schedule& s, const NeighbourSource& source, const SamplerOptions& sampler,
+    State(const Schedule& s, const NeighbourSource& n, const SamplerOptions& sampler,
           LookAheadOptions o)
         : schedule(s),
+          source(n),
+          sampling(sampler),
           options(std::move(o)),
           taken(options.first_step),
           published(options.first_step),
-          claimed(options.first_step) {
-        for (int i = 0; i < options.tasks; ++i)
-            samplers.emplace_back(source, sampler);
-    }
+          claimed(options.first_step) {}
 
     [[nodiscard]] bool ended() const { return stopped || failure != nullptr; }
 
@@ -82,10 +82,12 @@ struct LookAhead::State {
         return waiting_bytes + (in_hand + 1) * largest <= options.max_bytes;
     }
 
-    void run(NeighbourSampler& sampler) {
+    void run(int task) {
+        std::optional<NeighbourSampler> sampler;  // made when it is first needed: it is large
         try {
-            while (auto step = claim()) {
-                sample(sampler, *step);
+            while (auto step = claim(task)) {
+                if (!sampler) sampler.emplace(source, sampling);
+                sample(*sampler, *step);
                 place(std::move(*step));
                 publish();
             }
@@ -98,10 +100,11 @@ struct LookAhead::State {
         }
     }
 
-    [[nodiscard]] std::optional<SampledStep> claim() {
+    [[nodiscard]] std::optional<SampledStep> claim(int task) {
         Monitor::Lock lock(monitor);
-        monitor.wait(lock, "room in the look-ahead queue",
-                     [this] { return ended() || claimed == options.last_step || room(); });
+        monitor.wait(lock, "room in the look-ahead queue", [&] {
+            return ended() || claimed == options.last_step || (task < options.tasks && room());
+        });
         if (ended() || claimed == options.last_step) return std::nullopt;
         SampledStep step;
         if (!spare.empty()) {
@@ -224,12 +227,13 @@ struct LookAhead::State {
 LookAhead::LookAhead(const Schedule& schedule, const NeighbourSource& source,
                      const SamplerOptions& sampler, LookAheadOptions options) {
     RUDDER_CHECK(options.window >= 1 && options.tasks >= 1);
+    options.most_tasks = std::max(options.most_tasks, options.tasks);
+    const int most = options.most_tasks;
     RUDDER_CHECK(options.first_step <= options.last_step);
     state_ = std::make_shared<State>(schedule, source, sampler, std::move(options));
-    for (std::size_t i = 0; i < state_->samplers.size(); ++i) {
-        state_->tasks.push_back(
-            Executor::current().spawn(fmt::format("{}sampler {}", rank_prefix(), i),
-                                      [state = state_, i] { state->run(state->samplers[i]); }));
+    for (int i = 0; i < most; ++i) {
+        state_->tasks.push_back(Executor::current().spawn(
+            fmt::format("{}sampler {}", rank_prefix(), i), [state = state_, i] { state->run(i); }));
     }
 }
 
@@ -250,7 +254,7 @@ void LookAhead::wait_published(std::uint64_t step) const {
 
 void LookAhead::recycle(SampledStep step) {
     Monitor::Lock lock(state_->monitor);
-    if (state_->spare.size() < state_->samplers.size() + 2)
+    if (state_->spare.size() < static_cast<std::size_t>(state_->options.tasks) + 2)
         state_->spare.push_back(std::move(step));
 }
 
@@ -259,6 +263,22 @@ void LookAhead::set_window(std::uint64_t window) {
     Monitor::Lock lock(state_->monitor);
     state_->options.window = window;
     state_->monitor.notify_all();
+}
+
+void LookAhead::set_tasks(int tasks) {
+    RUDDER_CHECK(tasks >= 1 && tasks <= most_tasks());
+    Monitor::Lock lock(state_->monitor);
+    state_->options.tasks = tasks;
+    state_->monitor.notify_all();
+}
+
+int LookAhead::tasks() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->options.tasks;
+}
+
+int LookAhead::most_tasks() const noexcept {
+    return state_->options.most_tasks;
 }
 
 std::uint64_t LookAhead::waiting() const {

@@ -38,7 +38,9 @@ public:
         const auto repaired = repaired_.make(observation);
         const auto faithful = faithful_.make(observation);
         const bool yes = decided_by_chance(seed_, host_, observation.step);
-        seen_ = {observation.step, yes, {repaired.begin(), repaired.end()},
+        seen_ = {observation.step,
+                 yes,
+                 {repaired.begin(), repaired.end()},
                  {faithful.begin(), faithful.end()}};
         return {.action = yes ? Action::replace(Reason::chance) : Action::keep(Reason::chance)};
     }
@@ -53,10 +55,10 @@ private:
 
 /// What became of one answer over the horizon.
 struct Tried {
-    double rows = 0;               ///< fetched
-    double first_fetched = 0;      ///< of the published window after the step, per step
+    double rows = 0;           ///< fetched
+    double first_fetched = 0;  ///< of the published window after the step, per step
     double first_hit_rate = 0;
-    std::vector<RowKey> left;      ///< rows that left in the step itself
+    std::vector<RowKey> left;  ///< rows that left in the step itself
 };
 
 double share(std::uint64_t part, std::uint64_t whole) {
@@ -122,8 +124,8 @@ Tried Collector::attempt(const IdBuffer& buffer, std::uint64_t step, bool replac
         }
         if (k == std::min<std::uint64_t>(window, options_.horizon) - 1) {
             const RowAccounts& end = copy->accounts();
-            tried.first_fetched = static_cast<double>(end.fetched() - start.fetched()) /
-                                  static_cast<double>(k + 1);
+            tried.first_fetched =
+                static_cast<double>(end.fetched() - start.fetched()) / static_cast<double>(k + 1);
             tried.first_hit_rate = share(end.hits - start.hits, end.needed - start.needed);
         }
     }
@@ -161,10 +163,12 @@ void Collector::label(const IdBuffer& buffer, std::uint64_t step) {
     const std::unordered_set<RowKey> left(with.left.begin(), with.left.end());
     sample.hit_change =
         100 * (with.first_hit_rate - share(now.hits - then.hits, now.needed - then.needed));
-    sample.frequency_change = frequency(left, step + 1, step + 1 + std::min<std::uint64_t>(window, options_.horizon - 1)) -
-                              frequency(left, step - taken, step);
-    sample.fetch_change =
-        with.first_fetched - share(now.fetched() - then.fetched(), std::max<std::uint64_t>(1, taken));
+    sample.frequency_change =
+        frequency(left, step + 1,
+                  step + 1 + std::min<std::uint64_t>(window, options_.horizon - 1)) -
+        frequency(left, step - taken, step);
+    sample.fetch_change = with.first_fetched -
+                          share(now.fetched() - then.fetched(), std::max<std::uint64_t>(1, taken));
     table.samples.push_back(sample);
     table.repaired.insert(table.repaired.end(), seen_.repaired.begin(), seen_.repaired.end());
     table.faithful.insert(table.faithful.end(), seen_.faithful.begin(), seen_.faithful.end());

@@ -14,8 +14,8 @@ namespace rudder {
 /// change with that before it.
 class HarmWatch {
 public:
-    static constexpr std::uint64_t block = 32;   ///< steps
-    static constexpr double tolerated = 0.01;    ///< of the rows
+    static constexpr std::uint64_t block = 32;  ///< steps
+    static constexpr double tolerated = 0.01;   ///< of the rows
     static constexpr double tolerated_time = 0.03;
     static constexpr double sigmas = 3;
 

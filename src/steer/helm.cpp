@@ -214,7 +214,8 @@ Decision Helm::before(std::uint64_t step, BufferControl& control) {
     State& s = *state_;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    if (control.capacity() != s.now.capacity) control.set_capacity(static_cast<SlotId>(s.now.capacity));
+    if (control.capacity() != s.now.capacity)
+        control.set_capacity(static_cast<SlotId>(s.now.capacity));
     if (s.agent != nullptr) s.receive(step, control);
     if (s.harm) s.guard(step, control);
     return s.apply_due(step, control);

@@ -231,8 +231,8 @@ void Helm::State::fail(std::uint64_t step, BufferControl& control) {
     fallen = true;
     put(fallback(), step, control);
     before_change.reset();
-    log::warning(fmt::format("{}: {} failures in a row; the built-in rule {} holds for now", o.agent.text(),
-                Breaker::most_failures, built_in.text()));
+    log::warning(fmt::format("{}: {} failures in a row; the built-in rule {} holds for now",
+                             o.agent.text(), Breaker::most_failures, built_in.text()));
 }
 
 /// The agent answers again: what it steers is put back.

@@ -59,7 +59,7 @@ struct Helm::State {
     std::optional<Reply> reply;                ///< of a plain call, or waited for
     std::optional<PendingAnswer> outgoing;     ///< waits to be sent
     std::deque<PendingAnswer> due;             ///< waits for its step
-    std::optional<Setting> before_change;  ///< of the last change
+    std::optional<Setting> before_change;      ///< of the last change
     Breaker breaker;
     bool fallen = false;  ///< the breaker has put the built-in rule in place
     std::deque<PastDecision> history;
@@ -81,7 +81,8 @@ struct Helm::State {
     Decision apply_due(std::uint64_t step, BufferControl& control);
     Decision apply(PendingAnswer& pending, std::uint64_t step, BufferControl& control);
     Decision decide(const Action& action, OpenRecord* record);
-    void change(const Action& action, OpenRecord* record, std::uint64_t step, BufferControl& control);
+    void change(const Action& action, OpenRecord* record, std::uint64_t step,
+                BufferControl& control);
     void put(const Setting& setting, std::uint64_t step, BufferControl& control);
     void follow(const ShadowOrder& order);
     void guard(std::uint64_t step, BufferControl& control);

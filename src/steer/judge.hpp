@@ -42,7 +42,7 @@ public:
 private:
     struct Trial {
         std::uint64_t decision;
-        std::string with;     ///< names of its shadows
+        std::string with;  ///< names of its shadows
         std::string without;
         std::uint64_t steps;  ///< so many to go
         std::uint64_t horizon;

@@ -22,7 +22,8 @@ double LastLayerRefit::balanced(std::span<const float> weights, std::size_t firs
     double count[2] = {0, 0};
     for (std::size_t i = first; i < labels_.size(); ++i) {
         const auto row = std::span(inputs_).subspan(i * width, width);
-        const float sum = std::inner_product(row.begin(), row.end(), weights.begin(), weights.back());
+        const float sum =
+            std::inner_product(row.begin(), row.end(), weights.begin(), weights.back());
         ++count[labels_[i]];
         right[labels_[i]] += (sum >= 0) == (labels_[i] != 0) ? 1 : 0;
     }

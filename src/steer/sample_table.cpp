@@ -44,8 +44,7 @@ std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) names.emplace_back(name);
     return static_cast<std::uint32_t>(
-        found == names.end() ? names.size() - 1
-                             : static_cast<std::size_t>(found - names.begin()));
+        found == names.end() ? names.size() - 1 : static_cast<std::size_t>(found - names.begin()));
 }
 
 /// Mean and spread of one number of the samples.
@@ -77,14 +76,16 @@ public:
     double number() {
         const std::string_view cell = text();
         const auto value = parse_double(cell);
-        if (!value) throw input_error(fmt::format("'{}' is no number", cell), where_, std::string(again));
+        if (!value)
+            throw input_error(fmt::format("'{}' is no number", cell), where_, std::string(again));
         return *value;
     }
     std::uint64_t whole() {
         const std::string_view cell = text();
         const auto value = parse_u64(cell);
         if (!value)
-            throw input_error(fmt::format("'{}' is no whole number", cell), where_, std::string(again));
+            throw input_error(fmt::format("'{}' is no whole number", cell), where_,
+                              std::string(again));
         return *value;
     }
     std::optional<bool> label() {
@@ -153,9 +154,10 @@ std::span<const double> SampleTable::features(FeatureSet set, std::size_t i) con
 
 void SampleTable::append(const SampleTable& other, const std::string& where) {
     if (!samples.empty() && other.horizon != horizon) {
-        throw input_error(fmt::format("its labels look {} steps ahead, those of the tables before {}",
-                                      other.horizon, horizon),
-                          where, "collect all tables with the same horizon");
+        throw input_error(
+            fmt::format("its labels look {} steps ahead, those of the tables before {}",
+                        other.horizon, horizon),
+            where, "collect all tables with the same horizon");
     }
     horizon = other.horizon;
     for (Sample sample : other.samples) {
@@ -222,7 +224,8 @@ SampleTable parse_csv(std::string_view text, const std::string& where) {
         }
         parse_line(table, line);
     }
-    if (table.samples.empty()) throw input_error("the table has no samples", where, std::string(again));
+    if (table.samples.empty())
+        throw input_error("the table has no samples", where, std::string(again));
     return table;
 }
 

@@ -28,8 +28,7 @@ void Shadows::advance() {
 Shadow& Shadows::open(const std::string& name, const Setting& setting) {
     auto made = std::make_unique<Shadow>(Shadow{.name = name, .setting = setting, .opened = next_});
     const auto capacity = static_cast<SlotId>(std::min<std::uint64_t>(setting.capacity, slots_));
-    made->buffer =
-        std::make_unique<ShadowBuffer>(setting.policy, feed_, slots_, capacity, next_);
+    made->buffer = std::make_unique<ShadowBuffer>(setting.policy, feed_, slots_, capacity, next_);
     close(name);
     return *all_.emplace_back(std::move(made));
 }
@@ -60,8 +59,8 @@ void Shadows::close(std::string_view name) {
 }
 
 Shadow* Shadows::find(std::string_view name) {
-    const auto found = std::ranges::find_if(
-        all_, [&](const auto& shadow) { return shadow->name == name; });
+    const auto found =
+        std::ranges::find_if(all_, [&](const auto& shadow) { return shadow->name == name; });
     return found == all_.end() ? nullptr : found->get();
 }
 

@@ -60,7 +60,7 @@ private:
     SlotId slots_;
     std::vector<std::unique_ptr<Shadow>> all_;
     std::uint64_t next_;
-    double needed_ = 0;    ///< rows of all steps, and those of them that were followed
+    double needed_ = 0;  ///< rows of all steps, and those of them that were followed
     double followed_ = 0;
 };
 

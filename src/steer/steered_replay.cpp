@@ -55,6 +55,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     facts.steps_per_epoch = trace.header().steps_per_epoch;
     facts.run = options.run;
     facts.force = options.force;
+    facts.refit = options.refit;
     helm.mode = AgentMode::inline_call;
     helm.sample = options.sample;
     helm.judged_at_once = options.judged_at_once;

@@ -126,7 +126,8 @@ FeatureStore::FeatureStore(const Communicator& comm, const PartitionedDataset& d
                             .parts = std::move(parts),
                             .window = nullptr,
                             .pool = ScratchPool(comm.size(), host_rows),
-                            .exchange = nullptr}});
+                            .exchange = nullptr,
+                            .bulk = options.bulk}});
     shared ? place_in_window(*state_) : place_in_files(*state_);
     if (state_->places.host_parts().size() == data.parts()) return;  // nobody would ask
     state_->exchange = std::make_unique<RowExchange>(
@@ -174,7 +175,15 @@ RemoteFetch FeatureStore::fetch(std::span<const VertexId> vertices, std::span<st
         at = end;
     }
     if (runs.empty()) return {};
-    return state_->exchange->fetch(runs, kind);
+    return state_->exchange->fetch(runs, kind, bulk());
+}
+
+void FeatureStore::set_bulk(std::uint64_t rows) noexcept {
+    state_->bulk.store(rows, std::memory_order_relaxed);
+}
+
+std::uint64_t FeatureStore::bulk() const noexcept {
+    return state_->bulk.load(std::memory_order_relaxed);
 }
 
 std::uint64_t FeatureStore::bytes() const noexcept {

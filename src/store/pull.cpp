@@ -88,7 +88,7 @@ RemoteFetch ask(const StoreCore& core, PullScratch& scratch, PullAccounts& accou
     }
     accounts.needed = accounts.local + accounts.demand;
     if (runs.empty()) return {};
-    return core.exchange->fetch(runs, kind);
+    return core.exchange->fetch(runs, kind, core.bulk.load(std::memory_order_relaxed));
 }
 
 /// Rows of this host, on all threads.

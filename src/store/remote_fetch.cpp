@@ -124,8 +124,12 @@ void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, Kind kind)
                       run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes));
 }
 
-RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, Kind kind) const {
-    const std::size_t step = std::max<std::size_t>(1, piece_bytes / state_->layout.row_bytes);
+RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, Kind kind,
+                               std::uint64_t bulk) const {
+    // No run is longer than 32 bits can count, so that sums of steps do not overflow.
+    const std::size_t step =
+        bulk != 0 ? std::min<std::size_t>(bulk, std::numeric_limits<std::uint32_t>::max())
+                  : std::max<std::size_t>(1, piece_bytes / state_->layout.row_bytes);
     RemoteFetch fetch;
     // Each rank begins with another owner, so that not all of them ask the same one first.
     std::size_t first_run = 0;

@@ -1,6 +1,8 @@
 // What a store is made of, as its pulls see it.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -21,6 +23,7 @@ struct StoreCore {
     std::shared_ptr<std::span<std::byte>> window;  ///< of Shards::shared
     ScratchPool pool;
     std::unique_ptr<RowExchange> exchange;  ///< none where all parts are on this host
+    std::atomic<std::uint64_t> bulk{0};     ///< rows per message; 0: about 256 KiB
 
     /// Turns host rows at these addresses into floats.
     void load(std::span<const std::byte* const> rows, float* const* out) const {

@@ -264,28 +264,46 @@ std::optional<fs::path> best_checkpoint(const fs::path& run) {
     return folder;
 }
 
+namespace {
+
+/// The checkpoint to use now.
+fs::path choose_checkpoint(const fs::path& run) {
+    if (auto best = best_checkpoint(run)) return *best;
+    const auto all = list_checkpoints(run);
+    if (!all.empty()) return all.back();
+    throw input_error("the run has no checkpoint", run.string(),
+                      "wait for its first one if it is still running, or train with --out and "
+                      "--checkpoint-every 1 (the default)");
+}
+
+/// A run that is being written removes old checkpoints: whoever was reading one takes the next.
+Checkpoint read_chosen(const fs::path& run, fs::path& folder) {
+    for (;;) {
+        folder = choose_checkpoint(run);
+        try {
+            return read_checkpoint(folder);
+        } catch (const Error&) {
+            if (choose_checkpoint(run) == folder) throw;
+        }
+    }
+}
+
+}  // namespace
+
 SavedNetwork load_network(const fs::path& run) {
     std::error_code code;
     if (!fs::is_directory(run, code)) {
         throw input_error("there is no such run", run.string(),
                           "give the folder that 'rudder train --out' made");
     }
-    auto folder = best_checkpoint(run);
-    if (!folder) {
-        const auto all = list_checkpoints(run);
-        if (all.empty()) {
-            throw input_error("the run has no checkpoint", run.string(),
-                              "train with --out and --checkpoint-every 1 (the default)");
-        }
-        folder = all.back();
-    }
-    Checkpoint c = read_checkpoint(*folder);
+    fs::path folder;
+    Checkpoint c = read_chosen(run, folder);
     SavedNetwork saved;
     saved.options = c.identity.network;
     saved.weights = std::move(c.weights);
     saved.step = c.state.step;
     saved.epoch = static_cast<std::uint32_t>(c.state.epochs.size());
-    saved.checkpoint = *folder;
+    saved.checkpoint = folder;
     saved.data = c.identity.data;
     saved.data_checksum = c.identity.data_checksum;
     saved.precision = to_string(c.identity.train.precision);

@@ -41,24 +41,32 @@ void CheckpointKeeper::wait() {
     task.join();
 }
 
-void CheckpointKeeper::write(Checkpoint checkpoint) {
+Checkpoint CheckpointKeeper::take() {
     wait();
-    // Shared, since what a task runs must be copyable.
-    auto owned = std::make_shared<const Checkpoint>(std::move(checkpoint));
-    writing_ = Executor::current().spawn("checkpoint", [this, owned] { put_away(*owned); });
+    return std::exchange(memory_, Checkpoint());
 }
 
-void CheckpointKeeper::put_away(const Checkpoint& checkpoint) {
+void CheckpointKeeper::keep(Checkpoint memory) {
+    wait();
+    memory_ = std::move(memory);
+}
+
+void CheckpointKeeper::write(Checkpoint checkpoint) {
+    keep(std::move(checkpoint));
+    writing_ = Executor::current().spawn("checkpoint", [this] { put_away(); });
+}
+
+void CheckpointKeeper::put_away() {
     const Span span("writing a checkpoint");
     try {
-        write_checkpoint(run_, checkpoint);
+        write_checkpoint(run_, memory_);
         remove_old();
     } catch (const Error& error) {
         if (std::exchange(warned_, true)) return;
         log::warning(
             fmt::format("no checkpoint at step {}: {}; training goes on, the last good "
                         "one stays",
-                        checkpoint.state.step, error.what()));
+                        memory_.state.step, error.what()));
     }
 }
 

@@ -46,7 +46,7 @@ void make_room(AssembledStep& step, std::uint64_t width) {
 }  // namespace
 
 struct Pipeline::State {
-    const FeatureStore& store;
+    FeatureStore& store;
     LiveBuffer* buffer;
     LookAhead look_ahead;
     std::uint64_t last_step;
@@ -59,10 +59,11 @@ struct Pipeline::State {
     bool stopping = false;
     std::exception_ptr failure;
     std::uint64_t row_bytes = 0;
+    std::uint64_t active;         ///< tasks that may take steps
     std::uint64_t asked_window;   ///< steps to sample ahead, whatever the buffer wants
     std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
 
-    State(const Schedule& schedule, const NeighbourSource& source, const FeatureStore& s,
+    State(const Schedule& schedule, const NeighbourSource& source, FeatureStore& s,
           const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight,
           LiveBuffer* b)
         : store(s),
@@ -70,17 +71,18 @@ struct Pipeline::State {
           look_ahead(schedule, source, sampler, options),
           last_step(options.last_step),
           slots(in_flight),
+          active(std::max<std::uint64_t>(1, in_flight - 1)),
           asked_window(options.window),
           sampled_ahead(options.window) {}
 
     [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % slots.size()]; }
 
     /// Takes the next step of the queue into its slot; null once there are no more.
-    Slot* claim() {
+    Slot* claim(std::uint64_t task) {
         {
             Monitor::Lock lock(monitor);
-            monitor.wait(lock, "a free place for the next step", [this] {
-                return stopping || (!taking && slot(taken).stage == Stage::free);
+            monitor.wait(lock, "a free place for the next step", [&] {
+                return stopping || (task < active && !taking && slot(taken).stage == Stage::free);
             });
             if (stopping) return nullptr;
             taking = true;
@@ -138,9 +140,9 @@ struct Pipeline::State {
         if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
     }
 
-    void work() {
+    void work(std::uint64_t task) {
         try {
-            while (Slot* place = claim()) {
+            while (Slot* place = claim(task)) {
                 if (!assemble(place->step)) return;
                 Monitor::Lock lock(monitor);
                 place->stage = Stage::ready;
@@ -163,17 +165,16 @@ struct Pipeline::State {
     }
 };
 
-Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source,
-                   const FeatureStore& store, const SamplerOptions& sampler,
-                   LookAheadOptions look_ahead, std::uint64_t in_flight, LiveBuffer* buffer) {
+Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source, FeatureStore& store,
+                   const SamplerOptions& sampler, LookAheadOptions look_ahead,
+                   std::uint64_t in_flight, LiveBuffer* buffer) {
     if (buffer != nullptr)
         look_ahead.published = [buffer](const SampledStep& step) { buffer->publish(step); };
     state_ = std::make_shared<State>(schedule, source, store, sampler, std::move(look_ahead),
                                      in_flight, buffer);
-    const std::uint64_t tasks = std::max<std::uint64_t>(1, in_flight - 1);
-    for (std::uint64_t i = 0; i < tasks; ++i) {
+    for (std::uint64_t i = 0; i < in_flight; ++i) {
         tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
-                                                   [state = state_] { state->work(); }));
+                                                   [state = state_, i] { state->work(i); }));
     }
 }
 
@@ -259,6 +260,36 @@ void Pipeline::set_window(std::uint64_t window) {
     }
     Monitor::Lock lock(s.monitor);
     s.asked_window = std::max<std::uint64_t>(window, 1);
+}
+
+void Pipeline::set_bulk(std::uint64_t rows) {
+    state_->store.set_bulk(rows);
+}
+
+std::uint64_t Pipeline::bulk() const noexcept {
+    return state_->store.bulk();
+}
+
+void Pipeline::set_sample_tasks(std::uint64_t tasks) {
+    LookAhead& ahead = state_->look_ahead;
+    const auto most = static_cast<std::uint64_t>(ahead.most_tasks());
+    ahead.set_tasks(static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, most)));
+}
+
+void Pipeline::set_fetch_tasks(std::uint64_t tasks) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    s.active = std::clamp<std::uint64_t>(tasks, 1, most_fetch_tasks());
+    s.monitor.notify_all();
+}
+
+std::uint64_t Pipeline::fetch_tasks() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->active;
+}
+
+std::uint64_t Pipeline::most_fetch_tasks() const noexcept {
+    return state_->slots.size();
 }
 
 std::uint64_t Pipeline::row_bytes() const {

@@ -18,10 +18,12 @@ constexpr std::size_t records_at_once = 256;
 
 }  // namespace
 
-Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
+Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints,
+         RunPilot* pilot)
     : s_(trainer),
       observer_(observer),
       checkpoints_(checkpoints),
+      pilot_(pilot),
       state_(trainer.start),
       steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
       book_(trainer.comm),
@@ -41,6 +43,7 @@ LookAheadOptions Run::look_ahead() const {
     options.last_step = steps_;
     options.max_bytes = s_.queue_limit();
     options.tasks = s_.options.sample_tasks;
+    options.most_tasks = s_.options.most_sample_tasks;
     for (PartId p = s_.share.first; p < s_.share.last; ++p)
         options.parts.push_back(p);
     return options;
@@ -48,7 +51,9 @@ LookAheadOptions Run::look_ahead() const {
 
 TrainResult Run::train() {
     const DeferInterrupts defer;
+    prepare_checkpoints();
     accounts_ = s_.comm.accounts();
+    if (pilot_ != nullptr) pilot_->begin(pipeline_);
     // A run put down while an epoch was evaluated takes that up first.
     if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&
         !state_.epochs.back().scores.evaluated) {
@@ -77,6 +82,7 @@ bool Run::train_epoch() {
         state_.last_loss = step.loss;
         ++state_.step;
         if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
+        if (pilot_ != nullptr) pilot_->step_done(step, pipeline_);
         book_.add(std::move(step));
         if (book_.waiting() == records_at_once) flush();
         if (consensus.stop && state_.step < end) {
@@ -176,8 +182,9 @@ void Run::flush() {
     observer_.records(records);
 }
 
-TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints) {
-    Run run(*state_, observer, checkpoints);
+TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints,
+                         RunPilot* pilot) {
+    Run run(*state_, observer, checkpoints, pilot);
     return run.train();
 }
 

@@ -37,7 +37,8 @@ private:
 /// The loop over steps and epochs, from wherever the state says.
 class Run {
 public:
-    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints);
+    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints,
+        RunPilot* pilot);
 
     TrainResult train();
 
@@ -72,7 +73,9 @@ private:
 
     // run_checkpoints.cpp: putting the run down, and its end.
     [[nodiscard]] bool checkpoint_due_by_clock() const;
+    void prepare_checkpoints();
     void write_checkpoint();
+    void copy_network(Checkpoint& checkpoint);
     void gather_score();
     TrainResult finish(bool interrupted);
     void count_up(const RowCounts& unused, TrainResult& result);
@@ -80,6 +83,7 @@ private:
     Trainer::State& s_;
     TrainObserver& observer_;
     const CheckpointPlan& checkpoints_;
+    RunPilot* pilot_;  ///< may be null
     RunState state_;
     std::uint64_t steps_;  ///< in all
     RecordBook book_;

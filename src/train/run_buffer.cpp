@@ -7,30 +7,42 @@
 
 namespace rudder {
 
+std::optional<TraceHeader> Trainer::State::trace_header() const {
+    const bool alone = options.buffer_scope == BufferScope::rank;
+    if (options.trace.empty() || (!alone && comm.host().rank() != 0)) return std::nullopt;
+    const HostMap& hosts = comm.hosts();
+    const int here = comm.global_rank(comm.rank());
+    TraceHeader header;
+    header.host = static_cast<std::uint64_t>(alone ? here : hosts.host_of(here));
+    header.hosts = static_cast<std::uint64_t>(alone ? comm.size() : hosts.hosts());
+    header.vertices = data.info().vertices;
+    header.steps_per_epoch = schedule.steps_per_epoch();
+    header.capacity = buffer.slots;
+    header.row_bytes = store.format().row_bytes();
+    header.precision = to_string(options.precision);
+    header.policy = buffer.policy.text();
+    header.graph = graph_checksum(data.folder().path());
+    header.seed = options.seed;
+    return header;
+}
+
+void Trainer::State::expect_trace() const {
+    do_together(comm, [&] {
+        if (const auto header = trace_header(); header && start.step > 0)
+            TraceWriter::expect(options.trace, *header, start.step);
+    });
+}
+
 std::unique_ptr<TraceWriter> Run::make_trace() const {
     if (s_.options.trace.empty()) return nullptr;
-    const bool alone = s_.options.buffer_scope == BufferScope::rank;
     s_.comm.barrier();  // the first rank has made the folder of the run
     std::unique_ptr<TraceWriter> trace;
     do_together(s_.comm, [&] {
-        if (!alone && s_.comm.host().rank() != 0) return;
-        const HostMap& hosts = s_.comm.hosts();
-        const int here = s_.comm.global_rank(s_.comm.rank());
-        TraceHeader header;
-        header.host = static_cast<std::uint64_t>(alone ? here : hosts.host_of(here));
-        header.hosts = static_cast<std::uint64_t>(alone ? s_.comm.size() : hosts.hosts());
-        header.vertices = s_.data.info().vertices;
-        header.steps_per_epoch = s_.schedule.steps_per_epoch();
-        header.first_step = std::min(s_.start.step, steps_);
-        header.capacity = s_.buffer.slots;
-        header.row_bytes = s_.store.format().row_bytes();
-        header.precision = to_string(s_.options.precision);
-        header.policy = s_.buffer.policy.text();
-        header.graph = graph_checksum(s_.data.folder().path());
-        header.seed = s_.options.seed;
         const HaloFacts& facts = s_.buffer.facts;
-        trace = std::make_unique<TraceWriter>(s_.options.trace, header, facts.halo, facts.degree,
-                                              facts.inclusion);
+        if (const auto header = s_.trace_header()) {
+            trace = std::make_unique<TraceWriter>(s_.options.trace, *header, facts.halo,
+                                                  facts.degree, facts.inclusion, s_.start.step);
+        }
     });
     return trace;
 }
@@ -50,8 +62,11 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
                               .facts = setup.facts,
                               .record = {},
                               .keep_steps = s_.options.floor || !s_.options.trace.empty()};
-    if (trace_ != nullptr)
+    if (pilot_ != nullptr) options.pilot = pilot_->buffer_pilot();
+    if (trace_ != nullptr) {
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
+        options.past = trace_->steps();
+    }
     return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
 }
 

@@ -16,13 +16,12 @@ namespace {
 constexpr std::size_t floats_per_chunk = std::size_t{1} << 18;
 
 /// On all threads: training stands still meanwhile.
-std::vector<float> copy_of(std::span<const float> values) {
-    std::vector<float> copy(values.size());
+void copy_to(std::vector<float>& copy, std::span<const float> values) {
+    copy.resize(values.size());
     parallel_chunks(values.size(), floats_per_chunk, [&](const Chunk& chunk) {
         std::copy_n(values.data() + chunk.begin, chunk.end - chunk.begin,
                     copy.data() + chunk.begin);
     });
-    return copy;
 }
 
 /// Rank 0's values, everywhere.
@@ -48,15 +47,40 @@ void Run::gather_score() {
     own_score_ = {};
 }
 
+void Run::copy_network(Checkpoint& checkpoint) {
+    const auto parameters = s_.network->parameters();
+    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    copy_to(checkpoint.weights, s_.network->weights());
+    const auto memory = s_.optimiser->memory();
+    checkpoint.memory.resize(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        checkpoint.memory[i].name = memory[i].name;
+        copy_to(checkpoint.memory[i].values, memory[i].values);
+    }
+    checkpoint.optimiser_steps = s_.optimiser->steps();
+}
+
+/// Pages that were never touched take longer to copy to than the copying: none are left to the
+/// first checkpoint.
+void Run::prepare_checkpoints() {
+    if (checkpoints_.keeper == nullptr) return;
+    Checkpoint memory = checkpoints_.keeper->take();
+    copy_network(memory);
+    if (checkpoints_.every_seconds > 0) copy_to(memory.under_evaluation, s_.network->weights());
+    checkpoints_.keeper->keep(std::move(memory));
+}
+
 /// Collective; rank 0 writes. Training waits for a copy of the weights, no longer.
 void Run::write_checkpoint() {
     const Span span("taking a checkpoint");
     checkpoint_watch_.lap();
+    // Before the ranks meet: where there is a checkpoint, every trace reaches it.
+    if (trace_ != nullptr) trace_->flush();
     flush();
     gather_score();
     state_.digest = digest_.value();
     if (checkpoints_.keeper == nullptr) return;
-    Checkpoint checkpoint;
+    Checkpoint checkpoint = checkpoints_.keeper->take();
     checkpoint.identity = {s_.network_options, s_.options, checkpoints_.data,
                            checkpoints_.data_checksum};
     checkpoint.state = state_;
@@ -69,15 +93,11 @@ void Run::write_checkpoint() {
     const RowCounts& rows = state.counts.rows;
     state.counts.bytes[static_cast<std::size_t>(Kind::features)] =
         (rows.demand + rows.replacement + rows.ahead) * s_.store.format().row_bytes();
-    const auto parameters = s_.network->parameters();
-    checkpoint.parameters.assign(parameters.begin(), parameters.end());
-    checkpoint.weights = copy_of(s_.network->weights());
-    for (const Optimiser::Memory& memory : s_.optimiser->memory())
-        checkpoint.memory.push_back({memory.name, copy_of(memory.values)});
-    checkpoint.optimiser_steps = s_.optimiser->steps();
+    copy_network(checkpoint);
+    checkpoint.under_evaluation.clear();
     // At the end of an epoch the weights under evaluation are these; later they are others.
     if (pending_ && state_.step % steps_per_epoch() != 0)
-        checkpoint.under_evaluation = s_.evaluated;
+        copy_to(checkpoint.under_evaluation, s_.evaluated);
     checkpoints_.keeper->write(std::move(checkpoint));
 }
 
@@ -105,10 +125,12 @@ TrainResult Run::finish(bool interrupted) {
         result.in_flight_bytes += buffer_->landing_bytes();
         result.buffer_bytes = buffer_->slot_bytes();
         result.policy_seconds = buffer_->policy_seconds();
+        result.pilot_seconds = buffer_->pilot_seconds();
         result.capacity = s_.buffer.slots;
         if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
     }
-    if (trace_ != nullptr && !interrupted) trace_->finish();
+    // Steps that were drawn past an early stop were not taken.
+    if (trace_ != nullptr && !interrupted) trace_->finish(state_.step);
     s_.stop();
     count_up(unused, result);
     return result;
@@ -131,7 +153,8 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
                                   number(result.buffer_bytes),
                                   number(result.capacity),
                                   number(result.floor.value_or(0)),
-                                  result.policy_seconds};
+                                  result.policy_seconds,
+                                  result.pilot_seconds};
     const FinalReport report = close_accounts(s_.comm, s_.before, own);
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
@@ -150,6 +173,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
     result.in_flight_bytes = 0;
     result.buffer_bytes = 0;
     result.policy_seconds = 0;
+    result.pilot_seconds = 0;
     result.capacity = 0;
     if (result.floor) result.floor = 0;
     const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
@@ -163,6 +187,7 @@ void Run::count_up(const RowCounts& unused, TrainResult& result) {
         result.capacity += count(e[12]);
         if (result.floor) *result.floor += count(e[13]);
         result.policy_seconds += e[14];
+        result.pilot_seconds += e[15];
     }
 }
 
@@ -186,6 +211,7 @@ void Trainer::resume(const Checkpoint* checkpoint) {
     s.comm.broadcast(0, std::span(&steps, 1));
     s.start = run_state_from_json(parse_json(std::string(text.begin(), text.end()), "checkpoint"),
                                   "checkpoint");
+    s.expect_trace();
     RUDDER_CHECK(weights.size() == s.network->weights().size());
     std::ranges::copy(weights, s.network->weights().begin());
     s.unevaluated = under_evaluation.empty() ? weights : under_evaluation;

@@ -1,5 +1,7 @@
 #include "rudder/train/run_folder.hpp"
 
+#include <fstream>
+
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
@@ -34,7 +36,7 @@ void RunFolder::append(std::span<const StepRecord> records) {
 }
 
 RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
-                            std::uint64_t metrics_bytes) {
+                            std::uint64_t metrics_bytes, std::uint64_t step) {
     RunFolder run;
     run.folder_ = folder;
     std::error_code code;
@@ -43,9 +45,32 @@ RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
     Staging staging = Staging::file(folder / "config.toml", Existing::replace);
     write_text(staging.path(), config);
     staging.commit();
+    cut_lines(folder / "decisions.jsonl", step);
     run.metrics_ = File::append(folder / "metrics.jsonl", metrics_bytes);
     run.metrics_bytes_ = metrics_bytes;
     return run;
+}
+
+void cut_lines(const fs::path& file, std::uint64_t step) {
+    std::error_code code;
+    if (!fs::exists(file, code)) return;
+    const auto before = [&](const std::string& line) {
+        const Json json = Json::parse(line, nullptr, false);
+        if (!json.is_object()) return false;
+        const auto found = json.find("step");
+        return found != json.end() && found->is_number_unsigned() &&
+               found->get<std::uint64_t>() < step;
+    };
+    Staging staging = Staging::file(file, Existing::replace);
+    File kept = File::create(staging.path());
+    std::ifstream in(file);
+    for (std::string line; std::getline(in, line);) {
+        if (!before(line)) continue;
+        line += '\n';
+        kept.write(std::as_bytes(std::span(line)));
+    }
+    kept.sync_and_close();
+    staging.commit();
 }
 
 std::optional<std::string> RunFolder::finished(const fs::path& folder) {

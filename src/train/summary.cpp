@@ -71,6 +71,7 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
             {"data", facts.data},
             {"model", options.model},
             {"policy", policy_of(options).text()},
+            {"steps_ahead", steps_ahead(options)},
             {"buffer_rows", result.capacity},
             {"buffer_scope", to_string(options.buffer_scope)},
             {"ranks", facts.ranks},

@@ -85,7 +85,7 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o, memory_of_host(o))),
-      store(c, d, {.precision = o.precision, .shards = o.shards}),
+      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}),
       buffer(set_up_buffer({comm, data, parts, schedule, *source, store, options, sampler_options(),
                             memory_of_host(options)})),
       objective(objective_of(d.info(), d.folder().path().string())),

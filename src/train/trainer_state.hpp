@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "rudder/buffer/trace.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/neighbour_source.hpp"
@@ -55,6 +57,10 @@ struct Trainer::State {
     /// Memory a host may use, and how many ranks share it.
     [[nodiscard]] std::uint64_t host_memory() const;
     [[nodiscard]] std::uint64_t queue_limit() const;
+    /// What the trace says of this run, on ranks that write one.
+    [[nodiscard]] std::optional<TraceHeader> trace_header() const;
+    /// Collective: refuses a trace that does not reach where the run goes on.
+    void expect_trace() const;
     /// Ends the services of all ranks; nobody may ask any more.
     void stop();
 };

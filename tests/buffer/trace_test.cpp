@@ -100,6 +100,43 @@ TEST_F(Traces, WhatIsWrittenIsRead) {
     EXPECT_EQ(read_trace(folder_.path()).size(), 1U);
 }
 
+TEST_F(Traces, CutAnywhereAndGoneOnWith) {
+    for (std::uint64_t seed = 0; seed < 12; ++seed) {
+        const PlainTrace plain = random_trace(seed);
+        const TraceHeader header = header_of(plain, 0, 1);
+        const auto files = [&] {
+            std::vector<std::string> found;
+            for (const char* name : {"manifest.json", "offsets.bin", "ids.bin", "decision.bin"})
+                found.push_back(read_text(folder_ / "trace/host-00000" / name, 1U << 30));
+            return found;
+        };
+        write(plain, header);
+        const auto expected = files();
+        // Two writers that are given up, at steps that depend on the seed, and one that finishes.
+        const std::uint64_t steps = plain.steps.size();
+        const std::uint64_t put_down = 1 + seed % steps;
+        const std::uint64_t ends[]{put_down + (steps - put_down) / 2, put_down, steps};
+        std::uint64_t begin = 0;
+        for (const std::uint64_t end : ends) {
+            TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion,
+                               begin);
+            for (std::uint64_t s = begin; s < std::max(end, begin); ++s)
+                writer.step(plain.steps[s], plain.listed[s] != 0);
+            EXPECT_EQ(writer.steps().ends.size(), std::max(end, begin));
+            begin = put_down;
+            if (end == steps) writer.finish();
+        }
+        EXPECT_EQ(files(), expected);
+        // What was finished can be cut, too.
+        TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion,
+                           put_down);
+        for (std::uint64_t s = put_down; s < steps; ++s)
+            writer.step(plain.steps[s], plain.listed[s] != 0);
+        writer.finish(put_down);
+        EXPECT_EQ(read_trace(folder_ / "trace")[0]->steps(), put_down);
+    }
+}
+
 TEST_F(Traces, WideIdsAreKept) {
     PlainTrace plain;
     plain.vertices = VertexId{1} << 40;

@@ -35,6 +35,40 @@ TEST_F(UseOfRuns, EvaluateScoresAllSets) {
     EXPECT_EQ(ok({"evaluate", "run", "--quiet"}), "");
 }
 
+TEST_F(UseOfRuns, EvaluateWhileTheRunIsBeingWritten) {
+    int scored = 0;
+    int refused = 0;
+    RunOptions options = here();
+    options.after = [&](pid_t) {
+        for (int i = 0; i < 400 && !std::filesystem::exists(folder_ / "busy/summary.json"); ++i) {
+            const Outcome found = rudder({"evaluate", "busy", "--json"}, here());
+            if (found.code == 0) {
+                ++scored;
+                const Json json = parse_json(found.out, "out");
+                EXPECT_EQ(json.at("step").get<int>() % json.at("epoch").get<int>(), 0);
+                for (const char* set : {"train", "valid", "test"})
+                    EXPECT_GT(json.at("accuracy").at(set).get<double>(), 0.1) << found.out;
+                continue;
+            }
+            ++refused;
+            EXPECT_EQ(found.code, 3) << found.err;
+            EXPECT_THAT(found.err, testing::AnyOf(HasSubstr("there is no such run"),
+                                                  HasSubstr("the run has no checkpoint")));
+        }
+    };
+    // Steps are short and checkpoints many: those that are read are soon removed.
+    const Outcome trained = rudder({"train", "parts", "--epochs", "60", "--batch", "40", "--hidden",
+                                    "64", "--fanout", "4,6", "--out", "busy", "--quiet"},
+                                   options);
+    EXPECT_EQ(trained.code, 0) << trained.err;
+    EXPECT_GT(scored, 0);
+    std::printf("evaluations while training: %d scored, %d before the first checkpoint\n", scored,
+                refused);
+    const Json summary = read_json(folder_ / "busy/summary.json");
+    EXPECT_EQ(ok_json({"evaluate", "busy"}).at("accuracy").at("test"),
+              summary.at("accuracy").at("test"));
+}
+
 TEST_F(UseOfRuns, TheSameOnAnyRanksAndMemory) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Json alone = ok_json({"evaluate", "run"});

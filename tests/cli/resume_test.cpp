@@ -72,7 +72,14 @@ protected:
             EXPECT_EQ(parse_json(text, "metrics").at("step"), lines / ranks);
         EXPECT_EQ(lines, steps * ranks);
     }
-    /// Kills a rank of a 4-rank run after some time, resumes until it is done, compares.
+    /// What a run on four hosts is started with.
+    [[nodiscard]] static Words on_hosts(const Words& more = {}) {
+        Words words{"--ranks", "4", "--ranks-per-host", "1", "--trace"};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    /// Kills a rank of a 4-rank run after some time, resumes until it is done, compares with a run
+    /// left alone and with the trace of one on four hosts (`traced`).
     void kill_and_resume(const Json& whole, std::uint64_t number) {
         Draws draws(RandomStream({.purpose = Purpose::test, .seed = 99}), number);
         const std::string out = fmt::format("run-{}-{}", ::getpid(), number);
@@ -82,11 +89,12 @@ protected:
             const auto ranks = processes_with(out, pid);
             if (!ranks.empty()) ::kill(ranks[draws.below(ranks.size())], SIGKILL);
         };
-        const Outcome killed = rudder(train(out, {"--ranks", "4"}), options);
+        const Outcome killed = rudder(train(out, on_hosts()), options);
         EXPECT_THAT(killed.code, testing::AnyOf(0, 4, -1)) << killed.err;
-        const Json resumed = ok_json(train(out, {"--ranks", "4", "--resume"}));
+        const Json resumed = ok_json(train(out, on_hosts({"--resume"})));
         expect_same_run(resumed, whole);
         expect_whole_metrics(folder_ / out, whole.at("steps").get<std::uint64_t>(), 4);
+        EXPECT_EQ(checksums_of(folder_ / out / "trace"), checksums_of(folder_ / "traced/trace"));
         for (const auto& name : names_in(folder_ / out))
             EXPECT_EQ(name.find("partial"), std::string::npos) << name;
     }
@@ -95,6 +103,7 @@ protected:
 TEST_F(ResumedRun, ThreeKillsAtRandomMoments) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Json whole = ok_json(train("whole", {}));
+    ok_json(train("traced", on_hosts()));
     for (std::uint64_t i = 0; i < 3; ++i)
         kill_and_resume(whole, i);
     std::printf("kills: 3 of 40\n");
@@ -104,6 +113,7 @@ using LongResumedRun = ResumedRun;
 TEST_F(LongResumedRun, FortyKillsAtRandomMoments) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Json whole = ok_json(train("whole", {}));
+    ok_json(train("traced", on_hosts()));
     for (std::uint64_t i = 0; i < 40; ++i)
         kill_and_resume(whole, i);
 }
@@ -133,9 +143,32 @@ TEST_F(ResumedRun, AFolderWithoutACheckpointStartsAndAFinishedRunPrintsItsSummar
     const Json first = ok_json(train("run", {"--epochs", "2", "--resume"}));
     EXPECT_EQ(first.at("loss"), whole.at("loss"));
     EXPECT_EQ(ok_json(train("run", {"--epochs", "2", "--resume"})), first);
+    Words shown = train("run", {"--epochs", "2", "--resume"});
+    std::erase(shown, "--quiet");
+    const std::string table = ok(shown);
+    EXPECT_THAT(table, testing::StartsWith("the run has finished:\naccuracy"));
+    EXPECT_THAT(table, HasSubstr(first.at("loss").at("digest").get<std::string>()));
+    EXPECT_THAT(table, testing::Not(HasSubstr("{")));
     const Json longer = ok_json(train("run", {"--epochs", "3", "--resume"}));
     EXPECT_EQ(longer.at("resumed_at"), first.at("steps"));
     EXPECT_EQ(longer.at("loss"), ok_json(train("three", {"--epochs", "3"})).at("loss"));
+}
+
+TEST_F(ResumedRun, ATraceGoesOn) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json whole = ok_json(train("whole", on_hosts({"--epochs", "4"})));
+    ok_json(train("run", on_hosts({"--epochs", "2"})));
+    const Json longer = ok_json(train("run", on_hosts({"--epochs", "4", "--resume"})));
+    EXPECT_EQ(longer.at("loss"), whole.at("loss"));
+    EXPECT_EQ(longer.at("rows").at("floor"), whole.at("rows").at("floor"));
+    EXPECT_EQ(checksums_of(folder_ / "run/trace"), checksums_of(folder_ / "whole/trace"));
+    EXPECT_EQ(names_in(folder_ / "run/trace"), names_in(folder_ / "whole/trace"));
+    // Without the trace of the first steps there is nothing to go on with.
+    ok_json(train("plain", {"--epochs", "2"}));
+    const auto before = bytes_of(folder_ / "plain/summary.json");
+    refuse(train("plain", {"--epochs", "3", "--resume", "--trace"}), 2,
+           {"no trace", "without --trace"});
+    EXPECT_EQ(bytes_of(folder_ / "plain/summary.json"), before);
 }
 
 TEST_F(ResumedRun, RefusedWithOtherDataOrADamagedCheckpoint) {

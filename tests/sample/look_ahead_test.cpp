@@ -7,6 +7,7 @@
 #include "rudder/comm/simulated_cluster.hpp"
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/executor/seeded_executor.hpp"
+#include "rudder/core/random.hpp"
 
 #include "sample/bed.hpp"
 #include "sample/suite.hpp"
@@ -96,6 +97,36 @@ TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
             }
         });
     }
+}
+
+TEST(LookAheadQueue, TasksMayComeAndGo) {
+    const Setting setting;
+    LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 60, 1));
+    std::vector<SampledStep> expected;
+    for (std::uint64_t t = 0; t < 60; ++t)
+        expected.push_back(whole.take());
+    const auto body = [&] {
+        LookAheadOptions options = setting.options(5, 60, 2);
+        options.most_tasks = 4;
+        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        EXPECT_EQ(queue.most_tasks(), 4);
+        const RandomStream stream({Purpose::test, 5});
+        Draws draws(stream, 0);
+        for (std::uint64_t t = 0; t < 60; ++t) {
+            const auto tasks = 1 + static_cast<int>(draws.below(4));
+            queue.set_tasks(tasks);
+            EXPECT_EQ(queue.tasks(), tasks);
+            SampledStep step = queue.take();
+            ASSERT_EQ(step.step, t);
+            for (std::size_t i = 0; i < step.batches.size(); ++i)
+                EXPECT_TRUE(equal(step.batches[i], expected[t].batches[i]));
+            queue.recycle(std::move(step));
+        }
+        EXPECT_THROW(queue.set_tasks(0), InternalError);
+        EXPECT_THROW(queue.set_tasks(5), InternalError);
+    };
+    on_fibers(body);
+    body();
 }
 
 TEST(LookAheadQueue, StopsWithStepsInHandAndWaiting) {

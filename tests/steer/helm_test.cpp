@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/steer/guard.hpp"
 #include "rudder/steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
@@ -28,9 +29,8 @@ private:
     Script script_;
 };
 
-Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {.vertices = 400,
-                                                                    .steps = 300,
-                                                                    .largest_step = 60}) {
+Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
+                                       .vertices = 400, .steps = 300, .largest_step = 60}) {
     Trace trace;
     trace.push_back(random_trace(seed, shape).host());
     return trace;
@@ -46,13 +46,12 @@ SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted:
     return steered_replay(trace,
                           {.policy = PolicySpec::parse(policy),
                            .size = {.fraction = 0.25, .rows = 0},
-                           .agent = AgentSpec::parse("threshold:0.5")},
+                           .agent = AgentSpec::parse("every:3")},
                           options);
 }
 
 RowAccounts plain(const Trace& trace, std::string_view policy) {
-    const std::vector<ReplayCase> cases{
-        {PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
+    const std::vector<ReplayCase> cases{{PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
     return replay(trace, cases).front().rows;
 }
 
@@ -78,7 +77,7 @@ TEST(Helm, KeepingChangesNothing) {
 TEST(Helm, DecisionsAreThoseOfTheRule) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Trace trace = trace_of(seed);
-        for (const std::uint64_t every : {1, 3, 8}) {
+        for (const std::uint64_t every : {1U, 3U, 8U}) {
             const auto result = steer(trace, "scored", [every](const Observation& o) {
                 return answer((o.step + 1) % every == 0 ? Action::replace(Reason::rule)
                                                         : Action::keep());
@@ -95,8 +94,7 @@ TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
         // With all ids followed, the twin's rows are the real ones.
         EXPECT_EQ(o.twin.rows.fetched(), o.rows.fetched()) << o.step;
         if (++asked == 60) {
-            return answer(
-                Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
+            return answer(Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
         }
         if (asked == 150) return answer(Action::set({{KnobId::capacity, 20.0}}, Reason::trying));
         return answer(asked % 7 == 0 && o.takes_decisions ? Action::replace(Reason::chance)
@@ -128,14 +126,19 @@ TEST(Helm, NonsenseIsRefused) {
     std::uint64_t asked = 0;
     const auto result = steer(trace, "lru", [&](const Observation&) {
         switch (++asked) {
-            case 1: return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
-            case 2: return answer(Action::keep());
-            case 3: return answer(Action::replace(Reason::rule));
-            case 4: return answer(Action::keep());
+            case 1:
+                return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
+            case 2:
+                return answer(Action::keep());
+            case 3:
+                return answer(Action::replace(Reason::rule));
+            case 4:
+                return answer(Action::keep());
             case 5:
                 return answer(
                     Action::set({{KnobId::policy, std::string("optimal")}}, Reason::trying));
-            default: return answer(Action::keep());
+            default:
+                return answer(Action::keep());
         }
     });
     EXPECT_EQ(result.agent.refused, 3U);

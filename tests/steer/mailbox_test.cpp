@@ -265,7 +265,7 @@ TEST(Mailboxes, Threads) {
 /// As fast as it goes: several tasks answer at once while training polls without rest.
 TEST(Mailboxes, ThreadsWithoutRest) {
     constexpr std::uint64_t rounds = 500;
-    on_threads([](Executor& executor) {
+    on_threads([&](Executor& executor) {
         Mailbox box;
         std::atomic<std::uint64_t> last{0};
         std::atomic<bool> over{false};

@@ -24,7 +24,9 @@ void refuse(const std::string& text, std::initializer_list<const char*> words) {
 }
 
 TEST(AgentSpecs, AreWrittenAsTheyAreRead) {
-    for (const char* text : {"never", "always", "every:1", "every:16"})
+    for (const char* text : {"never", "always", "every:1", "every:16", "threshold",
+                             "threshold:0.4,on:stall", "threshold,on:cost,fraction:0.5,interval:4",
+                             "schedule:/a/b:c+d", "random:0.1", "replay:log,rank:3"})
         EXPECT_EQ(AgentSpec::parse(text).text(), text);
     EXPECT_EQ(AgentSpec::parse("every:4.0").text(), "every:4");
     EXPECT_EQ(AgentSpec::parse("every,every:4"), AgentSpec::parse("every:4"));
@@ -47,6 +49,10 @@ TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
     refuse("every:4,", {"no parameter ''"});
     refuse("every:4,evry:5", {"did you mean 'every'"});
     refuse("every:4,every", {"needs a value"});
+    refuse("threshold,on:hits", {"'hits' is no value for 'on'", "hit-rate, stall, cost"});
+    refuse("schedule", {"needs a value", "a file"});
+    refuse("schedule:", {"'' is no value"});
+    refuse("random:1.5", {"up to 1"});
 }
 
 TEST(AgentSpecs, AnAgentThatDecidesNeedsAPolicyWithoutASignal) {

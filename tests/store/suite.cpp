@@ -212,7 +212,7 @@ struct Demanded {
     std::uint64_t evaluation = 0;
 };
 
-void pull_some(const FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
+void pull_some(FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
                VertexId vertices, std::uint64_t stream_id, Demanded& demanded) {
     const RandomStream stream({.purpose = Purpose::test, .seed = plan.seed, .epoch = 77});
     Draws draws(stream, stream_id);
@@ -222,6 +222,8 @@ void pull_some(const FeatureStore& store, const DirectRows& direct, const PullPl
         const Kind kind = evaluation ? Kind::evaluation : Kind::requests;
         Wanted first(draws, plan, vertices, width);
         Wanted second(draws, plan, vertices, width);
+        // Changed while others pull; half of the time as it is unless told otherwise.
+        store.set_bulk(draws.below(2) == 0 ? 0 : 1 + draws.below(20));
         Pull a = store.pull(first.spans, kind);
         std::optional<Pull> b(store.pull(second.spans, kind));
         // The second is waited for in another task, and before the first.

@@ -2,14 +2,17 @@
 
 #include <limits>
 #include <numeric>
+#include <optional>
 
 #include <gtest/gtest.h>
 
+#include "rudder/core/interrupt.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/graph/dataset_writer.hpp"
 #include "rudder/graph/generate/generate.hpp"
 #include "rudder/graph/generate/planted.hpp"
 #include "rudder/partition/partition.hpp"
+#include "rudder/train/checkpoint_keeper.hpp"
 
 namespace rudder::test {
 
@@ -34,6 +37,18 @@ void write_targets(DatasetWriter& writer, const SmallGraph& graph,
     if (graph.targets == TargetKind::regression) view.regression = regression;
     if (graph.targets != TargetKind::none) writer.targets(info, view);
 }
+
+/// Interrupts after a step, as a signal would.
+class StopAfter final : public TrainObserver {
+public:
+    explicit StopAfter(std::uint64_t step) : step_(step) {}
+    void step_done(const StepRecord& record, std::uint64_t) override {
+        if (record.step + 1 == step_) set_interrupted(true);
+    }
+
+private:
+    std::uint64_t step_;
+};
 
 }  // namespace
 
@@ -106,6 +121,35 @@ std::vector<Trained> train_simulated(const PartitionedDataset& data, const Train
         mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
     });
     return ranks;
+}
+
+std::vector<Trained> stretch(const PartitionedDataset& data, const TrainOptions& options,
+                             const std::filesystem::path& run, int ranks,
+                             std::uint64_t stop_after) {
+    std::vector<Trained> trained(static_cast<std::size_t>(ranks));
+    SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
+    machines.run([&](const Communicator& comm) {
+        Trainer trainer(comm, data, options);
+        std::optional<CheckpointKeeper> keeper;
+        const auto all = list_checkpoints(run);
+        if (comm.rank() == 0) keeper.emplace(run);
+        comm.barrier();  // all have looked before anyone writes
+        if (!all.empty()) {
+            std::optional<Checkpoint> last;
+            if (comm.rank() == 0) last = read_checkpoint(all.back());
+            trainer.resume(last ? &*last : nullptr);
+        }
+        CheckpointPlan plan;
+        plan.wanted = true;
+        plan.every_epochs = 1;
+        plan.keeper = keeper ? &*keeper : nullptr;
+        StopAfter observer(comm.rank() == 0 ? stop_after : 0);
+        Trained& mine = trained[static_cast<std::size_t>(comm.rank())];
+        mine.result = trainer.run(observer, plan);
+        mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
+    });
+    set_interrupted(false);
+    return trained;
 }
 
 void expect_closed(const TrainResult& r) {

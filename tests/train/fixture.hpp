@@ -50,6 +50,13 @@ struct Trained {
                                                    const TrainOptions& options,
                                                    const SimulationOptions& cluster);
 
+/// One stretch of a run on some simulated ranks, each a host: from the last checkpoint of `run` to
+/// the end, or to an interrupt after `stop_after` steps (0: none). By rank.
+[[nodiscard]] std::vector<Trained> stretch(const PartitionedDataset& data,
+                                           const TrainOptions& options,
+                                           const std::filesystem::path& run, int ranks,
+                                           std::uint64_t stop_after);
+
 /// Fails unless all sums of the accounts of a finished run hold (design section 10).
 void expect_closed(const TrainResult& result);
 

@@ -120,13 +120,19 @@ LiveBufferOptions options_of(const Communicator& comm, const PartitionedDataset&
 }
 
 void change_something(Pipeline& pipeline, Draws& draws, const Scenario& s) {
-    switch (draws.below(6)) {
+    switch (draws.below(9)) {
         case 0:
             return pipeline.set_policy(PolicySpec::parse(draws.of(policies)));
         case 1:
             return pipeline.set_capacity(draws.below(s.slots + 2));
         case 2:
             return pipeline.set_window(1 + draws.below(20));
+        case 3:
+            return pipeline.set_bulk(draws.of(std::vector<std::uint64_t>{0, 1, 7, 100}));
+        case 4:
+            return pipeline.set_sample_tasks(draws.below(5));
+        case 5:
+            return pipeline.set_fetch_tasks(draws.below(6));
         default:
             return;
     }
@@ -163,7 +169,8 @@ void check_step(const AssembledStep& step, const FeatureStore& store, Tally& tal
 void run_rank(const Communicator& comm, const PartitionedDataset& data, const Scenario& s,
               Tally& tally) {
     std::vector<Part> parts;
-    LookAheadOptions ahead{.window = s.window, .last_step = s.steps, .tasks = s.tasks};
+    LookAheadOptions ahead{
+        .window = s.window, .last_step = s.steps, .tasks = s.tasks, .most_tasks = 3};
     const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
     for (PartId p = share.first; p < share.last; ++p) {
         parts.push_back(data.part(p));

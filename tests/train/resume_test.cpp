@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/run_folder.hpp"
 #include "rudder/train/safetensors.hpp"
@@ -16,47 +15,6 @@ namespace rudder::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Interrupts after a step, as a signal would.
-class StopAfter final : public TrainObserver {
-public:
-    explicit StopAfter(std::uint64_t step) : step_(step) {}
-    void step_done(const StepRecord& record, std::uint64_t) override {
-        if (record.step + 1 == step_) set_interrupted(true);
-    }
-
-private:
-    std::uint64_t step_;
-};
-
-/// One stretch of a run on some ranks: from the last checkpoint of `run` to the end, or to a step.
-std::vector<Trained> stretch(const PartitionedDataset& data, const TrainOptions& options,
-                             const fs::path& run, int ranks, std::uint64_t stop_after) {
-    std::vector<Trained> trained(static_cast<std::size_t>(ranks));
-    SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
-    machines.run([&](const Communicator& comm) {
-        Trainer trainer(comm, data, options);
-        std::optional<CheckpointKeeper> keeper;
-        const auto all = list_checkpoints(run);
-        if (comm.rank() == 0) keeper.emplace(run);
-        comm.barrier();  // all have looked before anyone writes
-        if (!all.empty()) {
-            std::optional<Checkpoint> last;
-            if (comm.rank() == 0) last = read_checkpoint(all.back());
-            trainer.resume(last ? &*last : nullptr);
-        }
-        CheckpointPlan plan;
-        plan.wanted = true;
-        plan.every_epochs = 1;
-        plan.keeper = keeper ? &*keeper : nullptr;
-        StopAfter observer(comm.rank() == 0 ? stop_after : 0);
-        Trained& mine = trained[static_cast<std::size_t>(comm.rank())];
-        mine.result = trainer.run(observer, plan);
-        mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
-    });
-    set_interrupted(false);
-    return trained;
-}
 
 void expect_same(const Trained& cut, const Trained& whole) {
     EXPECT_EQ(cut.result.digest, whole.result.digest);

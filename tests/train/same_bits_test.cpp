@@ -1,7 +1,10 @@
 // The same training, bit for bit, whatever it runs on.
+#include <random>
+
 #include <gtest/gtest.h>
 
 #include "rudder/core/parallel.hpp"
+#include "rudder/train/pipeline.hpp"
 
 #include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
@@ -69,6 +72,46 @@ TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
                 expect_same(train_alone(data(), options));
             }
         }
+    }
+}
+
+/// Changes what acts on time after every step, at random and not alike on all ranks.
+class RestlessPilot final : public RunPilot {
+public:
+    explicit RestlessPilot(std::uint64_t seed) : engine_(seed) {}
+    void step_done(const StepRecord& record, Pipeline& pipeline) override {
+        std::mt19937_64& draw = engine_;
+        pipeline.set_bulk(draw() % 3 == 0 ? 0 : draw() % 50);
+        pipeline.set_sample_tasks(1 + draw() % 3);
+        pipeline.set_fetch_tasks(1 + draw() % pipeline.most_fetch_tasks());
+        EXPECT_EQ(record.step, steps_++);
+    }
+    [[nodiscard]] std::uint64_t steps() const { return steps_; }
+
+private:
+    std::mt19937_64 engine_;
+    std::uint64_t steps_ = 0;
+};
+
+TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        TrainOptions options = small_options();
+        options.in_flight = 1 + seed;
+        options.most_sample_tasks = 3;
+        options.bulk = seed;
+        SimulatedCluster machines(
+            {.ranks = 4, .ranks_per_host = 1 + static_cast<int>(seed % 2), .seed = seed});
+        machines.run([&](const Communicator& comm) {
+            Trainer trainer(comm, data(), options);
+            TrainObserver observer;
+            RestlessPilot pilot(seed * 100 + static_cast<std::uint64_t>(comm.rank()));
+            Trained mine;
+            mine.result = trainer.run(observer, {}, &pilot);
+            mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
+            EXPECT_EQ(pilot.steps(), mine.result.steps);
+            expect_same(mine);
+            if (comm.rank() == 0) expect_closed(mine.result);
+        });
     }
 }
 

@@ -12,6 +12,7 @@
 #include "rudder/buffer/id_buffer.hpp"
 #include "rudder/buffer/pilot.hpp"
 #include "rudder/buffer/row_counts.hpp"
+#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/sample/look_ahead.hpp"
 #include "rudder/store/feature_store.hpp"
@@ -52,6 +53,7 @@ struct LiveBufferOptions {
     /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
     std::function<void(std::span<const VertexId>)> record;
     bool keep_steps = false;       ///< for `floor`
+    TraceSteps past{};             ///< those before `first_step`, for `floor`, where known
     BufferPilot* pilot = nullptr;  ///< steers it, on the first rank; must outlive the buffer
 };
 
@@ -111,8 +113,8 @@ public:
     /// CPU time of the policy and of the numbering of rows, on this rank; and of the pilot.
     [[nodiscard]] double policy_seconds() const noexcept;
     [[nodiscard]] double pilot_seconds() const noexcept;
-    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), in
-    /// `floor_slots`; 0 on ranks that are not the first.
+    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), past
+    /// ones included, in `floor_slots`; 0 on ranks that are not the first.
     [[nodiscard]] std::uint64_t floor() const;
     [[nodiscard]] bool first() const noexcept;
 

@@ -5,30 +5,50 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "rudder/buffer/trace.hpp"
 
 namespace rudder {
 
+/// Steps one after the other: the ids of step i end before `ends[i]`.
+struct TraceSteps {
+    std::vector<VertexId> ids;
+    std::vector<std::uint64_t> ends;
+};
+
 /// Writes TRACE/host-NNNNN. It is built under a hidden name and appears when it is finished: a run
-/// that ends before leaves no trace that could be taken for a whole one.
+/// that ends before leaves no trace that could be taken for a whole one, but what `flush` put down
+/// can be gone on with. Tasks may call side by side.
 class TraceWriter {
 public:
     /// `halo` is ascending; `halo_degree` and `inclusion` are by halo vertex and may be empty.
-    /// An existing trace of this host is replaced.
+    /// Begins a trace, in the place of an existing one of this host; or, with `after`, goes on
+    /// after the first `after` steps of that one and drops the others.
     TraceWriter(const std::filesystem::path& trace, const TraceHeader& header,
                 std::span<const VertexId> halo, std::span<const std::uint32_t> halo_degree,
-                std::span<const double> inclusion);
+                std::span<const double> inclusion, std::uint64_t after = 0);
     ~TraceWriter();
     TraceWriter(const TraceWriter&) = delete;
     TraceWriter& operator=(const TraceWriter&) = delete;
+
+    /// Refuses, touching nothing, what could not be gone on with after so many steps: no trace is a
+    /// usage Error, one that is shorter, damaged or of another run an input Error.
+    static void expect(const std::filesystem::path& trace, const TraceHeader& header,
+                       std::uint64_t after);
 
     /// The next step: its distinct remote ids, in order of first appearance.
     void step(std::span<const VertexId> ids);
     /// The same, with what an agent decided.
     void step(std::span<const VertexId> ids, bool replace);
+    /// Puts all steps so far down in the files.
+    void flush();
+    /// All steps so far, those before `after` included.
+    [[nodiscard]] TraceSteps steps();
     /// Writes the manifest and puts the folder in its place.
     void finish();
+    /// The same for the first `steps` steps; later ones are dropped.
+    void finish(std::uint64_t steps);
 
 private:
     struct State;

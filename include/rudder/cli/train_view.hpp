@@ -4,6 +4,7 @@
 #include <chrono>
 #include <string>
 
+#include "rudder/core/json_fwd.hpp"
 #include "rudder/train/run_folder.hpp"
 #include "rudder/train/trainer.hpp"
 
@@ -47,9 +48,8 @@ private:
 /// Called by the program that starts ranks, which see only a pipe.
 void pass_terminal_on();
 
-/// The closing table.
-[[nodiscard]] std::string summary_text(const TrainResult& result, const TrainOptions& options,
-                                       int ranks);
+/// The closing table, from the value of summary.json.
+[[nodiscard]] std::string summary_text(const Json& summary);
 /// The plan for people.
 [[nodiscard]] std::string plan_text(const TrainPlan& plan, int ranks);
 

@@ -9,11 +9,17 @@ namespace rudder {
 enum class Existing { refuse, replace };
 
 /// An output (folder or file) under construction. It is built at `path()`, a hidden name beside the
-/// final one; `commit` moves it there in one step. Without a commit the destructor removes it.
+/// final one; `commit` moves it there in one step. Without a commit the destructor removes it,
+/// unless it is meant to last.
 class Staging {
 public:
     /// A folder. Refuses (usage Error) an existing output unless `existing` says replace.
     [[nodiscard]] static Staging folder(const std::filesystem::path& output, Existing existing);
+    /// A folder that stays under its hidden name without a commit, so that a later process may go
+    /// on with it: what is there is kept. Replaces an existing output.
+    [[nodiscard]] static Staging lasting_folder(const std::filesystem::path& output);
+    /// That hidden name.
+    [[nodiscard]] static std::filesystem::path lasting_path(const std::filesystem::path& output);
     /// A single file; the caller creates it at `path()`.
     [[nodiscard]] static Staging file(const std::filesystem::path& output, Existing existing);
 
@@ -29,9 +35,10 @@ public:
     void commit();
 
 private:
-    Staging(std::filesystem::path output, std::filesystem::path staged);
+    Staging(std::filesystem::path output, std::filesystem::path staged, bool lasting = false);
     std::filesystem::path output_;
     std::filesystem::path staged_;
+    bool lasting_;
 };
 
 }  // namespace rudder

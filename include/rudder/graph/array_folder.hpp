@@ -45,7 +45,7 @@ public:
 
 private:
     friend class ArrayFolderWriter;
-    ArrayStream(ArrayFolderWriter& folder, std::string name, ArrayInfo info);
+    ArrayStream(ArrayFolderWriter& folder, std::string name, ArrayInfo info, File file);
 
     ArrayFolderWriter* folder_;
     std::string name_;
@@ -74,6 +74,10 @@ public:
                                      std::vector<std::uint64_t> shape);
     /// The same for a one-dimensional array whose length is known only when it is finished.
     [[nodiscard]] ArrayStream growing(const std::string& name, ElementType type);
+    /// Goes on with such an array, of which `count` elements stand in the folder; what follows them
+    /// is cut off. Fewer are an input Error.
+    [[nodiscard]] ArrayStream growing_after(const std::string& name, ElementType type,
+                                            std::uint64_t count);
     [[nodiscard]] const std::filesystem::path& folder() const noexcept { return folder_; }
     /// Writes manifest.json: `header` with the list of arrays added under "arrays".
     void finish(Json header);

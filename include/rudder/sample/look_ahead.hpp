@@ -27,6 +27,7 @@ struct LookAheadOptions {
     std::uint64_t last_step = 0;   ///< one past
     std::uint64_t max_bytes = 0;   ///< of all batches that wait (one may always); 0: no limit
     int tasks = 1;                 ///< that sample side by side
+    int most_tasks = 0;            ///< that ever may; 0: as many as `tasks`
     std::vector<PartId> parts;     ///< of this rank
     /// Told of every step, in order, once it is sampled and before it can be taken: the ids it will
     /// need. Called by one task at a time.
@@ -55,6 +56,11 @@ public:
     void recycle(SampledStep step);
     /// Another window from now on; what is already sampled stays.
     void set_window(std::uint64_t window);
+    /// So many tasks sample from now on, 1 to most_tasks(); others finish the step in hand and
+    /// rest.
+    void set_tasks(int tasks);
+    [[nodiscard]] int tasks() const;
+    [[nodiscard]] int most_tasks() const noexcept;
     /// Steps sampled and not yet taken, and the bytes they hold.
     [[nodiscard]] std::uint64_t waiting() const;
     [[nodiscard]] std::uint64_t waiting_bytes() const;

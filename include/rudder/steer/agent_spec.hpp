@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "rudder/steer/agent.hpp"
+#include "rudder/steer/llm/options.hpp"
+#include "rudder/steer/refit.hpp"
 
 namespace rudder {
 
@@ -87,8 +89,10 @@ struct AgentFacts {
     CostKind cost = CostKind::rows;
     std::uint64_t steps = 0;
     std::uint64_t steps_per_epoch = 0;
-    std::string run;     ///< identifies the run's data and seed, for decision logs
-    bool force = false;  ///< take a log of another run
+    std::string run;         ///< identifies the run's data and seed, for decision logs
+    bool force = false;      ///< take a log of another run
+    LlmOptions llm;          ///< how language models are reached
+    RefitLastLayer refit{};  ///< fits a layer again while running; none: nothing is
 };
 
 /// Makes the agent of a spec. A usage or input Error where it lacks what it needs.

@@ -21,12 +21,12 @@ struct Sample {
     std::uint32_t policy = 0;  ///< index of its text
     double buffer = 0;         ///< capacity as a share of the halo
     std::uint64_t step = 0;
-    bool replaced = false;         ///< what was really done
-    double rows_with = 0;          ///< fetched over the horizon if replacing
-    double rows_without = 0;       ///< and if not
-    std::optional<bool> label;     ///< replacing costs fewer rows than not
-    std::optional<bool> paper;     ///< the published label
-    double hit_change = 0;         ///< what the published label is made of
+    bool replaced = false;      ///< what was really done
+    double rows_with = 0;       ///< fetched over the horizon if replacing
+    double rows_without = 0;    ///< and if not
+    std::optional<bool> label;  ///< replacing costs fewer rows than not
+    std::optional<bool> paper;  ///< the published label
+    double hit_change = 0;      ///< what the published label is made of
     double frequency_change = 0;
     double fetch_change = 0;
 };

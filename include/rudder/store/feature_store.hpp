@@ -22,6 +22,7 @@ enum class Shards : std::uint8_t { mapped, shared };
 struct StoreOptions {
     Precision precision = Precision::native;
     Shards shards = Shards::mapped;
+    std::uint64_t bulk = 0;  ///< most rows per message; 0: about 256 KiB of them
 };
 
 /// Rows that one batch needs, and where they go: vertices.size() x width floats.
@@ -73,7 +74,7 @@ public:
     [[nodiscard]] int owner(VertexId v) const noexcept;
 
     /// Starts fetching the rows of several batches at once: remote ids are grouped by owner without
-    /// duplicates and asked for in one message each; own-host rows are copied meanwhile, on all
+    /// duplicates and asked for in few messages; own-host rows are copied meanwhile, on all
     /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
     [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted, Kind kind = Kind::requests) const;
 
@@ -87,6 +88,11 @@ public:
     /// any task.
     [[nodiscard]] RemoteFetch fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
                                     Kind kind = Kind::requests) const;
+
+    /// How many rows an owner is asked for in one message, at most; 0: about 256 KiB of them. May
+    /// be changed at any moment, from any task: fetches that begin later follow it.
+    void set_bulk(std::uint64_t rows) noexcept;
+    [[nodiscard]] std::uint64_t bulk() const noexcept;
 
     /// Bytes of rows this host keeps in memory of its own (not mapped files).
     [[nodiscard]] std::uint64_t bytes() const noexcept;

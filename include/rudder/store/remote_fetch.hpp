@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
@@ -58,10 +59,12 @@ public:
     /// Takes `channel` and the two after it.
     RowExchange(const Communicator& comm, Channel channel, Layout layout, Writer writer);
 
-    /// Asks for all runs at once, in pieces of about 256 KiB so that the answers of
-    /// several ranks interleave. Owners are other ranks. Questions have `kind`; ids travel as
-    /// positions in their owner's range, in 32 bits where those are enough. Safe from any task.
-    [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, Kind kind) const;
+    /// Asks for all runs at once, in pieces of `bulk` rows (0: of about 256 KiB) so that the
+    /// answers of several ranks interleave. Owners are other ranks. Questions have `kind`; ids
+    /// travel as positions in their owner's range, in 32 bits where those are enough. Safe from any
+    /// task.
+    [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, Kind kind,
+                                    std::uint64_t bulk = 0) const;
     /// Bytes of one id in a question to that rank.
     [[nodiscard]] std::size_t id_bytes(int owner) const noexcept;
 

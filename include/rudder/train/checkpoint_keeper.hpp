@@ -30,6 +30,11 @@ public:
     CheckpointKeeper(const CheckpointKeeper&) = delete;
     CheckpointKeeper& operator=(const CheckpointKeeper&) = delete;
 
+    /// Memory for the next one: that of the one before, which is waited for. What is in it is to be
+    /// written over.
+    [[nodiscard]] Checkpoint take();
+    /// Gives memory back that `take` is to find.
+    void keep(Checkpoint memory);
     /// Hands one over to be written; waits first for the one before.
     void write(Checkpoint checkpoint);
     /// The checkpoint of that step is the best so far, once it is written.
@@ -38,11 +43,12 @@ public:
     void wait();
 
 private:
-    void put_away(const Checkpoint& checkpoint);
+    void put_away();
     void remove_old() const;
 
     std::filesystem::path run_;
     std::size_t keep_;
+    Checkpoint memory_;  ///< of the task's, while it writes
     Task writing_;
     bool warned_ = false;
 };

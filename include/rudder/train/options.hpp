@@ -58,6 +58,8 @@ struct TrainOptions {
     bool floor = false;             ///< also without a trace: the fewest rows possible
     std::uint64_t in_flight = 2;    ///< assembled steps that exist at once
     int sample_tasks = 1;
+    int most_sample_tasks = 0;  ///< that a pilot may set; 0: as many as sample_tasks
+    std::uint64_t bulk = 0;     ///< most rows per message between ranks; 0: about 256 KiB of them
     Precision precision = Precision::native;
     Shards shards = Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;

@@ -29,9 +29,11 @@ struct AssembledStep {
 
 /// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
 /// handed out included). Schedule, source, store and buffer must outlive it.
+///
+/// Changes are safe at any moment and from any task, and none changes what a step computes.
 class Pipeline {
 public:
-    Pipeline(const Schedule& schedule, const NeighbourSource& source, const FeatureStore& store,
+    Pipeline(const Schedule& schedule, const NeighbourSource& source, FeatureStore& store,
              const SamplerOptions& sampler, LookAheadOptions look_ahead, std::uint64_t in_flight,
              LiveBuffer* buffer = nullptr);
     /// Stops, dropping errors.
@@ -49,12 +51,25 @@ public:
     /// called once. What was fetched and not used is in the result.
     RowCounts stop();
 
-    // Changes of the buffer, safe at any moment: the next step to be assembled finds them. Nothing
-    // happens without a buffer.
+    // Changes of the buffer: the next step to be assembled finds them. Nothing happens without a
+    // buffer.
     void set_policy(const PolicySpec& policy);
     void set_capacity(std::uint64_t rows);
     /// Steps the policy looks ahead, if it is one that does, and that are sampled ahead.
     void set_window(std::uint64_t window);
+
+    // Changes of what takes how long.
+    /// As FeatureStore::set_bulk.
+    void set_bulk(std::uint64_t rows);
+    [[nodiscard]] std::uint64_t bulk() const noexcept;
+    /// So many tasks sample, 1 to look_ahead().most_tasks(); more are taken for as many.
+    void set_sample_tasks(std::uint64_t tasks);
+    /// So many tasks assemble steps side by side, 1 to most_fetch_tasks(); more are taken for as
+    /// many.
+    void set_fetch_tasks(std::uint64_t tasks);
+    [[nodiscard]] std::uint64_t fetch_tasks() const;
+    /// One per step in flight: also the step to be computed next may still be fetched.
+    [[nodiscard]] std::uint64_t most_fetch_tasks() const noexcept;
 
     /// The most bytes that rows of assembled steps have taken so far.
     [[nodiscard]] std::uint64_t row_bytes() const;

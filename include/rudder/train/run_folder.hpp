@@ -22,10 +22,12 @@ public:
 
     /// Makes the folder with its config.toml; what stood there before is removed.
     RunFolder(const std::filesystem::path& folder, Existing existing, const std::string& config);
-    /// Goes on in a folder: metrics.jsonl is cut back to what it had at the checkpoint, and the new
-    /// options take the place of the old.
+    /// Goes on in a folder after `step` steps: metrics.jsonl is cut back to what it had at the
+    /// checkpoint, decisions.jsonl to the steps before, and the new options take the place of the
+    /// old.
     [[nodiscard]] static RunFolder reopen(const std::filesystem::path& folder,
-                                          const std::string& config, std::uint64_t metrics_bytes);
+                                          const std::string& config, std::uint64_t metrics_bytes,
+                                          std::uint64_t step);
     /// The summary of a run that has finished, if it has.
     [[nodiscard]] static std::optional<std::string> finished(const std::filesystem::path& folder);
 
@@ -43,5 +45,10 @@ private:
     std::optional<File> metrics_;
     std::uint64_t metrics_bytes_ = 0;
 };
+
+/// Of a file of JSON lines with a key "step", keeps those of steps before `step`, in their order. A
+/// line that was cut short is dropped, too; a file that is not there stays so. The old file stays
+/// whole until the new one takes its place.
+void cut_lines(const std::filesystem::path& file, std::uint64_t step);
 
 }  // namespace rudder

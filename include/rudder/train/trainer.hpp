@@ -33,6 +33,7 @@ struct TrainResult {
     double seconds = 0;  ///< of the whole run, evaluation included
     double cpu_seconds = 0;
     double policy_seconds = 0;  ///< of the buffer's bookkeeping, window included
+    double pilot_seconds = 0;   ///< of who steers the buffers
     StepSeconds step_seconds;
     RowCounts rows;
     std::uint64_t edges = 0;
@@ -63,7 +64,22 @@ public:
 };
 
 class CheckpointKeeper;
+class Pipeline;
 struct Checkpoint;
+
+/// Steers a run on this rank: its buffer between steps, and at any time what acts on time alone.
+class RunPilot {
+public:
+    virtual ~RunPilot() = default;
+    /// Who steers the buffer; asked before the first step, on every rank, and heard on the first
+    /// that shares a buffer. It must outlive the run. Null: nobody.
+    [[nodiscard]] virtual BufferPilot* buffer_pilot() { return nullptr; }
+    /// The run has begun (the buffer's first steps may have, too); the pipeline lives as long as
+    /// it.
+    virtual void begin(Pipeline& /*pipeline*/) {}
+    /// After every step of this rank.
+    virtual void step_done(const StepRecord& /*record*/, Pipeline& /*pipeline*/) {}
+};
 
 /// Where checkpoints of a run go, and when.
 struct CheckpointPlan {
@@ -114,11 +130,13 @@ public:
     /// What the run would need; the same on all ranks.
     [[nodiscard]] TrainPlan plan();
     /// Goes on from a checkpoint (given on rank 0, null elsewhere); before `run`. Another model is
-    /// refused.
+    /// refused, and so is a trace to be gone on with that does not reach the checkpoint.
     void resume(const Checkpoint* checkpoint);
     /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt, and
     /// writes a checkpoint there. A loss that is no number is an Error that names step and rank.
-    TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {});
+    /// `pilot` (may be null) steers it; the result does not depend on it, but for rows and times.
+    TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {},
+                    RunPilot* pilot = nullptr);
 
     /// What its network was made from.
     [[nodiscard]] const NetworkOptions& network_options() const noexcept;

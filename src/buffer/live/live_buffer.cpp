@@ -47,7 +47,8 @@ LiveBuffer::State::State(const Communicator& comm, const FeatureStore& s, LiveBu
       pool(std::make_shared<LandingPool>(s.format().row_bytes())),
       merged(options.first_step),
       next(options.first_step),
-      told(options.first_step) {
+      told(options.first_step),
+      first_kept(options.first_step) {
     extra.by_owner.assign(ranks, 0);
     if (is_first(comm, options)) start();
     if (shares(comm, options)) join(comm.host());
@@ -70,9 +71,17 @@ void LiveBuffer::State::start() {
                                      options.first_step);
     slots = std::make_unique<RowSlots>(store, options.slots);
     carry_out(ids->fill());
+    if (options.keep_steps) remember(std::exchange(options.past, {}));
     if (options.pilot == nullptr) return;
     options.pilot->start(facts(), LiveControl(*this));
     pilot_horizon = options.pilot->horizon();
+}
+
+void LiveBuffer::State::remember(const TraceSteps& past) {
+    history.resize(past.ids.size());
+    numbering.number(past.ids, history);
+    history_ends = past.ends;
+    first_kept -= past.ends.size();
 }
 
 void LiveBuffer::State::join(const Communicator& host) {
@@ -180,10 +189,10 @@ std::uint64_t LiveBuffer::floor() const {
     const State& s = *state_;
     if (!first()) return 0;
     IdBuffer optimal(PolicySpec::parse("optimal"), s.facts(), s.options.floor_slots,
-                     s.options.floor_slots, s.options.first_step);
+                     s.options.floor_slots, s.first_kept);
     std::uint64_t begin = 0;
     for (std::size_t i = 0; i < s.history_ends.size(); ++i) {
-        optimal.publish(s.options.first_step + i,
+        optimal.publish(s.first_kept + i,
                         std::span(s.history).subspan(begin, s.history_ends[i] - begin));
         begin = s.history_ends[i];
     }

@@ -65,6 +65,7 @@ struct LiveBuffer::State {
     bool preparing = false;  ///< the pilot is busy with the next step
     StepRows extra;          ///< of no step: fills and changes
     std::uint64_t reported_wasted = 0;
+    std::uint64_t first_kept;  ///< the step that `history` begins with
     std::vector<RowKey> history;
     std::vector<std::uint64_t> history_ends;
     bool halted = false;
@@ -82,6 +83,8 @@ struct LiveBuffer::State {
     std::unique_ptr<HostExchange> exchange;  ///< where several share the buffer
 
     State(const Communicator& comm, const FeatureStore& s, LiveBufferOptions o);
+    /// Steps before the first that count for the floor.
+    void remember(const TraceSteps& past);
     static bool shares(const Communicator& comm, const LiveBufferOptions& options);
     static bool is_first(const Communicator& comm, const LiveBufferOptions& options);
     [[nodiscard]] PolicyFacts facts() const;

@@ -1,6 +1,4 @@
 // rudder agent collect TRACE... --out TABLE
-#include "rudder/steer/collect.hpp"
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -15,6 +13,7 @@
 #include "rudder/core/json.hpp"
 #include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/steer/collect.hpp"
 
 #include "sample_archive.hpp"
 
@@ -80,8 +79,7 @@ Named named(const std::string& text) {
         return {text.substr(0, equals), text.substr(equals + 1)};
     const std::filesystem::path path(text);
     const std::string stem = path.stem().string();
-    if (stem.empty() || stem == "trace")
-        return {path.parent_path().filename().string(), text};
+    if (stem.empty() || stem == "trace") return {path.parent_path().filename().string(), text};
     return {stem, text};
 }
 
@@ -103,8 +101,8 @@ using ShareKey = std::array<std::string, 3>;
 std::map<ShareKey, Share> shares(const SampleTable& table) {
     std::map<ShareKey, Share> all;
     for (const Sample& s : table.samples) {
-        Share& one = all[{table.graphs[s.graph], table.policies[s.policy],
-                          fmt::format("{:.2f}", s.buffer)}];
+        Share& one =
+            all[{table.graphs[s.graph], table.policies[s.policy], fmt::format("{:.2f}", s.buffer)}];
         ++one.samples;
         one.label += s.label.value_or(false) ? 1U : 0U;
         one.paper += s.paper.value_or(false) ? 1U : 0U;
@@ -141,9 +139,8 @@ void check_graphs(std::map<std::string, std::string>& name_of, const Trace& trac
     if (checksum.empty()) return;
     const auto [known, fresh] = name_of.try_emplace(checksum, name);
     if (!fresh && known->second != name) {
-        throw usage_error(
-            fmt::format("'{}' and '{}' are the same graph", known->second, name), "TRACE",
-            "give traces of one graph one name: GRAPH=TRACE");
+        throw usage_error(fmt::format("'{}' and '{}' are the same graph", known->second, name),
+                          "TRACE", "give traces of one graph one name: GRAPH=TRACE");
     }
 }
 
@@ -168,9 +165,9 @@ int AgentCollectVerb::run(const Context& context) {
         check_graphs(name_of, trace, one.graph);
         for (const std::string& policy : policies_) {
             for (const double fraction : fractions_) {
-                table.append(collect(trace, one.graph, PolicySpec::parse(policy),
-                                     {fraction, 0}, options_),
-                             one.path);
+                table.append(
+                    collect(trace, one.graph, PolicySpec::parse(policy), {fraction, 0}, options_),
+                    one.path);
             }
         }
     }

@@ -68,6 +68,15 @@ Json plan_json(const TrainPlan& plan, int ranks) {
               {"gradient_bytes", plan.gradient_bytes}}}};
 }
 
+/// The table of a run that had finished before; a summary of another version may lack keys.
+std::string finished_text(const Json& summary) {
+    try {
+        return summary_text(summary);
+    } catch (const Json::exception&) {
+        return summary.dump(2) + "\n";
+    }
+}
+
 class TrainVerb final : public TrainSettings {
 public:
     [[nodiscard]] std::string_view name() const override { return "train"; }
@@ -93,7 +102,12 @@ private:
     void resolve_buffer();
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
-    void resume(const Communicator& comm, Trainer& trainer, std::uint64_t& metrics_bytes) const;
+    /// Where a run goes on.
+    struct Position {
+        std::uint64_t step = 0;
+        std::uint64_t metrics_bytes = 0;
+    };
+    [[nodiscard]] Position resume(const Communicator& comm, Trainer& trainer) const;
     void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
                 const Context& context) const;
 
@@ -183,6 +197,10 @@ void TrainVerb::define_further(CLI::App& app) {
         app.add_flag("--with-replacement", o.with_replacement, "Draw a neighbour more than once"));
     further(app.add_option("--sample-tasks", o.sample_tasks, "Tasks that sample side by side")
                 ->capture_default_str());
+    further(
+        app.add_option("--bulk", o.bulk, "Most rows per message between ranks; 0: about 256 KiB")
+            ->type_name("ROWS")
+            ->capture_default_str());
     further(app.add_option("--shards", shards_, "Feature rows of the host: mapped or shared")
                 ->capture_default_str());
     further(app.add_option("--eval", o.eval, "exact (all neighbours) or sampled")
@@ -301,13 +319,14 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
-    std::uint64_t metrics_bytes = 0;
-    if (resume_) resume(comm, trainer, metrics_bytes);
+    Position start;
+    if (resume_) start = resume(comm, trainer);
     std::optional<RunFolder> folder;
     std::optional<CheckpointKeeper> keeper;
     if (first && !out_.empty()) {
         if (resume_) {
-            folder = RunFolder::reopen(out_, context.provenance.config, metrics_bytes);
+            folder =
+                RunFolder::reopen(out_, context.provenance.config, start.metrics_bytes, start.step);
         } else {
             folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
                            context.provenance.config);
@@ -352,14 +371,13 @@ bool TrainVerb::already_done(const Context& context) const {
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
-        print_text("the run has finished:\n" + summary.dump(2) + "\n");
+        print_text("the run has finished:\n" + finished_text(summary));
     }
     return true;
 }
 
 /// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
-void TrainVerb::resume(const Communicator& comm, Trainer& trainer,
-                       std::uint64_t& metrics_bytes) const {
+TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
     std::optional<Checkpoint> checkpoint;
     do_together(comm, [&] {
         if (comm.rank() != 0) return;
@@ -373,12 +391,11 @@ void TrainVerb::resume(const Communicator& comm, Trainer& trainer,
     });
     std::uint8_t found = checkpoint ? 1 : 0;
     comm.broadcast(0, std::span(&found, 1));
-    if (found == 0) return;
+    if (found == 0) return {};
     trainer.resume(checkpoint ? &*checkpoint : nullptr);
-    if (checkpoint) {
-        metrics_bytes = checkpoint->state.metrics_bytes;
-        log::info(fmt::format("going on after step {}", checkpoint->state.step));
-    }
+    if (!checkpoint) return {};
+    log::info(fmt::format("going on after step {}", checkpoint->state.step));
+    return {checkpoint->state.step, checkpoint->state.metrics_bytes};
 }
 
 void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
@@ -388,7 +405,7 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFold
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
-        print_text(summary_text(result, options_, facts.ranks));
+        print_text(summary_text(summary));
     }
 }
 

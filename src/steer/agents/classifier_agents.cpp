@@ -17,12 +17,12 @@ namespace {
 using Kind = AgentParameter::Kind;
 
 constexpr AgentParameter file{"file", Kind::file, 0, 0, "", "made by 'agent train'"};
-constexpr AgentParameter faithful{"faithful", Kind::flag, 0, 0, "",
-                                  "the published features and labels: refuses other models"};
-constexpr AgentParameter threshold{"threshold", Kind::real, 0, 1, "0.5",
-                                   "replaces from this probability on"};
-constexpr AgentParameter interval{"interval", Kind::whole, 1, 1000000, "1",
-                                  "steps between two decisions"};
+constexpr AgentParameter faithful{
+    "faithful", Kind::flag, 0, 0, "", "the published features and labels: refuses other models"};
+constexpr AgentParameter threshold{"threshold", Kind::real, 0,
+                                   1,           "0.5",      "replaces from this probability on"};
+constexpr AgentParameter interval{"interval", Kind::whole, 1,
+                                  1000000,    "1",         "steps between two decisions"};
 constexpr AgentParameter fixed{"fixed", Kind::flag, 0, 0, "", "no fitting again while it runs"};
 
 constexpr std::array plain{file, faithful, threshold, interval};
@@ -60,8 +60,8 @@ public:
             if (open_.size() > most_open) open_.pop_front();
         }
         Answer answer;
-        answer.action = p >= threshold_ ? Action::replace(Reason::predicted)
-                                        : Action::keep(Reason::predicted);
+        answer.action =
+            p >= threshold_ ? Action::replace(Reason::predicted) : Action::keep(Reason::predicted);
         answer.note = fmt::format("probability {:.3f}", p);
         return answer;
     }
@@ -127,14 +127,14 @@ private:
 
 }  // namespace
 
-const AgentInfo lr_info = info_of("lr", "Replaces when a logistic regression says so.", "1 us", false);
+const AgentInfo lr_info =
+    info_of("lr", "Replaces when a logistic regression says so.", "1 us", false);
 const AgentInfo svm_info =
     info_of("svm", "Replaces when a linear support vector machine says so.", "1 us", false);
 const AgentInfo rf_info = info_of("rf", "Replaces when a random forest says so.", "50 us", false);
 const AgentInfo xgb_info = info_of("xgb", "Replaces when boosted trees say so.", "50 us", false);
-const AgentInfo mlp_info =
-    info_of("mlp", "Replaces when a small neural network says so, which goes on learning.", "10 us",
-            true);
+const AgentInfo mlp_info = info_of(
+    "mlp", "Replaces when a small neural network says so, which goes on learning.", "10 us", true);
 const AgentInfo tabnet_info = info_of(
     "tabnet", "Replaces when an attentive network says so, which goes on learning.", "50 us", true);
 

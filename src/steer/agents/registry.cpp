@@ -20,6 +20,17 @@ const auto entries = std::to_array<Entry>({
     {&never_info, make_never},
     {&always_info, make_always},
     {&every_info, make_every},
+    {&threshold_info, make_threshold},
+    {&schedule_info, make_schedule},
+    {&random_info, make_random},
+    {&lr_info, make_classifier_agent},
+    {&svm_info, make_classifier_agent},
+    {&rf_info, make_classifier_agent},
+    {&xgb_info, make_classifier_agent},
+    {&mlp_info, make_classifier_agent},
+    {&tabnet_info, make_classifier_agent},
+    {&llm_info, make_llm},
+    {&replay_info, make_replay},
 });
 
 std::string_view kind_name(AgentParameter::Kind kind) {

@@ -43,8 +43,8 @@ void check_test(const SampleTable& table, const FitTask& task) {
 void check_labels(const FitData& data, const FitTask& task) {
     const auto ones = std::ranges::count(data.y, 1);
     if (data.y.empty()) {
-        throw input_error(fmt::format("the tables have no {} label", to_string(task.label)), "TABLE",
-                          "collect them again with 'rudder agent collect'");
+        throw input_error(fmt::format("the tables have no {} label", to_string(task.label)),
+                          "TABLE", "collect them again with 'rudder agent collect'");
     }
     if (ones == 0 || static_cast<std::size_t>(ones) == data.y.size()) {
         throw input_error(fmt::format("every {} label of the training graphs is {}",

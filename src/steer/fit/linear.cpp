@@ -14,7 +14,8 @@ namespace {
 
 /// The rows as LIBLINEAR takes them, a constant behind the features.
 struct Problem {
-    explicit Problem(const FitData& data) : nodes(data.rows() * (data.columns + 2)), labels(data.y.begin(), data.y.end()) {
+    explicit Problem(const FitData& data)
+        : nodes(data.rows() * (data.columns + 2)), labels(data.y.begin(), data.y.end()) {
         const std::size_t stride = data.columns + 2;
         for (std::size_t i = 0; i < data.rows(); ++i) {
             const auto row = data.row(i);

@@ -48,7 +48,8 @@ Scores score(std::span<const double> p, std::span<const std::uint8_t> y) {
         s.yes += yes ? 1 : 0;
         const double error = p[i] - static_cast<double>(label);
         s.brier += error * error;
-        const auto bin = std::min<std::size_t>(9, static_cast<std::size_t>(std::max(0.0, p[i]) * 10));
+        const auto bin =
+            std::min<std::size_t>(9, static_cast<std::size_t>(std::max(0.0, p[i]) * 10));
         ++s.bins[bin].count;
         s.bins[bin].predicted += p[i];
         s.bins[bin].observed += static_cast<double>(label);

@@ -90,8 +90,8 @@ void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vecto
     const bool forest = model.kind == "rf";
     const Json saved = boost(data, parameters_of(model, seed), forest ? 1 : 500);
     const Json& learner = saved.at("learner");
-    const auto base = parse_double(
-        learner.at("learner_model_param").at("base_score").get<std::string>());
+    const auto base =
+        parse_double(learner.at("learner_model_param").at("base_score").get<std::string>());
     std::vector<std::int32_t> left, right, feature, roots;
     std::vector<float> split;
     gain.assign(data.columns, 0);
@@ -104,7 +104,8 @@ void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vecto
         append(split, tree.at("split_conditions"));
         const Json& gains = tree.at("loss_changes");
         for (std::size_t i = first; i < left.size(); ++i) {
-            if (left[i] >= 0) gain[static_cast<std::size_t>(feature[i])] += gains[i - first].get<double>();
+            if (left[i] >= 0)
+                gain[static_cast<std::size_t>(feature[i])] += gains[i - first].get<double>();
         }
     }
     const double start = base.value_or(0.5);

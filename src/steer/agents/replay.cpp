@@ -1,0 +1,68 @@
+// replay:FILE: repeats a decision log.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/steer/decision_log.hpp"
+
+#include "agents.hpp"
+#include "listed_agent.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::array<AgentParameter, 2> parameters{
+    {{"log", AgentParameter::Kind::file, 0, 0, "", "a decision log, or the folder of a run"},
+     {"rank", AgentParameter::Kind::whole, 0, 1000000, "",
+      "whose decisions; the lowest that decided, if not given"}}};
+
+void check_run(const DecisionRecord& record, const AgentFacts& facts, const std::string& file) {
+    if (facts.force || record.run == facts.run) return;
+    throw usage_error(
+        fmt::format("the decision log is of another run ('{}', not '{}')", record.run, facts.run),
+        file, "give a log of the same data and seed, or --force");
+}
+
+/// What took effect, with why it does so now.
+std::vector<ListedAction> read_log(const AgentSpec& spec, const AgentFacts& facts) {
+    const std::string file = spec.text("log");
+    const std::vector<DecisionRecord> records = read_decisions(file);
+    std::uint64_t rank = spec.given("rank") ? spec.whole("rank") : ~std::uint64_t{0};
+    for (const DecisionRecord& record : records) {
+        check_run(record, facts, file);
+        if (!spec.given("rank")) rank = std::min<std::uint64_t>(rank, record.rank);
+    }
+    std::vector<ListedAction> list;
+    for (const DecisionRecord& record : records) {
+        const bool took_effect =
+            record.status == DecisionStatus::applied || record.status == DecisionStatus::undone;
+        if (!took_effect || record.rank != rank) continue;
+        if (record.action.kind == ActionKind::keep) continue;
+        list.push_back({record.effective_step, record.action});
+        list.back().action.reason = Reason::replayed;
+    }
+    std::ranges::stable_sort(list, {}, &ListedAction::step);
+    return list;
+}
+
+}  // namespace
+
+const AgentInfo replay_info{
+    .name = "replay",
+    .sentence = "Repeats a recorded decision log, step for step.",
+    .needs = "a decision log of the same run",
+    .costs = "nothing",
+    .parameters = parameters,
+    .has_value = true,
+    .value_required = true,
+    .fixed = true,
+};
+
+std::unique_ptr<Agent> make_replay(const AgentSpec& spec, const AgentFacts& facts) {
+    return std::make_unique<ListedAgent>(read_log(spec, facts), Reason::replayed);
+}
+
+}  // namespace rudder

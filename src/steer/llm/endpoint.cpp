@@ -1,0 +1,142 @@
+// Addresses of servers, the key, and texts of others.
+#include <cstdlib>
+#include <memory>
+
+#include <arpa/inet.h>
+#include <curl/curl.h>
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/steer/llm/http.hpp"
+#include "rudder/steer/llm/options.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::string_view remedy =
+    "give http://127.0.0.1:PORT for a server on this machine, https://HOST for another";
+
+struct FreeUrl {
+    void operator()(CURLU* url) const noexcept { curl_url_cleanup(url); }
+};
+using UrlHandle = std::unique_ptr<CURLU, FreeUrl>;
+
+/// A part of a URL; empty where it has none.
+std::string part(const UrlHandle& url, CURLUPart which) {
+    char* text = nullptr;
+    if (curl_url_get(url.get(), which, &text, 0) != CURLUE_OK || text == nullptr) return {};
+    std::string copy(text);
+    curl_free(text);
+    return copy;
+}
+
+bool is_loopback(const std::string& host) {
+    in_addr v4{};
+    if (inet_pton(AF_INET, host.c_str(), &v4) == 1) return (ntohl(v4.s_addr) >> 24) == 127;
+    return host == "localhost" || host == "[::1]";
+}
+
+bool take_end(std::string& text, std::string_view end) {
+    if (!text.ends_with(end)) return false;
+    text.resize(text.size() - end.size());
+    return true;
+}
+
+}  // namespace
+
+std::string_view to_string(LlmApi api) noexcept {
+    switch (api) {
+        case LlmApi::openai:
+            return "openai";
+        case LlmApi::ollama:
+            return "ollama";
+        case LlmApi::automatic:
+            break;
+    }
+    return "auto";
+}
+
+LlmApi llm_api(std::string_view name, const std::string& where) {
+    for (const LlmApi api : {LlmApi::automatic, LlmApi::openai, LlmApi::ollama})
+        if (name == to_string(api)) return api;
+    throw usage_error(fmt::format("'{}' is no protocol of language models", printable(name)), where,
+                      "use one of auto, openai, ollama");
+}
+
+Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string& where) {
+    const UrlHandle handle(curl_url());
+    const std::string text(url);
+    const bool plain = text.find_first_of(std::string_view(" \t\r\n\0", 5)) == std::string::npos;
+    if (!plain || curl_url_set(handle.get(), CURLUPART_URL, text.c_str(),
+                               CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
+        // Whatever it is, it may hold a password: it is not repeated.
+        throw usage_error("the address of the language model's server is no URL", where,
+                          std::string(remedy));
+    }
+    const std::string scheme = part(handle, CURLUPART_SCHEME);
+    const std::string host = part(handle, CURLUPART_HOST);
+    if ((scheme != "http" && scheme != "https") || host.empty()) {
+        throw usage_error(
+            fmt::format("'{}:' is no way to a language model's server", printable(scheme, 20)),
+            where, std::string(remedy));
+    }
+    if (!part(handle, CURLUPART_USER).empty() || !part(handle, CURLUPART_PASSWORD).empty()) {
+        throw usage_error("the address of the language model's server holds a name or password",
+                          where, "leave it out and set RUDDER_LLM_KEY in the environment");
+    }
+    if (!part(handle, CURLUPART_QUERY).empty() || !part(handle, CURLUPART_FRAGMENT).empty()) {
+        throw usage_error("the address of the language model's server goes on after its path",
+                          where, "leave out '?' or '#' and what follows");
+    }
+    Endpoint endpoint;
+    endpoint.tls = scheme == "https";
+    endpoint.loopback = is_loopback(host);
+    if (!endpoint.tls && !endpoint.loopback && !insecure) {
+        throw usage_error(
+            fmt::format("the language model's server {} is another machine and would be reached "
+                        "without TLS",
+                        printable(host)),
+            where, "give an https:// address, or allow it with --llm-insecure");
+    }
+    const std::string port = part(handle, CURLUPART_PORT);
+    std::string path = part(handle, CURLUPART_PATH);
+    while (take_end(path, "/")) {
+    }
+    endpoint.versioned = take_end(path, "/v1");
+    while (take_end(path, "/")) {
+    }
+    endpoint.base = fmt::format("{}://{}{}{}{}", scheme, host, port.empty() ? "" : ":", port, path);
+    return endpoint;
+}
+
+std::string llm_key_from_environment() {
+    for (const char* name : {"RUDDER_LLM_KEY", "OPENAI_API_KEY"}) {
+        const char* value = std::getenv(name);
+        if (value == nullptr || *value == '\0') continue;
+        std::string key(value);
+        for (const char c : key) {
+            if (c > ' ' && c < '\x7f') continue;
+            throw usage_error(
+                fmt::format("the key in {} holds a character that no header can", name),
+                "the environment", "set it again, without spaces or line ends");
+        }
+        return key;
+    }
+    return {};
+}
+
+std::string printable(std::string_view text, std::size_t most) {
+    std::string line;
+    for (const char c : text) {
+        if (line.size() >= most) {
+            line.resize(most > 3 ? most - 3 : 0);
+            return line + "...";
+        }
+        const bool shown = c >= ' ' && c < '\x7f' && c != '<' && c != '>' && c != '&';
+        line += shown ? c : (c == '\n' || c == '\t' || c == '\r' ? ' ' : '?');
+    }
+    return line;
+}
+
+}  // namespace rudder

@@ -1,0 +1,240 @@
+// What a model is told, its budget, the schema of replies, and the published protocol.
+#include "rudder/steer/llm/prompt.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/steer/llm/faithful.hpp"
+#include "rudder/steer/llm/reply.hpp"
+
+#include "seen.hpp"
+
+namespace rudder::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(LlmPrompt, EstimatesTokensFromAbove) {
+    EXPECT_EQ(estimated_tokens(""), 0U);
+    EXPECT_EQ(estimated_tokens("word"), 1U);
+    EXPECT_EQ(estimated_tokens("longer words"), 4U);
+    EXPECT_EQ(estimated_tokens("12345"), 3U);
+    EXPECT_EQ(estimated_tokens("{\"a\": 1}"), 7U);
+}
+
+TEST(LlmPrompt, SystemMessageStatesTheTask) {
+    AgentFacts facts = some_facts();
+    facts.llm.about = "4 parts of a graph of 1,000 vertices";
+    const std::string text = system_message(facts);
+    for (const Knob& k : all_knobs())
+        EXPECT_THAT(text, HasSubstr(std::string(k.name) + ": "));
+    EXPECT_THAT(text, HasSubstr("capacity: 0 to 1200"));
+    EXPECT_THAT(text, HasSubstr("window: 1 to 64"));
+    EXPECT_THAT(text, HasSubstr("2000 steps, 100 per epoch"));
+    EXPECT_THAT(text, HasSubstr("built-in rule: scored,every:16"));
+    EXPECT_THAT(text, HasSubstr("rows fetched per step"));
+    EXPECT_THAT(text, HasSubstr(facts.llm.about));
+    facts.cost = CostKind::seconds;
+    EXPECT_THAT(system_message(facts), HasSubstr("seconds per step that training waits"));
+    EXPECT_LT(estimated_tokens(text), 1500U);
+}
+
+TEST(LlmPrompt, LatestNumbersComeLastInAFixedLayout) {
+    Observation o = seen(160);
+    o.history.push_back(past(144));
+    const std::string text = user_message(o, 5, "the reply was cut", 4000);
+    EXPECT_EQ(text,
+              "Your past decisions, oldest first:\n"
+              "step 144: replace 0.5 (applied): hit_rate 0.7000 to 0.7500, rows_per_step 70.0 to "
+              "60.0; no worse than the alternative\n"
+              "Your last reply was not used: the reply was cut.\n\n"
+              "Now:\n"
+              "step: 160 of 2000, 1840 left\n"
+              "last 16 steps: hit_rate 0.7500, needed_per_step 200.0, rows_per_step 60.0 (demand "
+              "50.0, replacement 10.0, ahead 0.0, wasted 0.0)\n"
+              "all steps: hit_rate 0.7000, rows_per_step 70.0\n"
+              "cost_per_step: 60 rows\n"
+              "row_bytes: 400, halo_rows: 4000, candidates: 321, steps_since_change: 0\n"
+              "this setting on a sample (scored, capacity 1,000): rows_per_step 60.0, hit_rate "
+              "0.7500\n"
+              "built-in rule on the same sample (scored,every:16, capacity 1,000): rows_per_step "
+              "60.0, hit_rate 0.7500\n"
+              "setting: policy scored; capacity 1000; decay 0.99; fraction 1; bulk 0; "
+              "sample_threads 1; fetch_threads 1;\n"
+              "the policy replaces when told to\n"
+              "What is your action?");
+}
+
+TEST(LlmPrompt, OldestDecisionsAreDroppedFirst) {
+    Observation o = seen(1600);
+    for (std::uint64_t step = 16; step <= 1584; step += 16)
+        o.history.push_back(past(step));
+    const std::string five = user_message(o, 5, {}, 100000);
+    EXPECT_THAT(five, HasSubstr("step 1520:"));
+    EXPECT_THAT(five, Not(HasSubstr("step 1504:")));
+    const std::string none = user_message(o, 0, {}, 100000);
+    EXPECT_THAT(none, Not(HasSubstr("past decisions")));
+    std::size_t last = none.size();
+    for (std::uint64_t tokens = estimated_tokens(none); tokens < 4000; tokens += 100) {
+        const std::string fitted = user_message(o, 1000, {}, tokens);
+        EXPECT_LE(estimated_tokens(fitted), tokens);
+        EXPECT_GE(fitted.size(), last);
+        last = fitted.size();
+        EXPECT_THAT(fitted, HasSubstr("What is your action?"));
+        if (fitted.size() > none.size()) {
+            EXPECT_THAT(fitted, HasSubstr("step 1584:"));
+        }
+    }
+}
+
+Json schema_now(const Observation& o) {
+    return reply_schema(o, PolicySpec::parse("scored,every:16"));
+}
+
+TEST(LlmReply, SchemaIsClosed) {
+    // Free text and unbounded numbers let small models write without end.
+    const std::function<void(const Json&)> check = [&](const Json& part) {
+        if (part.contains("anyOf")) {
+            for (const Json& variant : part["anyOf"])
+                check(variant);
+        } else if (part.contains("properties")) {
+            EXPECT_EQ(part.at("additionalProperties"), false);
+            for (const Json& property : part["properties"])
+                check(property);
+        } else if (part.contains("const") || part.contains("enum")) {
+            EXPECT_NE(part.value("enum", Json{1}).size(), 0U);
+        } else {
+            EXPECT_EQ(part.at("type"), "integer") << part.dump();
+            EXPECT_LT(part.at("minimum"), part.at("maximum"));
+        }
+    };
+    check(schema_now(seen(160)));
+    Observation own = seen(160);
+    own.takes_decisions = false;
+    own.setting.policy = PolicySpec::parse("window:16");
+    check(schema_now(own));
+    EXPECT_EQ(schema_now(own).dump().find("\"replace\""), std::string::npos);
+    EXPECT_EQ(schema_now(own).dump().find("sample_threads"), std::string::npos) << "only one value";
+}
+
+TEST(LlmReply, ReadsGoodReplies) {
+    Observation o = seen(160);
+    const Json schema = schema_now(o);
+    const auto read = [&](const std::string& text) {
+        return parse_reply(text, schema, o, "the test");
+    };
+    EXPECT_EQ(read(R"({"action": "keep"})").action, Action::keep(Reason::model_choice));
+    EXPECT_EQ(read("\n {\"reason\": \"good_enough\", \"action\": \"keep\"} \n").action,
+              Action::keep(Reason::good_enough));
+    EXPECT_EQ(read(R"({"action": "replace", "fraction": 0.25})").action,
+              Action::replace(Reason::model_choice, 0.25));
+    EXPECT_EQ(read(R"({"action": "replace", "fraction": 1})").action,
+              Action::replace(Reason::model_choice, 1));
+    EXPECT_EQ(read(R"({"action": "set", "knobs": {"capacity": 900, "decay": 0.9}})").action,
+              Action::set({{KnobId::capacity, 900.0}, {KnobId::decay, 0.9}}, Reason::model_choice));
+    EXPECT_EQ(read(R"({"action": "set", "knobs": {"policy": "window:64"}})").action,
+              Action::set({{KnobId::policy, "window:64"}}, Reason::model_choice));
+    const auto reply = read(R"({"action": "keep", "expected_impact":
+                                {"hit_rate": "increase", "rows": "decrease"}})");
+    ASSERT_TRUE(reply.forecast);
+    EXPECT_EQ(reply.forecast->hit_rate, 1);
+    EXPECT_EQ(reply.forecast->rows, -1);
+}
+
+TEST(LlmReply, OffersOnlyWhatCanBeSet) {
+    // Every single choice of the schema can be applied.
+    for (const char* policy : {"scored", "window:16", "lru", "scored-faithful"}) {
+        Observation o = seen(160);
+        o.setting.policy = PolicySpec::parse(policy);
+        const Json schema = schema_now(o);
+        std::size_t tried = 0;
+        for (const Json& variant : schema.at("anyOf")) {
+            if (variant.at("properties").at("action").at("const") != "set") continue;
+            for (const Json& knobs : variant.at("properties").at("knobs").at("anyOf")) {
+                const std::string name = knobs.at("required").at(0);
+                const Json& range = knobs.at("properties").at(name);
+                const Json values = range.contains("enum")
+                                        ? range["enum"]
+                                        : Json::array({range["minimum"], range["maximum"]});
+                for (const Json& value : values) {
+                    const Json reply{{"action", "set"}, {"knobs", {{name, value}}}};
+                    EXPECT_NO_THROW(
+                        static_cast<void>(parse_reply(reply.dump(), schema, o, "the test")))
+                        << policy << ": " << reply.dump();
+                    ++tried;
+                }
+            }
+        }
+        EXPECT_GT(tried, 8U);
+    }
+}
+
+TEST(LlmFaithful, ShowsThePublishedRecord) {
+    Observation o = seen(250);
+    o.total = {.steps = 250, .needed = 1000, .hits = 666, .demand = 334};
+    const PublishedRecord r = PublishedRecord::of(o);
+    EXPECT_EQ(r.epoch, 2U);
+    EXPECT_EQ(r.step, 50U);
+    EXPECT_EQ(r.remaining, 1750U);
+    EXPECT_EQ(r.hit_rate, 67) << "whole per cents, since the start";
+    EXPECT_DOUBLE_EQ(r.comm_volume, 50) << "misses; what replacements fetch is not shown";
+}
+
+std::string published_reply(const char* decision) {
+    return std::string(R"({"decision": ")") + decision +
+           R"(", "explanation": "Nodes may not know now.",
+              "expected_impact": {"hitrate": "increase", "comm_volume": "decrease"}})";
+}
+
+TEST(LlmFaithful, DecisionIsTheDecision) {
+    // The published reader searched the whole text for "yes", then for "no".
+    PublishedProtocol protocol(some_facts());
+    const auto yes = protocol.parse(published_reply("yes"), seen(16), "the test");
+    EXPECT_EQ(yes.action, Action::replace(Reason::model_choice));
+    EXPECT_EQ(yes.forecast->hit_rate, 1);
+    EXPECT_EQ(yes.forecast->rows, -1);
+    EXPECT_EQ(yes.note, "Nodes may not know now.");
+    const auto no = protocol.parse(published_reply("no"), seen(16), "the test");
+    EXPECT_EQ(no.action, Action::keep(Reason::model_choice));
+    for (const char* bad : {"yes", R"({"decision": "yes"})", "I say yes: {}"})
+        EXPECT_THROW(static_cast<void>(protocol.parse(bad, seen(16), "the test")), Error);
+    EXPECT_THROW(static_cast<void>(protocol.parse(published_reply("YES"), seen(16), "x")), Error);
+}
+
+TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
+    PublishedProtocol protocol(some_facts());
+    Observation o = seen(16);
+    EXPECT_THAT(protocol.user_message(o, 4000), Not(HasSubstr("History")));
+    static_cast<void>(protocol.parse(published_reply("yes"), o, "the test"));
+    Observation next = seen(32);
+    next.total.replacement = o.total.replacement + 100;
+    next.rows.demand = 400;
+    next.rows.hits = 2800;
+    EXPECT_THAT(protocol.user_message(next, 4000),
+                HasSubstr("mini-batch 16: you decided eviction; 100 nodes evicted (10.0 % of the "
+                          "cache); impact: hitrate +0 (+0.0 %), comm_volume -25 (-50.0 %)\n"));
+    static_cast<void>(protocol.parse(published_reply("yes"), next, "the test"));
+    Observation same = next;
+    same.step = 48;
+    EXPECT_THAT(protocol.user_message(same, 4000), HasSubstr("mini-batch 32: you decided eviction; "
+                                                             "skipped, there were no candidates"));
+    static_cast<void>(protocol.parse(published_reply("no"), same, "the test"));
+    EXPECT_THAT(protocol.user_message(seen(64), 4000),
+                HasSubstr("mini-batch 48: you decided no eviction; since then: "));
+    protocol.failed(seen(64));
+    EXPECT_THAT(protocol.user_message(seen(80), 4000),
+                HasSubstr("mini-batch 64: your reply was not the JSON"));
+    for (std::uint64_t step = 80; step < 200; step += 16) {
+        static_cast<void>(protocol.parse(published_reply("no"), seen(step), "the test"));
+        static_cast<void>(protocol.user_message(seen(step + 16), 4000));
+    }
+    EXPECT_EQ(protocol.history().size(), 5U);
+    EXPECT_THAT(protocol.history().front(), HasSubstr("mini-batch 128:"));
+    EXPECT_THAT(protocol.system_message(seen(16)), HasSubstr("cache capacity: 1000 nodes"));
+}
+
+}  // namespace
+}  // namespace rudder::test
