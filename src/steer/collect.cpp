@@ -101,6 +101,12 @@ private:
     [[nodiscard]] double frequency(const std::unordered_set<RowKey>& rows, std::uint64_t from,
                                    std::uint64_t to) const;
     void label(const IdBuffer& buffer, std::uint64_t step);
+    /// Drawn, since steps at a fixed distance would always meet the built-in rule alike.
+    [[nodiscard]] bool chosen(std::uint64_t step) const {
+        const RandomStream stream({.purpose = Purpose::steer, .seed = options_.seed, .layer = 1});
+        Draws draws(stream, (trace_.header().host << 40) + step);
+        return draws.below(options_.stride) == 0;
+    }
 
     const HostTrace& trace_;
     const CollectOptions& options_;
@@ -177,7 +183,7 @@ void Collector::label(const IdBuffer& buffer, std::uint64_t step) {
 Decision Collector::before(std::uint64_t step, BufferControl& control) {
     const Decision decision = helm_.before(step, control);
     const std::uint64_t index = step - trace_.header().first_step;
-    if (seen_.step == step && !seen_.repaired.empty() && index % options_.stride == 0 &&
+    if (seen_.step == step && !seen_.repaired.empty() && chosen(step) &&
         index + options_.horizon <= trace_.steps()) {
         label(control.buffer(), step);
     }

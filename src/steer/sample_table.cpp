@@ -41,10 +41,9 @@ std::string label_text(const std::optional<bool>& label) {
 }
 
 std::uint32_t index_of(std::vector<std::string>& names, std::string_view name) {
-    const auto found = std::ranges::find(names, name);
-    if (found == names.end()) names.emplace_back(name);
-    return static_cast<std::uint32_t>(
-        found == names.end() ? names.size() - 1 : static_cast<std::size_t>(found - names.begin()));
+    const auto at = static_cast<std::size_t>(std::ranges::find(names, name) - names.begin());
+    if (at == names.size()) names.emplace_back(name);
+    return static_cast<std::uint32_t>(at);
 }
 
 /// Mean and spread of one number of the samples.

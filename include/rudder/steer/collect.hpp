@@ -17,7 +17,7 @@ namespace rudder {
 struct CollectOptions {
     std::uint64_t seed = 0;
     std::uint64_t horizon = 16;  ///< steps over which both answers are compared
-    std::uint64_t stride = 1;    ///< labels one step in so many
+    std::uint64_t stride = 1;    ///< labels one step in so many, drawn
     std::uint32_t sample = 16;   ///< shadows of the observation follow one id in so many
 };
 
