@@ -32,12 +32,15 @@ struct FitTask {
     FeatureSet features = FeatureSet::repaired;
     LabelKind label = LabelKind::counterfactual;
     std::vector<std::string> test;  ///< graphs that are kept out; none: fits to all
+    /// Fits only to decisions whose two answers differ by more than this share of the rows; what is
+    /// below is mostly decided by which rows happen to be drawn.
+    double margin = 0;
     std::uint64_t seed = 42;
 };
 
 /// Rows of a table for one side, standardised by the model. Rows of every fifth host of a graph
 /// (of the first, with `held_out`) are for early stopping.
-enum class Side : std::uint8_t { train, held_out, train_all, test };
+enum class Side : std::uint8_t { train, held_out, train_all, test, test_beyond_margin };
 [[nodiscard]] FitData rows_of(const SampleTable& table, const FitTask& task, const Model& model,
                               Side side);
 /// An empty model with mean and spread of the training rows. An input Error where the table lacks

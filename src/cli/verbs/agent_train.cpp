@@ -37,6 +37,10 @@ public:
             ->allow_extra_args(false);
         app.add_option("--policy", policies_, "Only samples of this policy; may be repeated")
             ->allow_extra_args(false);
+        app.add_option("--margin", task_.margin,
+                       "Fit only to decisions whose answers differ by this share of the rows")
+            ->check(CLI::Range(0.0, 1.0).description(""))
+            ->capture_default_str();
         app.add_flag("--faithful", faithful_, "The published features and label");
         app.add_option("--label", label_, "counterfactual or paper (if not given: by --faithful)");
         app.add_flag("--ceiling", ceiling_,
@@ -66,7 +70,8 @@ private:
 struct Fitted {
     Model model;
     Scores train;
-    Scores test;  ///< no samples: none was asked for
+    Scores test;           ///< no samples: none was asked for
+    Scores beyond_margin;  ///< those of the test whose answers differ by more than the margin
     std::vector<double> importance;
     std::string importance_kind;
 };
@@ -151,6 +156,10 @@ Fitted fit(const SampleTable& table, const FitTask& task) {
     fitted.train = score(answers(*classifier, data), data.y);
     const FitData test = rows_of(table, task, model, Side::test);
     fitted.test = score(answers(*classifier, test), test.y);
+    if (task.margin > 0) {
+        const FitData beyond = rows_of(table, task, model, Side::test_beyond_margin);
+        fitted.beyond_margin = score(answers(*classifier, beyond), beyond.y);
+    }
     if (fitted.importance.empty()) {
         fitted.importance_kind = "permutation";
         fitted.importance =
@@ -217,6 +226,10 @@ Json report_json(const Fitted& fitted, const FitTask& task) {
         report["test"] = to_json(fitted.test);
         report["test"]["graphs"] = task.test;
     }
+    if (fitted.beyond_margin.samples != 0) {
+        report["margin"] = task.margin;
+        report["test_beyond_margin"] = to_json(fitted.beyond_margin);
+    }
     return report;
 }
 
@@ -237,6 +250,8 @@ void print(const Fitted& fitted, const FitTask& task, const Scores& ceiling) {
                  "calibration error"});
     table.add(cells("training graphs", fitted.train));
     if (fitted.test.samples != 0) table.add(cells("test graphs", fitted.test));
+    if (fitted.beyond_margin.samples != 0)
+        table.add(cells("test beyond margin", fitted.beyond_margin));
     if (ceiling.samples != 0) table.add(cells("ceiling", ceiling));
     const auto names = feature_names(task.features);
     std::vector<std::size_t> order(names.size());

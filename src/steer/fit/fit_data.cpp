@@ -18,7 +18,9 @@ bool in_test(const SampleTable& table, const FitTask& task, const Sample& sample
 bool belongs(const SampleTable& table, const FitTask& task, const Sample& sample, Side side) {
     const bool test = in_test(table, task, sample);
     if (side == Side::test) return test;
-    if (test) return false;
+    const double apart = std::abs(sample.rows_with - sample.rows_without);
+    if (apart < task.margin * sample.rows_without) return false;
+    if (test || side == Side::test_beyond_margin) return test && side == Side::test_beyond_margin;
     const bool held = sample.host % 5 == 3;
     return side == Side::train_all || held == (side == Side::held_out);
 }
