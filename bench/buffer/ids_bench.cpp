@@ -1,5 +1,6 @@
 // Look-ups per second against the standard hash map, and what each policy costs per id.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <unordered_map>
@@ -9,6 +10,7 @@
 
 #include "rudder/buffer/replay.hpp"
 #include "rudder/buffer/shadow_buffer.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 
 namespace {
@@ -59,7 +61,8 @@ void look_ups(VertexId vertices, std::size_t buffered) {
     std::vector<double> ours;
     std::vector<double> ours_hashed;
     std::vector<double> theirs;
-    std::uint64_t found = 0;
+    std::vector<double> threaded;
+    std::atomic<std::uint64_t> found = 0;
     for (int round = 0; round < rounds; ++round) {
         ours.push_back(seconds([&] {
             direct.find(ids, rows);
@@ -68,6 +71,14 @@ void look_ups(VertexId vertices, std::size_t buffered) {
         ours_hashed.push_back(seconds([&] {
             hashed.find(ids, rows);
             found += residents.look_up(rows, slots);
+        }));
+        threaded.push_back(seconds([&] {
+            parallel_chunks(count, 1 << 14, [&](const Chunk& chunk) {
+                const std::size_t size = chunk.end - chunk.begin;
+                const auto some = std::span(rows).subspan(chunk.begin, size);
+                direct.find(std::span(ids).subspan(chunk.begin, size), some);
+                found += residents.look_up(some, std::span(slots).subspan(chunk.begin, size));
+            });
         }));
         theirs.push_back(seconds([&] {
             for (std::size_t i = 0; i < count; ++i) {
@@ -80,9 +91,9 @@ void look_ups(VertexId vertices, std::size_t buffered) {
     const auto rate = [&](const std::vector<double>& times) {
         return static_cast<double>(count) / median(times) * 1e-6;
     };
-    fmt::print("{:>12} {:>10} {:>10.0f} {:>10.0f} {:>10.0f} {:>8.1f} {:>8.1f}\n", vertices,
-               residents.count(), rate(ours), rate(ours_hashed), rate(theirs),
-               rate(ours) / rate(theirs), rate(ours_hashed) / rate(theirs));
+    fmt::print("{:>12} {:>10} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>8.1f} {:>8.1f}\n",
+               vertices, residents.count(), rate(ours), rate(ours_hashed), rate(threaded),
+               rate(theirs), rate(ours) / rate(theirs), rate(ours_hashed) / rate(theirs));
     if (found == 0) fmt::print("nothing was found\n");
 }
 
@@ -132,9 +143,10 @@ void shadows(const HostTrace& trace, double fraction) {
 
 int main(int argc, char** argv) {
     fmt::print(
-        "look-up, one thread, million ids per second\n{:>12} {:>10} {:>10} {:>10} {:>10} "
-        "{:>8} {:>8}\n",
-        "vertices", "slots", "direct", "hashed", "std map", "ratio", "hashed");
+        "look-up, million ids per second, one thread (and direct on {})\n{:>12} {:>10} {:>10} "
+        "{:>10} {:>10} {:>10} {:>8} {:>8}\n",
+        thread_count(), "vertices", "slots", "direct", "hashed", "threads", "std map", "ratio",
+        "hashed");
     look_ups(300'000, 16'000);
     look_ups(10'000'000, 500'000);
     look_ups(100'000'000, 1'000'000);

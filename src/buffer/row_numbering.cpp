@@ -56,6 +56,10 @@ RowKey RowNumbering::add(VertexId v) {
 void RowNumbering::number(std::span<const VertexId> ids, std::span<RowKey> out) {
     RUDDER_CHECK(out.size() == ids.size());
     find(ids, out);
+    add_missing(ids, out);
+}
+
+void RowNumbering::add_missing(std::span<const VertexId> ids, std::span<RowKey> out) {
     for (std::size_t i = 0; i < ids.size(); ++i) {
         if (out[i] != no_row) continue;
         const VertexId v = ids[i];

@@ -103,7 +103,7 @@ std::string overview(const std::vector<std::unique_ptr<Command>>& commands) {
         "rudder: distributed training of graph neural networks with steered prefetching\n\n"
         "Usage: rudder VERB [OPTIONS]\n\nVerbs:\n";
     for (const auto& command : commands) {
-        text += fmt::format("  {:<14} {}\n", command->verb->name(), command->verb->summary());
+        text += fmt::format("  {:<13} {}\n", command->verb->name(), command->verb->summary());
     }
     text +=
         "\n'rudder VERB --help' lists a verb's options; 'rudder --version' says what this is.\n\n"
@@ -143,8 +143,8 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error,
 int run_command(Command& command, std::vector<std::string> arguments) {
     CLI::App& app = *command.app;
     std::vector<std::string> typed = arguments;
-    const auto words = split(command.verb->name(), ' ');
-    typed.insert(typed.begin(), words.begin(), words.end());
+    const auto name = split(command.verb->name(), ' ');
+    typed.insert(typed.begin(), name.begin(), name.end());
     if (const std::string file = config_file(arguments); !file.empty()) {
         merge_config(app, file, arguments);
     }
@@ -175,10 +175,36 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     return command.verb->run(context);
 }
 
+/// The verbs that share their first word.
+std::vector<const Command*> family(const std::vector<std::unique_ptr<Command>>& commands,
+                                   const std::string& word) {
+    std::vector<const Command*> members;
+    for (const auto& command : commands) {
+        if (command->verb->name().starts_with(word + " ")) members.push_back(command.get());
+    }
+    return members;
+}
+
+std::string family_overview(const std::vector<const Command*>& members, const std::string& word) {
+    std::string text = fmt::format("Usage: rudder {} VERB [OPTIONS]\n\nVerbs:\n", word);
+    for (const Command* command : members)
+        text += fmt::format("  {:<13} {}\n", command->verb->name(), command->verb->summary());
+    return text + fmt::format("\nExample:\n  {}\n", members.front()->verb->example());
+}
+
+Error unknown_verb(const std::string& typed, const std::vector<std::string_view>& names) {
+    const auto close = nearest(typed, names);
+    return usage_error(fmt::format("unknown verb '{}'", typed), "",
+                       close ? fmt::format("did you mean '{}'? See 'rudder --help'", *close)
+                             : "see 'rudder --help'");
+}
+
 int dispatch(std::vector<std::string> arguments) {
     const auto commands = make_commands();
-    if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "-h" ||
-        arguments[0] == "help") {
+    const auto asks_help = [](const std::string& word) {
+        return word == "--help" || word == "-h" || word == "help";
+    };
+    if (arguments.empty() || asks_help(arguments[0])) {
         std::fputs(overview(commands).c_str(), stdout);
         return arguments.empty() ? static_cast<int>(ErrorKind::usage) : 0;
     }
@@ -186,23 +212,23 @@ int dispatch(std::vector<std::string> arguments) {
         fmt::print("rudder {}\n", version());
         return 0;
     }
-    std::vector<std::string_view> names;
-    const std::string two =
-        arguments.size() > 1 ? fmt::format("{} {}", arguments[0], arguments[1]) : arguments[0];
     std::string typed = arguments[0];
-    for (const auto& command : commands) {
-        const std::string_view name = command->verb->name();
-        if (name == arguments[0] || name == two) {
-            const std::ptrdiff_t words = name == arguments[0] ? 1 : 2;
-            return run_command(*command, {arguments.begin() + words, arguments.end()});
+    std::ptrdiff_t words = 1;
+    if (const auto members = family(commands, typed); !members.empty()) {
+        if (arguments.size() == 1 || asks_help(arguments[1])) {
+            std::fputs(family_overview(members, typed).c_str(), stdout);
+            return arguments.size() == 1 ? static_cast<int>(ErrorKind::usage) : 0;
         }
-        if (name.starts_with(arguments[0] + " ")) typed = two;
-        names.push_back(name);
+        typed += " " + arguments[1];
+        words = 2;
     }
-    const auto close = nearest(typed, names);
-    throw usage_error(fmt::format("unknown verb '{}'", typed), "",
-                      close ? fmt::format("did you mean '{}'? See 'rudder --help'", *close)
-                            : "see 'rudder --help'");
+    std::vector<std::string_view> names;
+    for (const auto& command : commands) {
+        if (command->verb->name() == typed)
+            return run_command(*command, {arguments.begin() + words, arguments.end()});
+        names.push_back(command->verb->name());
+    }
+    throw unknown_verb(typed, names);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "rudder/cli/train_view.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 
@@ -90,6 +91,10 @@ void TrainView::records(std::span<const StepRecord> records) {
     if (folder_ != nullptr) folder_->append(records);
 }
 
+void TrainView::decisions(std::span<const DecisionLine> lines) {
+    if (folder_ != nullptr) folder_->append(lines);
+}
+
 void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
     erase();
     if (record.scores.evaluated && record.scores.valid.answers != 0) {
@@ -106,6 +111,31 @@ void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
     std::fputs(line.c_str(), stdout);
     std::fflush(stdout);
 }
+
+namespace {
+
+/// One line about who steered.
+std::string agent_text(const Json& agent) {
+    const auto count = [&](const char* key) { return agent.at(key).get<std::uint64_t>(); };
+    std::string text =
+        fmt::format("{}: {} decisions, {} applied", agent.at("name").get<std::string>(),
+                    format_count(count("decisions")), format_count(count("applied")));
+    for (const char* key : {"late", "invalid", "refused", "undone"}) {
+        if (count(key) != 0) text += fmt::format(", {} {}", format_count(count(key)), key);
+    }
+    if (const Json& regret = agent.at("regret"); !regret.is_null()) {
+        const double more = regret.get<double>();
+        text += fmt::format(", {:.1f} % {} rows than the built-in rule", std::abs(more) * 100,
+                            more > 0 ? "more" : "fewer");
+    }
+    if (const Json& share = agent.at("cpu_share"); !share.is_null())
+        text += fmt::format(", {:.1f} % of the CPU time", share.get<double>() * 100);
+    if (const auto openings = count("breaker_openings"); openings != 0)
+        text += fmt::format(", given up {} times", openings);
+    return text;
+}
+
+}  // namespace
 
 std::string summary_text(const Json& summary) {
     const auto number = [](const Json& json) { return json.is_number() ? json.get<double>() : 0; };
@@ -157,6 +187,8 @@ std::string summary_text(const Json& summary) {
     lines.emplace_back(
         "run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead", word("policy"),
                            word("topology"), word("precision"), count(summary.at("steps_ahead"))));
+    if (const Json& agent = summary.at("agent"); agent.at("name") != "never")
+        lines.emplace_back("agent", agent_text(agent));
     return key_values(lines);
 }
 

@@ -27,6 +27,8 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto pause = std::chrono::milliseconds(20);
+/// A rank that has not shown itself so long after the first one did was lost before it could.
+constexpr auto muster = std::chrono::seconds(30);
 
 std::string find_program(const std::string& name) {
     const char* path = std::getenv("PATH");
@@ -97,7 +99,8 @@ public:
         }
     }
     /// Whether one has ended badly, so that the others should end soon.
-    [[nodiscard]] bool troubled() const {
+    [[nodiscard]] bool troubled() {
+        int missing = 0;
         for (int r = 0; r < count_; ++r) {
             if (const auto status = read_rank_status(folder_, r)) {
                 if (status->code != 0) return true;
@@ -105,8 +108,11 @@ public:
             }
             const auto pid = read_rank_pid(folder_, r);
             if (pid && ::kill(*pid, 0) != 0) return true;
+            if (!pid) ++missing;
         }
-        return false;
+        if (missing == count_) return false;
+        if (!first_seen_) first_seen_ = Clock::now();
+        return missing > 0 && Clock::now() > *first_seen_ + muster;
     }
     /// The code of the whole, with a message for what no rank could say itself.
     [[nodiscard]] int code() const {
@@ -125,10 +131,11 @@ public:
 private:
     int count_;
     fs::path folder_;
+    std::optional<Clock::time_point> first_seen_;
 };
 
 /// Waits for mpirun; passes an interrupt on; after the grace period ends what is left.
-void supervise(pid_t mpirun, const Ranks& ranks, std::chrono::milliseconds grace) {
+void supervise(pid_t mpirun, Ranks& ranks, std::chrono::milliseconds grace) {
     std::optional<Clock::time_point> deadline;
     bool told = false;
     bool killed = false;
@@ -202,7 +209,7 @@ int launch_ranks(const LaunchOptions& options) {
     }
     command.insert(command.end(), options.command.begin(), options.command.end());
     const StatusFolder folder;
-    const Ranks ranks(options.ranks, folder.path());
+    Ranks ranks(options.ranks, folder.path());
     const pid_t mpirun = start(command, folder.path());
     supervise(mpirun, ranks, options.grace);
     return ranks.code();

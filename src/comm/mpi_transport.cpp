@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <condition_variable>
 #include <cstring>
 #include <ctime>
 #include <map>
@@ -40,6 +41,11 @@ constexpr auto awake_at_first = 500us;
 /// Open MPI gives way inside its own calls, MPICH does not; to do so after each would be too much.
 constexpr unsigned polls_per_yield = 4;
 constexpr auto short_sleep = 30us;
+/// Of who has waited for long, so that nothing is expected soon.
+constexpr auto long_sleep = 100us;
+constexpr auto long_idle = 1ms;
+/// Tasks that sleep while another looks in for them look up now and then, for cancels and signals.
+constexpr auto look_up = 2ms;
 /// Held messages due sooner than a sleep takes are waited for awake; at the very end without giving
 /// way, since the scheduler may take a time slice for itself.
 constexpr auto awake_before_due = 120us;
@@ -124,6 +130,7 @@ public:
     }
 
     void wait(Operation& operation) override;
+    void completed() override;
     [[nodiscard]] std::shared_ptr<std::span<std::byte>> share(std::size_t bytes,
                                                               std::uint64_t key) override;
 
@@ -136,7 +143,21 @@ protected:
 private:
     using Calls = std::vector<std::function<void()>>;
 
+    /// A task that waits while another looks in for it.
+    struct Sleeper {
+        const Operation* operation;
+        std::condition_variable wake{};
+        bool called = false;
+    };
+
+    struct Leaving {
+        MpiTransport& transport;
+        ~Leaving() { transport.call_next(); }
+    };
+
     void group_hosts();
+    void rest(const Operation& operation, Duration nap);
+    void call_next();
     bool poll();
     void look_in();
     void test_active(Calls& calls);
@@ -169,6 +190,11 @@ private:
     std::priority_queue<Held> held_;
     std::uint64_t next_order_ = 0;
     unsigned polls_ = 0;
+
+    std::mutex sleep_mutex_;  ///< guards what follows
+    std::vector<Sleeper*> sleepers_;
+    bool napping_ = false;  ///< a task sleeps for a moment only, and then looks in
+    std::atomic<int> asleep_{0};
 
     std::atomic<Duration::rep> next_due_{Duration::max().count()};
     std::atomic<Duration::rep> last_poll_{0};
@@ -447,6 +473,8 @@ void MpiTransport::wait(Operation& operation) {
     TaskState& me = TaskState::current();
     std::optional<Span> waiting;  // told to the watchdog once the wait is not a short one
     std::optional<Duration> signalled;
+    // Whoever looked in for others calls one of them when it goes.
+    const Leaving leaving{*this};
     Duration idle_since = machine_now();
     unsigned in_vain = 0;
     while (!operation.done()) {
@@ -456,17 +484,59 @@ void MpiTransport::wait(Operation& operation) {
         }
         if (me.cancelled()) throw Cancelled{};
         const Duration now = machine_now();
+        const Duration idle = now - idle_since;
         const Duration until_due = Duration(next_due_.load(std::memory_order_relaxed)) - now;
-        if (until_due < alert_before_due) continue;
-        if (now - idle_since < awake_at_first || until_due < awake_before_due) {
-            if (++in_vain % polls_per_yield == 0) ::sched_yield();
-        } else {
-            if (!waiting) waiting.emplace(waiting_phase);
-            leave_if_interrupted(signalled);
-            sleep_exactly();
-            std::this_thread::sleep_for(short_sleep);
+        if (!me.patient()) {
+            if (until_due < alert_before_due) continue;
+            if (idle < awake_at_first || until_due < awake_before_due) {
+                if (++in_vain % polls_per_yield == 0) ::sched_yield();
+                continue;
+            }
         }
+        if (!waiting) waiting.emplace(waiting_phase);
+        leave_if_interrupted(signalled);
+        rest(operation, std::min<Duration>(idle < long_idle ? short_sleep : long_sleep, until_due));
     }
+}
+
+/// Sleeps: for `nap` if nobody else does who then looks in for all, else until it is called.
+void MpiTransport::rest(const Operation& operation, Duration nap) {
+    {
+        std::unique_lock lock(sleep_mutex_);
+        if (napping_) {
+            Sleeper me{&operation};
+            asleep_.fetch_add(1);
+            sleepers_.push_back(&me);
+            if (!operation.done()) me.wake.wait_for(lock, look_up, [&] { return me.called; });
+            std::erase(sleepers_, &me);
+            asleep_.fetch_sub(1);
+            return;
+        }
+        napping_ = true;
+    }
+    sleep_exactly();
+    if (nap > Duration::zero()) std::this_thread::sleep_for(nap);
+    const std::scoped_lock lock(sleep_mutex_);
+    napping_ = false;
+}
+
+void MpiTransport::completed() {
+    if (asleep_.load() == 0) return;
+    const std::scoped_lock lock(sleep_mutex_);
+    for (Sleeper* sleeper : sleepers_) {
+        if (!sleeper->operation->done()) continue;
+        sleeper->called = true;
+        sleeper->wake.notify_one();
+    }
+}
+
+/// Nobody may be left who looks in: calls one of those that sleep.
+void MpiTransport::call_next() {
+    if (asleep_.load() == 0) return;
+    const std::scoped_lock lock(sleep_mutex_);
+    if (napping_ || sleepers_.empty()) return;
+    sleepers_.front()->called = true;
+    sleepers_.front()->wake.notify_one();
 }
 
 /// Progress while nobody waits: messages of other ranks are answered all the same.

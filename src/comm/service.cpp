@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/log.hpp"
 
 namespace rudder {
@@ -54,6 +55,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// Until the empty message that the rank sends to itself; others of its own name a rank whose
     /// answers have left.
     void serve() {
+        wait_patiently();
         for (;;) {
             Message message = comm.receive_message(any_source, channel).take();
             if (message.source != comm.global_rank(comm.rank())) {

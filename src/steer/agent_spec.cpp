@@ -232,7 +232,10 @@ double AgentSpec::number(std::string_view parameter) const {
 }
 
 bool AgentSpec::decides() const noexcept {
-    return info_->decides ||
+    // A bandit says when to replace only if that is among what it may set.
+    const bool asked = knows(*info_, "knobs") && given("knobs") &&
+                       text("knobs").find("decide") != std::string::npos;
+    return info_->decides || asked ||
            std::ranges::any_of(members_, [](const AgentSpec& m) { return m.decides(); });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -130,7 +131,8 @@ void Helm::prepare(std::uint64_t step) {
 std::shared_ptr<const Observation> Helm::State::question(std::uint64_t step) {
     const CpuMeter meter(cpu);
     Monitor::Lock lock(monitor);
-    if (step < next_question || asked != nullptr || outgoing || !due.empty()) return nullptr;
+    if (step < next_question || asked != nullptr || !outgoing.empty() || !due.empty())
+        return nullptr;
     if (!breaker.closed(step)) return nullptr;
     next_question = step + std::max<std::uint64_t>(1, agent->interval());
     asked = std::make_shared<const Observation>(observe(step));
@@ -145,7 +147,9 @@ Observation Helm::State::observe(std::uint64_t step) {
     seen.steps = o.facts.steps;
     seen.steps_per_epoch = o.facts.steps_per_epoch;
     seen.rows = since(accounts, marked);
+    seen.rows += std::exchange(others, {});
     seen.total = accounts;
+    seen.total += all_others;
     seen.rows_by_owner = std::exchange(rows_by_owner, {});
     seen.row_bytes = o.row_bytes;
     seen.seconds = std::exchange(seconds, {});
@@ -260,23 +264,43 @@ void Helm::timed(std::uint64_t step, const StretchSeconds& seconds,
     if (s.harm) s.harm->step_seconds(step, seconds.step);
 }
 
+void Helm::elsewhere(const RowAccounts& rows, const StretchSeconds& seconds) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    RowAccounts more = rows;
+    more.steps = 0;  // the same steps as those of the buffer here
+    s.others += more;
+    s.all_others += more;
+    StretchSeconds also = seconds;
+    also.steps = 0;
+    s.seconds += also;
+}
+
 std::optional<Order> Helm::send(std::uint64_t effective_step) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
-    if (!s.outgoing) return std::nullopt;
-    PendingAnswer& pending = s.due.emplace_back(std::move(*s.outgoing));
-    s.outgoing.reset();
+    if (s.outgoing.empty()) return std::nullopt;
+    PendingAnswer& pending = s.due.emplace_back(std::move(s.outgoing.front()));
+    s.outgoing.pop_front();
     pending.effective_step = effective_step;
     if (OpenRecord* record = s.find(pending.record)) record->record.effective_step = effective_step;
-    return Order{pending.answer.action, effective_step};
+    return Order{pending.answer.action, effective_step, s.o.facts.limits.slots};
 }
 
 void Helm::order(const Order& order) {
     State& s = *state_;
     if (!s.o.follower) return;  // it has kept what it sent
     Monitor::Lock lock(s.monitor);
-    s.due.push_back({Answer{.action = order.action, .shadows = {}, .forecast = {}, .note = {}}, 0,
-                     order.effective_step});
+    Answer answer;
+    answer.action = order.action;
+    for (KnobChange& change : answer.action.knobs) {
+        if (change.id != KnobId::capacity || order.slots == 0) continue;
+        if (double* rows = std::get_if<double>(&change.value)) {
+            const auto slots = static_cast<double>(s.o.facts.limits.slots);
+            *rows = std::min(std::round(*rows / static_cast<double>(order.slots) * slots), slots);
+        }
+    }
+    s.due.push_back({std::move(answer), 0, order.effective_step});
 }
 
 HelmTotals Helm::totals() const {

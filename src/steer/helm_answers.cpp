@@ -15,6 +15,9 @@ namespace {
 
 constexpr std::size_t most_shadows = 8;  ///< that an agent may have
 
+/// Room for a larger step number is left.
+constexpr std::size_t longest_order = Order::most_bytes - 20;
+
 bool same_ids(const Setting& a, const Setting& b) {
     return a.policy == b.policy && a.capacity == b.capacity;
 }
@@ -54,11 +57,28 @@ void Helm::State::take(Reply given, std::uint64_t step, BufferControl& control) 
     }
     recover(step, control);
     PendingAnswer pending{std::move(given.answer), record.number, step};
-    if (o.deferred && pending.answer.action.kind != ActionKind::keep) {
-        outgoing = std::move(pending);
-    } else {
+    if (!o.deferred || pending.answer.action.kind == ActionKind::keep) {
         due.push_back(std::move(pending));
+        return;
     }
+    try {
+        check_to_send(pending.answer.action);
+    } catch (const Error& error) {
+        close(record, DecisionStatus::refused, error.what());
+        ++totals.refused;
+        fail(step, control);
+        return;
+    }
+    outgoing.push_back(std::move(pending));
+}
+
+/// Others must be able to read it, and it must be possible here.
+void Helm::State::check_to_send(const Action& action) const {
+    const std::string text = to_text({action, 0, o.facts.limits.slots});
+    if (text.size() > longest_order)
+        throw usage_error("the action is too long to be sent", "action", "change fewer knobs");
+    static_cast<void>(parse_order(text));
+    static_cast<void>(with_changes(now, action.knobs, o.facts.limits, "knobs"));
 }
 
 Decision Helm::State::apply_due(std::uint64_t step, BufferControl& control) {
@@ -158,6 +178,23 @@ void Helm::State::put(const Setting& setting, std::uint64_t step, BufferControl&
     if (o.apply) o.apply(now);
 }
 
+/// The same in all buffers that are steered, at one step.
+void Helm::State::put_everywhere(const Setting& setting, Reason why, std::uint64_t step,
+                                 BufferControl& control) {
+    if (!o.deferred) {
+        put(setting, step, control);
+        return;
+    }
+    std::vector<KnobChange> changes{{KnobId::policy, setting.policy.text()},
+                                    {KnobId::capacity, static_cast<double>(setting.capacity)},
+                                    {KnobId::bulk, static_cast<double>(setting.bulk)}};
+    if (setting.sample_threads != now.sample_threads)
+        changes.push_back({KnobId::sample_threads, static_cast<double>(setting.sample_threads)});
+    if (setting.fetch_threads != now.fetch_threads)
+        changes.push_back({KnobId::fetch_threads, static_cast<double>(setting.fetch_threads)});
+    outgoing.push_back({Answer{.action = Action::set(std::move(changes), why)}, 0, step});
+}
+
 void Helm::State::follow(const ShadowOrder& order) {
     if (order.name.empty() || order.name.starts_with('~')) {
         throw usage_error(fmt::format("'{}' is no name of a shadow", order.name), "shadows",
@@ -176,7 +213,12 @@ void Helm::State::follow(const ShadowOrder& order) {
         if (order.kind == open) {
             shadows->open(order.name, *order.setting);
         } else {
-            Shadow& made = shadows->copy(order.name, *shadows->find("~twin"));
+            const Shadow* from = shadows->find(order.from.empty() ? "~twin" : order.from);
+            if (from == nullptr) {
+                throw usage_error(fmt::format("no shadow '{}' to copy", order.from), "shadows",
+                                  "open it first");
+            }
+            Shadow& made = shadows->copy(order.name, *from);
             shadows->set(made, *order.setting);
         }
         return;
@@ -205,6 +247,8 @@ Setting Helm::State::fallback() const {
 void Helm::State::guard(std::uint64_t step, BufferControl& control) {
     const auto verdict = harm->verdict();
     if (!verdict || o.agent.info().fixed || fallen) return;
+    // Something else is about to change everywhere.
+    if (o.deferred && (!outgoing.empty() || !due.empty())) return;
     const bool recent = before_change && harm->good_blocks() == 0;
     const Setting target = recent ? *before_change : fallback();
     if (target == now) {
@@ -216,7 +260,7 @@ void Helm::State::guard(std::uint64_t step, BufferControl& control) {
         fail(step, control);
         return;
     }
-    put(target, step, control);
+    put_everywhere(target, Reason::was_worse, step, control);
     before_change.reset();
     ++totals.undone;
     const auto last = std::find_if(open.rbegin(), open.rend(),
@@ -227,9 +271,9 @@ void Helm::State::guard(std::uint64_t step, BufferControl& control) {
 
 /// One failure more; the third in a row puts the built-in rule in place.
 void Helm::State::fail(std::uint64_t step, BufferControl& control) {
-    if (!breaker.failed(step)) return;
+    if (o.follower || !breaker.failed(step)) return;
     fallen = true;
-    put(fallback(), step, control);
+    put_everywhere(fallback(), Reason::was_worse, step, control);
     before_change.reset();
     log::warning(fmt::format("{}: {} failures in a row; the built-in rule {} holds for now",
                              o.agent.text(), Breaker::most_failures, built_in.text()));
@@ -242,7 +286,7 @@ void Helm::State::recover(std::uint64_t step, BufferControl& control) {
     if (o.agent.decides()) {
         Setting setting = o.facts.start;
         setting.capacity = std::min(setting.capacity, o.facts.limits.slots);
-        put(setting, step, control);
+        put_everywhere(setting, Reason::good_enough, step, control);
     }
 }
 

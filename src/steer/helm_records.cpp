@@ -1,5 +1,6 @@
 // What the helm writes down, and what it adds up to.
 #include <algorithm>
+#include <iterator>
 
 #include "helm_state.hpp"
 
@@ -94,9 +95,24 @@ void Helm::State::settle() {
     }
 }
 
+/// What was to take effect at a step that does not come.
+void Helm::State::give_up() {
+    due.insert(due.end(), std::make_move_iterator(outgoing.begin()),
+               std::make_move_iterator(outgoing.end()));
+    outgoing.clear();
+    for (const PendingAnswer& pending : due) {
+        OpenRecord* record = find(pending.record);
+        if (record == nullptr) continue;
+        close(*record, DecisionStatus::late, "the run ended before its step");
+        ++totals.late;
+    }
+    due.clear();
+}
+
 std::vector<DecisionRecord> Helm::take_records(bool all) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
+    if (all) s.give_up();
     std::vector<DecisionRecord> records;
     while (!s.open.empty() && (all || !(s.open.front().judged || s.open.front().watched))) {
         records.push_back(std::move(s.open.front().record));

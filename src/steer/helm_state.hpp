@@ -49,6 +49,8 @@ struct Helm::State {
     PolicySpec built_in;     ///< the rule to fall back to
     RowAccounts accounts;    ///< of the real buffer
     RowAccounts marked;      ///< at the last observation
+    RowAccounts others;      ///< of other buffers that follow, since the last observation
+    RowAccounts all_others;  ///< since the start
     StretchSeconds seconds;  ///< since the last observation
     double stall = 0;        ///< since the last step that was judged
     std::vector<std::uint64_t> rows_by_owner;
@@ -57,7 +59,7 @@ struct Helm::State {
     std::uint64_t changed_at = 0;
     std::shared_ptr<const Observation> asked;  ///< and not dealt with
     std::optional<Reply> reply;                ///< of a plain call, or waited for
-    std::optional<PendingAnswer> outgoing;     ///< waits to be sent
+    std::deque<PendingAnswer> outgoing;        ///< waits to be sent
     std::deque<PendingAnswer> due;             ///< waits for its step
     std::optional<Setting> before_change;      ///< of the last change
     Breaker breaker;
@@ -78,12 +80,15 @@ struct Helm::State {
     void receive(std::uint64_t step, BufferControl& control);
     void late(std::uint64_t step, BufferControl& control);
     void take(Reply reply, std::uint64_t step, BufferControl& control);
+    void check_to_send(const Action& action) const;
     Decision apply_due(std::uint64_t step, BufferControl& control);
     Decision apply(PendingAnswer& pending, std::uint64_t step, BufferControl& control);
     Decision decide(const Action& action, OpenRecord* record);
     void change(const Action& action, OpenRecord* record, std::uint64_t step,
                 BufferControl& control);
     void put(const Setting& setting, std::uint64_t step, BufferControl& control);
+    void put_everywhere(const Setting& setting, Reason why, std::uint64_t step,
+                        BufferControl& control);
     void follow(const ShadowOrder& order);
     void guard(std::uint64_t step, BufferControl& control);
     void fail(std::uint64_t step, BufferControl& control);
@@ -95,6 +100,7 @@ struct Helm::State {
     OpenRecord& note(const Observation& observation, const Reply& reply, std::uint64_t step);
     [[nodiscard]] OpenRecord* find(std::uint64_t number);
     void settle();
+    void give_up();
     void close(OpenRecord& record, DecisionStatus status, std::string problem);
 };
 

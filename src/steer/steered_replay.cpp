@@ -54,6 +54,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     facts.steps = trace.header().first_step + trace.steps();
     facts.steps_per_epoch = trace.header().steps_per_epoch;
     facts.run = options.run;
+    facts.rank = static_cast<std::uint32_t>(trace.header().host);
     facts.force = options.force;
     facts.refit = options.refit;
     helm.mode = AgentMode::inline_call;

@@ -29,13 +29,14 @@ std::vector<std::uint32_t> indices_of(PartShare own) {
 }  // namespace
 
 GradientExchange::GradientExchange(const Communicator& comm, PartShare own, PartId parts,
-                                   std::size_t size, std::span<const Bucket> buckets)
-    : sum_(Array<float>::zeroed(size)), own_(own), reducer_(comm, indices_of(own)) {
+                                   std::size_t size, std::span<const Bucket> buckets,
+                                   std::size_t extra)
+    : sum_(Array<float>::zeroed(size)), extra_(extra), own_(own), reducer_(comm, indices_of(own)) {
     for (PartId p = own.first; p < own.last; ++p) {
         gradients_.push_back(Array<float>::zeroed(size));
-        facts_.emplace_back(first_flag + parts);
+        facts_.emplace_back(first_flag + parts + extra);
     }
-    fact_sum_.resize(first_flag + parts);
+    fact_sum_.resize(first_flag + parts + extra);
     const std::size_t per_group =
         std::max<std::size_t>(1, (buckets.size() + most_groups - 1) / most_groups);
     for (std::size_t b = 0; b < buckets.size(); b += per_group) {
@@ -74,6 +75,7 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
         facts_[i][first_flag + own_.first + i] = broken ? 1.0F : 0.0F;
         contributions.emplace_back(facts_[i]);
     }
+    if (!facts_.empty()) std::ranges::copy(extra_, facts_[0].end() - std::ssize(extra_));
     under_way_.push_back(reducer_.reduce(std::move(contributions), fact_sum_));
     {
         const Span span("reducing gradients");
@@ -83,7 +85,9 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
     next_group_ = 0;
     StepConsensus consensus{fact_sum_[loss_fact], fact_sum_[stop_fact] > 0,
                             fact_sum_[checkpoint_fact] > 0, -1};
-    const auto flags = std::span(fact_sum_).subspan(first_flag);
+    std::ranges::fill(extra_, 0.0F);
+    const auto flags =
+        std::span(fact_sum_).subspan(first_flag, fact_sum_.size() - first_flag - extra_.size());
     const auto broken = std::ranges::find_if(flags, [](float flag) { return flag > 0; });
     if (broken != flags.end()) consensus.broken_part = static_cast<int>(broken - flags.begin());
     return consensus;

@@ -77,13 +77,51 @@ bool window_adapts(const TrainOptions& options) {
            text.find("window:") == std::string::npos;
 }
 
+AgentSpec agent_of(const TrainOptions& options) {
+    return AgentSpec::parse(options.steer.agent);
+}
+
+namespace {
+
+/// A rule that says when to replace and does nothing else, beside a policy that is never asked.
+bool idle(const AgentSpec& agent, const PolicySpec& policy) {
+    return agent.info().fixed && agent.decides() && !policy.info().takes_decisions;
+}
+
+}  // namespace
+
+bool steered(const TrainOptions& options) {
+    const AgentSpec agent = agent_of(options);
+    const PolicySpec policy = policy_of(options);
+    return agent.name() != "never" && policy.name() != "none" &&
+           (options.steer.make || !idle(agent, policy));
+}
+
+std::string agent_advice(const AgentSpec& agent, const PolicySpec& policy) {
+    if (agent.name() == "never") return {};
+    if (policy.name() == "none") {
+        return fmt::format(
+            "agent '{}' has nothing to steer without a buffer; choose another "
+            "--policy, such as window or scored",
+            agent.text());
+    }
+    if (!idle(agent, policy)) return {};
+    return fmt::format(
+        "agent '{}' changes nothing: policy '{}' replaces by its own rule; give --policy scored "
+        "(or scored-faithful) to let the agent say when",
+        agent.text(), policy.text());
+}
+
 std::uint64_t steps_ahead(const TrainOptions& options) {
     return std::max(options.window.value_or(16), horizon_of(policy_of(options)));
 }
 
 void check_options(const TrainOptions& o) {
     require_known(o.model, model_names(), "model", "--model");
-    static_cast<void>(policy_of(o));
+    check_agent(agent_of(o), policy_of(o));
+    require(o.steer.deadline > 0 && std::isfinite(o.steer.deadline),
+            fmt::format("{} seconds to answer", o.steer.deadline), "--agent-deadline",
+            "give a number above 0");
     require(std::isfinite(o.buffer) && o.buffer >= 0 && o.buffer <= 1e6,
             fmt::format("{} is no fraction of the halo", o.buffer), "--buffer",
             "give a number from 0 on, such as 0.25");

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/span.hpp"
 
 namespace rudder {
@@ -64,7 +65,7 @@ struct Pipeline::State {
     std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
 
     State(const Schedule& schedule, const NeighbourSource& source, FeatureStore& s,
-          const SamplerOptions& sampler, LookAheadOptions options, std::uint64_t in_flight,
+          const SamplerOptions& sampler, const LookAheadOptions& options, std::uint64_t in_flight,
           LiveBuffer* b)
         : store(s),
           buffer(b),
@@ -127,6 +128,7 @@ struct Pipeline::State {
         StepRows taken_rows;
         if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
         step.counts = taken_rows.counts;
+        if (!taken_rows.knobs.policy.empty()) step.knobs = std::move(taken_rows.knobs);
         step.bytes_by_owner = std::move(taken_rows.by_owner);
         for (std::uint64_t& rows : step.bytes_by_owner)
             rows *= store.format().row_bytes();
@@ -142,6 +144,7 @@ struct Pipeline::State {
 
     void work(std::uint64_t task) {
         try {
+            wait_patiently();
             while (Slot* place = claim(task)) {
                 if (!assemble(place->step)) return;
                 Monitor::Lock lock(monitor);
@@ -170,8 +173,8 @@ Pipeline::Pipeline(const Schedule& schedule, const NeighbourSource& source, Feat
                    std::uint64_t in_flight, LiveBuffer* buffer) {
     if (buffer != nullptr)
         look_ahead.published = [buffer](const SampledStep& step) { buffer->publish(step); };
-    state_ = std::make_shared<State>(schedule, source, store, sampler, std::move(look_ahead),
-                                     in_flight, buffer);
+    state_ =
+        std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
         tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
                                                    [state = state_, i] { state->work(i); }));

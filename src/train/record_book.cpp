@@ -20,6 +20,9 @@ struct FlatRecord {
     std::uint64_t edges;
     std::uint64_t window;
     std::uint64_t capacity;
+    std::uint64_t bulk;
+    std::uint64_t sample_threads;
+    std::uint64_t fetch_threads;
     std::array<char, 96> policy;  ///< with a zero behind it; longer ones are cut
 };
 
@@ -62,7 +65,8 @@ std::vector<StepRecord> RecordBook::gather() {
     std::vector<std::uint64_t> owners;
     for (const StepRecord& r : own_) {
         flat.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes, r.edges,
-                        r.window, r.capacity, cut(r.policy)});
+                        r.window, r.capacity, r.bulk, r.sample_threads, r.fetch_threads,
+                        cut(r.policy)});
         owners.insert(owners.end(), r.bytes_by_owner.begin(), r.bytes_by_owner.end());
     }
     own_.clear();
@@ -75,7 +79,8 @@ std::vector<StepRecord> RecordBook::gather() {
         for (const FlatRecord& r : all[rank]) {
             records.push_back({r.step, r.epoch, r.rank, r.loss, r.seconds, r.rows, r.bytes,
                                std::vector<std::uint64_t>(list, list + ranks), r.edges,
-                               r.policy.data(), r.window, r.capacity});
+                               r.policy.data(), r.window, r.capacity, r.bulk, r.sample_threads,
+                               r.fetch_threads});
             list += ranks;
         }
     }

@@ -1,6 +1,8 @@
 #include "rudder/train/records.hpp"
 
+#include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
+#include "rudder/steer/knobs.hpp"
 
 namespace rudder {
 
@@ -37,6 +39,31 @@ Json bytes_json(const std::array<std::uint64_t, kind_count>& bytes) {
     return json;
 }
 
+namespace {
+
+/// All knobs the policy has, and those beside it.
+Json knobs_json(const StepRecord& record) {
+    if (record.policy.empty()) return Json::object();
+    Json knobs{{"policy", record.policy}, {"window", record.window}, {"capacity", record.capacity}};
+    Setting setting;
+    try {
+        setting.policy = PolicySpec::parse(record.policy);
+    } catch (const Error&) {
+        return knobs;  // a text too long to travel whole
+    }
+    setting.capacity = record.capacity;
+    setting.bulk = record.bulk;
+    setting.sample_threads = record.sample_threads;
+    setting.fetch_threads = record.fetch_threads;
+    const Json all = to_json(setting);
+    for (const auto& [name, value] : all.items()) {
+        if (!knobs.contains(name)) knobs[name] = value;
+    }
+    return knobs;
+}
+
+}  // namespace
+
 Json to_json(const StepRecord& record) {
     return {{"step", record.step},
             {"epoch", record.epoch},
@@ -47,10 +74,7 @@ Json to_json(const StepRecord& record) {
             {"bytes", bytes_json(record.bytes)},
             {"bytes_by_owner", record.bytes_by_owner},
             {"edges", record.edges},
-            {"knobs", record.policy.empty() ? Json::object()
-                                            : Json{{"policy", record.policy},
-                                                   {"window", record.window},
-                                                   {"capacity", record.capacity}}}};
+            {"knobs", knobs_json(record)}};
 }
 
 }  // namespace rudder

@@ -28,6 +28,7 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
       steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
       book_(trainer.comm),
       trace_(make_trace()),
+      steering_(pilot == nullptr ? trainer.steering.get() : nullptr),
       buffer_(make_buffer()),
       pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
                 look_ahead(), trainer.options.in_flight, buffer_.get()),
@@ -43,7 +44,7 @@ LookAheadOptions Run::look_ahead() const {
     options.last_step = steps_;
     options.max_bytes = s_.queue_limit();
     options.tasks = s_.options.sample_tasks;
-    options.most_tasks = s_.options.most_sample_tasks;
+    options.most_tasks = Steering::most_sample_tasks(s_.options);
     for (PartId p = s_.share.first; p < s_.share.last; ++p)
         options.parts.push_back(p);
     return options;
@@ -52,6 +53,7 @@ LookAheadOptions Run::look_ahead() const {
 TrainResult Run::train() {
     const DeferInterrupts defer;
     prepare_checkpoints();
+    if (steering_ != nullptr) steering_->begin(pipeline_);
     accounts_ = s_.comm.accounts();
     if (pilot_ != nullptr) pilot_->begin(pipeline_);
     // A run put down while an epoch was evaluated takes that up first.
@@ -105,9 +107,11 @@ StepConsensus Run::train_step(StepRecord& record) {
     record.seconds.stall = watch.lap();
     compute(step, record);
     record.seconds.compute = watch.lap();
+    if (steering_ != nullptr) steering_->send(record.step, step.counts, s_.exchange.extra());
     const StepConsensus consensus = s_.exchange.finish(
         losses_, {.stop = interrupted(), .checkpoint = checkpoint_due_by_clock()});
     record.seconds.reduce = watch.lap();
+    if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum());
     refuse_broken(consensus, record.step);
     update(record.step);
     record.seconds.compute += watch.lap();
@@ -115,9 +119,7 @@ StepConsensus Run::train_step(StepRecord& record) {
     digest_.add(consensus.loss);
     record.rows = step.counts;
     record.bytes_by_owner = step.bytes_by_owner;
-    record.policy = step.knobs.policy;
-    record.window = step.knobs.window;
-    record.capacity = step.knobs.capacity;
+    note_knobs(step, record);
     record.seconds.sample = step.sampled.seconds;
     record.seconds.fetch = step.fetch_seconds;
     for (const Batch& batch : step.sampled.batches)
@@ -128,6 +130,7 @@ StepConsensus Run::train_step(StepRecord& record) {
         record.bytes[k] = now.received[k] - accounts_.received[k];
     accounts_ = std::move(now);
     record.seconds.step = step_watch_.lap();
+    if (steering_ != nullptr) steering_->step_done(record);
     adapt_window(record);
     return consensus;
 }
@@ -170,7 +173,10 @@ void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) cons
 
 /// Records of all ranks come to rank 0, which counts them.
 void Run::flush() {
-    const auto records = book_.gather();
+    auto records = book_.gather();
+    share_knobs(records);
+    const auto decisions =
+        steering_ != nullptr ? steering_->gather(false) : std::vector<DecisionLine>{};
     if (s_.comm.rank() != 0) return;
     for (const StepRecord& record : records) {
         state_.counts.rows += record.rows;
@@ -180,6 +186,7 @@ void Run::flush() {
             state_.counts.bytes[k] += record.bytes[k];
     }
     observer_.records(records);
+    if (!decisions.empty()) observer_.decisions(decisions);
 }
 
 TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints,

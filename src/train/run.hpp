@@ -12,6 +12,7 @@
 #include "rudder/train/seed_targets.hpp"
 
 #include "record_book.hpp"
+#include "steering.hpp"
 #include "trainer_state.hpp"
 
 namespace rudder {
@@ -52,6 +53,8 @@ private:
     [[nodiscard]] std::unique_ptr<TraceWriter> make_trace() const;
     [[nodiscard]] std::unique_ptr<LiveBuffer> make_buffer() const;
     void adapt_window(const StepRecord& record);
+    void note_knobs(const AssembledStep& step, StepRecord& record);
+    void share_knobs(std::span<StepRecord> records) const;
 
     // run.cpp: steps.
     bool train_epoch();
@@ -88,6 +91,7 @@ private:
     std::uint64_t steps_;  ///< in all
     RecordBook book_;
     std::unique_ptr<TraceWriter> trace_;  ///< on the first rank of each buffer, if asked for
+    Steering* steering_;                  ///< null where nobody steers
     std::unique_ptr<LiveBuffer> buffer_;  ///< none if every row is pulled
     Pipeline pipeline_;
     Stopwatch whole_;

@@ -67,7 +67,33 @@ std::unique_ptr<LiveBuffer> Run::make_buffer() const {
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
         options.past = trace_->steps();
     }
+    if (steering_ != nullptr) options.pilot = steering_->pilot();
     return std::make_unique<LiveBuffer>(s_.comm, s_.store, std::move(options));
+}
+
+void Run::note_knobs(const AssembledStep& step, StepRecord& record) {
+    record.policy = step.knobs.policy;
+    record.window = step.knobs.window;
+    record.capacity = step.knobs.capacity;
+    record.bulk = pipeline_.bulk();
+    record.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
+    record.fetch_threads = pipeline_.fetch_tasks();
+}
+
+/// Ranks that share a buffer know nothing of its knobs: the first one's are theirs.
+void Run::share_knobs(std::span<StepRecord> records) const {
+    if (steering_ == nullptr || s_.options.buffer_scope == BufferScope::rank) return;
+    const HostMap& hosts = s_.comm.hosts();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+        StepRecord& record = records[i];
+        const int here = s_.comm.global_rank(static_cast<int>(record.rank));
+        const int first = s_.comm.group_rank(hosts.members(hosts.host_of(here)).front());
+        const auto back = record.rank - static_cast<std::uint32_t>(first);
+        if (back == 0 || back > i || records[i - back].step != record.step) continue;
+        record.policy = records[i - back].policy;
+        record.window = records[i - back].window;
+        record.capacity = records[i - back].capacity;
+    }
 }
 
 /// Unless the window is fixed: twice as long where steps wait for rows and the queue has room, half
@@ -77,7 +103,8 @@ void Run::adapt_window(const StepRecord& record) {
     constexpr std::uint64_t longest = 64;
     constexpr std::uint64_t shortest = 4;
     constexpr double much_stall = 0.05;
-    if (buffer_ == nullptr || !window_adapts(s_.options)) return;
+    // An agent has the window to itself.
+    if (buffer_ == nullptr || steering_ != nullptr || !window_adapts(s_.options)) return;
     stretch_ += record.seconds;
     if (++stretch_steps_ < stretch) return;
     const bool waits = stretch_.stall > much_stall * stretch_.step;

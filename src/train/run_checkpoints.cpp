@@ -104,10 +104,15 @@ void Run::write_checkpoint() {
 TrainResult Run::finish(bool interrupted) {
     flush();
     const RowCounts unused = pipeline_.stop();
+    TrainResult result;
+    if (steering_ != nullptr) {
+        const auto last = steering_->gather(true);
+        if (!last.empty()) observer_.decisions(last);
+        result.agent = steering_->finish();
+    }
     if (pending_)
         static_cast<void>(s_.finish_evaluation());  // its tasks must end; its result waits
     if (checkpoints_.keeper != nullptr) checkpoints_.keeper->wait();
-    TrainResult result;
     result.interrupted = interrupted;
     result.stopped_early = state_.stopped_early;
     result.resumed_at = resumed_at_;

@@ -35,6 +35,19 @@ void RunFolder::append(std::span<const StepRecord> records) {
     metrics_bytes_ += text.size();
 }
 
+void RunFolder::append(std::span<const DecisionLine> lines) {
+    if (!decisions_) {
+        const fs::path file = folder_ / "decisions.jsonl";
+        std::error_code code;
+        const auto size = fs::file_size(file, code);  // of a run that goes on
+        decisions_ = code ? File::create(file) : File::append(file, size);
+    }
+    std::string text;
+    for (const DecisionLine& line : lines)
+        text += line.text + "\n";
+    decisions_->write(std::as_bytes(std::span(text)));
+}
+
 RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
                             std::uint64_t metrics_bytes, std::uint64_t step) {
     RunFolder run;
@@ -82,6 +95,8 @@ std::optional<std::string> RunFolder::finished(const fs::path& folder) {
 void RunFolder::finish(const Json& summary) {
     metrics_->sync_and_close();
     metrics_.reset();
+    if (decisions_) decisions_->sync_and_close();
+    decisions_.reset();
     Staging staging = Staging::file(folder_ / "summary.json", Existing::replace);
     write_text(staging.path(), summary.dump(2) + "\n");
     staging.commit();

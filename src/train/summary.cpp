@@ -47,6 +47,33 @@ Json seconds_json(const TrainResult& result) {
             {"policy", result.policy_seconds}};
 }
 
+Json agent_json(const TrainResult& result, const TrainOptions& options) {
+    const HelmTotals& t = result.agent.totals;
+    const auto share = [](double part, double whole) {
+        return whole > 0 ? Json(part / whole) : Json(nullptr);
+    };
+    const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+    Json regret;
+    if (t.built_in_rows > 0) regret = t.twin_rows / t.built_in_rows - 1;
+    return {{"name", agent_of(options).text()},
+            {"decisions", t.decisions},
+            {"applied", t.applied},
+            {"kept", t.kept},
+            {"late", t.late},
+            {"invalid", t.invalid},
+            {"refused", t.refused},
+            {"undone", t.undone},
+            {"judged", t.judged},
+            {"correct", share(number(t.correct), number(t.judged))},
+            {"regret", std::move(regret)},
+            {"breaker_openings", t.breaker_openings},
+            {"mailbox_seconds", t.mailbox_seconds},
+            {"waited_seconds", t.waited_seconds},
+            {"cpu_seconds", t.cpu_seconds},
+            {"cpu_share", share(t.cpu_seconds, result.cpu_seconds)},
+            {"learned", result.agent.learned}};
+}
+
 }  // namespace
 
 double median_epoch_seconds(const TrainResult& result) {
@@ -100,14 +127,7 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
             {"row_bytes", result.row_bytes},
             {"edges", result.edges},
             {"bytes", std::move(bytes)},
-            {"agent",
-             {{"name", "never"},
-              {"decisions", 0},
-              {"applied", 0},
-              {"late", 0},
-              {"invalid", 0},
-              {"correct", nullptr},
-              {"regret", nullptr}}},
+            {"agent", agent_json(result, options)},
             {"memory",
              {{"peak_rss", result.peak_rss},
               {"buffer", result.buffer_bytes},

@@ -12,6 +12,7 @@
 #include "rudder/train/seed_targets.hpp"
 
 #include "record_book.hpp"
+#include "steering.hpp"
 
 namespace rudder {
 
@@ -94,7 +95,9 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       network(make_network(network_options)),
       optimiser(make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
-      exchange(c, share, d.parts(), network->weights().size(), network->buckets()) {
+      exchange(c, share, d.parts(), network->weights().size(), network->buckets(),
+               Steering::extra_floats(o)) {
+    steering = Steering::make(*this, schedule.steps_per_epoch() * o.epochs);
     if (o.eval_every == 0) return;
     if (o.eval == "exact") {
         const std::uint64_t ranks = static_cast<std::uint64_t>(comm.host().size());

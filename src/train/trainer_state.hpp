@@ -19,6 +19,8 @@
 
 namespace rudder {
 
+class Steering;
+
 /// In the order of construction; what is above must outlive what is below.
 struct Trainer::State {
     Communicator comm;
@@ -45,6 +47,8 @@ struct Trainer::State {
     std::vector<float> evaluated;                ///< the weights under evaluation
     std::unique_ptr<Network> evaluated_network;  ///< with them, where evaluation is sampled
     Scores scores;                               ///< of them, likewise
+    /// None where nobody steers. Made before the run, so that what cannot be is refused before it.
+    std::unique_ptr<Steering> steering;
 
     State(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
 

@@ -7,6 +7,7 @@
 #include "rudder/buffer/inclusion.hpp"
 #include "rudder/buffer/replay.hpp"
 #include "rudder/buffer/shadow_buffer.hpp"
+#include "rudder/core/parallel.hpp"
 
 #include "random_trace.hpp"
 
@@ -83,6 +84,31 @@ TEST(RowNumbers, AreTheSameInBothTables) {
     EXPECT_EQ(direct.size(), expected.size());
     std::vector<RowKey> row(1);
     EXPECT_THROW(direct.number(std::vector<VertexId>{1000000}, row), InternalError);
+}
+
+TEST(RowNumbers, FoundOnSeveralThreadsAreTheSame) {
+    const RandomStream stream({Purpose::test, 10});
+    Draws draws(stream, 0);
+    constexpr VertexId universe = 300000;
+    for (const VertexId limit : {universe, VertexId{0}}) {  // both tables
+        RowNumbering together(universe, {}, limit);
+        RowNumbering plain(universe, {});
+        for (int round = 0; round < 5; ++round) {
+            std::vector<VertexId> ids(100000);
+            for (VertexId& id : ids)
+                id = draws.below(universe);
+            std::vector<RowKey> expected(ids.size());
+            std::vector<RowKey> rows(ids.size());
+            plain.number(ids, expected);
+            parallel_chunks(ids.size(), 5000, [&](const Chunk& chunk) {
+                const std::size_t count = chunk.end - chunk.begin;
+                together.find(std::span(ids).subspan(chunk.begin, count),
+                              std::span(rows).subspan(chunk.begin, count));
+            });
+            together.add_missing(ids, rows);
+            ASSERT_EQ(rows, expected);
+        }
+    }
 }
 
 TEST(RowNumbers, OfAnEmptyUniverse) {

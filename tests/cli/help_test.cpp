@@ -23,6 +23,16 @@ protected:
         return names;
     }
 
+    /// The words of a verb, as they are typed, and more behind them.
+    static Words typed(const std::string& verb, const Words& more) {
+        Words words;
+        std::istringstream in(verb);
+        for (std::string word; in >> word;)
+            words.push_back(word);
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+
     static void expect_screen(const std::string& text) {
         std::istringstream lines(text);
         std::size_t count = 0;
@@ -47,11 +57,11 @@ protected:
 TEST_F(Help, OfEveryVerbFitsOneScreen) {
     for (const std::string& verb : verbs()) {
         SCOPED_TRACE(verb);
-        const std::string text = ok({verb, "--help"});
+        const std::string text = ok(typed(verb, {"--help"}));
         expect_screen(text);
         EXPECT_THAT(text, HasSubstr("Usage: rudder " + verb));
         EXPECT_THAT(text, HasSubstr("\nExample:\n  "));
-        EXPECT_EQ(ok({verb, "-h"}), text);
+        EXPECT_EQ(ok(typed(verb, {"-h"})), text);
     }
 }
 
@@ -59,7 +69,7 @@ TEST_F(Help, TheManualHoldsItWordForWord) {
     const std::string manual =
         bytes_of(std::filesystem::path(RUDDER_SOURCE_DIR) / "docs" / "cli.md");
     for (const std::string& verb : verbs()) {
-        std::istringstream lines(ok({verb, "--help"}));
+        std::istringstream lines(ok(typed(verb, {"--help"})));
         std::string indented;
         for (std::string line; std::getline(lines, line);)
             indented += line.empty() ? "\n" : "    " + line + "\n";
@@ -78,10 +88,16 @@ TEST_F(Help, OverviewNamesEveryVerb) {
 
 TEST_F(Help, EveryExampleWorks) {
     for (const std::string& verb : verbs()) {
-        const std::string text = ok({verb, "--help"});
+        const std::string text = ok(typed(verb, {"--help"}));
         std::string example = text.substr(text.find("Example:\n") + 9);
         std::filesystem::remove_all(folder_ / "graph");
         write("edges.txt", "0 1\n1 2\n2 0\n");
+        if (verb == "agent score") {
+            std::filesystem::remove_all(folder_ / "run");
+            std::filesystem::create_directories(folder_ / "run");
+            ok({"replay", golden_trace().string(), "--agent", "every:4", "--log",
+                "run/decisions.jsonl"});
+        }
         if (verb == "replay") write("trace.npz", bytes_of(golden_trace()));
         if (verb != "generate" && verb != "import") {
             ok({"generate", "sbm", "graph", "--vertices", "200"});
@@ -113,7 +129,9 @@ TEST_F(Help, BashCompletesVerbsAndOptions) {
     write("a name with spaces", "");
     EXPECT_EQ(complete("rudder info a", 2), "a name with spaces\n");
     for (const std::string& verb : verbs())
-        EXPECT_THAT(complete("rudder ''", 1), HasSubstr(verb));
+        EXPECT_THAT(complete("rudder ''", 1), HasSubstr(typed(verb, {}).front()));
+    EXPECT_EQ(complete("rudder agent sc", 2), "score\n");
+    EXPECT_EQ(complete("rudder agent score --tr", 3), "--trace\n");
 }
 
 TEST_F(Help, ZshAndFishCompletionsParse) {

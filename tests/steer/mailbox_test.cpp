@@ -217,10 +217,11 @@ void train(Executor& executor, std::uint64_t seed, std::uint64_t steps) {
             EXPECT_EQ(++answers[reply->sequence], 1) << "applied twice";
             ++answered;
         }
+        const bool open = box.open();  // which notices a deadline that has just passed
         const MailCounts counts = box.counts();
         EXPECT_EQ(counts.posted, asked);
         EXPECT_EQ(counts.answered, answered);
-        EXPECT_EQ(counts.answered + counts.late + (box.open() ? 1 : 0), counts.posted);
+        EXPECT_EQ(counts.answered + counts.late + (open ? 1 : 0), counts.posted);
         if (box.open() && !(impatient && draws.below(8) == 0)) continue;
         box.ask(question(++asked), executor.now() + std::chrono::microseconds(draws.below(2500)));
     }
@@ -264,7 +265,7 @@ TEST(Mailboxes, Threads) {
 
 /// As fast as it goes: several tasks answer at once while training polls without rest.
 TEST(Mailboxes, ThreadsWithoutRest) {
-    constexpr std::uint64_t rounds = 500;
+    constexpr std::uint64_t rounds = 200;
     on_threads([&](Executor& executor) {
         Mailbox box;
         std::atomic<std::uint64_t> last{0};

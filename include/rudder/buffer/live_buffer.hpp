@@ -57,18 +57,19 @@ struct LiveBufferOptions {
     BufferPilot* pilot = nullptr;  ///< steers it, on the first rank; must outlive the buffer
 };
 
-/// What a step came to: its rows, and how many of them each rank was asked for.
-struct StepRows {
-    RowCounts counts;
-    std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
-};
-
 /// What the buffer is set to.
 struct BufferKnobs {
     std::string policy;
     std::uint64_t window = 0;    ///< steps the policy looks ahead
     std::uint64_t ahead = 0;     ///< steps after the next one that policy or pilot want to see
     std::uint64_t capacity = 0;  ///< rows
+};
+
+/// What a step came to: its rows, and how many of them each rank was asked for.
+struct StepRows {
+    RowCounts counts;
+    std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
+    BufferKnobs knobs;                    ///< as the step found them; of the first rank
 };
 
 /// One rank's side of a buffer. The policy has one owner, the first rank that shares the buffer; it

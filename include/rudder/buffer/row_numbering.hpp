@@ -36,6 +36,8 @@ public:
     /// The numbers of `ids`, new ones for those not seen before. An id outside the universe is an
     /// InternalError: readers refuse it before.
     void number(std::span<const VertexId> ids, std::span<RowKey> out);
+    /// The same where `out` is what `find` gave: those not seen before get their numbers.
+    void add_missing(std::span<const VertexId> ids, std::span<RowKey> out);
     /// The numbers of `ids`, no_row for those not seen before.
     void find(std::span<const VertexId> ids, std::span<RowKey> out) const noexcept;
     /// Memory held, in bytes.

@@ -20,6 +20,7 @@ public:
 
     void step_done(const StepRecord& record, std::uint64_t steps) override;
     void records(std::span<const StepRecord> records) override;
+    void decisions(std::span<const DecisionLine> lines) override;
     void epoch_done(const EpochRecord& record, std::uint32_t epochs) override;
     [[nodiscard]] std::uint64_t metrics_bytes() const override {
         return folder_ == nullptr ? 0 : folder_->metrics_bytes();

@@ -30,7 +30,7 @@ inline constexpr std::string_view further_options = "Further options";
 class Verb {
 public:
     virtual ~Verb() = default;
-    /// One word, or two ("agent collect").
+    /// One word, or two: verbs that share their first word belong together ("agent list").
     [[nodiscard]] virtual std::string_view name() const = 0;
     /// One line for the list of verbs.
     [[nodiscard]] virtual std::string_view summary() const = 0;
@@ -49,6 +49,8 @@ public:
 
 [[nodiscard]] std::unique_ptr<Verb> make_agent_collect_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_agent_train_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_agent_list_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_agent_score_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_compare_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();

@@ -18,15 +18,16 @@ namespace rudder {
 struct ShadowOrder {
     enum class Kind : std::uint8_t {
         open,     ///< starts one with that setting, empty; a known name is started anew
-        copy,     ///< starts one as the twin is, and then sets it
+        copy,     ///< starts one as the twin (or `from`) is, and then sets it
         set,      ///< changes its setting
         replace,  ///< tells it to replace in the step
         close
     };
     Kind kind;
     std::string name;
-    std::optional<Setting> setting;  ///< with open, copy and set
-    double fraction = 1;             ///< with replace
+    std::optional<Setting> setting{};  ///< with open, copy and set
+    double fraction = 1;               ///< with replace
+    std::string from{};                ///< with copy: another of the agent's; empty: the twin
 };
 
 /// What the agent expects of its action: +1 rises, 0 stays, -1 falls.

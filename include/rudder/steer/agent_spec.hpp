@@ -89,6 +89,7 @@ struct AgentFacts {
     CostKind cost = CostKind::rows;
     std::uint64_t steps = 0;
     std::uint64_t steps_per_epoch = 0;
+    std::uint32_t rank = 0;  ///< whose buffer it is
     std::string run;         ///< identifies the run's data and seed, for decision logs
     bool force = false;      ///< take a log of another run
     LlmOptions llm;          ///< how language models are reached

@@ -46,6 +46,8 @@ struct DecisionRecord {
 };
 
 [[nodiscard]] Json to_json(const DecisionRecord& record);
+/// The line of a log, without its end. The history is left out: the lines before are.
+[[nodiscard]] std::string log_line(const DecisionRecord& record);
 [[nodiscard]] DecisionRecord parse_decision(const Json& line, const std::string& where);
 /// Reads a log, or the decisions.jsonl of a run folder. A last line that was cut is left out; any
 /// other damage is an input Error with its line.

@@ -73,7 +73,16 @@ struct HelmTotals {
 struct Order {
     Action action;
     std::uint64_t effective_step = 0;
+    /// Of the buffer that the agent watches: a capacity means the same share of any other.
+    std::uint64_t slots = 0;
+
+    /// The longest text of an order; an action that takes more is refused.
+    static constexpr std::size_t most_bytes = 320;
 };
+/// As it travels.
+[[nodiscard]] std::string to_text(const Order& order);
+/// Reads what to_text wrote; an Error otherwise.
+[[nodiscard]] Order parse_order(std::string_view text);
 
 /// Steers one buffer. It runs the shadows, makes observations, asks the agent, checks what it says,
 /// applies it at its step, judges it, and writes it down.
@@ -94,13 +103,17 @@ public:
     void timed(std::uint64_t step, const StretchSeconds& seconds,
                std::span<const std::uint64_t> rows_by_owner = {});
 
-    // Where one agent steers several buffers.
+    // Where one agent steers several buffers. Whatever changes one of them travels as an order:
+    // what the guard takes back and the built-in rule of an open breaker, too.
+    /// What other buffers that this agent steers did in a step, added up; counts in observations.
+    void elsewhere(const RowAccounts& rows, const StretchSeconds& seconds);
     /// The action that waits to be sent, if any, to take effect at `effective_step`; once.
     [[nodiscard]] std::optional<Order> send(std::uint64_t effective_step);
     /// What an agent elsewhere (or here, once sent) has said.
     void order(const Order& order);
 
-    /// Records that are complete since it was asked last; `all`: also those still being judged.
+    /// Records that are complete since it was asked last; `all`, after the
+    /// last step: also those still being judged or waiting for their step.
     [[nodiscard]] std::vector<DecisionRecord> take_records(bool all);
     [[nodiscard]] HelmTotals totals() const;
     /// What the agent has to say at the end; empty: nothing.

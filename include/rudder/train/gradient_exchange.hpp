@@ -31,14 +31,21 @@ struct StepConsensus {
 /// are the same on all ranks, bit for bit, however the parts are spread.
 class GradientExchange {
 public:
-    /// Collective. `buckets` are those of the network, whose gradient has `size` floats.
+    /// Collective. `buckets` are those of the network, whose gradient has `size` floats; `extra`
+    /// floats of each rank travel along with every step.
     GradientExchange(const Communicator& comm, PartShare own, PartId parts, std::size_t size,
-                     std::span<const Bucket> buckets);
+                     std::span<const Bucket> buckets, std::size_t extra = 0);
 
     /// Where own part `i` (0, 1, ...) writes its gradient.
     [[nodiscard]] std::span<float> gradient(std::size_t i) { return gradients_[i].span(); }
     /// Bucket `b` of the last own part is complete: starts its reduction. Does not wait.
     void bucket_ready(std::size_t b);
+    /// What this rank sends along with the step; zero at first, and after each `finish`.
+    [[nodiscard]] std::span<float> extra() noexcept { return extra_; }
+    /// The sum over all ranks of what they sent along, after `finish`.
+    [[nodiscard]] std::span<const float> extra_sum() const noexcept {
+        return std::span(fact_sum_).last(extra_.size());
+    }
     /// Hands in the loss of each own part and this rank's wishes; waits for all.
     StepConsensus finish(std::span<const float> losses, const StepWishes& wishes);
     /// The sum, after `finish`.
@@ -50,8 +57,10 @@ private:
     std::vector<Bucket> groups_;          ///< adjacent buckets reduced as one
     std::vector<std::size_t> group_end_;  ///< the last bucket of each group
     std::size_t next_group_ = 0;
-    std::vector<std::vector<float>> facts_;  ///< by own part: loss, wishes, one flag per part
+    std::vector<std::vector<float>>
+        facts_;  ///< by own part: loss, wishes, one flag per part, extra
     std::vector<float> fact_sum_;
+    std::vector<float> extra_;
     PartShare own_;
     OrderedReducer reducer_;
     std::vector<Request> under_way_;

@@ -12,6 +12,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/schedule.hpp"
+#include "rudder/steer/helm.hpp"
 #include "rudder/store/feature_store.hpp"
 
 namespace rudder {
@@ -22,6 +23,22 @@ enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
 [[nodiscard]] std::string_view to_string(TopologyChoice choice) noexcept;
 /// The choice of that name; a usage Error that lists the known ones otherwise.
 [[nodiscard]] TopologyChoice topology_choice(std::string_view name);
+
+/// Who steers when nobody said which policy or agent is wanted.
+inline constexpr std::string_view default_agent = "never";
+
+/// Who steers the buffers, and how it is asked.
+struct SteerOptions {
+    std::string agent = "never";  ///< NAME[:VALUE]{,KEY:VALUE}
+    AgentMode mode = AgentMode::async;
+    AgentScope scope = AgentScope::host;
+    double deadline = 30;  ///< seconds an answer may take
+    bool link = false;     ///< hosts talk over a modelled link: what counts is time
+    bool force = false;    ///< repeat the decisions of another run
+    LlmOptions llm{};
+    /// Makes agents instead of the registry: for agents of one's own.
+    std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
+};
 
 struct TrainOptions {
     std::string model = "sage";
@@ -56,7 +73,8 @@ struct TrainOptions {
     BufferScope buffer_scope = BufferScope::host;
     std::filesystem::path trace{};  ///< folder for the steps' remote ids; empty: none
     bool floor = false;             ///< also without a trace: the fewest rows possible
-    std::uint64_t in_flight = 2;    ///< assembled steps that exist at once
+    SteerOptions steer{};
+    std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
     int sample_tasks = 1;
     int most_sample_tasks = 0;  ///< that a pilot may set; 0: as many as sample_tasks
     std::uint64_t bulk = 0;     ///< most rows per message between ranks; 0: about 256 KiB of them
@@ -75,6 +93,12 @@ struct TrainOptions {
 /// The policy of the options, with its window. A usage Error for what a run cannot have: unknown
 /// names and keys, two different windows, rules that need a recorded trace.
 [[nodiscard]] PolicySpec policy_of(const TrainOptions& options);
+/// The agent of the options. A usage Error for unknown names and keys.
+[[nodiscard]] AgentSpec agent_of(const TrainOptions& options);
+/// Whether someone steers: there is a buffer, and an agent that could change anything about it.
+[[nodiscard]] bool steered(const TrainOptions& options);
+/// What the user should know about an agent beside this policy; empty: nothing.
+[[nodiscard]] std::string agent_advice(const AgentSpec& agent, const PolicySpec& policy);
 /// How many steps are sampled ahead.
 [[nodiscard]] std::uint64_t steps_ahead(const TrainOptions& options);
 

@@ -34,6 +34,8 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
     /// Appends lines to metrics.jsonl.
     void append(std::span<const StepRecord> records);
+    /// Appends lines to decisions.jsonl, which is there from the first on.
+    void append(std::span<const DecisionLine> lines);
     void finish(const Json& summary);
     /// Bytes of metrics.jsonl so far.
     [[nodiscard]] std::uint64_t metrics_bytes() const noexcept { return metrics_bytes_; }
@@ -43,6 +45,7 @@ private:
 
     std::filesystem::path folder_;
     std::optional<File> metrics_;
+    std::optional<File> decisions_;
     std::uint64_t metrics_bytes_ = 0;
 };
 

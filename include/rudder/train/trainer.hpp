@@ -16,6 +16,12 @@
 
 namespace rudder {
 
+/// What steering came to, over all agents.
+struct AgentResult {
+    HelmTotals totals;
+    std::vector<std::string> learned;  ///< what agents have to say at the end
+};
+
 /// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.
 struct TrainResult {
     bool interrupted = false;
@@ -35,6 +41,7 @@ struct TrainResult {
     double policy_seconds = 0;  ///< of the buffer's bookkeeping, window included
     double pilot_seconds = 0;   ///< of who steers the buffers
     StepSeconds step_seconds;
+    AgentResult agent;
     RowCounts rows;
     std::uint64_t edges = 0;
     std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
@@ -57,6 +64,8 @@ public:
     virtual void step_done(const StepRecord& /*record*/, std::uint64_t /*steps*/) {}
     /// Every so often: the steps of all ranks since the last time, in the order of step and rank.
     virtual void records(std::span<const StepRecord> /*records*/) {}
+    /// Along with the records: decisions of agents whose outcome is known by now.
+    virtual void decisions(std::span<const DecisionLine> /*lines*/) {}
     /// Once its evaluation is known, which may be an epoch later.
     virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
     /// How long metrics.jsonl is with the steps recorded so far.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/check.hpp"
+#include "rudder/core/executor/patience.hpp"
 
 namespace rudder {
 
@@ -71,6 +72,7 @@ HostExchange::HostExchange(const Communicator& host, std::size_t row_bytes, Even
     const auto start = [&](const std::string& name, std::function<void()> body) {
         tasks_.push_back(executor.spawn(name, [this, body = std::move(body)] {
             try {
+                wait_patiently();
                 body();
             } catch (const Cancelled&) {
                 throw;

@@ -158,14 +158,17 @@ void LiveBuffer::set_capacity(std::uint64_t rows) {
     state_->set_capacity(rows);
 }
 
-BufferKnobs LiveBuffer::knobs() const {
-    State& s = *state_;
-    Monitor::Lock lock(s.monitor);
-    const std::uint64_t window = horizon_of(s.options.policy);
-    return {.policy = s.options.policy.text(),
+BufferKnobs LiveBuffer::State::knobs() const {
+    const std::uint64_t window = horizon_of(options.policy);
+    return {.policy = options.policy.text(),
             .window = window,
-            .ahead = std::max(window, s.pilot_horizon),
-            .capacity = s.ids ? s.ids->residents().capacity() : 0};
+            .ahead = std::max(window, pilot_horizon),
+            .capacity = ids ? ids->residents().capacity() : 0};
+}
+
+BufferKnobs LiveBuffer::knobs() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->knobs();
 }
 
 std::uint64_t LiveBuffer::slot_bytes() const {

@@ -109,6 +109,7 @@ struct LiveBuffer::State {
     void set_capacity(std::uint64_t rows);
     /// Rows that left unused since it was asked last.
     [[nodiscard]] std::uint64_t newly_wasted();
+    [[nodiscard]] BufferKnobs knobs() const;
     [[nodiscard]] bool turn(std::uint64_t step) const;
     /// Waits for the step's turn; false if halted before.
     [[nodiscard]] bool wait_for_turn(Monitor::Lock& lock, std::uint64_t step);

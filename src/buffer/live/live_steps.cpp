@@ -120,6 +120,7 @@ bool LiveBuffer::State::begin(std::uint64_t number, SharedStep& step, RowSlots::
     carry_out(plan);
     rows = std::exchange(extra, {});
     rows.counts.wasted = newly_wasted();
+    rows.knobs = knobs();
     extra.by_owner.assign(ranks, 0);
     for (std::size_t r = 0; r < ranks; ++r)
         rows.by_owner[r] += sources.demand_by_owner[r];

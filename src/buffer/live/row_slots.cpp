@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "rudder/core/check.hpp"
+#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/span.hpp"
 
 namespace rudder {
@@ -68,6 +69,7 @@ RowSlots::~RowSlots() {
 template <class Body>
 void RowSlots::guarded(Body&& body) {
     try {
+        wait_patiently();
         body();
     } catch (const Cancelled&) {
         throw;

@@ -1,11 +1,31 @@
 #include "step_ids.hpp"
 
+#include "rudder/core/parallel.hpp"
+
 namespace rudder {
+
+namespace {
+
+/// Ids from which several threads are worth starting, and those of one chunk.
+constexpr std::size_t parallel_from = std::size_t{1} << 16;
+constexpr std::size_t chunk_ids = std::size_t{1} << 14;
+
+}  // namespace
 
 void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
                        std::span<std::uint32_t> positions) {
     keys_.resize(ids.size());
-    numbering_.number(ids, keys_);
+    // Looking up is most of it and safe on all threads; only the few new rows need an order.
+    if (ids.size() < parallel_from) {
+        numbering_.find(ids, keys_);
+    } else {
+        parallel_chunks(ids.size(), chunk_ids, [&](const Chunk& chunk) {
+            const std::size_t count = chunk.end - chunk.begin;
+            numbering_.find(ids.subspan(chunk.begin, count),
+                            std::span(keys_).subspan(chunk.begin, count));
+        });
+    }
+    numbering_.add_missing(ids, keys_);
     if (seen_.size() < numbering_.size()) {
         seen_.resize(numbering_.size() + std::size_t{numbering_.size() / 8});
     }

@@ -9,6 +9,7 @@
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/summary.hpp"
@@ -25,7 +26,13 @@ struct Contender {
     TrainOptions options;
     TrainResult result;
 
-    [[nodiscard]] std::string policy() const { return policy_of(options).text(); }
+    bool steered = false;  ///< agents are compared, too
+
+    /// As it is called in the table.
+    [[nodiscard]] std::string policy() const {
+        const std::string policy = policy_of(options).text();
+        return steered ? policy + " + " + agent_of(options).text() : policy;
+    }
     [[nodiscard]] std::uint64_t fetched() const {
         return result.rows.demand + result.rows.replacement + result.rows.ahead;
     }
@@ -40,7 +47,7 @@ class CompareVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "compare"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Train with several buffer policies in turn and compare what they cost";
+        return "Train with several policies or agents in turn and compare what they cost";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder compare parts --ranks 2 --epochs 2 --policy none --policy window:16";
@@ -55,31 +62,54 @@ private:
               const PartitionedDataset& data, const Context& context) const;
 
     std::unique_ptr<TrainSettings> settings_ = make_train_settings();
+    /// All pairs of a policy and an agent.
+    [[nodiscard]] std::vector<TrainOptions> contenders(const TrainOptions& options) const;
+
     std::vector<std::string> policies_;
+    std::vector<std::string> agents_;
 };
 
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
     // Nothing is kept of these runs, so what concerns a run's folder makes no sense here.
-    for (const char* name :
-         {"--policy", "--out", "--force", "--trace", "--plan", "--resume", "--checkpoint-every"}) {
+    for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan", "--resume",
+                             "--checkpoint-every", "--agent"}) {
         app.remove_option(app.get_option(name));
     }
     app.add_option("--policy", policies_,
                    "NAME[:VALUE]{,KEY:VALUE}; may be repeated (if not given: five kinds)")
         ->allow_extra_args(false);
+    app.add_option("--agent", agents_,
+                   "Who steers, with every policy; may be repeated; see agent list")
+        ->allow_extra_args(false);
+}
+
+std::vector<TrainOptions> CompareVerb::contenders(const TrainOptions& options) const {
+    std::vector<TrainOptions> all;
+    for (const std::string& policy : policies_) {
+        for (const std::string& agent :
+             agents_.empty() ? std::vector<std::string>{"never"} : agents_) {
+            TrainOptions& one = all.emplace_back(options);
+            one.policy = policy;
+            one.steer.agent = agent;
+        }
+    }
+    return all;
 }
 
 int CompareVerb::run(const Context& context) {
+    if (policies_.empty() && !agents_.empty()) {
+        // One that every agent named can do something about.
+        const bool decide = std::ranges::any_of(
+            agents_, [](const std::string& text) { return AgentSpec::parse(text).decides(); });
+        policies_ = {decide ? "scored" : "window"};
+    }
     if (policies_.empty()) {
         policies_ = {"none", "static-degree", "scored-faithful,every:4", "periodic", "window"};
     }
     const TrainOptions options = settings_->settle();
-    for (const std::string& policy : policies_) {
-        TrainOptions one = options;
-        one.policy = policy;
+    for (const TrainOptions& one : contenders(options))
         check_options(one);
-    }
     const PartitionedDataset data(settings_->data());
     RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
@@ -99,18 +129,23 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
     const PartitionedDataset data(settings_->data());
     std::vector<Contender> all;
     bool floor_known = false;
-    for (std::size_t i = 0; i < policies_.size(); ++i) {
+    const auto asked = contenders(options);
+    for (std::size_t i = 0; i < asked.size(); ++i) {
         Contender& one = all.emplace_back();
-        one.options = options;
-        one.options.policy = policies_[i];
+        one.options = asked[i];
+        one.steered = !agents_.empty();
+        if (const auto advice = agent_advice(agent_of(one.options), policy_of(one.options));
+            comm.rank() == 0 && !advice.empty()) {
+            log::warning(advice);
+        }
         one.options.verify = options.verify && i == 0;
         // All see the same steps with the same buffer, so one of them finds the floor for all;
         // not the one without a buffer, if it can be helped.
-        const bool last = i + 1 == policies_.size();
+        const bool last = i + 1 == asked.size();
         one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
         if (comm.rank() == 0 && !context.quiet && live_terminal()) {
-            fmt::print(stderr, "{} of {}: {}\n", i + 1, policies_.size(), one.policy());
+            fmt::print(stderr, "{} of {}: {}\n", i + 1, asked.size(), one.policy());
         }
         Trainer trainer(comm, data, one.options);
         TrainObserver observer;

@@ -1,4 +1,5 @@
 // rudder completion SHELL: completion of verbs and options, made from the verbs themselves.
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -12,20 +13,26 @@ namespace rudder::cli {
 namespace {
 
 struct VerbWords {
-    std::string name;
+    std::string name;  ///< its first word
+    std::string rest;  ///< its second, if it has one
     std::string summary;
     std::vector<std::string> options;
 };
 
-std::vector<VerbWords> collect() {
+std::vector<VerbWords> collect_verbs() {
     std::vector<VerbWords> words;
     for (const auto& verb : all_verbs()) {
         CLI::App app;
         verb->define(app);
-        VerbWords entry{std::string(verb->name()), std::string(verb->summary()), {}};
+        const std::string name(verb->name());
+        const std::size_t space = std::min(name.find(' '), name.size());
+        VerbWords entry{name.substr(0, space),
+                        space == name.size() ? "" : name.substr(space + 1),
+                        std::string(verb->summary()),
+                        {}};
         for (const CLI::Option* option : app.get_options()) {
-            for (const std::string& name : option->get_lnames()) {
-                entry.options.push_back("--" + name);
+            for (const std::string& word : option->get_lnames()) {
+                entry.options.push_back("--" + word);
             }
         }
         for (const char* common : {"--json", "--quiet", "--config", "--threads"}) {
@@ -36,25 +43,49 @@ std::vector<VerbWords> collect() {
     return words;
 }
 
+/// One entry per first word; verbs of two words become one, whose words are the second ones and the
+/// options of all of them.
+std::vector<VerbWords> collect() {
+    std::vector<VerbWords> words;
+    for (VerbWords& verb : collect_verbs()) {
+        if (!verb.rest.empty()) {
+            verb.summary = fmt::format("{} and others", verb.summary);
+            if (!words.empty() && words.back().name == verb.name) {
+                auto& options = words.back().options;
+                words.back().rest += " " + verb.rest;
+                for (const std::string& option : verb.options) {
+                    if (std::ranges::find(options, option) == options.end())
+                        options.push_back(option);
+                }
+                continue;
+            }
+        }
+        words.push_back(std::move(verb));
+    }
+    return words;
+}
+
 std::string bash_script() {
     std::string verbs;
     std::string cases;
     for (const VerbWords& verb : collect()) {
         verbs += (verbs.empty() ? "" : " ") + verb.name;
-        cases +=
-            fmt::format("        {}) words=\"{}\" ;;\n", verb.name, fmt::join(verb.options, " "));
+        cases += fmt::format("        {}) words=\"{}\" second=\"{}\" ;;\n", verb.name,
+                             fmt::join(verb.options, " "), verb.rest);
     }
     return fmt::format(
         R"(# bash completion for rudder; load it with: source <(rudder completion bash)
 _rudder() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" words=""
+    local current="${{COMP_WORDS[COMP_CWORD]}}" words="" second=""
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "{}" -- "$current"))
         return
     fi
     case "${{COMP_WORDS[1]}}" in
 {}    esac
-    if [[ "$current" == -* ]]; then
+    if [[ "$COMP_CWORD" -eq 2 && -n "$second" ]]; then
+        COMPREPLY=($(compgen -W "$second" -- "$current"))
+    elif [[ "$current" == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$current"))
     else
         COMPREPLY=($(compgen -f -- "$current"))
@@ -70,6 +101,12 @@ std::string zsh_script() {
     std::string cases;
     for (const VerbWords& verb : collect()) {
         verbs += fmt::format("        '{}:{}'\n", verb.name, verb.summary);
+        if (!verb.rest.empty()) {
+            cases +=
+                fmt::format("        {}) (( CURRENT == 3 )) && compadd -- {} || compadd -- {} ;;\n",
+                            verb.name, verb.rest, fmt::join(verb.options, " "));
+            continue;
+        }
         cases +=
             fmt::format("        {}) compadd -- {} ;;\n", verb.name, fmt::join(verb.options, " "));
     }
@@ -82,7 +119,7 @@ _rudder() {{
         _describe 'verb' verbs
         return
     fi
-    if [[ "$words[CURRENT]" != -* ]]; then
+    if [[ "$words[CURRENT]" != -* && ! ( $CURRENT == 3 && "$words[2]" == agent ) ]]; then
         _files
         return
     fi
@@ -100,6 +137,11 @@ std::string fish_script() {
     for (const VerbWords& verb : collect()) {
         text += fmt::format("complete -c rudder -n __fish_use_subcommand -f -a {} -d '{}'\n",
                             verb.name, verb.summary);
+        if (!verb.rest.empty()) {
+            text +=
+                fmt::format("complete -c rudder -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
+                            verb.name, verb.rest);
+        }
         for (const std::string& option : verb.options) {
             text += fmt::format("complete -c rudder -n '__fish_seen_subcommand_from {}' -l {}\n",
                                 verb.name, option.substr(2));

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/look.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
@@ -20,12 +21,12 @@ class InfoVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "info"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Say what a data set or partition is, with its sizes; --check verifies it";
+        return "Say what a data set, partition, trace, checkpoint or run is; --check verifies it";
     }
     [[nodiscard]] std::string_view example() const override { return "rudder info graph --check"; }
 
     void define(CLI::App& app) override {
-        app.add_option("PATH", paths_, "Data sets or partitions; several give one table")
+        app.add_option("PATH", paths_, "What to look at; several give one table")
             ->required()
             ->expected(1, 1000);
         app.add_flag("--check", check_, "Verify every checksum and every invariant of the format");
@@ -38,10 +39,9 @@ private:
     bool check_ = false;
 };
 
-/// One path looked at: as JSON, as lines, and as a row of the table of several.
-struct Looked {
-    Json json;
-    KeyValues lines;
+/// One path looked at, and its row of the table of several.
+struct Shown {
+    Looked looked;
     std::vector<std::string> row;
 };
 
@@ -68,17 +68,24 @@ std::vector<std::string> table_row(const std::string& path, const DatasetInfo& i
     return row;
 }
 
-Looked look(const std::string& path, bool check) {
+Shown look(const std::string& path, bool check) {
     if (ArrayFolder::is(path, partition_format)) {
         const PartitionedDataset data(path);
         if (check) data.check();
-        return {partition_json(data.info(), data.summary()),
-                partition_lines(data.info(), data.summary()),
+        return {{partition_json(data.info(), data.summary()),
+                 partition_lines(data.info(), data.summary())},
                 table_row(path, data.info(), &data.summary())};
+    }
+    if (auto run = look_at_run(path, check)) {
+        std::vector<std::string> row(header.size(), "-");
+        row[0] = path;
+        row[1] = run->json.at("kind");
+        if (run->json.contains("vertices")) row[2] = format_count(run->json.at("vertices"));
+        return {std::move(*run), std::move(row)};
     }
     const Dataset data(path);
     if (check) data.check();
-    return {dataset_json(data.info()), dataset_lines(data.info()),
+    return {{dataset_json(data.info()), dataset_lines(data.info())},
             table_row(path, data.info(), nullptr)};
 }
 
@@ -87,12 +94,12 @@ int InfoVerb::run(const Context& context) {
     Table table(header);
     std::string single;
     for (const std::string& path : paths_) {
-        Looked looked = look(path, check_);
+        auto [looked, row] = look(path, check_);
         if (check_) {
             looked.json["checked"] = true;
             looked.lines.emplace_back("checked", "every checksum and every invariant holds");
         }
-        table.add(looked.row);
+        table.add(row);
         single = key_values(looked.lines);
         results.push_back(std::move(looked.json));
     }

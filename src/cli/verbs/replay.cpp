@@ -12,18 +12,44 @@
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
 #include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
+#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/steer/score.hpp"
+#include "rudder/steer/steered_replay.hpp"
+#include "rudder/train/options.hpp"
 
 namespace rudder::cli {
 
 namespace {
 
+/// What an agent made of a case.
+struct Steered {
+    AgentSpec agent;
+    HelmTotals totals;
+    std::uint64_t best = 0;  ///< rows of the best fixed rule in hindsight
+};
+
+/// A case with what it gave, and the floor of its size.
+struct Line {
+    ReplayCase one;
+    ReplayResult result;
+    std::uint64_t floor = 0;
+    std::optional<Steered> steered{};
+
+    [[nodiscard]] std::optional<double> regret() const {
+        if (!steered || steered->best == 0) return std::nullopt;
+        return static_cast<double>(result.rows.fetched()) / static_cast<double>(steered->best) - 1;
+    }
+};
+
 class ReplayVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "replay"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Run buffer policies over a recorded trace, on ids alone";
+        return "Run policies and agents over a recorded trace, on ids alone";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder replay trace.npz --buffer 0.05 --buffer 0.25 --policy lru --policy "
@@ -43,6 +69,11 @@ public:
         app.add_option("--buffer-rows", rows_, "Size in rows per host; may be repeated")
             ->allow_extra_args(false);
         app.add_option("--window", window_, "Steps that 'window' looks ahead; as in window:16");
+        app.add_option("--agent", agents_,
+                       "Who steers, with every policy; may be repeated; see agent list")
+            ->allow_extra_args(false);
+        app.add_option("--log", log_, "Write what the agents decided, as decisions.jsonl");
+        app.add_flag("--force", force_, "Take decisions of another run; replace --log");
         app.add_option("--data", data_, "Refuse a trace that was not recorded on this partition");
         app.add_flag("--policies", list_, "List the policies with their parameters and stop");
     }
@@ -52,6 +83,8 @@ public:
 private:
     [[nodiscard]] std::vector<PolicySpec> specs() const;
     [[nodiscard]] std::vector<BufferSize> sizes() const;
+    [[nodiscard]] std::vector<AgentSpec> agents() const;
+    void steer(const Trace& trace, std::vector<Line>& lines) const;
 
     std::string trace_;
     std::vector<std::string> policies_;
@@ -59,18 +92,20 @@ private:
     std::vector<std::uint64_t> rows_;
     std::optional<std::uint64_t> window_;
     std::string data_;
+    std::vector<std::string> agents_;
+    std::string log_;
+    bool force_ = false;
     bool list_ = false;
-};
-
-/// A case with what it gave, and the floor of its size.
-struct Line {
-    ReplayCase one;
-    ReplayResult result;
-    std::uint64_t floor = 0;
 };
 
 std::vector<PolicySpec> ReplayVerb::specs() const {
     std::vector<std::string> texts = policies_;
+    if (texts.empty() && !agents_.empty()) {
+        // One that every agent named can do something about.
+        const auto all = agents();
+        const bool decide = std::ranges::any_of(all, &AgentSpec::decides);
+        texts = {decide ? "scored" : "window"};
+    }
     if (texts.empty()) {
         texts = {"none",     "static-degree",   "lru",    "scored-faithful,every:4",
                  "periodic", "scored,every:16", "window", "optimal"};
@@ -97,6 +132,13 @@ std::vector<BufferSize> ReplayVerb::sizes() const {
         sizes.push_back({std::nullopt, rows});
     if (sizes.empty()) sizes.push_back({0.25, 0});
     return sizes;
+}
+
+std::vector<AgentSpec> ReplayVerb::agents() const {
+    std::vector<AgentSpec> all;
+    for (const std::string& text : agents_)
+        all.push_back(AgentSpec::parse(text));
+    return all;
 }
 
 std::uint64_t halo_of(const Trace& trace) {
@@ -129,6 +171,51 @@ std::vector<Line> run_cases(const Trace& trace, std::span<const PolicySpec> spec
     return lines;
 }
 
+/// The best of the fixed rules that stand beside a policy.
+std::uint64_t best_fixed(const Trace& trace, const ReplayCase& one) {
+    std::vector<ReplayCase> cases;
+    for (const PolicySpec& rule : fixed_rules(one.policy))
+        cases.push_back({rule, one.size});
+    std::uint64_t best = ~std::uint64_t{0};
+    for (const ReplayResult& result : replay(trace, cases))
+        best = std::min(best, result.rows.fetched());
+    return best;
+}
+
+/// Puts the runs of all agents in the place of each line.
+void ReplayVerb::steer(const Trace& trace, std::vector<Line>& lines) const {
+    const auto all = agents();
+    std::vector<Line> steered;
+    std::string log;
+    SteeredOptions options;
+    options.seed = trace.front()->header().seed;
+    options.run = run_of(trace);
+    options.force = force_;
+    for (const Line& line : lines) {
+        const std::uint64_t best = best_fixed(trace, line.one);
+        for (const AgentSpec& agent : all) {
+            Line made = line;
+            made.steered = Steered{agent, {}, best};
+            const bool acts =
+                agent.name() != "never" && agent_advice(agent, line.one.policy).empty();
+            if (acts) {
+                SteeredResult result =
+                    steered_replay(trace, {line.one.policy, line.one.size, agent}, options);
+                made.result.rows = result.rows;
+                made.steered->totals = result.agent;
+                for (const DecisionRecord& record : result.decisions)
+                    log += log_.empty() ? "" : log_line(record) + "\n";
+            }
+            steered.push_back(std::move(made));
+        }
+    }
+    lines = std::move(steered);
+    if (log_.empty()) return;
+    Staging staging = Staging::file(log_, force_ ? Existing::replace : Existing::refuse);
+    write_text(staging.path(), log);
+    staging.commit();
+}
+
 double fraction_of(const Line& line, std::uint64_t halo) {
     if (line.one.size.fraction) return *line.one.size.fraction;
     return halo == 0 ? 0 : static_cast<double>(line.result.capacity) / static_cast<double>(halo);
@@ -145,6 +232,18 @@ Json lines_json(std::span<const Line> lines, std::uint64_t halo) {
                         {"replacement", rows.replacement},
                         {"ahead", rows.ahead},
                         {"hits", rows.hits}});
+        if (!line.steered) continue;
+        const HelmTotals& totals = line.steered->totals;
+        Json& json = list.back();
+        json["agent"] = line.steered->agent.text();
+        json["decisions"] = totals.decisions;
+        json["correct"] = nullptr;
+        if (totals.judged != 0) {
+            json["correct"] =
+                static_cast<double>(totals.correct) / static_cast<double>(totals.judged);
+        }
+        json["regret"] = nullptr;
+        if (const auto regret = line.regret()) json["regret"] = *regret;
     }
     return list;
 }
@@ -155,15 +254,33 @@ std::string share(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string lines_text(std::span<const Line> lines, std::uint64_t halo) {
-    Table table({"buffer", "rows", "policy", "fetched", "demand", "replacement", "ahead", "hits",
-                 "hit rate", "of optimal"});
+    const bool steered = !lines.empty() && lines.front().steered.has_value();
+    std::vector<std::string> header{"buffer",      "rows",  "policy", "fetched",  "demand",
+                                    "replacement", "ahead", "hits",   "hit rate", "of optimal"};
+    if (steered) header.insert(header.end(), {"decisions", "correct", "regret"});
+    Table table(header);
     for (const Line& line : lines) {
         const RowAccounts& rows = line.result.rows;
-        table.add(
-            {fmt::format("{:.4g}", fraction_of(line, halo)), format_count(line.result.capacity),
-             line.one.policy.text(), format_count(rows.fetched()), format_count(rows.demand),
-             format_count(rows.replacement), format_count(rows.ahead), format_count(rows.hits),
-             share(rows.hits, rows.needed), share(rows.fetched(), line.floor)});
+        std::string name = line.one.policy.text();
+        if (steered) name += " + " + line.steered->agent.text();
+        std::vector<std::string> cells{fmt::format("{:.4g}", fraction_of(line, halo)),
+                                       format_count(line.result.capacity),
+                                       name,
+                                       format_count(rows.fetched()),
+                                       format_count(rows.demand),
+                                       format_count(rows.replacement),
+                                       format_count(rows.ahead),
+                                       format_count(rows.hits),
+                                       share(rows.hits, rows.needed),
+                                       share(rows.fetched(), line.floor)};
+        if (steered) {
+            const HelmTotals& totals = line.steered->totals;
+            const auto regret = line.regret();
+            cells.insert(cells.end(),
+                         {format_count(totals.decisions), share(totals.correct, totals.judged),
+                          regret ? fmt::format("{:+.1f} %", *regret * 100) : "-"});
+        }
+        table.add(std::move(cells));
     }
     return table.text();
 }
@@ -213,9 +330,20 @@ int ReplayVerb::run(const Context& context) {
     }
     const auto asked = specs();
     const auto of_size = sizes();
+    for (const AgentSpec& agent : agents()) {
+        for (const PolicySpec& policy : asked) {
+            check_agent(agent, policy);
+            if (const auto advice = agent_advice(agent, policy); !advice.empty())
+                log::warning(advice);
+        }
+    }
+    if (!log_.empty() && agents_.empty()) {
+        throw usage_error("nobody decides anything", "--log", "name an agent with --agent");
+    }
     const Trace trace = read_trace(trace_);
     if (!data_.empty()) expect_graph(trace, data_);
-    const auto lines = run_cases(trace, asked, of_size);
+    auto lines = run_cases(trace, asked, of_size);
+    if (!agents_.empty()) steer(trace, lines);
     if (context.json) {
         print_json(lines_json(lines, halo_of(trace)));
     } else {

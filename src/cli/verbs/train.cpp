@@ -100,6 +100,7 @@ private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
     void resolve_buffer();
+    void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
     /// Where a run goes on.
@@ -125,6 +126,10 @@ private:
     std::optional<double> buffer_;
     std::string buffer_bytes_;
     std::string buffer_scope_ = "host";
+    std::string agent_;
+    std::string agent_mode_ = "async";
+    std::string agent_scope_ = "host";
+    std::string llm_api_ = "auto";
     bool trace_ = false;
     bool plan_ = false;
     bool force_ = false;
@@ -155,6 +160,7 @@ void TrainVerb::define(CLI::App& app) {
         ->capture_default_str();
     app.add_option("--window", o.window, "Steps looked ahead, as in window:16");
     app.add_option("--buffer", buffer_, "Rows kept, as a fraction of the halo (0.25)");
+    app.add_option("--agent", agent_, "Who steers; see agent list");
     app.add_option("--precision", precision_, "Of feature rows: native, float32, bfloat16")
         ->capture_default_str();
     app.add_option("--topology", topology_, "auto, replicated or partitioned")
@@ -222,6 +228,22 @@ void TrainVerb::define_further(CLI::App& app) {
     further(app.add_option("--buffer-bytes", buffer_bytes_, "The same in bytes, such as 500MB"));
     further(app.add_option("--buffer-scope", buffer_scope_, "Who shares a buffer: host or rank")
                 ->capture_default_str());
+    further(app.add_option("--agent-mode", agent_mode_,
+                           "async, or sync: steps wait for the agent's answer")
+                ->capture_default_str());
+    further(app.add_option("--agent-scope", agent_scope_,
+                           "Whose buffers an agent steers: rank, host or job")
+                ->capture_default_str());
+    further(app.add_option("--agent-deadline", o.steer.deadline,
+                           "Seconds after which an answer is dropped")
+                ->capture_default_str());
+    further(app.add_option("--llm-url", o.steer.llm.url,
+                           "Server of agent llm (Ollama on this machine)"));
+    further(app.add_option("--llm-model", o.steer.llm.model, "Its model (the server's first)"));
+    further(app.add_option("--llm-api", llm_api_, "What it speaks: auto, openai or ollama")
+                ->capture_default_str());
+    further(app.add_flag("--llm-insecure", o.steer.llm.insecure,
+                         "Reach a server on another machine without TLS"));
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -257,7 +279,21 @@ void TrainVerb::resolve(const CLI::App& app) {
         o.memory = *bytes;
     }
     resolve_buffer();
+    resolve_agent(app);
     check_options(o);
+}
+
+/// Whoever says nothing about what to keep gets the default agent; whoever names a policy means it.
+void TrainVerb::resolve_agent(const CLI::App& app) {
+    SteerOptions& steer = options_.steer;
+    const auto* policy = app.get_option_no_throw("--policy");
+    const bool fixed = policy == nullptr || policy->count() > 0 || options_.window.has_value();
+    steer.agent = !agent_.empty() ? agent_ : fixed ? "never" : std::string(default_agent);
+    steer.mode = agent_mode(agent_mode_);
+    steer.scope = agent_scope(agent_scope_);
+    steer.link = !ranks_.link.empty();
+    steer.force = force_;
+    steer.llm.api = llm_api(llm_api_);
 }
 
 void TrainVerb::resolve_buffer() {
@@ -321,6 +357,10 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
     }
     Position start;
     if (resume_) start = resume(comm, trainer);
+    if (const auto advice = agent_advice(agent_of(options_), policy_of(options_));
+        first && !advice.empty()) {
+        log::warning(advice);
+    }
     std::optional<RunFolder> folder;
     std::optional<CheckpointKeeper> keeper;
     if (first && !out_.empty()) {

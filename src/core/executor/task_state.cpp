@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "rudder/core/check.hpp"
+#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/executor/thread_executor.hpp"
 #include "rudder/core/executor/thread_task.hpp"
 
@@ -135,5 +136,9 @@ const char* NoWaitScope::current() noexcept {
 
 WaitForbidden::WaitForbidden(const char* place)
     : InternalError(std::string("no wait inside ") + place, "executor", 0) {}
+
+void wait_patiently() {
+    TaskState::current().set_patient();
+}
 
 }  // namespace rudder

@@ -23,6 +23,8 @@ extern const AgentInfo xgb_info;
 extern const AgentInfo mlp_info;
 extern const AgentInfo tabnet_info;
 extern const AgentInfo llm_info;
+extern const AgentInfo bandit_info;
+extern const AgentInfo mixture_info;
 extern const AgentInfo replay_info;
 
 MakeAgent make_never;
@@ -33,6 +35,8 @@ MakeAgent make_schedule;
 MakeAgent make_random;
 MakeAgent make_classifier_agent;
 MakeAgent make_llm;
+MakeAgent make_bandit;
+MakeAgent make_mixture;
 MakeAgent make_replay;
 
 }  // namespace rudder

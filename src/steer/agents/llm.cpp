@@ -130,7 +130,14 @@ LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts)
 
 LlmAgent::~LlmAgent() {
     server_.cancel();
-    if (warm_up_.valid()) warm_up_.join();
+    // It refers to this agent: also a task that was cancelled itself waits for its end.
+    while (!warm_up_.done()) {
+        try {
+            warm_up_.join();
+        } catch (...) {
+            continue;
+        }
+    }
 }
 
 void LlmAgent::start_warm_up() {
@@ -149,6 +156,8 @@ void LlmAgent::start_warm_up() {
                                          error.problem(), error.where(),
                                          error.remedy().empty() ? "" : "; ", error.remedy()));
             }
+        } catch (const std::exception& error) {
+            log::warning(fmt::format("the language model's warm-up failed: {}", error.what()));
         }
         Monitor::Lock lock(monitor_);
         warm_ = true;

@@ -30,6 +30,8 @@ const auto entries = std::to_array<Entry>({
     {&mlp_info, make_classifier_agent},
     {&tabnet_info, make_classifier_agent},
     {&llm_info, make_llm},
+    {&bandit_info, make_bandit},
+    {&mixture_info, make_mixture},
     {&replay_info, make_replay},
 });
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<AgentParameter, 2> parameters{
     {{"log", AgentParameter::Kind::file, 0, 0, "", "a decision log, or the folder of a run"},
      {"rank", AgentParameter::Kind::whole, 0, 1000000, "",
-      "whose decisions; the lowest that decided, if not given"}}};
+      "whose decisions; if not given: of the same rank, else of the lowest"}}};
 
 void check_run(const DecisionRecord& record, const AgentFacts& facts, const std::string& file) {
     if (facts.force || record.run == facts.run) return;
@@ -30,11 +30,14 @@ void check_run(const DecisionRecord& record, const AgentFacts& facts, const std:
 std::vector<ListedAction> read_log(const AgentSpec& spec, const AgentFacts& facts) {
     const std::string file = spec.text("log");
     const std::vector<DecisionRecord> records = read_decisions(file);
-    std::uint64_t rank = spec.given("rank") ? spec.whole("rank") : ~std::uint64_t{0};
+    std::uint64_t lowest = ~std::uint64_t{0};
+    bool own = false;
     for (const DecisionRecord& record : records) {
         check_run(record, facts, file);
-        if (!spec.given("rank")) rank = std::min<std::uint64_t>(rank, record.rank);
+        lowest = std::min<std::uint64_t>(lowest, record.rank);
+        own = own || record.rank == facts.rank;
     }
+    const std::uint64_t rank = spec.given("rank") ? spec.whole("rank") : own ? facts.rank : lowest;
     std::vector<ListedAction> list;
     for (const DecisionRecord& record : records) {
         const bool took_effect =

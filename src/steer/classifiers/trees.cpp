@@ -77,6 +77,7 @@ Trees::Copied Trees::copy_tree(const Source& from, std::size_t begin, std::size_
     std::vector<Place> open{{begin, nodes_.size(), 0}};
     nodes_.push_back({});
     Copied made{0, 1};
+    std::vector<bool> reached(end - begin, false);  // each node of a tree has one parent
     while (!open.empty()) {
         const Place place = open.back();
         open.pop_back();
@@ -88,12 +89,14 @@ Trees::Copied Trees::copy_tree(const Source& from, std::size_t begin, std::size_
             continue;
         }
         const std::int32_t feature = from.feature[place.source];
-        const auto inside = [&](std::int32_t child) {
-            return child > 0 && static_cast<std::size_t>(child) < end - begin;
+        const auto enter = [&](std::int32_t child) {
+            const auto at = static_cast<std::size_t>(child);
+            if (child <= 0 || at >= end - begin || reached[at]) return false;
+            reached[at] = true;
+            return true;
         };
-        // Each node of a tree is reached once, or it is none: no more places than nodes.
-        if (!inside(left) || !inside(right) || feature < 0 ||
-            static_cast<std::size_t>(feature) >= features || made.nodes + 2 > end - begin) {
+        if (!enter(left) || !enter(right) || feature < 0 ||
+            static_cast<std::size_t>(feature) >= features) {
             refuse_model("a tree of it is broken", where);
         }
         const std::size_t child = nodes_.size();

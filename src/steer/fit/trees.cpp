@@ -8,7 +8,6 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
-#include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/steer/fit.hpp"
 
@@ -28,7 +27,7 @@ void expect(int code, const XgboostLibrary& xgboost) {
 
 Parameters parameters_of(const Model& model, std::uint64_t seed) {
     Parameters p{{"seed", std::to_string(seed)},
-                 {"nthread", std::to_string(thread_count())},
+                 {"nthread", "1"},  // tables are small, and its threads spin where cores are shared
                  {"tree_method", "hist"},
                  {"verbosity", "0"}};
     if (model.kind == "rf") {

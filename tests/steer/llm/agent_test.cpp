@@ -9,6 +9,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/executor/seeded_executor.hpp"
+#include "rudder/core/executor/task_state.hpp"
 #include "rudder/core/executor/thread_executor.hpp"
 #include "rudder/core/json.hpp"
 
@@ -196,6 +197,21 @@ TEST(LlmAgent, NobodyWaitsForTheWarmUp) {
         EXPECT_THAT(problem_of(*agent, seen(16)), HasSubstr("still loading"));
     }
     EXPECT_LT(Clock::now() - start, milliseconds(2000)) << "destroyed at once";
+}
+
+TEST(LlmAgent, MayBeDestroyedByATaskThatIsCancelled) {
+    FakeServer hanging(after_a_minute);
+    Executor& executor = ThreadExecutor::process();
+    const auto start = Clock::now();
+    Task owner = executor.spawn("owner", [&] {
+        const auto agent = llm_agent(hanging.url());
+        while (hanging.requests().empty())
+            executor.sleep_for(milliseconds(1));
+        TaskState::current().cancel();
+        executor.sleep_for(milliseconds(60000));
+    });
+    owner.join();
+    EXPECT_LT(Clock::now() - start, milliseconds(20000));
 }
 
 TEST(LlmAgent, WarmUpThatFailsIsOneWarningWithoutTheKey) {

@@ -46,6 +46,10 @@ public:
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] Executor& executor() const noexcept { return executor_; }
 
+    /// Whether its waits for messages are in no hurry (patience.hpp). The task's own affair.
+    void set_patient() noexcept { patient_ = true; }
+    [[nodiscard]] bool patient() const noexcept { return patient_; }
+
     /// What the task waits for, for reports of deadlocks. Written by the task, read while it waits.
     void set_waiting_for(std::string_view what);
     [[nodiscard]] std::string waiting_for() const;
@@ -60,6 +64,7 @@ private:
     std::function<void()> body_;
     std::exception_ptr failure_;
     bool failure_seen_ = false;
+    bool patient_ = false;
     std::atomic<bool> cancelled_{false};
     std::atomic<bool> done_{false};
     mutable std::mutex mutex_;  // guards waiting_for_ and joiners_

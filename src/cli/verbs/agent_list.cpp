@@ -1,0 +1,70 @@
+// rudder agent list
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/table.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/steer/agent_spec.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+std::string parameter_text(const AgentParameter& parameter) {
+    std::string text(parameter.help);
+    if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
+    return text;
+}
+
+std::string agents_text() {
+    KeyValues lines;
+    for (const AgentInfo* info : all_agents()) {
+        lines.emplace_back(std::string(info->name), std::string(info->sentence));
+        lines.emplace_back("", fmt::format("needs {}; costs {}", info->needs, info->costs));
+        for (const AgentParameter& parameter : info->parameters)
+            lines.emplace_back(fmt::format("  {}", parameter.name), parameter_text(parameter));
+    }
+    return key_values(lines);
+}
+
+std::string knobs_text() {
+    Table table({"knob", "values", "sets", "a change costs"});
+    for (const Knob& knob : all_knobs()) {
+        const std::string range =
+            knob.kind == KnobKind::text
+                ? "a policy"
+                : fmt::format("{}{} to {}", knob.above_minimum ? "above " : "", knob.minimum,
+                              knob.maximum);
+        table.add(
+            {std::string(knob.name), range, std::string(knob.sentence), std::string(knob.cost)});
+    }
+    return table.text();
+}
+
+class AgentListVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "agent list"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "List the agents that can steer, and the knobs they set";
+    }
+    [[nodiscard]] std::string_view example() const override { return "rudder agent list"; }
+    void define(CLI::App& /*app*/) override {}
+    int run(const Context& context) override {
+        if (context.json) {
+            print_json({{"agents", agents_json()}, {"knobs", knobs_json()}});
+        } else {
+            print_text(agents_text() + "\n" + knobs_text() +
+                       "\nAn agent is written NAME[:VALUE]{,KEY:VALUE}: --agent every:4.\n");
+        }
+        return 0;
+    }
+};
+
+}  // namespace
+
+std::unique_ptr<Verb> make_agent_list_verb() {
+    return std::make_unique<AgentListVerb>();
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,63 @@
+// A contest on shadows: one that does something else, against the one that does what is done.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "choice.hpp"
+
+namespace rudder {
+
+enum class Verdict : std::uint8_t { open, better, worse, no_better };
+
+/// A sequential test of paired costs. Both follow the same ids in the same steps, so differences
+/// carry little noise and a few blocks of steps decide; large differences need fewer. What the
+/// change itself costs in the first steps is kept apart.
+class Duel {
+public:
+    static constexpr std::uint64_t block = 4;    ///< steps of one sample
+    static constexpr std::uint64_t settles = 8;  ///< steps in which a change works itself out
+
+    Duel(std::string name, Choice challenger, const Choice& champion);
+
+    [[nodiscard]] const std::string& name() const noexcept { return name_; }
+    [[nodiscard]] const Choice& challenger() const noexcept { return challenger_; }
+
+    /// Rows that each of them fetched in the same steps.
+    void add(double challenger, double champion, std::uint64_t steps);
+    [[nodiscard]] Verdict verdict() const;
+
+    /// Of the champion's cost: below 0 where the challenger costs less.
+    [[nodiscard]] double difference() const noexcept { return difference_; }
+    [[nodiscard]] double error() const noexcept { return error_; }
+    /// Rows per step that it saves, and rows that changing cost.
+    [[nodiscard]] double saves() const noexcept { return -difference_ * reference_; }
+    [[nodiscard]] double transition() const noexcept { return transition_; }
+    [[nodiscard]] std::uint64_t steps() const noexcept { return steps_; }
+
+private:
+    struct Sample {
+        double cost;
+        double reference;
+    };
+    void sum_up();
+
+    std::string name_;
+    Choice challenger_;
+    std::uint64_t block_;
+    std::uint64_t warm_;  ///< steps until it counts
+    bool cold_;           ///< has to learn first: is given more time
+    bool further_;        ///< looks further ahead: what it keeps pays later
+    std::uint64_t steps_ = 0;
+    std::uint64_t in_block_ = 0;
+    Sample sum_{0, 0};
+    Sample all_{0, 0};
+    std::vector<Sample> samples_;
+    double transition_ = 0;
+    double difference_ = 0;
+    double error_ = 0;
+    double reference_ = 0;
+};
+
+}  // namespace rudder

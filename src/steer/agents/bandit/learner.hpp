@@ -1,0 +1,88 @@
+// The bandit: tries settings on shadows and on the clock, and takes what is better.
+#pragma once
+
+#include <atomic>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "choice.hpp"
+#include "drift.hpp"
+#include "duel.hpp"
+#include "evidence.hpp"
+#include "timed_trial.hpp"
+
+namespace rudder {
+
+/// Local search by paired sequential tests. Of the choices beside the present one, a few at a
+/// time run as shadows; the first that is surely better is taken, and the search goes on from
+/// there. The real run is in a trial setting only for what shadows cannot see (time), and only for
+/// a stated share of its steps. When the cost changes for good, all that was learned is in doubt.
+class Bandit final : public Agent {
+public:
+    Bandit(const AgentSpec& spec, const AgentFacts& facts);
+
+    [[nodiscard]] std::uint64_t interval() const noexcept override { return interval_; }
+    [[nodiscard]] Answer decide(const Observation& seen) override;
+    [[nodiscard]] std::string learned() const override;
+
+private:
+    // learner.cpp: what is in place, and what is done.
+    void begin(const Observation& seen, Answer& answer);
+    void overruled(const Observation& seen, Answer& answer);
+    void watch(const Observation& seen, Answer& answer);
+    void put(const Choice& choice, Reason why, Answer& answer);
+    void say(std::string text);
+
+    // learner_trials.cpp: how it is found out.
+    void feed_duels(const Observation& seen);
+    bool promote(const Observation& seen, Answer& answer);
+    void drop_losers(const Observation& seen, Answer& answer);
+    void open_duels(const Observation& seen, Answer& answer);
+    void close_duels(Answer& answer);
+    void take_time(const Observation& seen);
+    void follow_trial(const Observation& seen, Answer& answer);
+    void start_trial(const Observation& seen, Answer& answer);
+    void end_trial(const Observation& seen, Answer& answer);
+    [[nodiscard]] bool in_budget(const Observation& seen) const;
+    [[nodiscard]] bool ending(const Observation& seen) const;
+
+    Choices choices_;
+    std::uint64_t interval_;
+    double budget_;  ///< share of steps that may be in a trial setting
+    std::size_t most_duels_;
+    std::uint64_t every_ = 16;  ///< to begin with, where it says when to replace
+    PolicySpec built_in_;
+
+    bool begun_ = false;
+    std::uint64_t first_step_ = 0;
+    Choice now_;      ///< the best that is known
+    Setting placed_;  ///< what the run should be in: now_'s, or that of a trial
+    std::vector<Duel> duels_;
+    std::uint64_t named_ = 0;
+    std::uint64_t settled_at_ = 0;  ///< step from which the twin is worth comparing with
+    Evidence on_ids_{256, 1024};
+    Drift rows_drift_{0.03};
+    double drift_rows_ = 0;  ///< of a block that is not complete
+    std::uint64_t drift_steps_ = 0;
+
+    std::optional<TimedTrial> trial_;
+    Evidence on_time_{512, 4096};  ///< trials of the real run cost more than shadows
+    Drift time_drift_{0.03};
+    std::deque<double> times_;      ///< seconds per step under now_, newest last
+    bool timed_now_ = false;        ///< the newest is of this observation
+    bool settling_ = true;          ///< the next sample is of a change
+    std::optional<Choice> onward_;  ///< the same change once more, after it paid
+    std::uint64_t trial_steps_ = 0;
+    std::uint64_t fresh_until_ = 0;  ///< step; until then it has much to learn
+
+    std::vector<std::string> said_;  ///< in this answer
+    std::deque<std::string> taken_;  ///< changes, for the end
+    std::uint64_t tried_ = 0;
+    std::uint64_t timed_ = 0;
+    std::uint64_t overruled_ = 0;
+    std::uint64_t phases_ = 0;
+};
+
+}  // namespace rudder

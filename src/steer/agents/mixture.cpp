@@ -1,0 +1,167 @@
+// mixture:a+b+c: does what the member does whose shadow cost least.
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+
+#include "agents.hpp"
+#include "mixture/member.hpp"
+#include "mixture/shares.hpp"
+
+namespace rudder {
+
+namespace {
+
+using Kind = AgentParameter::Kind;
+
+constexpr std::array<AgentParameter, 1> parameters{
+    {{"agents", Kind::agents, 0, 0, "", "its members, joined by +"}}};
+
+constexpr std::size_t most_members = 6;      ///< shadows are limited, and members may want some
+constexpr double worth_a_switch = 2;         ///< times the weight of the member it follows
+constexpr std::uint64_t told_every = 64;     ///< steps between two lines of weights
+constexpr std::uint64_t overruled_for = 64;  ///< steps before it insists
+constexpr std::size_t most_lines = 12;
+
+class Mixture final : public Agent {
+public:
+    Mixture(const AgentSpec& spec, const AgentFacts& facts) : shares_(spec.members().size()) {
+        if (spec.members().empty() || spec.members().size() > most_members) {
+            throw usage_error(fmt::format("{} members", spec.members().size()), "agent 'mixture'",
+                              fmt::format("give 1 to {}", most_members));
+        }
+        for (const AgentSpec& member : spec.members())
+            members_.emplace_back(fmt::format("m{}", members_.size()), member, facts);
+    }
+
+    [[nodiscard]] std::uint64_t interval() const noexcept override {
+        std::uint64_t shortest = told_every;
+        for (const Member& member : members_)
+            shortest = std::min(shortest, member.interval());
+        return shortest;
+    }
+    [[nodiscard]] Answer decide(const Observation& seen) override;
+    void cancel() noexcept override {
+        for (Member& member : members_)
+            member.cancel();
+    }
+    [[nodiscard]] std::string learned() const override;
+
+private:
+    void weigh(const Observation& seen, Answer& answer);
+    void follow(const Observation& seen, Answer& answer);
+    [[nodiscard]] std::string weights_text() const;
+
+    std::vector<Member> members_;
+    Shares shares_;
+    std::size_t leader_ = 0;
+    std::uint64_t switches_ = 0;
+    std::uint64_t told_ = 0;
+    std::optional<Setting> placed_;
+    std::uint64_t overruled_until_ = 0;
+    struct Line {
+        std::uint64_t step;
+        std::string weights;
+    };
+    std::vector<Line> lines_;
+};
+
+Answer Mixture::decide(const Observation& seen) {
+    Answer answer;
+    weigh(seen, answer);
+    for (Member& member : members_)
+        member.ask(seen, answer);
+    follow(seen, answer);
+    return answer;
+}
+
+void Mixture::weigh(const Observation& seen, Answer& answer) {
+    std::vector<double> costs;
+    for (const Member& member : members_)
+        costs.push_back(member.cost(seen));
+    // All or none: a member whose shadow has not begun has cost nothing yet.
+    if (std::ranges::min(costs) < 0) return;
+    shares_.add(costs, static_cast<double>(seen.twin.rows.steps));
+    const std::size_t best = shares_.best();
+    const auto weights = shares_.weights();
+    const bool changes = best != leader_ && weights[best] > worth_a_switch * weights[leader_];
+    if (changes) {
+        leader_ = best;
+        ++switches_;
+        overruled_until_ = 0;
+        answer.note = fmt::format("follows {} now", members_[leader_].text());
+    }
+    if (!changes && seen.step < told_ + told_every) return;
+    told_ = seen.step;
+    const std::string text = weights_text();
+    answer.note += fmt::format("{}weights {}", answer.note.empty() ? "" : "; ", text);
+    lines_.push_back({seen.step, text});
+    // Thins out, so that lines lie ever further apart.
+    if (lines_.size() > 2 * most_lines) {
+        for (std::size_t i = 1; i < lines_.size(); ++i)
+            lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(i));
+    }
+}
+
+/// Makes the real buffer do what the leader's shadow does.
+void Mixture::follow(const Observation& seen, Answer& answer) {
+    if (placed_ && seen.setting != *placed_) {
+        answer.note += fmt::format("{}was overruled: {}", answer.note.empty() ? "" : "; ",
+                                   text_of(seen.setting));
+        overruled_until_ = seen.step + overruled_for;
+    }
+    placed_ = seen.setting;
+    const Member& leader = members_[leader_];
+    const auto changes = changes_between(seen.setting, leader.setting());
+    if (!changes.empty() && seen.step >= overruled_until_) {
+        answer.action = Action::set(changes, Reason::leader);
+        placed_ = leader.setting();
+    } else if (leader.action().kind == ActionKind::replace && seen.takes_decisions) {
+        answer.action = Action::replace(Reason::leader, leader.action().fraction);
+    } else {
+        answer.action = Action::keep(Reason::leader);
+    }
+}
+
+std::string Mixture::weights_text() const {
+    std::string text;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        text += fmt::format("{}{} {:.3f}", i == 0 ? "" : ", ", members_[i].text(),
+                            shares_.weights()[i]);
+    }
+    return text;
+}
+
+std::string Mixture::learned() const {
+    std::string text;
+    for (const Line& line : lines_)
+        text += fmt::format("step {}: {}\n", line.step, line.weights);
+    for (const Member& member : members_) {
+        const std::string of_member = member.learned();
+        if (!of_member.empty()) text += fmt::format("{}: {}\n", member.text(), of_member);
+    }
+    text += fmt::format("ends with {}, after {} switches: {}", members_[leader_].text(), switches_,
+                        weights_text());
+    return text;
+}
+
+}  // namespace
+
+const AgentInfo mixture_info{
+    .name = "mixture",
+    .sentence = "Does what that member does whose shadow costs least, by multiplicative weights.",
+    .needs = "what its members need",
+    .costs = "what its members cost, and a shadow for each",
+    .parameters = parameters,
+    .has_value = true,
+    .value_required = true,
+};
+
+std::unique_ptr<Agent> make_mixture(const AgentSpec& spec, const AgentFacts& facts) {
+    return std::make_unique<Mixture>(spec, facts);
+}
+
+}  // namespace rudder

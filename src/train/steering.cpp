@@ -1,0 +1,365 @@
+#include "steering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "rudder/comm/together.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/cpu_meter.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/parallel.hpp"
+
+namespace rudder {
+
+namespace {
+
+// What travels with the gradients: an order (its length, then two bytes per float, which a float
+// holds exactly), then counts of the buffers that follow.
+constexpr std::size_t order_floats = 1 + Order::most_bytes / 2;
+constexpr std::size_t count_floats = 9;
+
+void write_order(const std::string& text, std::span<float> extra) {
+    RUDDER_CHECK(text.size() <= Order::most_bytes);
+    extra[0] = static_cast<float>(text.size());
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+        const auto low = static_cast<unsigned char>(text[i]);
+        const auto high = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        extra[1 + i / 2] = static_cast<float>(low + 256 * high);
+    }
+}
+
+std::string read_order(std::span<const float> extra) {
+    std::string text(std::min<std::size_t>(static_cast<std::size_t>(extra[0]), Order::most_bytes),
+                     '\0');
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto pair = static_cast<std::uint32_t>(extra[1 + i / 2]);
+        text[i] = static_cast<char>(i % 2 == 0 ? pair % 256 : pair / 256);
+    }
+    return text;
+}
+
+/// Whether the ranks run on more than one machine, whatever hosts they are told to be.
+bool several_machines(const Communicator& comm) {
+    std::array<char, 256> name{};
+    static_cast<void>(::gethostname(name.data(), name.size() - 1));
+    const auto here = static_cast<std::int64_t>(hash_bytes(std::as_bytes(std::span(name))) >> 1U);
+    return comm.all_min(here) != comm.all_max(here);
+}
+
+/// A scope that the buffers do not allow.
+void check_scope(const Trainer::State& s) {
+    const bool shared =
+        s.options.buffer_scope == BufferScope::host && s.comm.all_max(s.comm.host().size()) > 1;
+    if (s.options.steer.scope != AgentScope::rank || !shared) return;
+    throw usage_error("ranks that share a buffer cannot have an agent each", "--agent-scope",
+                      "give --buffer-scope rank, too, or use --agent-scope host");
+}
+
+}  // namespace
+
+int Steering::most_sample_tasks(const TrainOptions& options) {
+    constexpr int enough = 4;
+    if (!steered(options)) return options.most_sample_tasks;
+    return std::max(
+        {options.sample_tasks, options.most_sample_tasks, std::min(enough, thread_count())});
+}
+
+std::size_t Steering::extra_floats(const TrainOptions& options) {
+    const bool job = steered(options) && options.steer.scope == AgentScope::job;
+    return job ? order_floats + count_floats : 0;
+}
+
+std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uint64_t steps) {
+    if (!steered(trainer.options) || !trainer.buffer.used) return nullptr;
+    check_scope(trainer);
+    return std::unique_ptr<Steering>(new Steering(trainer, steps));
+}
+
+Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
+    : s_(trainer), agent_(agent_of(trainer.options)) {
+    const TrainOptions& o = s_.options;
+    const int here = s_.comm.host().rank();
+    host_first_ = here == 0;
+    const bool several = s_.comm.host().size() > 1;
+    const bool alone = o.buffer_scope == BufferScope::rank;
+    first_ = alone || here == 0;
+    leads_ = first_;
+    if (o.steer.scope == AgentScope::job) {
+        road_ = s_.comm.size() > 1 ? Road::gradients : Road::none;
+        leads_ = s_.comm.rank() == 0;
+    } else if (o.steer.scope == AgentScope::host && alone && several) {
+        road_ = Road::board;
+        leads_ = here == 0;
+    }
+    // Ranks that share a buffer are told of threads by the one that has the helm.
+    if (several && (road_ == Road::board || !alone)) board_.emplace(s_.comm);
+    const HelmOptions options = helm_options(steps);
+    times_ = options.facts.start;
+    // An agent that lacks something says so on all ranks.
+    do_together(s_.comm, [&] {
+        if (first_) helm_ = std::make_unique<Helm>(options);
+    });
+}
+
+CostKind Steering::cost() const {
+    const bool apart = several_machines(s_.comm);
+    return s_.options.steer.link || apart ? CostKind::seconds : CostKind::rows;
+}
+
+/// What a language model is told of the run.
+std::string Steering::about_run() const {
+    const DatasetInfo& info = s_.data.info();
+    const TrainOptions& o = s_.options;
+    return fmt::format(
+        "graph: {} vertices, {} edges, {} parts\n"
+        "run: {} ranks on {} hosts, model {} of {} layers, batches of {} seeds per part, "
+        "{} neighbours per layer\n"
+        "steps per epoch: {}, epochs: {}",
+        info.vertices, info.edges, s_.data.parts(), s_.comm.size(), s_.comm.hosts().hosts(),
+        o.model, o.layers, o.batch, fmt::join(o.fanout, ","), s_.schedule.steps_per_epoch(),
+        o.epochs);
+}
+
+HelmOptions Steering::helm_options(std::uint64_t steps) {
+    const TrainOptions& o = s_.options;
+    const std::uint64_t buffers = static_cast<std::uint64_t>(
+        o.buffer_scope == BufferScope::rank ? s_.comm.size() : s_.comm.hosts().hosts());
+    HelmOptions helm{.agent = *agent_};
+    helm.make = o.steer.make;
+    AgentFacts& facts = helm.facts;
+    facts.seed = o.seed;
+    facts.start.policy = s_.buffer.policy;
+    facts.start.capacity = s_.buffer.slots;
+    facts.start.bulk = o.bulk;
+    facts.start.sample_threads = static_cast<std::uint64_t>(o.sample_tasks);
+    facts.start.fetch_threads = std::max<std::uint64_t>(1, o.in_flight - 1);
+    facts.built_in = built_in_rule(s_.buffer.policy);
+    facts.limits.slots = s_.buffer.slots;
+    facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
+    facts.limits.fetch_threads = o.in_flight;
+    facts.cost = cost();
+    facts.steps = steps;
+    facts.steps_per_epoch = s_.schedule.steps_per_epoch();
+    facts.run = fmt::format("{}/{}/{}", graph_checksum(s_.data.folder().path()), o.seed, buffers);
+    facts.rank = static_cast<std::uint32_t>(s_.comm.rank());
+    facts.force = o.steer.force;
+    facts.llm = o.steer.llm;
+    if (facts.llm.about.empty()) facts.llm.about = about_run();
+    helm.mode = o.steer.mode;
+    helm.deadline = o.steer.deadline;
+    helm.deferred = leads_ && road_ != Road::none;
+    helm.follower = !leads_;
+    helm.rank = static_cast<std::uint32_t>(s_.comm.rank());
+    helm.row_bytes = s_.store.format().row_bytes();
+    helm.halo = s_.buffer.facts.halo.size();
+    helm.apply = [this](const Setting& setting) { apply(setting); };
+    return helm;
+}
+
+void Steering::begin(Pipeline& pipeline) {
+    Monitor::Lock lock(monitor_);
+    pipeline_ = &pipeline;
+    set_times();
+}
+
+/// Knobs that are not the buffer's. How far samples are drawn ahead follows the buffer by itself.
+void Steering::apply(const Setting& setting) {
+    Monitor::Lock lock(monitor_);
+    const bool same = setting.bulk == times_.bulk &&
+                      setting.sample_threads == times_.sample_threads &&
+                      setting.fetch_threads == times_.fetch_threads;
+    times_ = setting;
+    if (same) return;
+    set_times();
+    if (!board_ || road_ == Road::board || !first_) return;
+    const auto value = [](std::uint64_t n) { return static_cast<double>(n); };
+    board_->post(to_text({Action::set({{KnobId::bulk, value(setting.bulk)},
+                                       {KnobId::sample_threads, value(setting.sample_threads)},
+                                       {KnobId::fetch_threads, value(setting.fetch_threads)}},
+                                      Reason::none),
+                          0, 0}));
+}
+
+void Steering::set_times() {
+    if (pipeline_ == nullptr) return;
+    pipeline_->set_bulk(times_.bulk);
+    pipeline_->set_sample_tasks(times_.sample_threads);
+    pipeline_->set_fetch_tasks(times_.fetch_threads);
+}
+
+Setting Steering::times() const {
+    Monitor::Lock lock(monitor_);
+    return times_;
+}
+
+void Steering::send(std::uint64_t step, const RowCounts& rows, std::span<float> extra) {
+    if (road_ != Road::gradients) return;
+    const auto counts = extra.subspan(order_floats);
+    if (leads_) {
+        // By then no rank has begun the step: it has as many places as steps in flight.
+        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+            write_order(to_text(*order), extra);
+        return;
+    }
+    // Ranks of the first host that share its buffer are counted there.
+    const bool counted =
+        s_.options.buffer_scope == BufferScope::host &&
+        s_.comm.hosts().same(s_.comm.global_rank(s_.comm.rank()), s_.comm.global_rank(0));
+    if (counted) return;
+    const std::array<std::uint64_t, 5> whole{rows.hit, rows.demand, rows.replacement, rows.ahead,
+                                             rows.wasted};
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        counts[i] = static_cast<float>(whole[i]);
+    if (!first_) return;
+    counts[5] = static_cast<float>(last_.step);
+    counts[6] = static_cast<float>(last_.fetch);
+    counts[7] = static_cast<float>(last_.stall);
+    counts[8] = static_cast<float>(last_.compute);
+}
+
+void Steering::receive(std::uint64_t step, std::span<const float> sum) {
+    if (road_ == Road::gradients) {
+        const auto counts = sum.subspan(order_floats);
+        const auto count = [&](std::size_t i) {
+            return static_cast<std::uint64_t>(std::llround(counts[i]));
+        };
+        if (leads_) {
+            RowAccounts rows;
+            rows.hits = count(0);
+            rows.demand = count(1);
+            rows.needed = rows.hits + rows.demand;
+            rows.replacement = count(2);
+            rows.ahead = count(3);
+            rows.wasted = count(4);
+            helm_->elsewhere(rows, {0, counts[5], counts[6], counts[7], counts[8]});
+        } else if (sum[0] > 0 && helm_) {
+            helm_->order(parse_order(read_order(sum)));
+        }
+    }
+    if (!board_) return;
+    if (road_ == Road::board && leads_) {
+        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+            board_->post(to_text(*order));
+        return;
+    }
+    if (host_first_) return;
+    while (const auto text = board_->poll())
+        take_order(*text);
+}
+
+void Steering::take_order(const std::string& text) {
+    const Order order = parse_order(text);
+    if (helm_) {
+        helm_->order(order);
+        return;
+    }
+    Setting setting = times();
+    for (const KnobChange& change : order.action.knobs) {
+        const auto value = static_cast<std::uint64_t>(std::get<double>(change.value));
+        if (change.id == KnobId::bulk) setting.bulk = value;
+        if (change.id == KnobId::sample_threads) setting.sample_threads = value;
+        if (change.id == KnobId::fetch_threads) setting.fetch_threads = value;
+    }
+    apply(setting);
+}
+
+void Steering::step_done(const StepRecord& record) {
+    const StepSeconds& s = record.seconds;
+    last_ = {1, s.step, s.fetch, s.stall, s.compute};
+    if (!helm_) return;
+    std::vector<std::uint64_t> rows = record.bytes_by_owner;
+    for (std::uint64_t& bytes : rows)
+        bytes /= s_.store.format().row_bytes();
+    helm_->timed(record.step, last_, rows);
+}
+
+std::vector<DecisionLine> Steering::gather(bool all) {
+    std::vector<std::uint64_t> sizes;
+    std::string text;
+    if (helm_) {
+        const CpuMeter meter(cpu_);
+        for (const DecisionRecord& record : helm_->take_records(all)) {
+            const std::string line = log_line(record);
+            sizes.insert(sizes.end(), {record.step, line.size()});
+            text += line;
+        }
+    }
+    const auto all_sizes = s_.comm.gather(0, std::span<const std::uint64_t>(sizes));
+    const auto texts = s_.comm.gather(0, std::span<const char>(text));
+    std::vector<DecisionLine> lines;
+    for (std::size_t rank = 0; rank < all_sizes.size(); ++rank) {
+        std::size_t at = 0;
+        for (std::size_t i = 0; i + 1 < all_sizes[rank].size(); i += 2) {
+            const std::size_t size = all_sizes[rank][i + 1];
+            lines.push_back({all_sizes[rank][i], static_cast<std::uint32_t>(rank),
+                             std::string(texts[rank].data() + at, size)});
+            at += size;
+        }
+    }
+    std::ranges::stable_sort(lines, {}, &DecisionLine::step);
+    return lines;
+}
+
+namespace {
+
+struct FlatTotals {
+    std::array<std::uint64_t, 10> counts;
+    std::array<double, 5> sums;
+};
+
+FlatTotals flat(const HelmTotals& t) {
+    return {{t.decisions, t.applied, t.kept, t.late, t.invalid, t.refused, t.undone,
+             t.breaker_openings, t.judged, t.correct},
+            {t.mailbox_seconds, t.waited_seconds, t.cpu_seconds, t.twin_rows, t.built_in_rows}};
+}
+
+HelmTotals unflat(const FlatTotals& f) {
+    HelmTotals t;
+    const auto& c = f.counts;
+    t.decisions = c[0];
+    t.applied = c[1];
+    t.kept = c[2];
+    t.late = c[3];
+    t.invalid = c[4];
+    t.refused = c[5];
+    t.undone = c[6];
+    t.breaker_openings = c[7];
+    t.judged = c[8];
+    t.correct = c[9];
+    t.mailbox_seconds = f.sums[0];
+    t.waited_seconds = f.sums[1];
+    t.cpu_seconds = f.sums[2];
+    t.twin_rows = f.sums[3];
+    t.built_in_rows = f.sums[4];
+    return t;
+}
+
+}  // namespace
+
+AgentResult Steering::finish() {
+    FlatTotals own{};
+    std::string learned;
+    if (helm_) {
+        helm_->stop();
+        HelmTotals totals = helm_->totals();
+        totals.cpu_seconds += static_cast<double>(cpu_.load(std::memory_order_relaxed)) * 1e-9;
+        own = flat(totals);
+        learned = helm_->learned();
+    }
+    const auto totals = s_.comm.gather(0, std::span<const FlatTotals>(&own, 1));
+    const auto texts = s_.comm.gather(0, std::span<const char>(learned));
+    AgentResult result;
+    for (std::size_t rank = 0; rank < totals.size(); ++rank) {
+        result.totals += unflat(totals[rank].front());
+        if (!texts[rank].empty())
+            result.learned.emplace_back(texts[rank].begin(), texts[rank].end());
+    }
+    return result;
+}
+
+}  // namespace rudder

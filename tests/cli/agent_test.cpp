@@ -1,0 +1,195 @@
+// Agents as a user meets them: train, compare, replay, agent list and agent score.
+#include <fstream>
+
+#include "cli_support.hpp"
+#include "support/mpirun.hpp"
+
+namespace rudder::test {
+namespace {
+
+class AgentVerbs : public CliTest {
+protected:
+    void SetUp() override {
+        ok({"generate", "sbm", "graph", "--vertices", "600", "--seed", "3"});
+        ok({"partition", "graph", "parts", "--parts", "4", "--method", "ldg"});
+    }
+    static std::string golden() {
+        return std::string(RUDDER_SOURCE_DIR) + "/tests/data/golden/debian_500.npz";
+    }
+    static Words train(const Words& more) {
+        Words words{"train",    "parts", "--epochs", "2",   "--batch", "20",
+                    "--hidden", "16",    "--fanout", "4,6", "--quiet"};
+        words.insert(words.end(), more.begin(), more.end());
+        return words;
+    }
+    static Words on_ranks(Words words) {
+        words.insert(words.end(), {"--ranks", "2", "--ranks-per-host", "1"});
+        return words;
+    }
+    [[nodiscard]] std::vector<Json> lines(const std::string& file) const {
+        std::vector<Json> all;
+        std::ifstream in(folder_ / file);
+        for (std::string line; std::getline(in, line);)
+            all.push_back(parse_json(line, file));
+        return all;
+    }
+};
+
+TEST_F(AgentVerbs, ATrainedRunLeavesItsDecisionsAndTheSameDigest) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json plain = ok_json(on_ranks(train({"--policy", "scored,every:4"})));
+    EXPECT_EQ(plain.at("agent").at("name"), "never");
+    for (const char* scope : {"host", "job"}) {
+        const std::string run = std::string("run-") + scope;
+        const Json s =
+            ok_json(on_ranks(train({"--policy", "scored", "--agent", "every:4", "--agent-scope",
+                                    scope, "--agent-mode", "sync", "--trace", "--out", run})));
+        EXPECT_EQ(s.at("loss").at("digest"), plain.at("loss").at("digest"));
+        EXPECT_EQ(s.at("agent").at("name"), "every:4");
+        EXPECT_GT(s.at("agent").at("applied"), 0);
+        EXPECT_TRUE(s.at("agent").at("regret").is_number());
+        const auto decisions = lines(run + "/decisions.jsonl");
+        ASSERT_EQ(decisions.size(), s.at("agent").at("decisions").get<std::size_t>());
+        for (const char* key : {"step", "rank", "agent", "observation", "action", "effective_step",
+                                "reason", "latency", "status", "outcome", "alternatives", "run"})
+            EXPECT_TRUE(decisions.front().contains(key)) << key;
+        for (const Json& step : lines(run + "/metrics.jsonl")) {
+            for (const char* knob :
+                 {"policy", "capacity", "bulk", "sample_threads", "fetch_threads"})
+                EXPECT_TRUE(step.at("knobs").contains(knob)) << knob;
+        }
+        const Json score = ok_json({"agent", "score", run}).at(0);
+        EXPECT_EQ(score.at("decisions"), decisions.size());
+        EXPECT_EQ(score.at("pass_at_1").at("rule"), "classifier");
+        EXPECT_GE(score.at("cost").at("of_floor"), 1.0);
+        EXPECT_TRUE(score.at("cost").at("regret").is_number());
+        EXPECT_THAT(ok({"agent", "score", run}), HasSubstr("of the floor"));
+    }
+    // Its log, repeated: the same decisions; on other data it is refused.
+    const Json again = ok_json(on_ranks(
+        train({"--policy", "scored", "--agent", "replay:run-host", "--agent-mode", "sync"})));
+    EXPECT_EQ(again.at("rows").at("demand"),
+              read_json(folder_ / "run-host/summary.json").at("rows").at("demand"));
+    const Words other = on_ranks(
+        train({"--policy", "scored", "--agent", "replay:run-host", "--seed", "9", "--out", "x"}));
+    const Outcome refused = rudder(other, here());
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_THAT(refused.err, HasSubstr("another run"));
+    EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
+}
+
+TEST_F(AgentVerbs, AnInterruptedRunGoesOnWithItsLog) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Words base = {"--policy", "scored", "--agent", "every:2", "--out", "run"};
+    ok_json(on_ranks(train(base)));
+    const auto before = lines("run/decisions.jsonl").size();
+    std::filesystem::remove(folder_ / "run/summary.json");
+    // The last checkpoint is of the last step: nothing is left to do, and no line is doubled.
+    Words words = on_ranks(train(base));
+    words.emplace_back("--resume");
+    ok_json(words);
+    EXPECT_LE(lines("run/decisions.jsonl").size(), before);
+    words =
+        on_ranks(train({"--policy", "scored", "--agent", "every:2", "--out", "run", "--resume"}));
+    words[3] = "3";
+    const Json longer = ok_json(words);
+    EXPECT_EQ(longer.at("epochs"), 3);
+    std::set<std::pair<int, int>> seen;
+    for (const Json& line : lines("run/decisions.jsonl"))
+        EXPECT_TRUE(seen.emplace(line.at("step").get<int>(), line.at("rank").get<int>()).second)
+            << line.dump();
+}
+
+TEST_F(AgentVerbs, TheClosingTableHasOneLineAboutTheAgent) {
+    Words words = train({"--policy", "scored", "--agent", "every:4"});
+    std::erase(words, "--quiet");
+    EXPECT_THAT(ok(words), HasSubstr("every:4: "));
+}
+
+TEST_F(AgentVerbs, AnAgentThatChangesNothingIsToldSoOnce) {
+    const Outcome outcome = rudder(
+        {"train", "parts", "--epochs", "1", "--policy", "window", "--agent", "every:3", "--json"},
+        here());
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("changes nothing"));
+    EXPECT_THAT(outcome.err, HasSubstr("--policy scored"));
+    EXPECT_EQ(outcome.err.find("changes nothing"), outcome.err.rfind("changes nothing"));
+}
+
+TEST_F(AgentVerbs, CompareShowsPoliciesWithTheirAgents) {
+    Words words{"compare", "parts",    "--epochs", "1",       "--hidden", "8",       "--policy",
+                "scored",  "--policy", "window:4", "--agent", "never",    "--agent", "random:0.5"};
+    const Outcome outcome = rudder(words, here());
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("scored + random:0.5"));
+    EXPECT_THAT(outcome.out, HasSubstr("window:4 + never"));
+    EXPECT_THAT(outcome.out, HasSubstr("All digests are equal"));
+}
+
+TEST_F(AgentVerbs, ReplayRunsAgentsOverATrace) {
+    const Json rows = ok_json({"replay", golden(), "--policy", "scored", "--agent", "never",
+                               "--agent", "every:4", "--agent", "always", "--log", "log.jsonl"});
+    ASSERT_EQ(rows.size(), 3U);
+    const Json own = ok_json({"replay", golden(), "--policy", "scored,every:4"});
+    EXPECT_EQ(rows[1].at("agent"), "every:4");
+    for (const char* key : {"demand", "replacement", "hits", "capacity"})
+        EXPECT_EQ(rows[1].at(key), own[0].at(key)) << key;
+    EXPECT_GE(rows[0].at("regret"), 0.0);
+    EXPECT_GT(rows[1].at("decisions"), 0);
+    EXPECT_TRUE(rows[1].at("correct").is_number());
+    EXPECT_EQ(lines("log.jsonl").size(), rows[1].at("decisions").get<std::size_t>() +
+                                             rows[2].at("decisions").get<std::size_t>());
+    const Json one = ok_json({"replay", golden(), "--agent", "every:2", "--log", "one.jsonl"});
+    EXPECT_EQ(one[0].at("policy"), "scored");
+    const Json score = ok_json({"agent", "score", "one.jsonl", "--trace", golden()}).at(0);
+    EXPECT_EQ(score.at("cost").at("rows").get<int>(), one[0].at("demand").get<int>() +
+                                                          one[0].at("replacement").get<int>() +
+                                                          one[0].at("ahead").get<int>());
+    EXPECT_NEAR(score.at("cost").at("regret").get<double>(), one[0].at("regret").get<double>(),
+                1e-12);
+    EXPECT_THAT(ok({"replay", golden(), "--agent", "every:2"}), HasSubstr("scored + every:2"));
+}
+
+TEST_F(AgentVerbs, ListSaysWhatThereIs) {
+    const std::string text = ok({"agent", "list"});
+    for (const char* word : {"every", "threshold", "schedule", "llm", "sample_threads", "capacity"})
+        EXPECT_THAT(text, HasSubstr(word));
+    const Json json = ok_json({"agent", "list"});
+    EXPECT_GE(json.at("agents").size(), 8U);
+    EXPECT_EQ(json.at("knobs").size(), 9U);
+    EXPECT_THAT(ok({"agent", "--help"}), HasSubstr("agent score"));
+}
+
+TEST_F(AgentVerbs, WithoutATraceScoreSaysWhatIsMissing) {
+    ok(train({"--policy", "scored", "--agent", "every:4", "--out", "run"}));
+    if (!std::filesystem::exists(folder_ / "run/decisions.jsonl")) GTEST_SKIP();
+    EXPECT_THAT(ok({"agent", "score", "run"}), HasSubstr("train with --trace"));
+    EXPECT_TRUE(ok_json({"agent", "score", "run"}).at(0).at("cost").is_null());
+}
+
+TEST_F(AgentVerbs, WhatIsWrongIsRefused) {
+    refuse({"train", "parts", "--agent", "evry"}, 2, {"unknown agent 'evry'", "every"});
+    refuse({"train", "parts", "--policy", "scored", "--agent", "every:0"}, 2, {"every"});
+    refuse({"train", "parts", "--policy", "scored,every:4", "--agent", "every:3"}, 2,
+           {"says when to replace", "--agent never"});
+    refuse({"train", "parts", "--agent", "every:3", "--agent-mode", "later"}, 2,
+           {"--agent-mode", "async, sync"});
+    refuse({"train", "parts", "--agent", "every:3", "--agent-scope", "world"}, 2,
+           {"--agent-scope", "rank, host, job"});
+    refuse({"train", "parts", "--agent", "every:3", "--agent-deadline", "0"}, 2,
+           {"--agent-deadline"});
+    write("bad.jsonl", "{\"step\": 3, \"action\": \"set\", \"knobs\": {\"wndow\": 3}}\n");
+    refuse({"train", "parts", "--policy", "scored", "--agent", "schedule:bad.jsonl", "--out", "x"},
+           2, {"wndow", "window"});
+    refuse({"replay", golden(), "--policy", "scored,every:4", "--agent", "every:3"}, 2,
+           {"says when to replace"});
+    refuse({"replay", golden(), "--log", "x"}, 2, {"--agent"});
+    refuse({"agent", "score"}, 2, {"LOG"});
+    refuse({"agent", "score", "nowhere"}, 3, {"nowhere"});
+    refuse({"agent", "scor", "run"}, 2, {"unknown verb 'agent scor'", "agent score"});
+    refuse({"compare", "parts", "--policy", "periodic", "--agent", "always"}, 2,
+           {"says when to replace"});
+}
+
+}  // namespace
+}  // namespace rudder::test

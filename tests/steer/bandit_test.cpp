@@ -1,0 +1,291 @@
+// The bandit in made-up worlds whose best setting is known.
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+
+#include "../../src/steer/agents/bandit/drift.hpp"
+#include "../../src/steer/agents/bandit/duel.hpp"
+#include "fake_world.hpp"
+
+namespace rudder::test {
+namespace {
+
+std::unique_ptr<Agent> bandit(const FakeWorld& world, const char* text = "bandit") {
+    return make_agent(AgentSpec::parse(text), world.facts());
+}
+
+double window_of(const Setting& s) {
+    return s.policy.has("window") ? s.policy.get("window") : 0;
+}
+
+/// Look-ahead helps, up to a point.
+double by_window(const Setting& s, std::uint64_t /*step*/) {
+    const double window = window_of(s);
+    if (window == 0) return 1500;
+    const double best = window >= 64 ? 800 : window >= 16 ? 900 : window >= 4 ? 1000 : 1200;
+    return best * (s.capacity < 1000 ? 1.5 : 1.0);
+}
+
+TEST(Drift, NoiseAndShortStepsAreNoChange) {
+    const RandomStream stream({Purpose::test, 1});
+    Draws draws(stream, 0);
+    Drift drift(0.03);
+    for (int i = 0; i < 5000; ++i) {
+        // The last step of an epoch is short.
+        const double cost = (i % 24 == 23 ? 80.0 : 100.0) * (1 + 0.1 * (draws.uniform() - 0.5));
+        EXPECT_FALSE(drift.add(cost)) << i;
+    }
+}
+
+TEST(Drift, AStepUpOrDownIsNoticedSoon) {
+    for (const double factor : {1.5, 0.7, 1.2}) {
+        const RandomStream stream({Purpose::test, 2});
+        Draws draws(stream, 0);
+        Drift drift(0.03);
+        int noticed = -1;
+        for (int i = 0; i < 100 && noticed < 0; ++i) {
+            const double level = i < 50 ? 100 : 100 * factor;
+            if (drift.add(level * (1 + 0.06 * (draws.uniform() - 0.5)))) noticed = i;
+        }
+        EXPECT_GE(noticed, 50);
+        EXPECT_LE(noticed, 56) << factor;
+        EXPECT_NEAR(drift.ratio(), factor, 0.12 * factor);
+    }
+}
+
+Duel duel(const char* challenger, const char* champion) {
+    Choice a;
+    Choice b;
+    a.setting.policy = PolicySpec::parse(challenger);
+    b.setting.policy = PolicySpec::parse(champion);
+    return {"x", a, b};
+}
+
+std::uint64_t steps_until_verdict(Duel& duel, double factor, Verdict& verdict) {
+    for (int i = 0; i < 60 && (verdict = duel.verdict()) == Verdict::open; ++i)
+        duel.add(4000 * factor, 4000, 4);
+    return duel.steps();
+}
+
+TEST(Duel, LargeDifferencesNeedFewSteps) {
+    Verdict verdict{};
+    Duel huge = duel("window:16", "lru");
+    EXPECT_LE(steps_until_verdict(huge, 0.7, verdict), 12U);
+    EXPECT_EQ(verdict, Verdict::better);
+    Duel bad = duel("window:4", "window:16");
+    EXPECT_LE(steps_until_verdict(bad, 1.3, verdict), 12U + 8U) << "it knows 16 steps at first";
+    EXPECT_EQ(verdict, Verdict::worse);
+    Duel small = duel("window:64", "window:16");
+    EXPECT_LE(steps_until_verdict(small, 0.985, verdict), 48U);
+    EXPECT_EQ(verdict, Verdict::better);
+    Duel same = duel("window:64", "window:16");
+    EXPECT_LE(steps_until_verdict(same, 1.0, verdict), 72U);
+    EXPECT_EQ(verdict, Verdict::no_better);
+    // One that counts uses first is given time to.
+    Duel cold = duel("lfu", "lru");
+    EXPECT_GE(steps_until_verdict(cold, 1.1, verdict), 40U);
+    EXPECT_EQ(verdict, Verdict::worse);
+}
+
+TEST(Bandit, FindsTheBestSettingFromAnyStart) {
+    for (const char* start : {"window:1", "lru", "window:16", "scored", "window:64"}) {
+        FakeWorld world(start);
+        world.rows = by_window;
+        const auto agent = bandit(world);
+        world.run(*agent);
+        EXPECT_LE(world.until(0, [](const Setting& s) { return window_of(s) == 64; }), 100U)
+            << start << '\n'
+            << world.notes();
+        EXPECT_EQ(window_of(world.setting), 64) << start;
+        EXPECT_LE(world.most_shadows, 2U);
+        EXPECT_NE(agent->learned().find("ends with window:64"), std::string::npos);
+    }
+}
+
+TEST(Bandit, GrowsTheBufferAndNeverShrinksIt) {
+    FakeWorld world("window:16");
+    world.setting.capacity = 100;
+    world.rows = by_window;
+    const auto agent = bandit(world);
+    world.run(*agent);
+    EXPECT_LE(world.until(0, [](const Setting& s) { return s.capacity == 1000; }), 40U);
+    for (std::size_t i = 1; i < world.history.size(); ++i)
+        EXPECT_GE(world.history[i].capacity, world.history[i - 1].capacity);
+}
+
+/// Where nothing is better, next to nothing is changed, whatever the noise: of some 700 tries with
+/// differences of their own of 1 % per step.
+TEST(Bandit, KeepsWhatIsBest) {
+    std::ptrdiff_t all = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        FakeWorld world("window:16", seed);
+        world.rows_noise = 0.1;
+        world.steps = 2000;
+        world.rows = [](const Setting& s, std::uint64_t) {
+            return window_of(s) == 16 ? 1000.0 : 1002.0;
+        };
+        const auto agent = bandit(world);
+        world.run(*agent);
+        const auto sets = std::ranges::count_if(world.answers, [](const Answer& answer) {
+            return answer.action.kind == ActionKind::set;
+        });
+        EXPECT_LE(sets, 1) << seed << '\n' << world.notes();
+        all += sets;
+    }
+    EXPECT_LE(all, 1);
+}
+
+TEST(Bandit, NeverAsksForWhatIsSet) {
+    FakeWorld world("lru");
+    world.rows = by_window;
+    const auto agent = bandit(world);
+    world.run(*agent);
+    ASSERT_EQ(world.history.size(), world.steps);
+    for (std::size_t i = 0; i < world.answers.size(); ++i) {
+        if (world.answers[i].action.kind != ActionKind::set) continue;
+        const std::uint64_t step = world.asked[i];
+        const Setting before =
+            step == 0 ? world.facts().start : world.history[static_cast<std::size_t>(step - 1)];
+        EXPECT_NE(world.history[static_cast<std::size_t>(step)], before);
+    }
+}
+
+TEST(Bandit, ARunShorterThanLearning) {
+    for (const std::uint64_t steps : {1U, 3U, 20U, 60U}) {
+        FakeWorld world("window:16");
+        world.steps = steps;
+        world.rows = by_window;
+        const auto agent = bandit(world);
+        world.run(*agent);
+        double plain = 0;
+        for (std::uint64_t step = 0; step < steps; ++step)
+            plain += 900;
+        EXPECT_LE(world.fetched, 1.05 * plain) << "nothing that does not pay in time";
+        EXPECT_FALSE(agent->learned().empty());
+    }
+}
+
+/// What was taken back is not asked for again at once, and the run's word counts.
+TEST(Bandit, SeesThatTheGuardTookAChangeBack) {
+    FakeWorld world("window:16");
+    world.rows = by_window;
+    std::uint64_t undone = 0;
+    world.meddle = [&](FakeWorld& w, std::uint64_t) {
+        if (window_of(w.setting) != 64) return;
+        w.setting.policy = PolicySpec::parse("window:16");
+        ++undone;
+    };
+    const auto agent = bandit(world, "bandit,policies:window:16+window:64");
+    world.run(*agent);
+    EXPECT_EQ(undone, 1U) << world.notes();
+    EXPECT_NE(world.notes().find("was not kept"), std::string::npos) << world.notes();
+    EXPECT_EQ(world.setting.policy.text(), "window:16");
+}
+
+TEST(Bandit, FindsTheNewBestWhenRowsChangePhase) {
+    FakeWorld world("lru");
+    world.steps = 2000;
+    world.rows = [](const Setting& s, std::uint64_t step) {
+        const bool recent = (step / 500) % 2 == 0;
+        return (s.policy.name() == "lru") == recent ? 900.0 : 1200.0;
+    };
+    const auto agent = bandit(world, "bandit,knobs:policy,policies:lru+lfu");
+    world.run(*agent);
+    for (const std::uint64_t change : {500U, 1000U, 1500U}) {
+        const bool recent = (change / 500) % 2 == 0;
+        EXPECT_LE(
+            world.until(change,
+                        [&](const Setting& s) { return (s.policy.name() == "lru") == recent; }),
+            100U)
+            << change << '\n'
+            << world.notes();
+    }
+}
+
+/// Fetching early hides the link; too early costs a little. A slower link wants more of it.
+double by_distance(const Setting& s, std::uint64_t step, std::uint64_t drop) {
+    const double distance = s.policy.get("distance");
+    const double fetch = step < drop ? 0.012 : 0.048;
+    return 0.02 + std::max(0.0, fetch - 0.006 * distance) + 0.0003 * distance;
+}
+
+TEST(Bandit, FindsTheNewBestWhenTheLinkSlowsDown) {
+    for (std::uint64_t seed = 0; seed < 10; ++seed) {
+        FakeWorld world("window:64,distance:2", seed);
+        world.cost = CostKind::seconds;
+        world.steps = 2000;
+        world.rows = by_window;
+        world.seconds = [](const Setting& s, std::uint64_t step) {
+            return by_distance(s, step, 1000);
+        };
+        const auto agent = bandit(world);
+        world.run(*agent);
+        const auto distance = [](const Setting& s) { return s.policy.get("distance"); };
+        EXPECT_EQ(distance(world.history[990]), 2) << world.notes();
+        EXPECT_LE(world.until(1000, [&](const Setting& s) { return distance(s) == 8; }), 200U)
+            << seed << '\n'
+            << world.notes();
+        // Trials of the real run stay within the budget.
+        std::uint64_t in_trial = 0;
+        for (std::size_t i = 0; i < 1000; ++i)
+            in_trial += distance(world.history[i]) != 2 || window_of(world.history[i]) != 64;
+        EXPECT_LE(in_trial, 200U);
+    }
+}
+
+TEST(Bandit, NoTimedTrialsWhereTheCostIsRows) {
+    FakeWorld world("window:64");
+    world.rows = by_window;
+    const auto agent = bandit(world);
+    world.run(*agent);
+    for (const Setting& s : world.history)
+        EXPECT_EQ(s.policy.get("distance"), 2);
+}
+
+TEST(Bandit, SaysWhenToReplace) {
+    FakeWorld world("scored");
+    world.steps = 1500;
+    world.rows = [](const Setting& s, std::uint64_t) {
+        const double every = s.policy.given("every") ? s.policy.get("every") : 1e9;
+        return every == 4 ? 900.0 : every == 8 || every == 2 ? 950.0 : 1000.0;
+    };
+    const auto agent = bandit(world, "bandit,knobs:decide");
+    EXPECT_EQ(agent->interval(), 1U);
+    world.run(*agent);
+    std::uint64_t replaced = 0;
+    for (std::size_t step = 1300; step < 1500; ++step) {
+        EXPECT_EQ(world.replaced[step], (step + 1) % 4 == 0) << step << '\n' << world.notes();
+        replaced += world.replaced[step];
+    }
+    EXPECT_EQ(replaced, 50U);
+    EXPECT_EQ(world.setting.policy.text(), "scored");
+}
+
+TEST(Bandit, WithoutDecidingAPolicyThatWaitsGetsTheBuiltInSignal) {
+    FakeWorld world("scored");
+    const auto agent = bandit(world, "bandit,knobs:capacity");
+    world.run(*agent);
+    EXPECT_EQ(world.history[0].policy.text(), "scored,every:16");
+    EXPECT_EQ(std::ranges::count(world.replaced, true), 0);
+}
+
+TEST(Bandit, RefusesUnknownKnobsAndPolicies) {
+    const FakeWorld world("lru");
+    EXPECT_THROW((void)bandit(world, "bandit,knobs:windw"), Error);
+    EXPECT_THROW((void)bandit(world, "bandit,policies:lru+lfo"), Error);
+    EXPECT_THROW((void)bandit(world, "bandit,budget:2"), Error);
+}
+
+TEST(Bandit, DecidesOnlyIfAskedTo) {
+    EXPECT_FALSE(AgentSpec::parse("bandit").decides());
+    EXPECT_TRUE(AgentSpec::parse("bandit,knobs:policy+decide").decides());
+    EXPECT_NO_THROW(check_agent(AgentSpec::parse("bandit"), PolicySpec::parse("scored,every:4")));
+    EXPECT_THROW(
+        check_agent(AgentSpec::parse("bandit,knobs:decide"), PolicySpec::parse("scored,every:4")),
+        Error);
+}
+
+}  // namespace
+}  // namespace rudder::test
