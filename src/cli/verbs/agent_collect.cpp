@@ -28,7 +28,7 @@ public:
         return "Collect samples for classifiers: decisions by chance, each tried both ways";
     }
     [[nodiscard]] std::string_view example() const override {
-        return "rudder agent collect physics=trace.npz --buffer 0.25 --stride 16 --out samples";
+        return "rudder agent collect graph=trace.npz --buffer 0.25 --stride 16 --out samples";
     }
 
     void define(CLI::App& app) override {
