@@ -56,6 +56,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     facts.run = options.run;
     facts.rank = static_cast<std::uint32_t>(trace.header().host);
     facts.force = options.force;
+    facts.refit = options.refit;
     helm.mode = AgentMode::inline_call;
     helm.sample = options.sample;
     helm.judged_at_once = options.judged_at_once;

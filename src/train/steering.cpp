@@ -13,6 +13,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/nn/tabular.hpp"
 
 namespace rudder {
 
@@ -133,6 +134,7 @@ HelmOptions Steering::helm_options(std::uint64_t steps) {
     const std::uint64_t buffers = static_cast<std::uint64_t>(
         o.buffer_scope == BufferScope::rank ? s_.comm.size() : s_.comm.hosts().hosts());
     HelmOptions helm{.agent = *agent_};
+    helm.facts.refit = refit_last_layer;
     helm.make = o.steer.make;
     AgentFacts& facts = helm.facts;
     facts.seed = o.seed;

@@ -98,7 +98,9 @@ TEST_F(Help, EveryExampleWorks) {
             ok({"replay", golden_trace().string(), "--agent", "every:4", "--log",
                 "run/decisions.jsonl"});
         }
-        if (verb == "replay") write("trace.npz", bytes_of(golden_trace()));
+        if (verb == "replay" || verb == "agent collect")
+            write("trace.npz", bytes_of(golden_trace()));
+        if (verb == "agent train") EXPECT_TRUE(std::filesystem::exists(folder_ / "samples.csv"));
         if (verb != "generate" && verb != "import") {
             ok({"generate", "sbm", "graph", "--vertices", "200"});
         }

@@ -47,6 +47,8 @@ public:
 /// All verbs, in the order of the help.
 [[nodiscard]] std::vector<std::unique_ptr<Verb>> all_verbs();
 
+[[nodiscard]] std::unique_ptr<Verb> make_agent_collect_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_agent_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_agent_list_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_agent_score_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_compare_verb();

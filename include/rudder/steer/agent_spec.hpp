@@ -13,6 +13,7 @@
 
 #include "rudder/steer/agent.hpp"
 #include "rudder/steer/llm/options.hpp"
+#include "rudder/steer/refit.hpp"
 
 namespace rudder {
 
@@ -92,6 +93,7 @@ struct AgentFacts {
     std::string run;         ///< identifies the run's data and seed, for decision logs
     bool force = false;      ///< take a log of another run
     LlmOptions llm;          ///< how language models are reached
+    RefitLastLayer refit{};  ///< fits a layer again while running; none: nothing is
 };
 
 /// Makes the agent of a spec. A usage or input Error where it lacks what it needs.

@@ -7,14 +7,22 @@
 
 namespace rudder {
 
+namespace {
+
+/// Rounded to three digits, as published.
+double threshold_of(const PublishedRules& rules) {
+    return std::nearbyint(std::pow(1 - rules.alpha, static_cast<double>(rules.period)) * 1000) /
+           1000;
+}
+
+}  // namespace
+
 PublishedScores::PublishedScores(const PolicyFacts& facts, Residents& residents,
                                  const PublishedRules& rules, const Signal& signal)
     : ClonedPolicy(facts, residents),
       rules_(rules),
       signal_(signal),
-      threshold_(
-          std::nearbyint(std::pow(1 - rules.alpha, static_cast<double>(rules.period)) * 1000) /
-          1000),
+      threshold_(threshold_of(rules)),
       inside_(residents.slots()),
       missed_(halo(), 0) {}
 
@@ -28,6 +36,15 @@ void PublishedScores::begin(std::uint64_t step, StepPlan& fill) {
     // A row that comes in before step 0 is idle in step 0 if that does not use it.
     for (Inside& row : inside_)
         row = {1, step, 0};
+}
+
+bool PublishedScores::retune(std::uint64_t /*step*/, const PolicySpec& spec) {
+    // Scores are powers of alpha: another one would change what has been.
+    if (spec.get("alpha") != rules_.alpha) return false;
+    rules_.period = spec.whole(spec.has("period") ? "period" : "delta");
+    threshold_ = threshold_of(rules_);
+    signal_ = Signal::of(spec, facts_);
+    return true;
 }
 
 double PublishedScores::faded(double first, std::uint64_t idle) const {

@@ -30,6 +30,7 @@ public:
     void advance(std::uint64_t step, std::span<const RowKey> rows, const Decision& decision,
                  StepPlan& plan) override;
     void capacity_changed(std::uint64_t step, StepPlan& plan) override;
+    bool retune(std::uint64_t step, const PolicySpec& spec) override;
     [[nodiscard]] std::uint64_t bytes() const noexcept override;
 
 private:

@@ -17,6 +17,7 @@
 #include "rudder/core/log.hpp"
 #include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/nn/tabular.hpp"
 #include "rudder/steer/score.hpp"
 #include "rudder/steer/steered_replay.hpp"
 #include "rudder/train/options.hpp"
@@ -188,6 +189,7 @@ void ReplayVerb::steer(const Trace& trace, std::vector<Line>& lines) const {
     std::vector<Line> steered;
     std::string log;
     SteeredOptions options;
+    options.refit = refit_last_layer;
     options.seed = trace.front()->header().seed;
     options.run = run_of(trace);
     options.force = force_;

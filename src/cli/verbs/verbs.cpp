@@ -17,6 +17,8 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_replay_verb());
     verbs.push_back(make_agent_list_verb());
     verbs.push_back(make_agent_score_verb());
+    verbs.push_back(make_agent_collect_verb());
+    verbs.push_back(make_agent_train_verb());
     verbs.push_back(make_completion_verb());
     return verbs;
 }

@@ -1,0 +1,49 @@
+// Fitting a classifier's last layer again while it runs; the body comes from elsewhere.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+namespace rudder {
+
+/// New weights (the bias last) of a linear layer under a sigmoid. `inputs` is rows x width, labels
+/// are 0 or 1. Called on the agent's own task, and its time counts as the agent's.
+using RefitLastLayer = std::function<std::vector<float>(
+    std::span<const float> inputs, std::span<const std::uint8_t> labels,
+    std::span<const float> weights, std::uint32_t epochs, double learning_rate)>;
+
+/// Collects answers whose outcome is known and fits the layer to them: every 50 new ones, 3 epochs,
+/// as published. Against drift, new weights are kept only if they are right at least as often, both
+/// classes counting alike, on the newest samples, which they were not fitted to.
+class LastLayerRefit {
+public:
+    static constexpr std::size_t interval = 50;
+    static constexpr std::uint32_t epochs = 3;
+    static constexpr double learning_rate = 1e-4;
+    static constexpr std::size_t held_out = 50;  ///< newest samples, for the guard
+    static constexpr std::size_t memory = 500;   ///< samples kept
+
+    explicit LastLayerRefit(RefitLastLayer body) : body_(std::move(body)) {}
+
+    /// One more sample: what the layer was given, and the answer that was right.
+    void add(std::span<const float> input, bool label);
+    /// Fits if enough came since the last time. Changes the weights only where the guard agrees.
+    void update(std::span<float> weights);
+
+    [[nodiscard]] std::uint64_t taken() const noexcept { return taken_; }
+    [[nodiscard]] std::uint64_t turned_down() const noexcept { return turned_down_; }
+
+private:
+    [[nodiscard]] double balanced(std::span<const float> weights, std::size_t first) const;
+
+    RefitLastLayer body_;
+    std::vector<float> inputs_;
+    std::vector<std::uint8_t> labels_;
+    std::size_t fresh_ = 0;
+    std::uint64_t taken_ = 0;
+    std::uint64_t turned_down_ = 0;
+};
+
+}  // namespace rudder

@@ -1,0 +1,338 @@
+#include "tape.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "rudder/core/check.hpp"
+#include "rudder/nn/matmul.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr float norm_epsilon = 1e-5F;
+
+float sigmoid(float x) {
+    return 1 / (1 + std::exp(-x));
+}
+
+}  // namespace
+
+std::size_t TapeWeights::add(const std::string& name, std::size_t rows, std::size_t columns,
+                             float fill) {
+    const std::size_t offset = values.size();
+    values.resize(offset + rows * columns, fill);
+    gradient.resize(values.size(), 0);
+    list.push_back({name,
+                    {static_cast<std::int64_t>(rows), static_cast<std::int64_t>(columns)},
+                    offset,
+                    rows * columns,
+                    columns != 1,
+                    true});
+    return offset;
+}
+
+void TapeWeights::draw(std::size_t offset, std::size_t count, double bound, Draws& draws) {
+    for (std::size_t i = 0; i < count; ++i)
+        values[offset + i] = static_cast<float>((2 * draws.uniform() - 1) * bound);
+}
+
+Tape::Var Tape::make(std::size_t rows, std::size_t columns) {
+    TapeValue& value = values_.emplace_back();
+    value.rows = rows;
+    value.columns = columns;
+    value.v.resize(rows * columns);
+    value.g.resize(training_ ? rows * columns : 0);
+    return &value;
+}
+
+Tape::Var Tape::input(std::span<const float> values, std::size_t rows, std::size_t columns) {
+    Var out = make(rows, columns);
+    std::ranges::copy(values, out->v.begin());
+    return out;
+}
+
+Tape::Var Tape::constant(std::size_t rows, std::size_t columns, float value) {
+    Var out = make(rows, columns);
+    std::ranges::fill(out->v, value);
+    return out;
+}
+
+Tape::Var Tape::linear(Var x, std::size_t weights, std::size_t outputs) {
+    Var out = make(x->rows, outputs);
+    const auto of_weights = [this, weights, outputs, x](std::vector<float>& flat) {
+        return Matrix{flat.data() + weights, outputs, x->columns, x->columns};
+    };
+    const ConstMatrix input{x->v.data(), x->rows, x->columns, x->columns};
+    multiply_transposed(input, of_weights(weights_.values),
+                        {out->v.data(), out->rows, outputs, outputs});
+    back_.emplace_back([this, x, out, of_weights] {
+        const ConstMatrix given{out->g.data(), out->rows, out->columns, out->columns};
+        const ConstMatrix from{x->v.data(), x->rows, x->columns, x->columns};
+        multiply_first_transposed(given, from, of_weights(weights_.gradient), Accumulate::yes);
+        std::vector<float> passed(x->g.size());
+        multiply(given, of_weights(weights_.values),
+                 {passed.data(), x->rows, x->columns, x->columns});
+        std::transform(passed.begin(), passed.end(), x->g.begin(), x->g.begin(), std::plus<>());
+    });
+    return out;
+}
+
+Tape::Var Tape::add_bias(Var x, std::size_t bias) {
+    Var out = make(x->rows, x->columns);
+    for (std::size_t i = 0; i < x->v.size(); ++i)
+        out->v[i] = x->v[i] + weights_.values[bias + i % x->columns];
+    back_.emplace_back([this, x, out, bias] {
+        for (std::size_t i = 0; i < x->v.size(); ++i) {
+            x->g[i] += out->g[i];
+            weights_.gradient[bias + i % x->columns] += out->g[i];
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::norm(Var x, TapeNorm& norm, std::size_t group) {
+    const std::size_t columns = x->columns;
+    Var out = make(x->rows, columns);
+    const float* factor = weights_.values.data() + norm.factor;
+    const float* shift = weights_.values.data() + norm.shift;
+    if (!training_) {
+        for (std::size_t i = 0; i < x->v.size(); ++i) {
+            const std::size_t c = i % columns;
+            out->v[i] =
+                (x->v[i] - norm.mean[c]) / std::sqrt(norm.variance[c] + norm_epsilon) * factor[c] +
+                shift[c];
+        }
+        return out;
+    }
+    const std::size_t size = group == 0 ? x->rows : std::min(group, x->rows);
+    // The rows left over join the last group.
+    const std::size_t groups = std::max<std::size_t>(1, x->rows / size);
+    Var scaled = make(x->rows, columns);  // before factor and shift
+    std::vector<float> spread(groups * columns);
+    const auto bounds = [size, groups, rows = x->rows](std::size_t g) {
+        return std::pair{g * size, g + 1 == groups ? rows : (g + 1) * size};
+    };
+    for (std::size_t g = 0; g < groups; ++g) {
+        const auto [begin, end] = bounds(g);
+        const float count = static_cast<float>(end - begin);
+        std::vector<float> mean(columns, 0);
+        std::vector<float> variance(columns, 0);
+        for (std::size_t r = begin; r < end; ++r) {
+            for (std::size_t c = 0; c < columns; ++c)
+                mean[c] += x->row(r)[c] / count;
+        }
+        for (std::size_t r = begin; r < end; ++r) {
+            for (std::size_t c = 0; c < columns; ++c) {
+                const float d = x->row(r)[c] - mean[c];
+                variance[c] += d * d / count;
+            }
+        }
+        for (std::size_t c = 0; c < columns; ++c) {
+            spread[g * columns + c] = std::sqrt(variance[c] + norm_epsilon);
+            const float unbiased = count > 1 ? variance[c] * count / (count - 1) : variance[c];
+            norm.mean[c] += norm.momentum * (mean[c] - norm.mean[c]);
+            norm.variance[c] += norm.momentum * (unbiased - norm.variance[c]);
+        }
+        for (std::size_t r = begin; r < end; ++r) {
+            for (std::size_t c = 0; c < columns; ++c) {
+                const std::size_t i = r * columns + c;
+                scaled->v[i] = (x->v[i] - mean[c]) / spread[g * columns + c];
+                out->v[i] = scaled->v[i] * factor[c] + shift[c];
+            }
+        }
+    }
+    back_.emplace_back([this, x, out, scaled, spread = std::move(spread), bounds, groups, columns,
+                        at = norm.factor, shift_at = norm.shift] {
+        for (std::size_t g = 0; g < groups; ++g) {
+            const auto [begin, end] = bounds(g);
+            const float count = static_cast<float>(end - begin);
+            std::vector<float> sum(columns, 0);
+            std::vector<float> along(columns, 0);
+            for (std::size_t i = begin * columns; i < end * columns; ++i) {
+                const std::size_t c = i % columns;
+                sum[c] += out->g[i];
+                along[c] += out->g[i] * scaled->v[i];
+            }
+            for (std::size_t c = 0; c < columns; ++c) {
+                weights_.gradient[at + c] += along[c];
+                weights_.gradient[shift_at + c] += sum[c];
+            }
+            for (std::size_t i = begin * columns; i < end * columns; ++i) {
+                const std::size_t c = i % columns;
+                x->g[i] += weights_.values[at + c] / spread[g * columns + c] *
+                           (out->g[i] - sum[c] / count - scaled->v[i] * along[c] / count);
+            }
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::relu(Var x) {
+    Var out = make(x->rows, x->columns);
+    for (std::size_t i = 0; i < x->v.size(); ++i)
+        out->v[i] = std::max(x->v[i], 0.0F);
+    back_.emplace_back([x, out] {
+        for (std::size_t i = 0; i < x->v.size(); ++i)
+            x->g[i] += x->v[i] > 0 ? out->g[i] : 0;
+    });
+    return out;
+}
+
+Tape::Var Tape::dropout(Var x, double share, Draws& draws) {
+    if (!training_ || share == 0) return x;
+    Var out = make(x->rows, x->columns);
+    std::vector<float> kept(x->v.size());
+    const auto times = static_cast<float>(1 / (1 - share));
+    for (std::size_t i = 0; i < kept.size(); ++i) {
+        kept[i] = draws.uniform() < share ? 0 : times;
+        out->v[i] = x->v[i] * kept[i];
+    }
+    back_.emplace_back([x, out, kept = std::move(kept)] {
+        for (std::size_t i = 0; i < kept.size(); ++i)
+            x->g[i] += out->g[i] * kept[i];
+    });
+    return out;
+}
+
+Tape::Var Tape::gated(Var x) {
+    const std::size_t half = x->columns / 2;
+    Var out = make(x->rows, half);
+    for (std::size_t r = 0; r < x->rows; ++r) {
+        for (std::size_t c = 0; c < half; ++c)
+            out->v[r * half + c] = x->row(r)[c] * sigmoid(x->row(r)[half + c]);
+    }
+    back_.emplace_back([x, out, half] {
+        for (std::size_t r = 0; r < x->rows; ++r) {
+            for (std::size_t c = 0; c < half; ++c) {
+                const float open = sigmoid(x->row(r)[half + c]);
+                const float given = out->g[r * half + c];
+                x->g[r * 2 * half + c] += given * open;
+                x->g[r * 2 * half + half + c] += given * x->row(r)[c] * open * (1 - open);
+            }
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::sum(Var a, Var b, float times) {
+    Var out = make(a->rows, a->columns);
+    for (std::size_t i = 0; i < a->v.size(); ++i)
+        out->v[i] = (a->v[i] + b->v[i]) * times;
+    back_.emplace_back([a, b, out, times] {
+        for (std::size_t i = 0; i < a->v.size(); ++i) {
+            a->g[i] += out->g[i] * times;
+            b->g[i] += out->g[i] * times;
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::product(Var a, Var b) {
+    Var out = make(a->rows, a->columns);
+    for (std::size_t i = 0; i < a->v.size(); ++i)
+        out->v[i] = a->v[i] * b->v[i];
+    back_.emplace_back([a, b, out] {
+        for (std::size_t i = 0; i < a->v.size(); ++i) {
+            a->g[i] += out->g[i] * b->v[i];
+            b->g[i] += out->g[i] * a->v[i];
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::slice(Var x, std::size_t from, std::size_t count) {
+    Var out = make(x->rows, count);
+    for (std::size_t r = 0; r < x->rows; ++r)
+        std::copy_n(x->row(r) + from, count, out->v.data() + r * count);
+    back_.emplace_back([x, out, from, count] {
+        for (std::size_t r = 0; r < x->rows; ++r) {
+            for (std::size_t c = 0; c < count; ++c)
+                x->g[r * x->columns + from + c] += out->g[r * count + c];
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::sparsemax(Var x) {
+    Var out = make(x->rows, x->columns);
+    std::vector<float> sorted(x->columns);
+    for (std::size_t r = 0; r < x->rows; ++r) {
+        std::copy_n(x->row(r), x->columns, sorted.begin());
+        std::ranges::sort(sorted, std::greater<>());
+        float total = 0;
+        float threshold = 0;
+        for (std::size_t k = 0; k < sorted.size(); ++k) {
+            total += sorted[k];
+            const float t = (total - 1) / static_cast<float>(k + 1);
+            if (sorted[k] <= t) break;
+            threshold = t;
+        }
+        for (std::size_t c = 0; c < x->columns; ++c)
+            out->v[r * x->columns + c] = std::max(x->row(r)[c] - threshold, 0.0F);
+    }
+    back_.emplace_back([x, out] {
+        // Inside its support it is a shift by the mean.
+        for (std::size_t r = 0; r < x->rows; ++r) {
+            float mean = 0;
+            float support = 0;
+            for (std::size_t i = r * x->columns; i < (r + 1) * x->columns; ++i) {
+                if (out->v[i] <= 0) continue;
+                mean += out->g[i];
+                ++support;
+            }
+            for (std::size_t i = r * x->columns; i < (r + 1) * x->columns; ++i) {
+                if (out->v[i] > 0) x->g[i] += out->g[i] - mean / support;
+            }
+        }
+    });
+    return out;
+}
+
+Tape::Var Tape::faded(Var a, float number, Var b) {
+    Var out = make(a->rows, a->columns);
+    for (std::size_t i = 0; i < a->v.size(); ++i)
+        out->v[i] = a->v[i] * (number - b->v[i]);
+    back_.emplace_back([a, b, out, number] {
+        for (std::size_t i = 0; i < a->v.size(); ++i) {
+            a->g[i] += out->g[i] * (number - b->v[i]);
+            b->g[i] -= out->g[i] * a->v[i];
+        }
+    });
+    return out;
+}
+
+double Tape::logistic(Var logits, std::span<const std::uint8_t> y, std::span<const float> weight) {
+    const float all = std::max(1e-9F, std::accumulate(weight.begin(), weight.end(), 0.0F));
+    double loss = 0;
+    for (std::size_t i = 0; i < y.size(); ++i) {
+        const float z = logits->v[i];
+        const float label = y[i];
+        loss += static_cast<double>(
+            weight[i] / all * (std::max(z, 0.0F) - z * label + std::log1p(std::exp(-std::abs(z)))));
+        if (training_) logits->g[i] += weight[i] / all * (sigmoid(z) - label);
+    }
+    return loss;
+}
+
+double Tape::entropy(Var shares, double times) {
+    constexpr float tiny = 1e-15F;
+    const auto part = static_cast<float>(times / static_cast<double>(shares->rows));
+    double loss = 0;
+    for (std::size_t i = 0; i < shares->v.size(); ++i) {
+        const float m = shares->v[i];
+        loss -= static_cast<double>(part * m * std::log(m + tiny));
+        if (training_ && m > 0) shares->g[i] -= part * (std::log(m + tiny) + m / (m + tiny));
+    }
+    return loss;
+}
+
+void Tape::backward() {
+    RUDDER_CHECK(training_);
+    for (auto step = back_.rbegin(); step != back_.rend(); ++step)
+        (*step)();
+    back_.clear();
+}
+
+}  // namespace rudder

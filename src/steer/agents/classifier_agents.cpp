@@ -1,0 +1,145 @@
+// lr, svm, rf, xgb, mlp, tabnet: replace when a fitted classifier says so.
+#include <array>
+#include <deque>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/steer/classifier.hpp"
+#include "rudder/steer/refit.hpp"
+
+#include "agents.hpp"
+
+namespace rudder {
+
+namespace {
+
+using Kind = AgentParameter::Kind;
+
+constexpr AgentParameter file{"file", Kind::file, 0, 0, "", "made by 'agent train'"};
+constexpr AgentParameter faithful{
+    "faithful", Kind::flag, 0, 0, "", "the published features and labels: refuses other models"};
+constexpr AgentParameter threshold{"threshold", Kind::real, 0,
+                                   1,           "0.5",      "replaces from this probability on"};
+constexpr AgentParameter interval{"interval", Kind::whole, 1,
+                                  1000000,    "1",         "steps between two decisions"};
+constexpr AgentParameter fixed{"fixed", Kind::flag, 0, 0, "", "no fitting again while it runs"};
+
+constexpr std::array plain{file, faithful, threshold, interval};
+constexpr std::array tuned{file, faithful, threshold, interval, fixed};
+
+constexpr AgentInfo info_of(std::string_view name, std::string_view sentence,
+                            std::string_view costs, bool tunes) {
+    return {.name = name,
+            .sentence = sentence,
+            .needs = "a trained model",
+            .costs = costs,
+            .parameters = tunes ? std::span<const AgentParameter>(tuned)
+                                : std::span<const AgentParameter>(plain),
+            .has_value = true,
+            .value_required = true,
+            .decides = true,
+            .fixed = false};
+}
+
+/// Answers by a model; in those with a last linear layer, that is fitted again to what turned out.
+class ClassifierAgent final : public Agent {
+public:
+    ClassifierAgent(const AgentSpec& spec, const AgentFacts& facts)
+        : ClassifierAgent(spec, facts, spec.text("file")) {}
+
+    [[nodiscard]] std::uint64_t interval() const noexcept override { return interval_; }
+
+    [[nodiscard]] Answer decide(const Observation& observation) override {
+        standardise(model_, features_.make(observation), input_);
+        learn(observation);
+        const double p = classifier_->probability(input_);
+        const auto last = classifier_->last_input();
+        if (!last.empty() && tunes_) {
+            open_.push_back({observation.step, {last.begin(), last.end()}});
+            if (open_.size() > most_open) open_.pop_front();
+        }
+        Answer answer;
+        answer.action =
+            p >= threshold_ ? Action::replace(Reason::predicted) : Action::keep(Reason::predicted);
+        answer.note = fmt::format("probability {:.3f}", p);
+        return answer;
+    }
+
+    [[nodiscard]] std::string learned() const override {
+        if (refit_.taken() + refit_.turned_down() == 0) return {};
+        return fmt::format("last layer fitted again {} times, {} times turned down", refit_.taken(),
+                           refit_.turned_down());
+    }
+
+private:
+    ClassifierAgent(const AgentSpec& spec, const AgentFacts& facts, const std::string& path)
+        : model_(read_model(path)),
+          classifier_(make_classifier(model_, path)),
+          features_(model_.features),
+          input_(model_.mean.size()),
+          threshold_(spec.number("threshold")),
+          interval_(spec.whole("interval")),
+          tunes_(static_cast<bool>(facts.refit) && !classifier_->last_input().empty() &&
+                 !spec.given("fixed")),
+          refit_(facts.refit) {
+        if (model_.kind != spec.name()) {
+            throw usage_error(fmt::format("the model is a {}, not a {}", model_.kind, spec.name()),
+                              path, fmt::format("write {}:{}", model_.kind, path));
+        }
+        if (spec.given("faithful") && model_.features != FeatureSet::faithful) {
+            throw usage_error("the model was not fitted to the published features", path,
+                              "fit it with 'rudder agent train --faithful'");
+        }
+    }
+
+    /// What became of earlier answers: the one that was no worse was right.
+    void learn(const Observation& observation) {
+        if (!tunes_) return;
+        for (const PastDecision& past : observation.history) {
+            if (!past.correct || past.action.kind == ActionKind::set) continue;
+            while (!open_.empty() && open_.front().step < past.step)
+                open_.pop_front();
+            if (open_.empty() || open_.front().step != past.step) continue;
+            const bool replaced = past.action.kind == ActionKind::replace;
+            refit_.add(open_.front().input, replaced == *past.correct);
+            open_.pop_front();
+        }
+        refit_.update(classifier_->last_weights());
+    }
+
+    struct Open {
+        std::uint64_t step;
+        std::vector<float> input;
+    };
+    static constexpr std::size_t most_open = 256;
+
+    Model model_;
+    std::unique_ptr<Classifier> classifier_;
+    FeatureMaker features_;
+    std::vector<float> input_;
+    double threshold_;
+    std::uint64_t interval_;
+    bool tunes_;
+    LastLayerRefit refit_;
+    std::deque<Open> open_;  ///< answers whose outcome is not known yet
+};
+
+}  // namespace
+
+const AgentInfo lr_info =
+    info_of("lr", "Replaces when a logistic regression says so.", "1 us", false);
+const AgentInfo svm_info =
+    info_of("svm", "Replaces when a linear support vector machine says so.", "1 us", false);
+const AgentInfo rf_info = info_of("rf", "Replaces when a random forest says so.", "50 us", false);
+const AgentInfo xgb_info = info_of("xgb", "Replaces when boosted trees say so.", "50 us", false);
+const AgentInfo mlp_info = info_of(
+    "mlp", "Replaces when a small neural network says so, which goes on learning.", "10 us", true);
+const AgentInfo tabnet_info = info_of(
+    "tabnet", "Replaces when an attentive network says so, which goes on learning.", "50 us", true);
+
+std::unique_ptr<Agent> make_classifier_agent(const AgentSpec& spec, const AgentFacts& facts) {
+    return std::make_unique<ClassifierAgent>(spec, facts);
+}
+
+}  // namespace rudder

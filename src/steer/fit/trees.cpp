@@ -1,0 +1,121 @@
+// xgb and rf, fitted by XGBoost and taken apart into flat arrays.
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/steer/fit.hpp"
+
+#include "xgboost_library.hpp"
+
+namespace rudder {
+
+namespace {
+
+using Parameters = std::vector<std::pair<std::string, std::string>>;
+
+void expect(int code, const XgboostLibrary& xgboost) {
+    if (code == 0) return;
+    throw Error(ErrorKind::failed, fmt::format("XGBoost: {}", xgboost.last_error()), xgboost.path,
+                "");
+}
+
+Parameters parameters_of(const Model& model, std::uint64_t seed) {
+    Parameters p{{"seed", std::to_string(seed)},
+                 {"nthread", "1"},  // tables are small, and its threads spin where cores are shared
+                 {"tree_method", "hist"},
+                 {"verbosity", "0"}};
+    if (model.kind == "rf") {
+        // With squared errors, no regularisation and one round, a leaf is the mean of its labels,
+        // and the weight that a leaf must have at least is its number of samples.
+        const double root = 1 / std::sqrt(static_cast<double>(model.mean.size()));
+        p.insert(p.end(), {{"objective", "reg:squarederror"},
+                           {"base_score", "0"},
+                           {"num_parallel_tree", "300"},
+                           {"eta", "1"},
+                           {"lambda", "0"},
+                           {"max_depth", "16"},
+                           {"min_child_weight", "5"},
+                           {"subsample", "0.632"},
+                           {"colsample_bynode", fmt::format("{:.6f}", root)}});
+    } else {
+        p.insert(p.end(), {{"objective", "binary:logistic"},
+                           {"base_score", "0.5"},
+                           {"eta", "0.05"},
+                           {"max_depth", "6"},
+                           {"subsample", "0.8"}});
+    }
+    return p;
+}
+
+/// Fits and returns the model as XGBoost writes it.
+Json boost(const FitData& data, const Parameters& parameters, int rounds) {
+    const XgboostLibrary& xgboost = xgboost_library();
+    XgboostLibrary::Handle matrix = nullptr;
+    expect(xgboost.matrix_create(data.x.data(), data.rows(), data.columns,
+                                 std::numeric_limits<float>::quiet_NaN(), &matrix),
+           xgboost);
+    const std::unique_ptr<void, int (*)(void*)> own_matrix(matrix, xgboost.matrix_free);
+    const std::vector<float> labels(data.y.begin(), data.y.end());
+    expect(xgboost.matrix_set(matrix, "label", labels.data(), labels.size()), xgboost);
+    expect(xgboost.matrix_set(matrix, "weight", data.weight.data(), data.weight.size()), xgboost);
+    XgboostLibrary::Handle booster = nullptr;
+    expect(xgboost.booster_create(&matrix, 1, &booster), xgboost);
+    const std::unique_ptr<void, int (*)(void*)> own_booster(booster, xgboost.booster_free);
+    for (const auto& [name, value] : parameters)
+        expect(xgboost.booster_set(booster, name.c_str(), value.c_str()), xgboost);
+    for (int round = 0; round < rounds; ++round)
+        expect(xgboost.booster_update(booster, round, matrix), xgboost);
+    std::uint64_t length = 0;
+    const char* text = nullptr;
+    expect(xgboost.booster_save(booster, R"({"format":"json"})", &length, &text), xgboost);
+    return parse_json({text, length}, xgboost.path);
+}
+
+template <class T>
+void append(std::vector<T>& to, const Json& list) {
+    for (const Json& value : list)
+        to.push_back(value.get<T>());
+}
+
+}  // namespace
+
+void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vector<double>& gain) {
+    const bool forest = model.kind == "rf";
+    const Json saved = boost(data, parameters_of(model, seed), forest ? 1 : 500);
+    const Json& learner = saved.at("learner");
+    const auto base =
+        parse_double(learner.at("learner_model_param").at("base_score").get<std::string>());
+    std::vector<std::int32_t> left, right, feature, roots;
+    std::vector<float> split;
+    gain.assign(data.columns, 0);
+    for (const Json& tree : learner.at("gradient_booster").at("model").at("trees")) {
+        roots.push_back(static_cast<std::int32_t>(left.size()));
+        const std::size_t first = left.size();
+        append(left, tree.at("left_children"));
+        append(right, tree.at("right_children"));
+        append(feature, tree.at("split_indices"));
+        append(split, tree.at("split_conditions"));
+        const Json& gains = tree.at("loss_changes");
+        for (std::size_t i = first; i < left.size(); ++i) {
+            if (left[i] >= 0)
+                gain[static_cast<std::size_t>(feature[i])] += gains[i - first].get<double>();
+        }
+    }
+    const double start = base.value_or(0.5);
+    const auto sum = static_cast<float>(forest ? start : std::log(start / (1 - start)));
+    const std::uint64_t nodes = left.size();
+    model.arrays = {{"left", {nodes}, {}, std::move(left)},
+                    {"right", {nodes}, {}, std::move(right)},
+                    {"feature", {nodes}, {}, std::move(feature)},
+                    {"split", {nodes}, std::move(split), {}},
+                    {"roots", {roots.size()}, {}, roots},
+                    {"sum", {2}, {sum, forest ? 0.0F : 1.0F}, {}}};
+}
+
+}  // namespace rudder
