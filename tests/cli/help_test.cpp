@@ -100,7 +100,9 @@ TEST_F(Help, EveryExampleWorks) {
         }
         if (verb == "replay" || verb == "agent collect")
             write("trace.npz", bytes_of(golden_trace()));
-        if (verb == "agent train") EXPECT_TRUE(std::filesystem::exists(folder_ / "samples.csv"));
+        if (verb == "agent train") {
+            EXPECT_TRUE(std::filesystem::exists(folder_ / "samples.csv"));
+        }
         if (verb != "generate" && verb != "import") {
             ok({"generate", "sbm", "graph", "--vertices", "200"});
         }
