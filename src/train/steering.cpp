@@ -77,10 +77,10 @@ std::size_t Steering::extra_floats(const TrainOptions& options) {
 std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uint64_t steps) {
     if (!steered(trainer.options) || !trainer.buffer.used) return nullptr;
     check_scope(trainer);
-    // Where no row comes from elsewhere there is nothing to steer.
+    auto made = std::unique_ptr<Steering>(new Steering(trainer, steps));
+    // Where no row comes from elsewhere there is nothing to steer; the agent was checked, though.
     const bool nothing = trainer.comm.all_max(trainer.buffer.slots == 0 ? 0 : 1) == 0;
-    if (nothing && !trainer.options.steer.make) return nullptr;
-    return std::unique_ptr<Steering>(new Steering(trainer, steps));
+    return nothing && !trainer.options.steer.make ? nullptr : std::move(made);
 }
 
 Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
