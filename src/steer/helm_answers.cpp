@@ -251,15 +251,12 @@ void Helm::State::guard(std::uint64_t step, BufferControl& control) {
     if (o.deferred && (!outgoing.empty() || !due.empty())) return;
     const bool recent = before_change && harm->good_blocks() == 0;
     const Setting target = recent ? *before_change : fallback();
-    if (target == now) {
-        if (takes_decisions(now)) fail(step, control);
-        return;
-    }
-    if (takes_decisions(now) && !recent) {
+    if (takes_decisions(now) && (target == now || !recent)) {
         // Its single decisions are to blame, not a setting.
-        fail(step, control);
+        blame(step, control);
         return;
     }
+    if (target == now) return;
     put_everywhere(target, Reason::was_worse, step, control);
     before_change.reset();
     ++totals.undone;
@@ -267,6 +264,17 @@ void Helm::State::guard(std::uint64_t step, BufferControl& control) {
                                    [](const OpenRecord& record) { return record.watched; });
     if (last != open.rend()) close(*last, DecisionStatus::undone, *verdict);
     log::info(fmt::format("{}: took a change back: {}", o.agent.text(), *verdict));
+}
+
+/// Decisions did harm over a block of steps. The third such block in a row opens the breaker: each
+/// answer by itself was valid, so they do not count as failures of the agent to answer.
+void Helm::State::blame(std::uint64_t step, BufferControl& control) {
+    if (harm->good_blocks() != good_before) harmful = 0;
+    good_before = harm->good_blocks();
+    if (++harmful < Breaker::most_failures) return;
+    harmful = 0;
+    for (std::uint32_t i = 0; i < Breaker::most_failures && !fallen; ++i)
+        fail(step, control);
 }
 
 /// One failure more; the third in a row puts the built-in rule in place.

@@ -63,7 +63,9 @@ struct Helm::State {
     std::deque<PendingAnswer> due;             ///< waits for its step
     std::optional<Setting> before_change;      ///< of the last change
     Breaker breaker;
-    bool fallen = false;  ///< the breaker has put the built-in rule in place
+    bool fallen = false;            ///< the breaker has put the built-in rule in place
+    std::uint32_t harmful = 0;      ///< blocks in a row in which its decisions did harm
+    std::uint64_t good_before = 0;  ///< good blocks there were at the last of them
     std::deque<PastDecision> history;
     std::deque<OpenRecord> open;
     std::uint64_t recorded = 0;
@@ -91,6 +93,7 @@ struct Helm::State {
                         BufferControl& control);
     void follow(const ShadowOrder& order);
     void guard(std::uint64_t step, BufferControl& control);
+    void blame(std::uint64_t step, BufferControl& control);
     void fail(std::uint64_t step, BufferControl& control);
     void recover(std::uint64_t step, BufferControl& control);
     [[nodiscard]] Setting fallback() const;

@@ -74,6 +74,29 @@ TEST(Helm, KeepingChangesNothing) {
     }
 }
 
+TEST(Helm, DecisionsThatDoHarmOpenTheBreaker) {
+    const Trace trace = trace_of(1, {.vertices = 400, .steps = 600, .largest_step = 60});
+    SteeredOptions options;
+    options.sample = 1;
+    options.make = [&](const AgentFacts&) {
+        return std::make_unique<Scripted>(
+            [](const Observation&) { return answer(Action::replace(Reason::predicted)); });
+    };
+    // The name tells the guard that no user asked for this very rule.
+    const auto run = [&](const char* agent) {
+        return steered_replay(trace,
+                              {.policy = PolicySpec::parse("scored-faithful"),
+                               .size = {.fraction = 0.25, .rows = 0},
+                               .agent = AgentSpec::parse(agent)},
+                              options);
+    };
+    const auto guarded = run("llm");
+    const auto obeyed = run("every:1");
+    EXPECT_GT(guarded.agent.breaker_openings, 0U);
+    EXPECT_EQ(obeyed.agent.breaker_openings, 0U);
+    EXPECT_LT(guarded.rows.fetched(), obeyed.rows.fetched());
+}
+
 TEST(Helm, DecisionsAreThoseOfTheRule) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
         const Trace trace = trace_of(seed);
