@@ -61,7 +61,7 @@ Tape::Var Tape::constant(std::size_t rows, std::size_t columns, float value) {
 
 Tape::Var Tape::linear(Var x, std::size_t weights, std::size_t outputs) {
     Var out = make(x->rows, outputs);
-    const auto of_weights = [this, weights, outputs, x](std::vector<float>& flat) {
+    const auto of_weights = [weights, outputs, x](std::vector<float>& flat) {
         return Matrix{flat.data() + weights, outputs, x->columns, x->columns};
     };
     const ConstMatrix input{x->v.data(), x->rows, x->columns, x->columns};
@@ -92,81 +92,97 @@ Tape::Var Tape::add_bias(Var x, std::size_t bias) {
     return out;
 }
 
-Tape::Var Tape::norm(Var x, TapeNorm& norm, std::size_t group) {
-    const std::size_t columns = x->columns;
-    Var out = make(x->rows, columns);
-    const float* factor = weights_.values.data() + norm.factor;
-    const float* shift = weights_.values.data() + norm.shift;
-    if (!training_) {
-        for (std::size_t i = 0; i < x->v.size(); ++i) {
-            const std::size_t c = i % columns;
-            out->v[i] =
-                (x->v[i] - norm.mean[c]) / std::sqrt(norm.variance[c] + norm_epsilon) * factor[c] +
-                shift[c];
+namespace {
+
+/// Mean and spread of the columns over some rows.
+struct ColumnMoments {
+    std::vector<float> mean;
+    std::vector<float> variance;
+
+    ColumnMoments(const TapeValue& x, const RowRange& rows)
+        : mean(x.columns, 0), variance(x.columns, 0) {
+        const auto count = static_cast<float>(rows.end - rows.begin);
+        for (std::size_t r = rows.begin; r < rows.end; ++r) {
+            for (std::size_t c = 0; c < x.columns; ++c)
+                mean[c] += x.row(r)[c] / count;
         }
-        return out;
-    }
-    const std::size_t size = group == 0 ? x->rows : std::min(group, x->rows);
-    // The rows left over join the last group.
-    const std::size_t groups = std::max<std::size_t>(1, x->rows / size);
-    Var scaled = make(x->rows, columns);  // before factor and shift
-    std::vector<float> spread(groups * columns);
-    const auto bounds = [size, groups, rows = x->rows](std::size_t g) {
-        return std::pair{g * size, g + 1 == groups ? rows : (g + 1) * size};
-    };
-    for (std::size_t g = 0; g < groups; ++g) {
-        const auto [begin, end] = bounds(g);
-        const float count = static_cast<float>(end - begin);
-        std::vector<float> mean(columns, 0);
-        std::vector<float> variance(columns, 0);
-        for (std::size_t r = begin; r < end; ++r) {
-            for (std::size_t c = 0; c < columns; ++c)
-                mean[c] += x->row(r)[c] / count;
-        }
-        for (std::size_t r = begin; r < end; ++r) {
-            for (std::size_t c = 0; c < columns; ++c) {
-                const float d = x->row(r)[c] - mean[c];
+        for (std::size_t r = rows.begin; r < rows.end; ++r) {
+            for (std::size_t c = 0; c < x.columns; ++c) {
+                const float d = x.row(r)[c] - mean[c];
                 variance[c] += d * d / count;
             }
         }
-        for (std::size_t c = 0; c < columns; ++c) {
-            spread[g * columns + c] = std::sqrt(variance[c] + norm_epsilon);
-            const float unbiased = count > 1 ? variance[c] * count / (count - 1) : variance[c];
-            norm.mean[c] += norm.momentum * (mean[c] - norm.mean[c]);
-            norm.variance[c] += norm.momentum * (unbiased - norm.variance[c]);
-        }
-        for (std::size_t r = begin; r < end; ++r) {
-            for (std::size_t c = 0; c < columns; ++c) {
-                const std::size_t i = r * columns + c;
-                scaled->v[i] = (x->v[i] - mean[c]) / spread[g * columns + c];
-                out->v[i] = scaled->v[i] * factor[c] + shift[c];
-            }
-        }
     }
-    back_.emplace_back([this, x, out, scaled, spread = std::move(spread), bounds, groups, columns,
-                        at = norm.factor, shift_at = norm.shift] {
-        for (std::size_t g = 0; g < groups; ++g) {
-            const auto [begin, end] = bounds(g);
-            const float count = static_cast<float>(end - begin);
-            std::vector<float> sum(columns, 0);
-            std::vector<float> along(columns, 0);
-            for (std::size_t i = begin * columns; i < end * columns; ++i) {
-                const std::size_t c = i % columns;
-                sum[c] += out->g[i];
-                along[c] += out->g[i] * scaled->v[i];
-            }
-            for (std::size_t c = 0; c < columns; ++c) {
-                weights_.gradient[at + c] += along[c];
-                weights_.gradient[shift_at + c] += sum[c];
-            }
-            for (std::size_t i = begin * columns; i < end * columns; ++i) {
-                const std::size_t c = i % columns;
-                x->g[i] += weights_.values[at + c] / spread[g * columns + c] *
-                           (out->g[i] - sum[c] / count - scaled->v[i] * along[c] / count);
-            }
+};
+
+void remember(TapeNorm& norm, const ColumnMoments& seen, std::size_t rows) {
+    const auto count = static_cast<float>(rows);
+    for (std::size_t c = 0; c < norm.columns; ++c) {
+        const float unbiased = rows > 1 ? seen.variance[c] * count / (count - 1) : seen.variance[c];
+        norm.mean[c] += norm.momentum * (seen.mean[c] - norm.mean[c]);
+        norm.variance[c] += norm.momentum * (unbiased - norm.variance[c]);
+    }
+}
+
+}  // namespace
+
+Tape::Var Tape::norm(Var x, TapeNorm& norm, std::size_t group) {
+    if (!training_) return norm_by_memory(x, norm);
+    const std::size_t size = group == 0 ? x->rows : std::min(group, x->rows);
+    Var out = make(x->rows, x->columns);
+    // The rows left over join the last group.
+    const std::size_t groups = std::max<std::size_t>(1, x->rows / size);
+    for (std::size_t g = 0; g < groups; ++g)
+        norm_group(x, out, norm, {g * size, g + 1 == groups ? x->rows : (g + 1) * size});
+    return out;
+}
+
+Tape::Var Tape::norm_by_memory(Var x, const TapeNorm& norm) {
+    Var out = make(x->rows, x->columns);
+    for (std::size_t i = 0; i < x->v.size(); ++i) {
+        const std::size_t c = i % x->columns;
+        const float scaled = (x->v[i] - norm.mean[c]) / std::sqrt(norm.variance[c] + norm_epsilon);
+        out->v[i] = scaled * weights_.values[norm.factor + c] + weights_.values[norm.shift + c];
+    }
+    return out;
+}
+
+/// The rows of one group, normalised by their own statistics.
+void Tape::norm_group(Var x, Var out, TapeNorm& norm, const RowRange& rows) {
+    const std::size_t columns = x->columns;
+    const ColumnMoments seen(*x, rows);
+    remember(norm, seen, rows.end - rows.begin);
+    std::vector<float> spread(columns);
+    for (std::size_t c = 0; c < columns; ++c)
+        spread[c] = std::sqrt(seen.variance[c] + norm_epsilon);
+    const std::size_t first = rows.begin * columns;
+    const std::size_t last = rows.end * columns;
+    std::vector<float> scaled(last - first);  // before factor and shift
+    for (std::size_t i = first; i < last; ++i) {
+        const std::size_t c = i % columns;
+        scaled[i - first] = (x->v[i] - seen.mean[c]) / spread[c];
+        out->v[i] =
+            scaled[i - first] * weights_.values[norm.factor + c] + weights_.values[norm.shift + c];
+    }
+    back_.emplace_back([this, x, out, first, last, columns, spread = std::move(spread),
+                        scaled = std::move(scaled), factor = norm.factor, shift = norm.shift] {
+        const float count = static_cast<float>((last - first) / columns);
+        std::vector<float> sum(columns, 0);
+        std::vector<float> along(columns, 0);
+        for (std::size_t i = first; i < last; ++i) {
+            sum[i % columns] += out->g[i];
+            along[i % columns] += out->g[i] * scaled[i - first];
+        }
+        for (std::size_t c = 0; c < columns; ++c) {
+            weights_.gradient[factor + c] += along[c];
+            weights_.gradient[shift + c] += sum[c];
+        }
+        for (std::size_t i = first; i < last; ++i) {
+            const std::size_t c = i % columns;
+            x->g[i] += weights_.values[factor + c] / spread[c] *
+                       (out->g[i] - sum[c] / count - scaled[i - first] * along[c] / count);
         }
     });
-    return out;
 }
 
 Tape::Var Tape::relu(Var x) {
@@ -330,9 +346,8 @@ double Tape::entropy(Var shares, double times) {
 
 void Tape::backward() {
     RUDDER_CHECK(training_);
-    for (auto step = back_.rbegin(); step != back_.rend(); ++step)
-        (*step)();
-    back_.clear();
+    for (; !back_.empty(); back_.pop_back())
+        back_.back()();
 }
 
 }  // namespace rudder

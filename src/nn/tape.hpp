@@ -43,6 +43,12 @@ struct TapeValue {
     [[nodiscard]] const float* row(std::size_t r) const { return v.data() + r * columns; }
 };
 
+/// Some rows of a matrix.
+struct RowRange {
+    std::size_t begin;
+    std::size_t end;
+};
+
 /// Records while it computes; `backward` adds to the gradient of the weights. One use per batch.
 class Tape {
 public:
@@ -77,6 +83,8 @@ public:
 
 private:
     Var make(std::size_t rows, std::size_t columns);
+    Var norm_by_memory(Var x, const TapeNorm& norm);
+    void norm_group(Var x, Var out, TapeNorm& norm, const RowRange& rows);
 
     TapeWeights& weights_;
     bool training_;

@@ -192,7 +192,7 @@ Decision Collector::before(std::uint64_t step, BufferControl& control) {
 
 void Collector::after(std::uint64_t step, const RowAccounts& accounts) {
     helm_.after(step, accounts);
-    std::ranges::rotate(past_, past_.begin() + 1);
+    std::rotate(past_.begin(), past_.begin() + 1, past_.end());
     past_.back() = accounts;
     static_cast<void>(helm_.take_records(false));
 }
