@@ -37,7 +37,7 @@ constexpr std::array<Knob, knob_count> knobs{{
     {KnobId::distance, "distance", Kind::whole, 0, 1000, 2, true,
      "How many steps early rows are fetched, at most.", "nothing at once"},
     {KnobId::bulk, "bulk", Kind::whole, 0, any_u32, 0, true,
-     "Rows per message, at most; 0: all at once.", "nothing at once"},
+     "Rows per message, at most; 0: as many as take 256 KiB.", "nothing at once"},
     {KnobId::sample_threads, "sample_threads", Kind::whole, 1, 64, 1, true,
      "Threads that draw samples.", "cores that others would have used"},
     {KnobId::fetch_threads, "fetch_threads", Kind::whole, 1, 64, 1, true,

@@ -57,6 +57,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     facts.rank = static_cast<std::uint32_t>(trace.header().host);
     facts.force = options.force;
     facts.refit = options.refit;
+    facts.llm = options.llm;
     helm.mode = AgentMode::inline_call;
     helm.sample = options.sample;
     helm.judged_at_once = options.judged_at_once;

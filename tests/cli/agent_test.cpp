@@ -1,6 +1,8 @@
 // Agents as a user meets them: train, compare, replay, agent list and agent score.
 #include <fstream>
 
+#include "rudder/cli/llm_models.hpp"
+
 #include "cli_support.hpp"
 #include "support/mpirun.hpp"
 
@@ -205,6 +207,16 @@ TEST_F(AgentVerbs, WhatIsWrongIsRefused) {
     refuse({"agent", "scor", "run"}, 2, {"unknown verb 'agent scor'", "agent score"});
     refuse({"compare", "parts", "--policy", "periodic", "--agent", "always"}, 2,
            {"says when to replace"});
+}
+
+TEST(LlmModels, EachModelIsAnAgentOfItsOwn) {
+    using cli::with_models;
+    using Texts = std::vector<std::string>;
+    EXPECT_EQ(with_models({"never", "llm"}, {}), (Texts{"never", "llm"}));
+    EXPECT_EQ(with_models({}, {"a", "b:3"}), (Texts{"llm:a", "llm:b:3"}));
+    EXPECT_EQ(with_models({"never", "llm,faithful"}, {"a", "b"}),
+              (Texts{"never", "llm:a,faithful", "llm:b,faithful"}));
+    EXPECT_EQ(with_models({"llm:own", "llm"}, {"a"}), (Texts{"llm:own", "llm:a"}));
 }
 
 }  // namespace

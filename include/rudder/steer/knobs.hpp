@@ -64,7 +64,7 @@ struct KnobChange {
 struct Setting {
     PolicySpec policy{*all_policies().front()};  ///< none
     std::uint64_t capacity = 0;                  ///< rows
-    std::uint64_t bulk = 0;                      ///< rows per message, at most; 0: all at once
+    std::uint64_t bulk = 0;                      ///< rows per message, at most; 0: about 256 KiB
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
     friend bool operator==(const Setting&, const Setting&) = default;

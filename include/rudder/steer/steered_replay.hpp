@@ -28,6 +28,7 @@ struct SteeredOptions {
     std::string run{};                  ///< what decision logs are told apart by
     bool force = false;                 ///< take a log of another run
     RefitLastLayer refit{};             ///< as AgentFacts::refit
+    LlmOptions llm{};                   ///< as AgentFacts::llm
     /// Makes the agent instead of the registry.
     std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
     /// Called after each step of each host with the rows fetched so far, if given.

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/llm_models.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/core/checksum.hpp"
@@ -67,13 +68,14 @@ private:
 
     std::vector<std::string> policies_;
     std::vector<std::string> agents_;
+    std::vector<std::string> models_;  ///< of agent llm
 };
 
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
     // Nothing is kept of these runs, so what concerns a run's folder makes no sense here.
     for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan", "--resume",
-                             "--checkpoint-every", "--agent"}) {
+                             "--checkpoint-every", "--agent", "--llm-model"}) {
         app.remove_option(app.get_option(name));
     }
     app.add_option("--policy", policies_,
@@ -82,6 +84,10 @@ void CompareVerb::define(CLI::App& app) {
     app.add_option("--agent", agents_,
                    "Who steers, with every policy; may be repeated; see agent list")
         ->allow_extra_args(false);
+    app.add_option("--llm-model", models_,
+                   "Model of agent llm; may be repeated (the server's first)")
+        ->allow_extra_args(false)
+        ->group("Further options");
 }
 
 std::vector<TrainOptions> CompareVerb::contenders(const TrainOptions& options) const {
@@ -98,6 +104,7 @@ std::vector<TrainOptions> CompareVerb::contenders(const TrainOptions& options) c
 }
 
 int CompareVerb::run(const Context& context) {
+    agents_ = with_models(agents_, models_);
     if (policies_.empty() && !agents_.empty()) {
         // One that every agent named can do something about.
         const bool decide = std::ranges::any_of(

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/llm_models.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
@@ -77,11 +78,13 @@ public:
         app.add_flag("--force", force_, "Take decisions of another run; replace --log");
         app.add_option("--data", data_, "Refuse a trace that was not recorded on this partition");
         app.add_flag("--policies", list_, "List the policies with their parameters and stop");
+        define_llm(app);
     }
 
     int run(const Context& context) override;
 
 private:
+    void define_llm(CLI::App& app);
     [[nodiscard]] std::vector<PolicySpec> specs() const;
     [[nodiscard]] std::vector<BufferSize> sizes() const;
     [[nodiscard]] std::vector<AgentSpec> agents() const;
@@ -95,9 +98,24 @@ private:
     std::string data_;
     std::vector<std::string> agents_;
     std::string log_;
+    LlmOptions llm_;
+    std::string llm_api_ = "auto";
+    std::vector<std::string> models_;  ///< of agent llm
     bool force_ = false;
     bool list_ = false;
 };
+
+void ReplayVerb::define_llm(CLI::App& app) {
+    const auto further = [](CLI::Option* option) { option->group("Further options"); };
+    further(app.add_option("--llm-url", llm_.url, "Server of agent llm (Ollama on this machine)"));
+    further(
+        app.add_option("--llm-model", models_, "Its model; may be repeated (the server's first)")
+            ->allow_extra_args(false));
+    further(app.add_option("--llm-api", llm_api_, "What it speaks: auto, openai or ollama")
+                ->capture_default_str());
+    further(app.add_flag("--llm-insecure", llm_.insecure,
+                         "Reach a server on another machine without TLS"));
+}
 
 std::vector<PolicySpec> ReplayVerb::specs() const {
     std::vector<std::string> texts = policies_;
@@ -192,6 +210,7 @@ void ReplayVerb::steer(const Trace& trace, std::vector<Line>& lines) const {
     options.refit = refit_last_layer;
     options.seed = trace.front()->header().seed;
     options.run = run_of(trace);
+    options.llm = llm_;
     options.force = force_;
     for (const Line& line : lines) {
         const std::uint64_t best = best_fixed(trace, line.one);
@@ -322,6 +341,8 @@ Json policies_json() {
 }
 
 int ReplayVerb::run(const Context& context) {
+    agents_ = with_models(agents_, models_);
+    llm_.api = llm_api(llm_api_);
     if (list_) {
         context.json ? print_json(policies_json()) : print_text(policies_text());
         return 0;
