@@ -72,7 +72,7 @@ void fit(TabularNetwork& network, const TabularData& train, const TabularData& h
          const Recipe& recipe, std::uint64_t seed, const EpochWatch& watch) {
     const auto optimiser = make_optimiser(recipe.optimiser, network.weights.list);
     const RandomStream stream({.purpose = Purpose::schedule, .seed = seed});
-    TabularState best = network;
+    TabularState best = network.state();
     double best_loss = std::numeric_limits<double>::infinity();
     std::uint32_t since = 0;
     for (std::uint32_t epoch = 0; epoch < recipe.epochs && since < recipe.patience; ++epoch) {
@@ -95,11 +95,11 @@ void fit(TabularNetwork& network, const TabularData& train, const TabularData& h
         ++since;
         if (loss < best_loss) {
             best_loss = loss;
-            best = network;
+            best = network.state();
             since = 0;
         }
     }
-    static_cast<TabularState&>(network) = best;
+    network.state() = best;
 }
 
 }  // namespace

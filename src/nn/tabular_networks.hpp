@@ -20,6 +20,7 @@ struct TabularState {
 /// What both have: a state, and a pass over a batch.
 class TabularNetwork : public TabularState {
 public:
+    [[nodiscard]] TabularState& state() noexcept { return *this; }
     struct Pass {
         Tape::Var logits;
         double loss;
@@ -46,7 +47,7 @@ protected:
 
 class MlpNetwork final : public TabularNetwork {
 public:
-    MlpNetwork(std::size_t columns, std::uint64_t seed);
+    MlpNetwork(std::size_t inputs, std::uint64_t seed);
     Pass pass(Tape& tape, const TabularData& batch, Draws& draws) override;
     [[nodiscard]] std::vector<NamedArray> arrays() const;
 
@@ -62,7 +63,7 @@ private:
 
 class TabNetNetwork final : public TabularNetwork {
 public:
-    TabNetNetwork(std::size_t columns, std::uint64_t seed);
+    TabNetNetwork(std::size_t inputs, std::uint64_t seed);
     Pass pass(Tape& tape, const TabularData& batch, Draws& draws) override;
     [[nodiscard]] std::vector<NamedArray> arrays() const;
 

@@ -166,7 +166,8 @@ void Tape::norm_group(Var x, Var out, TapeNorm& norm, const RowRange& rows) {
     }
     back_.emplace_back([this, x, out, first, last, columns, spread = std::move(spread),
                         scaled = std::move(scaled), factor = norm.factor, shift = norm.shift] {
-        const float count = static_cast<float>((last - first) / columns);
+        const std::size_t group = (last - first) / columns;
+        const auto count = static_cast<float>(group);
         std::vector<float> sum(columns, 0);
         std::vector<float> along(columns, 0);
         for (std::size_t i = first; i < last; ++i) {

@@ -75,16 +75,18 @@ public:
     double number() {
         const std::string_view cell = text();
         const auto value = parse_double(cell);
-        if (!value)
+        if (!value) {
             throw input_error(fmt::format("'{}' is no number", cell), where_, std::string(again));
+        }
         return *value;
     }
     std::uint64_t whole() {
         const std::string_view cell = text();
         const auto value = parse_u64(cell);
-        if (!value)
+        if (!value) {
             throw input_error(fmt::format("'{}' is no whole number", cell), where_,
                               std::string(again));
+        }
         return *value;
     }
     std::optional<bool> label() {
