@@ -156,6 +156,46 @@ TEST(Mixture, FollowsABanditThatSteersItsOwnShadow) {
     EXPECT_NE(agent->learned().find("bandit"), std::string::npos);
 }
 
+/// The real buffer has a past that a member's shadow has not: a member may be cheap there alone.
+TEST(Mixture, AMemberThatIsCheapInItsShadowAloneIsNotFollowedForLong) {
+    AgentFacts facts;
+    facts.start.policy = PolicySpec::parse("scored");
+    const auto agent = make_agent(AgentSpec::parse("mixture:never+always"), facts);
+    double real = 0;
+    std::uint64_t followed = 0;
+    std::uint64_t fetched = 100;
+    const std::uint64_t steps = 4000;
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        Observation seen;
+        seen.sequence = step + 1;
+        seen.step = step;
+        seen.steps = steps;
+        seen.setting = facts.start;
+        seen.takes_decisions = true;
+        const auto reading = [&](const char* name, std::uint64_t rows) {
+            ShadowReading read;
+            read.name = name;
+            read.setting = facts.start;
+            read.age = step;
+            read.rows.steps = step == 0 ? 0 : 1;
+            read.rows.needed = read.rows.demand = rows;
+            return read;
+        };
+        // A little noise that is the same for all.
+        const std::uint64_t more = step * 7 % 5;
+        seen.twin = reading("~twin", fetched + more);
+        seen.built_in = seen.twin;
+        seen.shadows = {reading("m0", 100 + more), reading("m1", 80 + more)};
+        const Answer answer = agent->decide(seen);
+        const bool always = answer.action.kind == ActionKind::replace;
+        followed += always ? 1 : 0;
+        fetched = always ? 300 : 100;
+        real += static_cast<double>(fetched);
+    }
+    EXPECT_GT(followed, 0U) << "its shadow is the cheapest, so it is tried";
+    EXPECT_LE(real, 1.02 * 100 * static_cast<double>(steps)) << agent->learned();
+}
+
 /// Nothing but the trace and the seed decides.
 TEST(Mixture, TheSameSeedGivesTheSameRun) {
     const Trace trace =

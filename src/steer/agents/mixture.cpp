@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/steer/guard.hpp"
 
 #include "agents.hpp"
 #include "mixture/member.hpp"
@@ -26,9 +27,19 @@ constexpr std::uint64_t told_every = 64;     ///< steps between two lines of wei
 constexpr std::uint64_t overruled_for = 64;  ///< steps before it insists
 constexpr std::size_t most_lines = 12;
 
+// A shadow has the past of its own member, the real buffer that of all it has followed: what is
+// cheap in the one may not be in the other. So the real one is held against the other members.
+constexpr std::uint64_t block = 16;  ///< observations over which it is
+constexpr double tolerated = 0.02;   ///< rows beyond those of another member's shadow
+constexpr std::uint64_t few = 3;     ///< observations, where it is far off
+constexpr double far_off = 0.5;
+constexpr double sigmas = 3;
+constexpr std::uint64_t first_pause = 256;  ///< steps that a member which failed so is not followed
+
 class Mixture final : public Agent {
 public:
-    Mixture(const AgentSpec& spec, const AgentFacts& facts) : shares_(spec.members().size()) {
+    Mixture(const AgentSpec& spec, const AgentFacts& facts)
+        : shares_(spec.members().size()), trials_(spec.members().size()) {
         if (spec.members().empty() || spec.members().size() > most_members) {
             throw usage_error(fmt::format("{} members", spec.members().size()), "agent 'mixture'",
                               fmt::format("give 1 to {}", most_members));
@@ -52,11 +63,22 @@ public:
 
 private:
     void weigh(const Observation& seen, Answer& answer);
+    void choose(const Observation& seen, std::span<const double> costs, Answer& answer);
+    [[nodiscard]] std::optional<std::size_t> cheaper(double real, std::span<const double> costs,
+                                                     std::uint64_t step);
+    void lead(std::size_t member);
     void follow(const Observation& seen, Answer& answer);
     [[nodiscard]] std::string weights_text() const;
 
     std::vector<Member> members_;
     Shares shares_;
+    /// How a member does in the real buffer, and how the real buffer does beside its shadow.
+    struct Trial {
+        PairedCosts real;                ///< against this member's shadow
+        std::uint64_t barred_until = 0;  ///< step
+        std::uint64_t pause = first_pause;
+    };
+    std::vector<Trial> trials_;
     std::size_t leader_ = 0;
     std::uint64_t switches_ = 0;
     std::uint64_t told_ = 0;
@@ -85,15 +107,9 @@ void Mixture::weigh(const Observation& seen, Answer& answer) {
     // All or none: a member whose shadow has not begun has cost nothing yet.
     if (std::ranges::min(costs) < 0) return;
     shares_.add(costs, static_cast<double>(seen.twin.rows.steps));
-    const std::size_t best = shares_.best();
-    const auto weights = shares_.weights();
-    const bool changes = best != leader_ && weights[best] > worth_a_switch * weights[leader_];
-    if (changes) {
-        leader_ = best;
-        ++switches_;
-        overruled_until_ = 0;
-        answer.note = fmt::format("follows {} now", members_[leader_].text());
-    }
+    const std::size_t before = leader_;
+    choose(seen, costs, answer);
+    const bool changes = leader_ != before;
     if (!changes && seen.step < told_ + told_every) return;
     told_ = seen.step;
     const std::string text = weights_text();
@@ -104,6 +120,61 @@ void Mixture::weigh(const Observation& seen, Answer& answer) {
         for (std::size_t i = 1; i < lines_.size(); ++i)
             lines_.erase(lines_.begin() + static_cast<std::ptrdiff_t>(i));
     }
+}
+
+/// The member of the largest weight leads, unless the real buffer has shown that it costs more
+/// there than in its shadow.
+void Mixture::choose(const Observation& seen, std::span<const double> costs, Answer& answer) {
+    const double real = static_cast<double>(seen.twin.rows.fetched()) /
+                        static_cast<double>(std::max<std::uint64_t>(1, seen.twin.rows.steps));
+    if (const auto other = cheaper(real, costs, seen.step)) {
+        Trial& failed = trials_[leader_];
+        failed.barred_until = seen.step + failed.pause;
+        answer.note = fmt::format("{} costs more here than in its shadow: follows {} for {} steps",
+                                  members_[leader_].text(), members_[*other].text(), failed.pause);
+        failed.pause *= 4;
+        lead(*other);
+        return;
+    }
+    const auto weights = shares_.weights();
+    std::size_t best = leader_;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+        if (seen.step >= trials_[i].barred_until && weights[i] > weights[best]) best = i;
+    }
+    if (best == leader_ || weights[best] <= worth_a_switch * weights[leader_]) return;
+    lead(best);
+    answer.note = fmt::format("follows {} now", members_[leader_].text());
+}
+
+/// The cheapest member whose shadow fetched clearly less than the real buffer over a block.
+std::optional<std::size_t> Mixture::cheaper(double real, std::span<const double> costs,
+                                            std::uint64_t step) {
+    for (std::size_t i = 0; i < members_.size(); ++i)
+        trials_[i].real.add(real, costs[i]);
+    // Only where the leader's own shadow does better, too: else the weights will tell. What is far
+    // off shows after a few steps, and each costs.
+    const PairedCosts& own = trials_[leader_].real;
+    const bool gross = own.count() >= few && own.worse(far_off, sigmas);
+    if (own.count() < block && !gross) return std::nullopt;
+    const bool differs = own.worse(tolerated, sigmas);
+    std::optional<std::size_t> found;
+    for (std::size_t i = 0; differs && i < members_.size(); ++i) {
+        if (i == leader_ || step < trials_[i].barred_until) continue;
+        const PairedCosts& one = trials_[i].real;
+        if (!one.worse(tolerated, sigmas)) continue;
+        if (!found || one.reference() < trials_[*found].real.reference()) found = i;
+    }
+    for (Trial& trial : trials_)
+        trial.real.clear();
+    return found;
+}
+
+void Mixture::lead(std::size_t member) {
+    leader_ = member;
+    ++switches_;
+    overruled_until_ = 0;
+    for (Trial& trial : trials_)
+        trial.real.clear();
 }
 
 /// Makes the real buffer do what the leader's shadow does.
