@@ -158,6 +158,11 @@ Observation Helm::State::observe(std::uint64_t step) {
     seen.halo = o.halo;
     seen.takes_decisions = now.policy.info().takes_decisions && !has_own_signal(now.policy);
     seen.since_change = step - changed_at;
+    if (seen.takes_decisions) {
+        // Of the twin: the real buffer may not be looked at now.
+        const auto rows = static_cast<double>(shadows->find("~twin")->buffer->replaceable());
+        seen.candidates = static_cast<std::uint64_t>(std::llround(rows * shadows->scale()));
+    }
     for (const auto& shadow : shadows->all()) {
         if (shadow->name == "~twin") {
             seen.twin = reading(*shadow);

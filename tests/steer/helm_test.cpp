@@ -127,6 +127,21 @@ TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
     EXPECT_GT(result.agent.judged, 0U);
 }
 
+TEST(Helm, CandidatesBoundWhatAReplacementBringsIn) {
+    for (const char* policy : {"scored", "scored-faithful"}) {
+        const Trace trace = trace_of(8);
+        std::uint64_t candidates = 0;
+        std::uint64_t most = 0;
+        steer(trace, policy, [&](const Observation& o) {
+            EXPECT_LE(o.rows.replacement, candidates) << policy << o.step;
+            candidates = o.candidates;
+            most = std::max(most, candidates);
+            return answer(o.step % 7 == 0 ? Action::replace(Reason::chance) : Action::keep());
+        });
+        EXPECT_GT(most, 0U) << policy;
+    }
+}
+
 TEST(Helm, ThreeFailuresPutTheBuiltInRuleInPlaceAndItTriesAgain) {
     const Trace trace = trace_of(3);
     std::vector<std::uint64_t> asked;

@@ -61,6 +61,8 @@ public:
     [[nodiscard]] std::uint64_t next_step() const noexcept { return next_; }
     /// How many steps after the one to be advanced are worth publishing.
     [[nodiscard]] std::uint64_t horizon() const noexcept { return policy_->horizon(); }
+    /// Rows that a replacement in the next step could bring in, at most.
+    [[nodiscard]] std::uint64_t replaceable() const { return policy_->replaceable(next_); }
     [[nodiscard]] const PolicySpec& spec() const noexcept { return spec_; }
     [[nodiscard]] const Residents& residents() const noexcept { return residents_; }
     [[nodiscard]] const RowAccounts& accounts() const noexcept { return accounts_; }

@@ -81,6 +81,9 @@ public:
     virtual void capacity_changed(std::uint64_t step, StepPlan& plan) = 0;
     /// Takes over other parameters while running; false if it has to be made anew.
     virtual bool retune(std::uint64_t step, const PolicySpec& spec);
+    /// Rows that a replacement in step `step` could bring in, at most; 0 where it takes no
+    /// decisions.
+    [[nodiscard]] virtual std::uint64_t replaceable(std::uint64_t /*step*/) const { return 0; }
     /// Memory of its state, in bytes.
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
 

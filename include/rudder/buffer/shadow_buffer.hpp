@@ -31,6 +31,8 @@ public:
 
     [[nodiscard]] std::uint64_t horizon() const noexcept { return buffer_->horizon(); }
     [[nodiscard]] std::uint64_t next_step() const noexcept { return buffer_->next_step(); }
+    /// As IdBuffer::replaceable, of followed rows.
+    [[nodiscard]] std::uint64_t replaceable() const { return buffer_->replaceable(); }
     [[nodiscard]] const PolicySpec& spec() const noexcept { return buffer_->spec(); }
     /// What it counted, and the same scaled to all rows.
     [[nodiscard]] const RowAccounts& counted() const noexcept { return buffer_->accounts(); }

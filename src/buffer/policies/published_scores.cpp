@@ -93,6 +93,15 @@ void PublishedScores::candidates() {
     }
 }
 
+std::uint64_t PublishedScores::replaceable(std::uint64_t step) const {
+    const auto in = std::ranges::count_if(missed_, [](double missed) { return missed > 0; });
+    std::uint64_t out = faded(1, step + 1 - start_) < threshold_ ? residents_->room() : 0;
+    for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+        if (residents_->row_at(slot) != no_row && score(slot, step) < threshold_) ++out;
+    }
+    return std::min(out, static_cast<std::uint64_t>(in));
+}
+
 std::size_t PublishedScores::replace(std::uint64_t step, std::size_t limit, StepPlan& plan) {
     victims(step);
     candidates();

@@ -31,6 +31,7 @@ public:
                  StepPlan& plan) override;
     void capacity_changed(std::uint64_t step, StepPlan& plan) override;
     bool retune(std::uint64_t step, const PolicySpec& spec) override;
+    [[nodiscard]] std::uint64_t replaceable(std::uint64_t step) const override;
     [[nodiscard]] std::uint64_t bytes() const noexcept override;
 
 private:

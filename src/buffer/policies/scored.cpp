@@ -49,6 +49,12 @@ public:
         fraction_ = spec.get("fraction");
         return true;
     }
+    [[nodiscard]] std::uint64_t replaceable(std::uint64_t /*step*/) const override {
+        std::uint64_t rows = 0;
+        for (std::size_t row = 0; row < counts_.size(); ++row)
+            rows += candidate(static_cast<RowKey>(row)) ? 1U : 0U;
+        return std::min<std::uint64_t>(rows, allowed({true, fraction_}, residents_->capacity()));
+    }
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
         return counts_.bytes() + heap_.bytes() + candidates_.capacity() * sizeof(RowKey);
     }
@@ -60,6 +66,10 @@ private:
     }
     RowKey worst() {
         return heap_.front([](RowKey) { return true; }, [&](RowKey row) { return counts_[row]; });
+    }
+    /// Neither held nor of this step, and used more than just once lately.
+    [[nodiscard]] bool candidate(RowKey row) const {
+        return counts_[row] > counts_.weight() && !heap_.has(row);
     }
     void shrink(std::size_t all, StepPlan& plan);
     /// The best `limit` candidates for a fetch enter the competition.
@@ -113,9 +123,8 @@ void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
 }
 
 void ScoredPolicy::choose(std::size_t limit) {
-    // Neither held nor of this step, and used more than just once lately.
     for (RowKey row = 0; row < known(); ++row) {
-        if (counts_[row] > counts_.weight() && !heap_.has(row)) candidates_.push_back(row);
+        if (candidate(row)) candidates_.push_back(row);
     }
     if (candidates_.size() > limit) {
         std::nth_element(candidates_.begin(),
