@@ -1,5 +1,6 @@
 // Runs that are killed, interrupted and resumed, as a user sees them.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 
 #include <fmt/format.h>
@@ -88,7 +89,8 @@ protected:
             // Every second one at any moment, the others once there is something to lose.
             for (int i = 0; number % 2 == 1 && i < 4000 && !has_checkpoint(out); ++i)
                 ::usleep(10'000);
-            ::usleep(static_cast<useconds_t>(300'000 + draws.below(1'500'000)));
+            const std::uint64_t most = number % 2 == 1 ? whole_time_ / 4 : whole_time_;
+            ::usleep(static_cast<useconds_t>(draws.below(most + 1)));
             const auto ranks = processes_with(out, pid);
             if (!ranks.empty()) ::kill(ranks[draws.below(ranks.size())], SIGKILL);
         };
@@ -115,27 +117,36 @@ protected:
                     killed_later_);
     }
 
+    /// So many runs that were killed before their end; those that ended first are compared, too.
+    void kill_often(int wanted) {
+        const Json whole = ok_json(train("whole", {}));
+        const auto start = std::chrono::steady_clock::now();
+        ok_json(train("traced", on_hosts()));
+        whole_time_ =
+            static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(
+                                           std::chrono::steady_clock::now() - start)
+                                           .count());
+        const std::uint64_t most = 4 * static_cast<std::uint64_t>(wanted);
+        for (std::uint64_t i = 0; i < most && killed_early_ + killed_later_ < wanted; ++i)
+            kill_and_resume(whole, i);
+        EXPECT_EQ(killed_early_ + killed_later_, wanted);
+        print_kills();
+    }
+
+    std::uint64_t whole_time_ = 0;  ///< of a run left alone, in microseconds
     int killed_early_ = 0;
     int killed_later_ = 0;
 };
 
 TEST_F(ResumedRun, ThreeKillsAtRandomMoments) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
-    const Json whole = ok_json(train("whole", {}));
-    ok_json(train("traced", on_hosts()));
-    for (std::uint64_t i = 0; i < 3; ++i)
-        kill_and_resume(whole, i);
-    print_kills();
+    kill_often(3);
 }
 
 using LongResumedRun = ResumedRun;
 TEST_F(LongResumedRun, FortyKillsAtRandomMoments) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
-    const Json whole = ok_json(train("whole", {}));
-    ok_json(train("traced", on_hosts()));
-    for (std::uint64_t i = 0; i < 40; ++i)
-        kill_and_resume(whole, i);
-    print_kills();
+    kill_often(40);
 }
 
 TEST_F(ResumedRun, InterruptWritesACheckpointAndResumeGoesOn) {
