@@ -11,23 +11,15 @@
 #include "rudder/steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
+#include "scripted_agent.hpp"
 
 namespace rudder {
 
 namespace {
 
+using test::answer;
 using test::random_trace;
-
-/// Says what a function says.
-class Scripted final : public Agent {
-public:
-    using Script = std::function<Answer(const Observation&)>;
-    explicit Scripted(Script script) : script_(std::move(script)) {}
-    Answer decide(const Observation& observation) override { return script_(observation); }
-
-private:
-    Script script_;
-};
+using test::Scripted;
 
 Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
                                        .vertices = 400, .steps = 300, .largest_step = 60}) {
@@ -36,13 +28,11 @@ Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
     return trace;
 }
 
-SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted::Script& script,
-                    std::string_view agent = "bandit-like") {
-    (void)agent;
+SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted::Script& script) {
     SteeredOptions options;
     options.sample = 1;
     options.make = [&](const AgentFacts&) { return std::make_unique<Scripted>(script); };
-    // The name only tells the guard that no user asked for this very rule.
+    // The name of a fixed rule, which the guard does not overrule.
     return steered_replay(trace,
                           {.policy = PolicySpec::parse(policy),
                            .size = {.fraction = 0.25, .rows = 0},
@@ -53,12 +43,6 @@ SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted:
 RowAccounts plain(const Trace& trace, std::string_view policy) {
     const std::vector<ReplayCase> cases{{PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
     return replay(trace, cases).front().rows;
-}
-
-Answer answer(Action action) {
-    Answer given;
-    given.action = std::move(action);
-    return given;
 }
 
 TEST(Helm, KeepingChangesNothing) {

@@ -8,6 +8,7 @@
 #include "rudder/core/json.hpp"
 #include "rudder/train/summary.hpp"
 
+#include "steer/scripted_agent.hpp"
 #include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
 
@@ -35,23 +36,6 @@ struct Seen {
     TrainResult result;
     Witness witness;
 };
-
-/// Says what a function says.
-class Scripted final : public Agent {
-public:
-    using Script = std::function<Answer(const Observation&)>;
-    explicit Scripted(Script script) : script_(std::move(script)) {}
-    Answer decide(const Observation& observation) override { return script_(observation); }
-
-private:
-    Script script_;
-};
-
-Answer answer(Action action) {
-    Answer given;
-    given.action = std::move(action);
-    return given;
-}
 
 class Steered : public testing::Test {
 protected:

@@ -39,7 +39,7 @@ struct StepRecord {
     std::string policy;                             ///< of the buffer; empty: there is none
     std::uint64_t window = 0;                       ///< steps it looks ahead
     std::uint64_t capacity = 0;                     ///< rows it may hold
-    std::uint64_t bulk = 0;                         ///< rows per message; 0: all at once
+    std::uint64_t bulk = 0;                         ///< rows per message; 0: about 256 KiB
     std::uint64_t sample_threads = 0;
     std::uint64_t fetch_threads = 0;
 };
