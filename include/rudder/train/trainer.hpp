@@ -57,6 +57,9 @@ struct TrainResult {
     std::string topology;                  ///< as chosen
 };
 
+/// Whether the epoch is one of those that are evaluated.
+[[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
+
 /// Watches a run on rank 0.
 class TrainObserver {
 public:
@@ -148,6 +151,7 @@ public:
     TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {},
                     RunPilot* pilot = nullptr);
 
+    [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept;
     /// What its network was made from.
     [[nodiscard]] const NetworkOptions& network_options() const noexcept;
     /// The weights, the same on all ranks.
