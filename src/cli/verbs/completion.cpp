@@ -1,6 +1,7 @@
 // rudder completion SHELL: completion of verbs and options, made from the verbs themselves.
 #include <fmt/format.h>
 
+#include "rudder/cli/common_options.hpp"
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
@@ -185,6 +186,8 @@ public:
             print_text(zsh_script());
         } else if (shell_ == "fish") {
             print_text(fish_script());
+        } else if (shell_ == "markdown") {  // of no shell: docs/options.md
+            print_text(options_page());
         } else {
             throw usage_error(fmt::format("unknown shell '{}'", shell_), "completion",
                               "use bash, zsh or fish");
