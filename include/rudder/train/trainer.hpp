@@ -42,6 +42,7 @@ struct TrainResult {
     double pilot_seconds = 0;   ///< of who steers the buffers
     StepSeconds step_seconds;
     AgentResult agent;
+    SampleTable samples;  ///< where they were collected, of all buffers
     RowCounts rows;
     std::uint64_t edges = 0;
     std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
