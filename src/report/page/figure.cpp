@@ -123,8 +123,9 @@ void Figure::legend(const std::vector<Key>& keys) {
     std::size_t number = 0;
     for (const Key& key : keys) {
         html_.open("li", {{"data-k", std::to_string(number++)}});
-        html_.leaf("i", "", {{"class", fmt::format("key {} k{} d{}", colour_class(key.colour),
-                                                   key.mark, key.dash)}});
+        html_.leaf("i", "",
+                   {{"class",
+                     fmt::format("key {} k{} d{}", colour_class(key.colour), key.mark, key.dash)}});
         html_.text(key.name).close();
     }
     html_.close().line();
@@ -132,7 +133,9 @@ void Figure::legend(const std::vector<Key>& keys) {
 
 void numbers(Html& html, const NumberTable& table) {
     html.open("details", {{"class", "numbers"}}).leaf("summary", "Numbers");
-    html.open("div", {{"class", "scroll"}, {"tabindex", "0"}, {"role", "region"},
+    html.open("div", {{"class", "scroll"},
+                      {"tabindex", "0"},
+                      {"role", "region"},
                       {"aria-label", table.caption}});
     html.open("table").leaf("caption", table.caption);
     html.open("thead").open("tr");

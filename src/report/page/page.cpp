@@ -32,8 +32,8 @@ std::vector<std::string> labels_of(std::span<const RunData> runs) {
         const RunData& run = runs[i];
         std::string label = shortened(run.name, 80);
         if (uses[run.name] > 1)
-            label = fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80),
-                                i + 1);
+            label =
+                fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80), i + 1);
         labels.push_back(std::move(label));
     }
     return labels;
@@ -82,10 +82,11 @@ void write_masthead(Html& html, const std::vector<ShownRun>& runs) {
     html.leaf("a", "Skip to the answer", {{"class", "skip"}, {"href", "#answer"}});
     html.open("header", {{"class", "top"}});
     html.open("div", {{"class", "brand"}});
-    html.markup("<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\" class=\"wheel\"><circle cx=\"12\" "
-                "cy=\"12\" r=\"7\"/><circle cx=\"12\" cy=\"12\" r=\"2\"/><path d=\"M12 1v9M12 "
-                "14v9M1 12h9M14 12h9M4.2 4.2l6.4 6.4M13.4 13.4l6.4 6.4M19.8 4.2l-6.4 6.4M10.6 "
-                "13.4l-6.4 6.4\"/></svg>");
+    html.markup(
+        "<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\" class=\"wheel\"><circle cx=\"12\" "
+        "cy=\"12\" r=\"7\"/><circle cx=\"12\" cy=\"12\" r=\"2\"/><path d=\"M12 1v9M12 "
+        "14v9M1 12h9M14 12h9M4.2 4.2l6.4 6.4M13.4 13.4l6.4 6.4M19.8 4.2l-6.4 6.4M10.6 "
+        "13.4l-6.4 6.4\"/></svg>");
     html.leaf("span", "Rudder run report").close();
     html.markup("<button type=\"button\" class=\"theme\" hidden>Dark</button>");
     html.close().line();

@@ -20,18 +20,24 @@ int mark_of(Verdict verdict) {
 
 const char* verdict_text(Verdict verdict) {
     switch (verdict) {
-        case Verdict::right: return "\u25cf right";
-        case Verdict::wrong: return "\u25a0 wrong";
-        case Verdict::undecided: break;
+        case Verdict::right:
+            return "\u25cf right";
+        case Verdict::wrong:
+            return "\u25a0 wrong";
+        case Verdict::undecided:
+            break;
     }
     return "\u25cb undecided";
 }
 
 const char* verdict_class(Verdict verdict) {
     switch (verdict) {
-        case Verdict::right: return "right";
-        case Verdict::wrong: return "wrong";
-        case Verdict::undecided: break;
+        case Verdict::right:
+            return "right";
+        case Verdict::wrong:
+            return "wrong";
+        case Verdict::undecided:
+            break;
     }
     return "undecided";
 }
@@ -95,8 +101,11 @@ std::vector<std::string> row_of(const DecisionText& d) {
 
 NumberTable table_of(const ShownRun& shown) {
     const DecisionData& decisions = shown.run.decisions;
-    NumberTable table{"", {"step", "rank", "decided", "reason", "status", "by the counterfactual",
-                           "rows per step / otherwise", "otherwise", "latency"}, {}, {}};
+    NumberTable table{"",
+                      {"step", "rank", "decided", "reason", "status", "by the counterfactual",
+                       "rows per step / otherwise", "otherwise", "latency"},
+                      {},
+                      {}};
     const std::size_t count = std::min(shown.decisions, decisions.notable.size());
     table.caption = count < decisions.lines
                         ? fmt::format("{} of {} decisions: changes, failures and wrong ones first",
@@ -142,10 +151,11 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         "took: rows per step, as a share. Above the line it was right, below it was wrong; on it "
         "nobody could tell, or both came to the same.";
     if (chart.dots.size() < decisions.points.size())
-        chart.text.note += fmt::format(" {} of {} are drawn; the extremes of every stretch are "
-                                       "among them.",
-                                       count_text(static_cast<double>(chart.dots.size())),
-                                       count_text(static_cast<double>(decisions.points.size())));
+        chart.text.note += fmt::format(
+            " {} of {} are drawn; the extremes of every stretch are "
+            "among them.",
+            count_text(static_cast<double>(chart.dots.size())),
+            count_text(static_cast<double>(decisions.points.size())));
     draw(html, chart);
 }
 
@@ -214,8 +224,7 @@ void write_agent(Html& html, const ShownRun& shown) {
         NumberTable table{"Policies of rank 0 over time", {"from step", "policy"}, {}, {}};
         for (const auto& [step, policy] : policies)
             table.rows.push_back({fmt::format("{}", step), shortened(policy, 120)});
-        const Element figure(html, "figure",
-                             {{"class", "chart"}, {"id", shown.id + "policies"}});
+        const Element figure(html, "figure", {{"class", "chart"}, {"id", shown.id + "policies"}});
         html.open("figcaption").leaf("h4", "Policies");
         html.leaf("p", fmt::format("Rank 0 began with {} and ended with {}.",
                                    shortened(policies.front().second, 80),

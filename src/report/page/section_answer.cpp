@@ -54,8 +54,9 @@ void rows_sentence(Html& html, const Answers& a) {
     if (!a.policy.empty()) html.text(" (").leaf("code", shortened(a.policy, 80)).text(")");
     html.text(": ");
     number(html, *a.fetched, count_text(*a.fetched));
-    html.text(fmt::format(" rows were fetched instead of {} without one, {} {}", count_text(*a.remote),
-                          percent_text(std::abs(*a.saved)), *a.saved >= 0 ? "fewer" : "more"));
+    html.text(fmt::format(" rows were fetched instead of {} without one, {} {}",
+                          count_text(*a.remote), percent_text(std::abs(*a.saved)),
+                          *a.saved >= 0 ? "fewer" : "more"));
     if (a.over_floor) {
         html.text(", and ");
         number(html, *a.over_floor, ratio_text(*a.over_floor));
@@ -78,9 +79,9 @@ void agent_sentence(Html& html, const Answers& a) {
     }
     html.text(fmt::format(" decided {}", counted(*a.decisions, "time", "times")));
     if (a.applied) {
-        html.text(*a.applied == 0 ? std::string(" and changed nothing")
-                                  : fmt::format(" and acted {}", counted(*a.applied, "time",
-                                                                         "times")));
+        html.text(*a.applied == 0
+                      ? std::string(" and changed nothing")
+                      : fmt::format(" and acted {}", counted(*a.applied, "time", "times")));
     }
     if (a.right && a.judged && *a.judged > 0) {
         html.text("; ");
@@ -109,22 +110,25 @@ std::string state_sentence(const ShownRun& shown) {
                        ? "The run finished early, since validation no longer improved."
                        : "The run finished.";
         case RunState::interrupted:
-            return fmt::format("The run was interrupted after {}{} steps; its last checkpoint is "
-                               "valid.",
-                               done, of);
+            return fmt::format(
+                "The run was interrupted after {}{} steps; its last checkpoint is "
+                "valid.",
+                done, of);
         case RunState::failed: {
             const std::string error = run.run.text("error");
             return fmt::format("The run failed after {}{} steps{}", done, of,
                                error.empty() ? std::string(".") : ": " + shortened(error, 400));
         }
         case RunState::killed:
-            return fmt::format("The run was killed, or its machine failed, after {}{} steps: it "
-                               "says that it is running, but nobody writes to it any more.",
-                               done, of);
+            return fmt::format(
+                "The run was killed, or its machine failed, after {}{} steps: it "
+                "says that it is running, but nobody writes to it any more.",
+                done, of);
         case RunState::running:
             return fmt::format("The run is still going on: this page shows its first {}{} steps.",
                                done, of);
-        case RunState::unfinished: break;
+        case RunState::unfinished:
+            break;
     }
     return fmt::format("The run has no end: {} steps are recorded, and no summary.", done);
 }
@@ -143,8 +147,9 @@ void write_tile(Html& html, const Tile& tile) {
     if (tile.value) {
         const std::string text = tile.unit == Unit::plain ? ratio_text(*tile.value) + "\u00d7"
                                                           : value_text(tile.value, tile.unit);
-        html.leaf("data", text, {{"value", fmt::format("{}", *tile.value)},
-                                 {"data-key", std::string(tile.key.view())}});
+        html.leaf("data", text,
+                  {{"value", fmt::format("{}", *tile.value)},
+                   {"data-key", std::string(tile.key.view())}});
     } else {
         html.leaf("span", "not known", {{"class", "none"}});
     }

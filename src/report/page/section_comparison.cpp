@@ -46,7 +46,9 @@ std::optional<double> best_of(const std::vector<ShownRun>& runs, const Column& c
 }
 
 void write_table(Html& html, const std::vector<ShownRun>& runs) {
-    html.open("div", {{"class", "scroll wide"}, {"tabindex", "0"}, {"role", "region"},
+    html.open("div", {{"class", "scroll wide"},
+                      {"tabindex", "0"},
+                      {"role", "region"},
                       {"aria-label", "Answers side by side"}});
     html.open("table", {{"class", "answers"}}).leaf("caption", "Answers side by side");
     html.open("thead").open("tr").leaf("th", "Run", {{"scope", "col"}});
@@ -57,8 +59,9 @@ void write_table(Html& html, const std::vector<ShownRun>& runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const ShownRun& shown = runs[i];
         html.open("tr").open("th", {{"scope", "row"}});
-        html.leaf("i", "", {{"class", fmt::format("key {} kl d{}",
-                                                  colour_class(static_cast<int>(i)), i % 4)}});
+        html.leaf(
+            "i", "",
+            {{"class", fmt::format("key {} kl d{}", colour_class(static_cast<int>(i)), i % 4)}});
         html.leaf("a", shown.label, {{"href", "#" + shown.id + "run"}}).close();
         html.open("td");
         write_state(html, shown);
@@ -120,7 +123,9 @@ void draw_accuracy(Html& html, const std::vector<ShownRun>& runs) {
                     .lines = {},
                     .from_zero = false};
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        Series line{.name = runs[i].label, .colour = static_cast<int>(i), .mean = {},
+        Series line{.name = runs[i].label,
+                    .colour = static_cast<int>(i),
+                    .mean = {},
                     .dash = static_cast<int>(i % 4)};
         line.own_x.emplace();
         for (const EpochData& epoch : runs[i].run.epochs) {

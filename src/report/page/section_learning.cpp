@@ -66,10 +66,11 @@ void write_learning(Html& html, const ShownRun& shown) {
     if (!shown.run.epochs.empty()) {
         draw(html, accuracy_chart(shown));
     } else {
-        html.leaf("p",
-                  "There is no epochs.jsonl, so there is no curve of the accuracy; the answer above "
-                  "has what the summary says.",
-                  {{"class", "gap"}});
+        html.leaf(
+            "p",
+            "There is no epochs.jsonl, so there is no curve of the accuracy; the answer above "
+            "has what the summary says.",
+            {{"class", "gap"}});
     }
 }
 

@@ -75,9 +75,10 @@ Series hit_rate_line(const ShownRun& shown, const StepAxis& axis, std::string na
 
 std::string width_note(const ShownRun& shown) {
     if (shown.series.width == 1) return "";
-    return fmt::format(" Each point is the mean of {} steps; the band reaches from the least of "
-                       "them to the most.",
-                       format_count(shown.series.width));
+    return fmt::format(
+        " Each point is the mean of {} steps; the band reaches from the least of "
+        "them to the most.",
+        format_count(shown.series.width));
 }
 
 }  // namespace rudder

@@ -15,10 +15,11 @@ std::string fetched_note(const ShownRun& shown) {
     const Answers& a = shown.answers;
     std::string note = "Rows that crossed the network, over all ranks.";
     if (has_floor(shown)) {
-        note += " The floor is what the clairvoyant optimum would have fetched with the same buffer";
-        note += a.over_floor ? fmt::format("; the run fetched {} times that.",
-                                           ratio_text(*a.over_floor))
-                             : std::string(".");
+        note +=
+            " The floor is what the clairvoyant optimum would have fetched with the same buffer";
+        note += a.over_floor
+                    ? fmt::format("; the run fetched {} times that.", ratio_text(*a.over_floor))
+                    : std::string(".");
     } else if (shown.run.traced) {
         note += " There is a trace, but the floor was not computed from it.";
     } else {
@@ -28,23 +29,23 @@ std::string fetched_note(const ShownRun& shown) {
 }
 
 void draw_fetched(Html& html, const ShownRun& shown, const StepAxis& axis) {
-    AreaChart chart{.text = {shown.id + "fetched", "Rows fetched per step", fetched_note(shown),
-                             true},
-                    .x = axis.x,
-                    .unit = Unit::count,
-                    .layers = {step_layer(shown, axis, "demand: lacking when needed",
-                                          colour::demand, series_column("rows.demand")),
-                               step_layer(shown, axis, "replacement: to fill the buffer",
-                                          colour::replacement, series_column("rows.replacement")),
-                               step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
-                                          series_column("rows.ahead"))},
-                    .lines = {}};
+    AreaChart chart{
+        .text = {shown.id + "fetched", "Rows fetched per step", fetched_note(shown), true},
+        .x = axis.x,
+        .unit = Unit::count,
+        .layers = {step_layer(shown, axis, "demand: lacking when needed", colour::demand,
+                              series_column("rows.demand")),
+                   step_layer(shown, axis, "replacement: to fill the buffer", colour::replacement,
+                              series_column("rows.replacement")),
+                   step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
+                              series_column("rows.ahead"))},
+        .lines = {}};
     Series without = step_layer(shown, axis, "without a buffer", 6, series_column(Derived::remote));
     without.dash = 2;
     chart.lines.push_back(std::move(without));
     if (has_floor(shown)) {
-        Series floor =
-            step_layer(shown, axis, "clairvoyant floor", colour::floor, series_column(Derived::floor));
+        Series floor = step_layer(shown, axis, "clairvoyant floor", colour::floor,
+                                  series_column(Derived::floor));
         floor.dash = 1;
         chart.lines.push_back(std::move(floor));
     }

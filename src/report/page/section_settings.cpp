@@ -59,7 +59,8 @@ void write_totals(Html& html, const ShownRun& shown) {
         if (table.rows.size() < most)
             table.rows.push_back({shortened(key, 100), fmt::format("{}", value)});
     for (const auto& [key, value] : shown.run.summary.texts)
-        if (table.rows.size() < most) table.rows.push_back({shortened(key, 100), shortened(value, 300)});
+        if (table.rows.size() < most)
+            table.rows.push_back({shortened(key, 100), shortened(value, 300)});
     std::ranges::sort(table.rows);
     html.open("div", {{"class", "totals"}, {"id", shown.id + "totals"}}).leaf("h4", "All totals");
     numbers(html, table);
@@ -71,7 +72,9 @@ void write_totals(Html& html, const ShownRun& shown) {
 void write_partition(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "partition", "Partition");
     const Facts& run = shown.run.run;
-    const auto number = [&](const char* key) { return run.number(std::string("partition.") + key); };
+    const auto number = [&](const char* key) {
+        return run.number(std::string("partition.") + key);
+    };
     const auto count = [&](const char* key) {
         const auto value = number(key);
         return value ? count_text(*value) : std::string();
@@ -94,9 +97,9 @@ void write_partition(Html& html, const ShownRun& shown) {
     pair_of(html, "Vertices in all", count("vertices"));
     pair_of(html, "Stored edges", count("edges"));
     const auto width = number("features.width");
-    pair_of(html, "Features",
-            width ? fmt::format("{} {}", count_text(*width), run.text("partition.features.type"))
-                  : "");
+    pair_of(
+        html, "Features",
+        width ? fmt::format("{} {}", count_text(*width), run.text("partition.features.type")) : "");
     pair_of(html, "Classes", count("classes"));
     html.close();
     write_halo(html, shown, run.number_list("partition.halo"));
@@ -118,8 +121,8 @@ void write_settings(Html& html, const ShownRun& shown) {
     pair_of(html, "Model", shown.answers.model);
     pair_of(html, "Policy", shown.answers.policy);
     pair_of(html, "Agent", shown.answers.agent.empty() ? "never" : shown.answers.agent);
-    pair_of(html, "Link", run.text("link").empty() ? shown.run.summary.text("link")
-                                                   : run.text("link"));
+    pair_of(html, "Link",
+            run.text("link").empty() ? shown.run.summary.text("link") : run.text("link"));
     pair_of(html, "Started", run.text("started"));
     pair_of(html, "Ended", run.text("ended"));
     pair_of(html, "Host", run.text("host"));

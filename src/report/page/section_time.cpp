@@ -17,15 +17,14 @@ struct Part {
 
 /// One bar for the whole run.
 void write_bar(Html& html, const std::array<Part, 4>& parts) {
-    html.open("div", {{"class", "bar"}, {"role", "img"},
-                      {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
-                                                 value_text(parts[0].share, Unit::share),
-                                                 parts[1].name,
-                                                 value_text(parts[1].share, Unit::share),
-                                                 parts[2].name,
-                                                 value_text(parts[2].share, Unit::share),
-                                                 parts[3].name,
-                                                 value_text(parts[3].share, Unit::share))}});
+    html.open("div",
+              {{"class", "bar"},
+               {"role", "img"},
+               {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
+                                          value_text(parts[0].share, Unit::share), parts[1].name,
+                                          value_text(parts[1].share, Unit::share), parts[2].name,
+                                          value_text(parts[2].share, Unit::share), parts[3].name,
+                                          value_text(parts[3].share, Unit::share))}});
     for (const Part& part : parts) {
         const double share = part.share.value_or(0);
         html.open("span", {{"class", "piece " + colour_class(part.colour)},
@@ -45,8 +44,8 @@ std::string rank_name(const MetricsData& metrics, std::size_t group) {
 void write_ranks(Html& html, const ShownRun& shown) {
     const MetricsData& metrics = shown.run.metrics;
     NumberTable table{"Time and rows by rank",
-                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s",
-                       "rows needed", "local", "hit", "fetched", "hit rate"},
+                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s", "rows needed",
+                       "local", "hit", "fetched", "hit rate"},
                       {},
                       {}};
     for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
@@ -60,8 +59,9 @@ void write_ranks(Html& html, const ShownRun& shown) {
     }
     html.open("figure", {{"class", "chart wide"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
-    html.leaf("p", "Sums over the run. A rank that computes longer makes the others wait for "
-                   "gradients.");
+    html.leaf("p",
+              "Sums over the run. A rank that computes longer makes the others wait for "
+              "gradients.");
     html.close();
     numbers(html, table);
     html.close();
@@ -84,22 +84,21 @@ void write_time(Html& html, const ShownRun& shown) {
         return;
     }
     const Element pair(html, "div", {{"class", "pair"}});
-    draw(html,
-         AreaChart{.text = {shown.id + "phases", "Time of a step",
-                            "Mean over ranks; faint lines are ends of epochs. Sampling and "
-                            "fetching run beside it and show only as stall."},
-                   .x = axis.x,
-                   .unit = Unit::seconds,
-                   .layers = {step_layer(shown, axis, "compute", colour::compute,
-                                         series_column("seconds.compute")),
-                              step_layer(shown, axis, "gradients", colour::reduce,
-                                         series_column("seconds.reduce")),
-                              step_layer(shown, axis, "rest", colour::rest,
-                                         series_column(Derived::rest)),
-                              step_layer(shown, axis, "stall: waiting for rows", colour::stall,
-                                         series_column("seconds.stall"))}});
-    Series worst = step_line(shown, axis, "rank that waited longest", 3,
-                             series_column(Derived::worst_stall));
+    draw(html, AreaChart{.text = {shown.id + "phases", "Time of a step",
+                                  "Mean over ranks; faint lines are ends of epochs. Sampling and "
+                                  "fetching run beside it and show only as stall."},
+                         .x = axis.x,
+                         .unit = Unit::seconds,
+                         .layers = {step_layer(shown, axis, "compute", colour::compute,
+                                               series_column("seconds.compute")),
+                                    step_layer(shown, axis, "gradients", colour::reduce,
+                                               series_column("seconds.reduce")),
+                                    step_layer(shown, axis, "rest", colour::rest,
+                                               series_column(Derived::rest)),
+                                    step_layer(shown, axis, "stall: waiting for rows",
+                                               colour::stall, series_column("seconds.stall"))}});
+    Series worst =
+        step_line(shown, axis, "rank that waited longest", 3, series_column(Derived::worst_stall));
     worst.dash = 1;
     draw(html, LineChart{.text = {shown.id + "stall", "Stall alone",
                                   "How long a step waited for rows with nothing else to do." +

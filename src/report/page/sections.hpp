@@ -15,9 +15,9 @@ namespace rudder {
 struct ShownRun {
     const RunData& run;
     Answers answers;
-    StepSeries series;  ///< as coarse as it is drawn
-    std::string id;     ///< what its ids begin with: "r1-"
-    std::string label;  ///< unique among the runs of a page
+    StepSeries series;      ///< as coarse as it is drawn
+    std::string id;         ///< what its ids begin with: "r1-"
+    std::string label;      ///< unique among the runs of a page
     std::size_t decisions;  ///< rows of their table, at most
 };
 

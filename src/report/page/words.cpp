@@ -71,11 +71,16 @@ std::string ratio_text(double ratio) {
 std::string value_text(std::optional<double> value, Unit unit) {
     if (!value) return "-";
     switch (unit) {
-        case Unit::count: return count_text(*value);
-        case Unit::share: return percent_text(*value);
-        case Unit::seconds: return seconds_text(*value);
-        case Unit::bytes: return bytes_text(*value);
-        case Unit::plain: break;
+        case Unit::count:
+            return count_text(*value);
+        case Unit::share:
+            return percent_text(*value);
+        case Unit::seconds:
+            return seconds_text(*value);
+        case Unit::bytes:
+            return bytes_text(*value);
+        case Unit::plain:
+            break;
     }
     return trimmed(fmt::format("{:.4g}", *value));
 }
@@ -86,7 +91,8 @@ std::string tick_text(double value, Unit unit, double top) {
     };
     const double size = std::abs(top);
     switch (unit) {
-        case Unit::share: return scaled(100, " %");
+        case Unit::share:
+            return scaled(100, " %");
         case Unit::seconds:
             if (size >= 7200) return scaled(1.0 / 3600, " h");
             if (size >= 1) return scaled(1, " s");
@@ -99,7 +105,8 @@ std::string tick_text(double value, Unit unit, double top) {
             if (size >= 2e9) return scaled(1e-9, " G");
             if (size >= 2e6) return scaled(1e-6, " M");
             return size >= 1e4 ? scaled(1e-3, " k") : scaled(1, "");
-        case Unit::plain: break;
+        case Unit::plain:
+            break;
     }
     return scaled(1, "");
 }
