@@ -8,6 +8,7 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/ranks.hpp"
+#include "rudder/cli/run_card.hpp"
 #include "rudder/cli/run_recorder.hpp"
 #include "rudder/cli/train_observers.hpp"
 #include "rudder/cli/train_view.hpp"
@@ -20,6 +21,7 @@
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/report/prometheus_sink.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/inference.hpp"
 #include "rudder/train/run_folder.hpp"
@@ -97,6 +99,9 @@ public:
     }
     RankOptions& ranks() override { return ranks_; }
     const std::string& data() const override { return data_; }
+    const std::string& out() const override { return out_; }
+    Existing existing() const override { return force_ ? Existing::replace : Existing::refuse; }
+    const SinkSettings& sinks() const override { return sinks_; }
 
 private:
     void define_further(CLI::App& app);
@@ -105,16 +110,10 @@ private:
     void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
-    /// Where a run goes on.
-    struct Position {
-        std::uint64_t step = 0;
-        std::uint64_t metrics_bytes = 0;
-        std::vector<EpochRecord> epochs;  ///< those that were told of
-    };
-    [[nodiscard]] Position resume(const Communicator& comm, Trainer& trainer) const;
+    [[nodiscard]] RunPosition resume(const Communicator& comm, Trainer& trainer) const;
     void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                 const Context& context) const;
-    [[nodiscard]] RunFolder make_folder(const Position& start, const Context& context) const;
+    [[nodiscard]] RunFolder make_folder(const RunPosition& start, const Context& context) const;
 
     CLI::App* app_ = nullptr;
     TrainOptions options_;
@@ -127,6 +126,8 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    SinkSettings sinks_;
+    bool no_tensorboard_ = false;
     std::optional<double> buffer_;
     std::string buffer_bytes_;
     std::string buffer_scope_ = "host";
@@ -248,6 +249,15 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_flag("--llm-insecure", o.steer.llm.insecure,
                          "Reach a server on another machine without TLS"));
+    CLI::Range ports(0, 65535);
+    ports.description("");
+    further(app.add_option("--metrics-port", sinks_.port,
+                           "Serve metrics to Prometheus here; 0: any free port")
+                ->check(ports)
+                ->type_name("PORT"));
+    further(app.add_option("--metrics-address", sinks_.address, "Who may fetch them: the address")
+                ->capture_default_str());
+    further(app.add_flag("--no-tensorboard", no_tensorboard_, "Write no events for TensorBoard"));
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -282,6 +292,8 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
+    sinks_.tensorboard = !no_tensorboard_;
+    check_address(sinks_.address);
     resolve_buffer();
     resolve_agent(app);
     check_options(o);
@@ -323,8 +335,7 @@ void TrainVerb::resolve_buffer() {
 
 int TrainVerb::run(const Context& context) {
     resolve(*app_);
-    const Existing existing = force_ ? Existing::replace : Existing::refuse;
-    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing);
+    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing());
     const PartitionedDataset data(data_);
     if (resume_ && !MpiSession::launched() && already_done(context)) return 0;
     ranks_.arguments = context.arguments;
@@ -359,7 +370,7 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
-    Position start;
+    RunPosition start;
     if (resume_) start = resume(comm, trainer);
     if (const auto advice = agent_advice(agent_of(options_), policy_of(options_));
         first && !advice.empty()) {
@@ -375,15 +386,16 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
     TrainObservers observers;
     std::optional<RunRecorder> recorder;
     std::optional<CheckpointKeeper> keeper;
-    if (first && !out_.empty()) {
+    if (first && (!out_.empty() || sinks_.port)) {
+        std::optional<RunFolder> folder;
+        if (!out_.empty()) folder = make_folder(start, context);
         recorder.emplace(
-            make_folder(start, context),
+            std::move(folder),
             run_facts(context, comm, data, data_, options_, ranks_, trainer.steps_per_epoch()),
-            facts.regression);
-        recorder->told(start.epochs);
+            sinks_, start, facts.regression);
         observers.add(*recorder);
-        keeper.emplace(out_);
     }
+    if (first && !out_.empty()) keeper.emplace(out_);
     TrainView view(first && !context.quiet && live_terminal(),
                    first && !context.quiet && !context.json);
     observers.add(view);
@@ -408,10 +420,10 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
 }
 
 /// The folder of the run, new or as it was at `start`.
-RunFolder TrainVerb::make_folder(const Position& start, const Context& context) const {
+RunFolder TrainVerb::make_folder(const RunPosition& start, const Context& context) const {
     const std::string& config = context.provenance.config;
-    if (resume_) return RunFolder::reopen(out_, config, start.metrics_bytes, start.step);
-    return {out_, force_ ? Existing::replace : Existing::refuse, config};
+    if (resume_) return RunFolder::reopen(out_, config, start.step);
+    return {out_, existing(), config};
 }
 
 /// A run that has finished and is to go on: prints its summary.
@@ -431,7 +443,7 @@ bool TrainVerb::already_done(const Context& context) const {
 }
 
 /// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
-TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
+RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
     std::optional<Checkpoint> checkpoint;
     do_together(comm, [&] {
         if (comm.rank() != 0) return;
@@ -460,13 +472,22 @@ TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer
 
 void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                        const Context& context) const {
-    const Json summary = summary_json(result, options_, facts);
-    if (recorder != nullptr) result.interrupted ? recorder->interrupt() : recorder->finish(summary);
+    Json summary = summary_json(result, options_, facts);
+    summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : no_sinks();
+    // What a full disk refuses is shown all the same.
+    std::exception_ptr unwritten;
+    try {
+        if (recorder != nullptr)
+            result.interrupted ? recorder->interrupt() : recorder->finish(summary);
+    } catch (const Error&) {
+        unwritten = std::current_exception();
+    }
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
         print_text(summary_text(summary));
     }
+    if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }
 
 }  // namespace
