@@ -53,8 +53,8 @@ enum class Derived : std::uint8_t {
 };
 inline constexpr std::size_t derived_count = 6;
 
-/// Numbers of steps, in buckets of `width` steps; bucket i begins at step i x width. A step's counts
-/// are sums over ranks, its seconds and values means over ranks.
+/// Numbers of steps, in buckets of `width` steps; bucket i begins at step i x width. A step's
+/// counts are sums over ranks, its seconds and values means over ranks.
 struct StepSeries {
     std::uint64_t width = 1;
     std::size_t columns = 0;

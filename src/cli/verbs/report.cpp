@@ -37,7 +37,8 @@ public:
                        "File to write (one run: report.html in its folder;\nseveral: report.html "
                        "here)");
         app.add_flag("--force", force_, "Replace the file if it exists");
-        app.add_flag("--no-floor", no_floor_, "Leave out the floor, which a long trace takes long for");
+        app.add_flag("--no-floor", no_floor_,
+                     "Leave out the floor, which a long trace takes long for");
     }
 
     int run(const Context& context) override;
@@ -90,8 +91,7 @@ RunData ReportVerb::read(const fs::path& folder) const {
 void ReportVerb::write(const std::string& page, const fs::path& file) const {
     // The report in a run's own folder is the run's, and grows old as it goes on.
     const bool own = out_.empty() && runs_.size() == 1;
-    Staging staging =
-        Staging::file(file, own || force_ ? Existing::replace : Existing::refuse);
+    Staging staging = Staging::file(file, own || force_ ? Existing::replace : Existing::refuse);
     write_text(staging.path(), page);
     staging.commit();
 }
@@ -133,12 +133,11 @@ int ReportVerb::run(const Context& context) {
                     {"seconds", seconds.count()},
                     {"runs", list}});
     } else if (!context.quiet) {
-        print_text(fmt::format("{}  {} of {}, made in {:.1f} s\n", file.string(),
-                               format_bytes(page.size()),
-                               runs.size() == 1 ? fmt::format("a run that is {}",
-                                                              to_string(runs[0].state))
-                                                : fmt::format("{} runs", runs.size()),
-                               seconds.count()));
+        print_text(fmt::format(
+            "{}  {} of {}, made in {:.1f} s\n", file.string(), format_bytes(page.size()),
+            runs.size() == 1 ? fmt::format("a run that is {}", to_string(runs[0].state))
+                             : fmt::format("{} runs", runs.size()),
+            seconds.count()));
         for (const RunData& run : runs)
             for (const std::string& sentence : run.missing)
                 print_text(fmt::format("  {}: {}\n", run.name, sentence));

@@ -33,11 +33,11 @@ struct XAxis {
 /// One line, or one layer of a stack.
 struct Series {
     std::string name;
-    int colour = 0;        ///< of the palette
+    int colour = 0;  ///< of the palette
     Values mean;
-    Values low{};   ///< both or none: drawn as a band
+    Values low{};  ///< both or none: drawn as a band
     Values high{};
-    int dash = 0;  ///< 0 solid, 1 dashed, 2 dotted, 3 dash-dot
+    int dash = 0;                                ///< 0 solid, 1 dashed, 2 dotted, 3 dash-dot
     std::optional<std::vector<double>> own_x{};  ///< where its points are not those of the axis
 };
 

@@ -9,9 +9,8 @@ void draw(Html& html, const DotChart& chart) {
     Figure figure(html, chart.text);
     YAxis axis = nice_axis(chart.bottom, chart.top, 5);
     std::vector<Figure::Key> keys;
-    const std::string description =
-        fmt::format("{} points by {}.", count_text(static_cast<double>(chart.dots.size())),
-                    chart.x.name);
+    const std::string description = fmt::format(
+        "{} points by {}.", count_text(static_cast<double>(chart.dots.size())), chart.x.name);
     figure.plot(chart.x, axis, chart.unit, description, [&] {
         html.empty("path", {{"class", "zero"}, {"d", fmt::format("M0 {:.1f}H1000", figure.py(0))}});
         // The last kind lies below the others.
@@ -21,8 +20,9 @@ void draw(Html& html, const DotChart& chart) {
                 if (dot.mark == static_cast<int>(mark))
                     path += fmt::format("M{:.1f} {:.1f}h0", figure.px(dot.x), figure.py(dot.y));
             }
-            const Element group(html, "g", {{"class", colour_class(chart.colours[mark])},
-                                            {"data-k", std::to_string(mark)}});
+            const Element group(
+                html, "g",
+                {{"class", colour_class(chart.colours[mark])}, {"data-k", std::to_string(mark)}});
             html.empty("path", {{"class", fmt::format("point m{}", mark)}, {"d", path}});
             if (mark == 2) html.empty("path", {{"class", "point hole"}, {"d", path}});
         }

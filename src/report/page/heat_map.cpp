@@ -9,8 +9,8 @@ namespace rudder {
 
 namespace {
 
-constexpr std::size_t most_written = 8;   ///< cells with their number in them
-constexpr std::size_t most_titled = 24;   ///< cells that say what they are when pointed at
+constexpr std::size_t most_written = 8;  ///< cells with their number in them
+constexpr std::size_t most_titled = 24;  ///< cells that say what they are when pointed at
 constexpr double label_space = 64;
 
 /// The cells, with labels at the top and on the left, in units of its own.

@@ -49,13 +49,26 @@ void append_escaped(std::string& out, std::string_view text) {
             out += replacement;
         } else {
             switch (point.value) {
-                case '&': out += "&amp;"; break;
-                case '<': out += "&lt;"; break;
-                case '>': out += "&gt;"; break;
-                case '"': out += "&quot;"; break;
-                case '\'': out += "&#39;"; break;
-                case '`': out += "&#96;"; break;
-                default: out += text.substr(0, length);
+                case '&':
+                    out += "&amp;";
+                    break;
+                case '<':
+                    out += "&lt;";
+                    break;
+                case '>':
+                    out += "&gt;";
+                    break;
+                case '"':
+                    out += "&quot;";
+                    break;
+                case '\'':
+                    out += "&#39;";
+                    break;
+                case '`':
+                    out += "&#96;";
+                    break;
+                default:
+                    out += text.substr(0, length);
             }
         }
         text.remove_prefix(length);

@@ -99,8 +99,8 @@ std::string area_path(const Figure& figure, std::span<const double> at, const Va
 void draw_series(Html& html, const Figure& figure, const Series& series,
                  std::span<const double> axis, std::size_t number) {
     const auto at = places(series, axis);
-    const Element group(html, "g", {{"class", colour_class(series.colour)},
-                                    {"data-k", std::to_string(number)}});
+    const Element group(
+        html, "g", {{"class", colour_class(series.colour)}, {"data-k", std::to_string(number)}});
     if (!series.low.empty())
         html.empty("path",
                    {{"class", "band"}, {"d", area_path(figure, at, series.low, series.high)}});

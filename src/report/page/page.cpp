@@ -20,6 +20,7 @@ namespace {
 struct Detail {
     std::size_t points;
     std::size_t decisions;
+    std::size_t config;  ///< bytes of config.toml
 };
 
 /// Names of folders, told apart where two are the same.
@@ -32,8 +33,8 @@ std::vector<std::string> labels_of(std::span<const RunData> runs) {
         const RunData& run = runs[i];
         std::string label = shortened(run.name, 80);
         if (uses[run.name] > 1)
-            label = fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80),
-                                i + 1);
+            label =
+                fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80), i + 1);
         labels.push_back(std::move(label));
     }
     return labels;
@@ -49,7 +50,7 @@ std::vector<ShownRun> show(std::span<const RunData> runs, const Detail& detail) 
         width = std::max(width, series.width);
         shown.push_back({runs[i], answers_of(runs[i]), std::move(series),
                          runs.size() == 1 ? std::string() : fmt::format("r{}-", i + 1), labels[i],
-                         detail.decisions});
+                         detail.points, detail.decisions, detail.config});
     }
     // All runs in buckets of one width, so that points stand over each other.
     for (ShownRun& one : shown) {
@@ -82,10 +83,11 @@ void write_masthead(Html& html, const std::vector<ShownRun>& runs) {
     html.leaf("a", "Skip to the answer", {{"class", "skip"}, {"href", "#answer"}});
     html.open("header", {{"class", "top"}});
     html.open("div", {{"class", "brand"}});
-    html.markup("<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\" class=\"wheel\"><circle cx=\"12\" "
-                "cy=\"12\" r=\"7\"/><circle cx=\"12\" cy=\"12\" r=\"2\"/><path d=\"M12 1v9M12 "
-                "14v9M1 12h9M14 12h9M4.2 4.2l6.4 6.4M13.4 13.4l6.4 6.4M19.8 4.2l-6.4 6.4M10.6 "
-                "13.4l-6.4 6.4\"/></svg>");
+    html.markup(
+        "<svg viewBox=\"0 0 24 24\" aria-hidden=\"true\" class=\"wheel\"><circle cx=\"12\" "
+        "cy=\"12\" r=\"7\"/><circle cx=\"12\" cy=\"12\" r=\"2\"/><path d=\"M12 1v9M12 "
+        "14v9M1 12h9M14 12h9M4.2 4.2l6.4 6.4M13.4 13.4l6.4 6.4M19.8 4.2l-6.4 6.4M10.6 "
+        "13.4l-6.4 6.4\"/></svg>");
     html.leaf("span", "Rudder run report").close();
     html.markup("<button type=\"button\" class=\"theme\" hidden>Dark</button>");
     html.close().line();
@@ -149,7 +151,6 @@ void write_run(Html& html, const ShownRun& shown, bool alone) {
     write_learning(html, shown);
     write_time(html, shown);
     write_rows(html, shown);
-    write_owners(html, shown);
     write_agent(html, shown);
     write_partition(html, shown);
     write_settings(html, shown);
@@ -186,13 +187,14 @@ std::string page(std::span<const RunData> runs, const Detail& detail) {
 
 std::string report_page(std::span<const RunData> runs) {
     RUDDER_CHECK(!runs.empty() && runs.size() <= most_page_runs);
-    Detail detail{256, 250};
+    Detail detail{256, 250, 32U << 10U};
     for (;;) {
         std::string text = page(runs, detail);
         constexpr std::size_t least_points = 8;
         if (text.size() < most_page_bytes || detail.points <= least_points) return text;
         detail.points /= 2;
         detail.decisions /= 2;
+        detail.config /= 2;
     }
 }
 

@@ -11,7 +11,6 @@ namespace rudder {
 
 namespace {
 
-constexpr std::size_t most_dots = 1200;
 constexpr std::size_t most_shown = 8;
 
 int mark_of(Verdict verdict) {
@@ -20,24 +19,31 @@ int mark_of(Verdict verdict) {
 
 const char* verdict_text(Verdict verdict) {
     switch (verdict) {
-        case Verdict::right: return "\u25cf right";
-        case Verdict::wrong: return "\u25a0 wrong";
-        case Verdict::undecided: break;
+        case Verdict::right:
+            return "\u25cf right";
+        case Verdict::wrong:
+            return "\u25a0 wrong";
+        case Verdict::undecided:
+            break;
     }
     return "\u25cb undecided";
 }
 
 const char* verdict_class(Verdict verdict) {
     switch (verdict) {
-        case Verdict::right: return "right";
-        case Verdict::wrong: return "wrong";
-        case Verdict::undecided: break;
+        case Verdict::right:
+            return "right";
+        case Verdict::wrong:
+            return "wrong";
+        case Verdict::undecided:
+            break;
     }
     return "undecided";
 }
 
 /// All points, or of many those that are extremes of their stretch, by verdict.
-std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last) {
+std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last,
+                         std::size_t most_dots) {
     const auto dot = [](const DecisionPoint& p) {
         return Dot{static_cast<double>(p.step), static_cast<double>(p.gain), mark_of(p.verdict)};
     };
@@ -52,7 +58,7 @@ std::vector<Dot> dots_of(const DecisionData& decisions, double first, double las
         const DecisionPoint* high = nullptr;
     };
     std::map<std::pair<std::uint64_t, Verdict>, Extremes> stretches;
-    const double length = std::max(1.0, (last - first + 1) / (most_dots / 6.0));
+    const double length = std::max(1.0, (last - first + 1) / (static_cast<double>(most_dots) / 6));
     for (const DecisionPoint& point : decisions.points) {
         const double place = std::max(0.0, (static_cast<double>(point.step) - first) / length);
         Extremes& e = stretches[{static_cast<std::uint64_t>(place), point.verdict}];
@@ -95,8 +101,11 @@ std::vector<std::string> row_of(const DecisionText& d) {
 
 NumberTable table_of(const ShownRun& shown) {
     const DecisionData& decisions = shown.run.decisions;
-    NumberTable table{"", {"step", "rank", "decided", "reason", "status", "by the counterfactual",
-                           "rows per step / otherwise", "otherwise", "latency"}, {}, {}};
+    NumberTable table{"",
+                      {"step", "rank", "decided", "reason", "status", "by the counterfactual",
+                       "rows per step / otherwise", "otherwise", "latency"},
+                      {},
+                      {}};
     const std::size_t count = std::min(shown.decisions, decisions.notable.size());
     table.caption = count < decisions.lines
                         ? fmt::format("{} of {} decisions: changes, failures and wrong ones first",
@@ -131,21 +140,24 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         for (const DecisionPoint& point : decisions.points)
             chart.x.max = std::max(chart.x.max, static_cast<double>(point.step));
     }
-    chart.dots = dots_of(decisions, chart.x.min, chart.x.max);
+    chart.dots = dots_of(decisions, chart.x.min, chart.x.max, 5 * shown.points);
     double most = 0.01;
     for (const Dot& dot : chart.dots)
         most = std::max(most, std::abs(dot.y));
-    chart.bottom = -most;
+    const bool any_below =
+        std::ranges::any_of(chart.dots, [](const Dot& dot) { return dot.y < 0; });
+    chart.bottom = any_below ? -most : -most / 4;
     chart.top = most;
     chart.text.note =
         "The height is what a decision saved against its alternative, which a copy of the buffer "
         "took: rows per step, as a share. Above the line it was right, below it was wrong; on it "
         "nobody could tell, or both came to the same.";
     if (chart.dots.size() < decisions.points.size())
-        chart.text.note += fmt::format(" {} of {} are drawn; the extremes of every stretch are "
-                                       "among them.",
-                                       count_text(static_cast<double>(chart.dots.size())),
-                                       count_text(static_cast<double>(decisions.points.size())));
+        chart.text.note += fmt::format(
+            " {} of {} are drawn; the extremes of every stretch are "
+            "among them.",
+            count_text(static_cast<double>(chart.dots.size())),
+            count_text(static_cast<double>(decisions.points.size())));
     draw(html, chart);
 }
 
@@ -214,8 +226,7 @@ void write_agent(Html& html, const ShownRun& shown) {
         NumberTable table{"Policies of rank 0 over time", {"from step", "policy"}, {}, {}};
         for (const auto& [step, policy] : policies)
             table.rows.push_back({fmt::format("{}", step), shortened(policy, 120)});
-        const Element figure(html, "figure",
-                             {{"class", "chart"}, {"id", shown.id + "policies"}});
+        const Element figure(html, "figure", {{"class", "chart"}, {"id", shown.id + "policies"}});
         html.open("figcaption").leaf("h4", "Policies");
         html.leaf("p", fmt::format("Rank 0 began with {} and ended with {}.",
                                    shortened(policies.front().second, 80),

@@ -1,5 +1,6 @@
 // The answer: how it ended, a paragraph, the numbers that matter most, and what is missing.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -46,16 +47,28 @@ void time_sentence(Html& html, const Answers& a) {
     html.text(fmt::format(" waiting for gradients and {} the rest. ", percent_text(*a.rest)));
 }
 
-void rows_sentence(Html& html, const Answers& a) {
+/// The policy, and the one that the agent went to.
+void write_policy(Html& html, const ShownRun& shown) {
+    const auto& policies = shown.run.metrics.policies;
+    if (shown.answers.policy.empty()) return;
+    html.text(" (").leaf("code", shortened(shown.answers.policy, 80));
+    if (policies.size() > 1 && policies.back().second != shown.answers.policy)
+        html.text(", in the end ").leaf("code", shortened(policies.back().second, 80));
+    html.text(")");
+}
+
+void rows_sentence(Html& html, const ShownRun& shown) {
+    const Answers& a = shown.answers;
     if (!a.remote || !a.fetched || !a.saved) return;
     html.text("Of the rows of other hosts that it needed, ");
     number(html, *a.hit_rate, percent_text(*a.hit_rate));
     html.text(" were in the buffer");
-    if (!a.policy.empty()) html.text(" (").leaf("code", shortened(a.policy, 80)).text(")");
+    write_policy(html, shown);
     html.text(": ");
     number(html, *a.fetched, count_text(*a.fetched));
-    html.text(fmt::format(" rows were fetched instead of {} without one, {} {}", count_text(*a.remote),
-                          percent_text(std::abs(*a.saved)), *a.saved >= 0 ? "fewer" : "more"));
+    html.text(fmt::format(" rows were fetched instead of {} without one, {} {}",
+                          count_text(*a.remote), percent_text(std::abs(*a.saved)),
+                          *a.saved >= 0 ? "fewer" : "more"));
     if (a.over_floor) {
         html.text(", and ");
         number(html, *a.over_floor, ratio_text(*a.over_floor));
@@ -78,9 +91,9 @@ void agent_sentence(Html& html, const Answers& a) {
     }
     html.text(fmt::format(" decided {}", counted(*a.decisions, "time", "times")));
     if (a.applied) {
-        html.text(*a.applied == 0 ? std::string(" and changed nothing")
-                                  : fmt::format(" and acted {}", counted(*a.applied, "time",
-                                                                         "times")));
+        html.text(*a.applied == 0
+                      ? std::string(" and changed nothing")
+                      : fmt::format(" and acted {}", counted(*a.applied, "time", "times")));
     }
     if (a.right && a.judged && *a.judged > 0) {
         html.text("; ");
@@ -88,7 +101,9 @@ void agent_sentence(Html& html, const Answers& a) {
         html.text(fmt::format(" of the {} judged were no worse than the alternative",
                               count_text(*a.judged)));
     }
-    if (a.regret) {
+    if (a.regret && std::abs(*a.regret) < 0.0005) {
+        html.text("; it came to as many rows as the built-in rule");
+    } else if (a.regret) {
         html.text("; ");
         number(html, *a.regret, percent_text(std::abs(*a.regret)));
         html.text(*a.regret > 0 ? " more rows than the built-in rule"
@@ -109,22 +124,25 @@ std::string state_sentence(const ShownRun& shown) {
                        ? "The run finished early, since validation no longer improved."
                        : "The run finished.";
         case RunState::interrupted:
-            return fmt::format("The run was interrupted after {}{} steps; its last checkpoint is "
-                               "valid.",
-                               done, of);
+            return fmt::format(
+                "The run was interrupted after {}{} steps; its last checkpoint is "
+                "valid.",
+                done, of);
         case RunState::failed: {
             const std::string error = run.run.text("error");
             return fmt::format("The run failed after {}{} steps{}", done, of,
                                error.empty() ? std::string(".") : ": " + shortened(error, 400));
         }
         case RunState::killed:
-            return fmt::format("The run was killed, or its machine failed, after {}{} steps: it "
-                               "says that it is running, but nobody writes to it any more.",
-                               done, of);
+            return fmt::format(
+                "The run was killed, or its machine failed, after {}{} steps: it "
+                "says that it is running, but nobody writes to it any more.",
+                done, of);
         case RunState::running:
             return fmt::format("The run is still going on: this page shows its first {}{} steps.",
                                done, of);
-        case RunState::unfinished: break;
+        case RunState::unfinished:
+            break;
     }
     return fmt::format("The run has no end: {} steps are recorded, and no summary.", done);
 }
@@ -143,8 +161,9 @@ void write_tile(Html& html, const Tile& tile) {
     if (tile.value) {
         const std::string text = tile.unit == Unit::plain ? ratio_text(*tile.value) + "\u00d7"
                                                           : value_text(tile.value, tile.unit);
-        html.leaf("data", text, {{"value", fmt::format("{}", *tile.value)},
-                                 {"data-key", std::string(tile.key.view())}});
+        html.leaf("data", text,
+                  {{"value", fmt::format("{}", *tile.value)},
+                   {"data-key", std::string(tile.key.view())}});
     } else {
         html.leaf("span", "not known", {{"class", "none"}});
     }
@@ -162,7 +181,7 @@ void write_answer(Html& html, const ShownRun& shown) {
     html.open("p", {{"class", "answer"}});
     accuracy_sentence(html, shown.answers);
     time_sentence(html, shown.answers);
-    rows_sentence(html, shown.answers);
+    rows_sentence(html, shown);
     agent_sentence(html, shown.answers);
     html.text(state_sentence(shown));
     html.close().line();

@@ -17,36 +17,35 @@ struct Part {
 
 /// One bar for the whole run.
 void write_bar(Html& html, const std::array<Part, 4>& parts) {
-    html.open("div", {{"class", "bar"}, {"role", "img"},
-                      {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
-                                                 value_text(parts[0].share, Unit::share),
-                                                 parts[1].name,
-                                                 value_text(parts[1].share, Unit::share),
-                                                 parts[2].name,
-                                                 value_text(parts[2].share, Unit::share),
-                                                 parts[3].name,
-                                                 value_text(parts[3].share, Unit::share))}});
+    html.open("div",
+              {{"class", "bar"},
+               {"role", "img"},
+               {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
+                                          value_text(parts[0].share, Unit::share), parts[1].name,
+                                          value_text(parts[1].share, Unit::share), parts[2].name,
+                                          value_text(parts[2].share, Unit::share), parts[3].name,
+                                          value_text(parts[3].share, Unit::share))}});
     for (const Part& part : parts) {
         const double share = part.share.value_or(0);
         html.open("span", {{"class", "piece " + colour_class(part.colour)},
                            {"style", fmt::format("flex-grow:{:.4f}", share)}});
-        if (share > 0.07) html.leaf("b", fmt::format("{} {:.0f} %", part.name, share * 100));
+        if (share > 0.07) html.leaf("b", fmt::format("{:.0f} %", share * 100));
         html.close();
     }
+    html.close();
+    html.open("ul", {{"class", "legend under"}});
+    for (const Part& part : parts) {
+        html.open("li").leaf("i", "", {{"class", "key ka " + colour_class(part.colour)}});
+        html.text(fmt::format("{} {}", part.name, value_text(part.share, Unit::share))).close();
+    }
     html.close().line();
-}
-
-std::string rank_name(const MetricsData& metrics, std::size_t group) {
-    const std::uint64_t first = group * metrics.ranks_per_group;
-    const std::uint64_t last = std::min(first + metrics.ranks_per_group, metrics.ranks) - 1;
-    return first == last ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, last);
 }
 
 void write_ranks(Html& html, const ShownRun& shown) {
     const MetricsData& metrics = shown.run.metrics;
     NumberTable table{"Time and rows by rank",
-                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s",
-                       "rows needed", "local", "hit", "fetched", "hit rate"},
+                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s", "rows needed",
+                       "local", "hit", "fetched", "hit rate"},
                       {},
                       {}};
     for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
@@ -60,8 +59,9 @@ void write_ranks(Html& html, const ShownRun& shown) {
     }
     html.open("figure", {{"class", "chart wide"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
-    html.leaf("p", "Sums over the run. A rank that computes longer makes the others wait for "
-                   "gradients.");
+    html.leaf("p",
+              "Sums over the run. A rank that computes longer makes the others wait for "
+              "gradients.");
     html.close();
     numbers(html, table);
     html.close();
@@ -76,7 +76,7 @@ void write_time(Html& html, const ShownRun& shown) {
         write_bar(html, {{{"compute", colour::compute, a.compute},
                           {"gradients", colour::reduce, a.reduce},
                           {"rest", colour::rest, a.rest},
-                          {"stall", colour::stall, a.stall}}});
+                          {"stall, waiting for rows", colour::stall, a.stall}}});
     const StepAxis axis = step_axis(shown);
     if (axis.buckets.empty()) {
         html.leaf("p", "No steps are recorded, so the times of steps are not known.",
@@ -84,23 +84,22 @@ void write_time(Html& html, const ShownRun& shown) {
         return;
     }
     const Element pair(html, "div", {{"class", "pair"}});
-    draw(html,
-         AreaChart{.text = {shown.id + "phases", "Time of a step",
-                            "Mean over ranks; faint lines are ends of epochs. Sampling and "
-                            "fetching run beside it and show only as stall."},
-                   .x = axis.x,
-                   .unit = Unit::seconds,
-                   .layers = {step_layer(shown, axis, "compute", colour::compute,
-                                         series_column("seconds.compute")),
-                              step_layer(shown, axis, "gradients", colour::reduce,
-                                         series_column("seconds.reduce")),
-                              step_layer(shown, axis, "rest", colour::rest,
-                                         series_column(Derived::rest)),
-                              step_layer(shown, axis, "stall: waiting for rows", colour::stall,
-                                         series_column("seconds.stall"))}});
-    Series worst = step_line(shown, axis, "rank that waited longest", 3,
-                             series_column(Derived::worst_stall));
-    worst.dash = 1;
+    draw(html, AreaChart{.text = {shown.id + "phases", "Time of a step",
+                                  "Mean over ranks; faint lines are ends of epochs. Sampling and "
+                                  "fetching run beside it and show only as stall."},
+                         .x = axis.x,
+                         .unit = Unit::seconds,
+                         .layers = {step_layer(shown, axis, "compute", colour::compute,
+                                               series_column("seconds.compute")),
+                                    step_layer(shown, axis, "gradients", colour::reduce,
+                                               series_column("seconds.reduce")),
+                                    step_layer(shown, axis, "rest", colour::rest,
+                                               series_column(Derived::rest)),
+                                    step_layer(shown, axis, "stall: waiting for rows",
+                                               colour::stall, series_column("seconds.stall"))}});
+    Series worst =
+        step_line(shown, axis, "rank that waited longest", 7, series_column(Derived::worst_stall));
+    worst.dash = 2;
     draw(html, LineChart{.text = {shown.id + "stall", "Stall alone",
                                   "How long a step waited for rows with nothing else to do." +
                                       width_note(shown)},

@@ -31,7 +31,8 @@ struct ChunkDecisions {
 bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint& point,
                  std::string& agent) {
     ondemand::document line;
-    if (parser.iterate(text.data(), text.size(), text.size() + line_padding).get(line)) return false;
+    if (parser.iterate(text.data(), text.size(), text.size() + line_padding).get(line))
+        return false;
     ondemand::object object;
     if (line.get_object().get(object)) return false;
     std::uint64_t rank = 0;
@@ -141,9 +142,8 @@ void describe(const std::filesystem::path& path, DecisionData& data) {
                           return key(*a) < key(*b);
                       });
     chosen.resize(count);
-    std::ranges::sort(chosen, {}, [](const DecisionPoint* p) {
-        return std::tuple(p->step, p->rank, p->offset);
-    });
+    std::ranges::sort(
+        chosen, {}, [](const DecisionPoint* p) { return std::tuple(p->step, p->rank, p->offset); });
     const File file = File::open(path);
     for (const DecisionPoint* point : chosen) {
         std::string line(point->length, ' ');

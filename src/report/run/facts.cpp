@@ -13,7 +13,9 @@ constexpr std::uint64_t most_bytes = 4U << 20;
 
 void flatten(const Json& value, const std::string& path, Facts& facts) {
     if (facts.numbers.size() + facts.texts.size() > most_facts) return;
-    const auto below = [&](const std::string& key) { return path.empty() ? key : path + "." + key; };
+    const auto below = [&](const std::string& key) {
+        return path.empty() ? key : path + "." + key;
+    };
     if (value.is_object()) {
         for (const auto& [key, field] : value.items())
             flatten(field, below(key), facts);

@@ -60,7 +60,10 @@ void MetricsFold::add(const MetricsLine& line) {
             if (line.step < current_->step) ++data_.unordered;
             close(std::move(*current_));
         }
-        current_ = Step{line.step, line.epoch, 0, 0,
+        current_ = Step{line.step,
+                        line.epoch,
+                        0,
+                        0,
                         std::vector<double>(line.values.size(), 0),
                         std::vector<std::uint64_t>(line.values.size(), 0)};
     }
@@ -137,8 +140,8 @@ void MetricsFold::fold(const Step& step) {
     bucket[series_column(Derived::remote)].add(remote);
     if (remote > 0) bucket[series_column(Derived::hit_rate)].add(step.sums[p.hit] / remote);
     if (step.counts[p.step] != 0) {
-        bucket[series_column(Derived::rest)].add(std::max(
-            0.0, mean(p.step) - mean(p.stall) - mean(p.compute) - mean(p.reduce)));
+        bucket[series_column(Derived::rest)].add(
+            std::max(0.0, mean(p.step) - mean(p.stall) - mean(p.compute) - mean(p.reduce)));
         bucket[series_column(Derived::worst_stall)].add(step.worst_stall);
     }
     if (data_.steps++ == 0) data_.first_step = step.step;
@@ -192,8 +195,8 @@ void MetricsFold::join(MetricsFold&& next) {
     close(std::move(*current_));
     current_ = std::move(next.current_);
     if (next.data_.steps == 0) return;
-    data_.first_step =
-        data_.steps == 0 ? next.data_.first_step : std::min(data_.first_step, next.data_.first_step);
+    data_.first_step = data_.steps == 0 ? next.data_.first_step
+                                        : std::min(data_.first_step, next.data_.first_step);
     data_.last_step = std::max(data_.last_step, next.data_.last_step);
     data_.steps += next.data_.steps;
     for (auto& [number, stats] : next.buckets_) {
@@ -222,8 +225,8 @@ MetricsData MetricsFold::finish() {
     const std::uint64_t count = buckets_.empty() ? 0 : buckets_.rbegin()->first + 1;
     series.stats.resize(count * series.columns);
     for (const auto& [number, stats] : buckets_)
-        std::ranges::copy(stats, series.stats.begin() +
-                                     static_cast<std::ptrdiff_t>(number * series.columns));
+        std::ranges::copy(
+            stats, series.stats.begin() + static_cast<std::ptrdiff_t>(number * series.columns));
     for (const auto& [epoch, step] : epochs_) {
         if (epoch != epochs_.begin()->first) data_.epoch_ends.push_back(static_cast<double>(step));
     }

@@ -105,15 +105,21 @@ error_code MetricsLineParser::State::object(ondemand::object object, Level& leve
 error_code MetricsLineParser::State::field(const Field& known, ondemand::value value,
                                            MetricsLine& out) {
     switch (known.kind) {
-        case Field::Kind::metric: return metric(known.index, value, out);
-        case Field::Kind::step: return value.get_uint64().get(out.step);
-        case Field::Kind::epoch: return value.get_uint64().get(out.epoch);
-        case Field::Kind::rank: return value.get_uint64().get(out.rank);
-        case Field::Kind::owners: return owners(value, out);
+        case Field::Kind::metric:
+            return metric(known.index, value, out);
+        case Field::Kind::step:
+            return value.get_uint64().get(out.step);
+        case Field::Kind::epoch:
+            return value.get_uint64().get(out.epoch);
+        case Field::Kind::rank:
+            return value.get_uint64().get(out.rank);
+        case Field::Kind::owners:
+            return owners(value, out);
         case Field::Kind::policy:
             out.policy = value.raw_json_token();
             return simdjson::SUCCESS;
-        case Field::Kind::group: break;
+        case Field::Kind::group:
+            break;
     }
     ondemand::object inner;
     const auto error = value.get_object().get(inner);
@@ -160,7 +166,7 @@ bool MetricsLineParser::parse(std::string_view line, MetricsLine& out) {
     ondemand::document document;
     ondemand::object object;
     if (state_->parser.iterate(line.data(), line.size(), line.size() + line_padding)
-            .get(document) != simdjson::SUCCESS ||
+                .get(document) != simdjson::SUCCESS ||
         document.get_object().get(object) != simdjson::SUCCESS ||
         state_->object(object, state_->top, out) != simdjson::SUCCESS ||
         document.current_location().error() != simdjson::OUT_OF_BOUNDS) {  // more behind it

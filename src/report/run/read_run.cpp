@@ -72,8 +72,7 @@ private:
 };
 
 void read_metrics_part(RunData& run, PartReader& parts) {
-    parts.read("metrics.jsonl",
-               [&](const fs::path& file) { run.metrics = read_metrics(file); });
+    parts.read("metrics.jsonl", [&](const fs::path& file) { run.metrics = read_metrics(file); });
     MetricsData& metrics = run.metrics;
     if (!metrics.present) {
         parts.say("There is no metrics.jsonl: nothing can be shown step by step.");
@@ -169,8 +168,9 @@ RunData read_run(const fs::path& folder) {
     parts.say_schema("summary.json", run.summary);
     run.state = state_of(run);
     if (!is_file(folder / "summary.json"))
-        parts.say("There is no summary.json, which a run writes at its end: totals are of the steps "
-                  "in metrics.jsonl.");
+        parts.say(
+            "There is no summary.json, which a run writes at its end: totals are of the steps "
+            "in metrics.jsonl.");
     if (!parts.read("config.toml",
                     [&](const fs::path& file) { run.config = read_text(file, most_config); }))
         parts.say("There is no config.toml: the options are not known.");
