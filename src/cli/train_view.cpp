@@ -10,8 +10,11 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/table.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/report/profile.hpp"
 
 namespace rudder::cli {
 
@@ -93,6 +96,24 @@ void TrainView::records(std::span<const StepRecord> records) {
 
 void TrainView::decisions(std::span<const DecisionLine> lines) {
     if (folder_ != nullptr) folder_->append(lines);
+}
+
+/// A profile that cannot be written is no reason to end the run.
+void TrainView::profile(const RunProfile& profile) {
+    if (folder_ == nullptr) return;
+    try {
+        write_profile(profile, folder_->path() / "profile.json");
+    } catch (const Error& error) {
+        erase();
+        log::warning(fmt::format("no profile: {}; training goes on", error.what()));
+    }
+    std::uint64_t dropped = 0;
+    for (const RankProfile& rank : profile.ranks)
+        dropped += rank.dropped;
+    if (dropped == 0) return;
+    erase();
+    log::warning(fmt::format("the profile lacks its last {} events: threads had no room for more",
+                             format_count(dropped)));
 }
 
 void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {

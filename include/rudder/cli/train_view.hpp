@@ -22,6 +22,7 @@ public:
     void records(std::span<const StepRecord> records) override;
     void decisions(std::span<const DecisionLine> lines) override;
     void epoch_done(const EpochRecord& record, std::uint32_t epochs) override;
+    void profile(const RunProfile& profile) override;
     [[nodiscard]] std::uint64_t metrics_bytes() const override {
         return folder_ == nullptr ? 0 : folder_->metrics_bytes();
     }

@@ -74,8 +74,9 @@ private:
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
     // Nothing is kept of these runs, so what concerns a run's folder makes no sense here.
-    for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan", "--resume",
-                             "--checkpoint-every", "--agent", "--llm-model"}) {
+    for (const char* name :
+         {"--policy", "--out", "--force", "--trace", "--profile", "--profile-epoch", "--plan",
+          "--resume", "--checkpoint-every", "--agent", "--llm-model"}) {
         app.remove_option(app.get_option(name));
     }
     app.add_option("--policy", policies_,

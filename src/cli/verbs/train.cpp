@@ -100,6 +100,7 @@ private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
     void resolve_buffer();
+    void resolve_profile();
     void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
@@ -131,6 +132,7 @@ private:
     std::string agent_scope_ = "host";
     std::string llm_api_ = "auto";
     bool trace_ = false;
+    bool profile_ = false;
     bool plan_ = false;
     bool force_ = false;
     bool resume_ = false;
@@ -172,6 +174,7 @@ void TrainVerb::define(CLI::App& app) {
     app.add_flag("--force", force_, "Replace an existing output");
     app.add_flag("--resume", resume_, "Go on in --out from its last checkpoint");
     app.add_flag("--trace", trace_, "Record what steps need in trace/ of the run's folder");
+    app.add_flag("--profile", profile_, "Record an epoch's spans in profile.json of that folder");
     define_further(app);
 }
 
@@ -221,6 +224,9 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
                 ->capture_default_str());
+    further(app.add_option("--profile-epoch", options_.profile_epoch,
+                           "The epoch of --profile (the second, or the only one)")
+                ->type_name("N"));
     further(app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
                 ->capture_default_str());
     further(app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB"));
@@ -279,6 +285,7 @@ void TrainVerb::resolve(const CLI::App& app) {
         o.memory = *bytes;
     }
     resolve_buffer();
+    resolve_profile();
     resolve_agent(app);
     check_options(o);
 }
@@ -315,6 +322,13 @@ void TrainVerb::resolve_buffer() {
         throw usage_error("a trace needs a folder to be in", "--trace", "give the run's --out");
     }
     options_.trace = std::filesystem::path(out_) / "trace";
+}
+
+void TrainVerb::resolve_profile() {
+    options_.profile = profile_ || options_.profile_epoch != 0;
+    if (options_.profile && out_.empty()) {
+        throw usage_error("a profile needs a folder to be in", "--profile", "give the run's --out");
+    }
 }
 
 int TrainVerb::run(const Context& context) {
