@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
@@ -10,6 +11,18 @@
 namespace rudder {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Whoever reads the folder sees by the lock that it is being written. File systems without locks
+/// have none.
+void lock(const File& file) {
+    if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    throw usage_error("another process is writing this run", file.path().string(),
+                      "wait for its end, or choose another --out");
+}
+
+}  // namespace
 
 void RunFolder::check(const fs::path& folder, Existing existing) {
     std::error_code code;
@@ -25,6 +38,8 @@ RunFolder::RunFolder(const fs::path& folder, Existing existing, const std::strin
     write_text(staging.path() / "config.toml", config);
     staging.commit();
     metrics_ = File::create(folder_ / "metrics.jsonl");
+    lock(*metrics_);
+    epochs_ = File::create(folder_ / "epochs.jsonl");
 }
 
 void RunFolder::append(std::span<const StepRecord> records) {
@@ -33,6 +48,11 @@ void RunFolder::append(std::span<const StepRecord> records) {
         text += to_json(record).dump() + "\n";
     metrics_->write(std::as_bytes(std::span(text)));
     metrics_bytes_ += text.size();
+}
+
+void RunFolder::append_epoch(const Json& line) {
+    const std::string text = line.dump() + "\n";
+    epochs_->write(std::as_bytes(std::span(text)));
 }
 
 void RunFolder::append(std::span<const DecisionLine> lines) {
@@ -54,13 +74,16 @@ RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
     run.folder_ = folder;
     std::error_code code;
     fs::create_directories(folder, code);
+    if (fs::exists(folder / "metrics.jsonl", code)) lock(File::open(folder / "metrics.jsonl"));
     fs::remove(folder / "summary.json", code);
     Staging staging = Staging::file(folder / "config.toml", Existing::replace);
     write_text(staging.path(), config);
     staging.commit();
     cut_lines(folder / "decisions.jsonl", step);
     run.metrics_ = File::append(folder / "metrics.jsonl", metrics_bytes);
+    lock(*run.metrics_);
     run.metrics_bytes_ = metrics_bytes;
+    run.epochs_ = File::create(folder / "epochs.jsonl");
     return run;
 }
 
@@ -95,6 +118,8 @@ std::optional<std::string> RunFolder::finished(const fs::path& folder) {
 void RunFolder::finish(const Json& summary) {
     metrics_->sync_and_close();
     metrics_.reset();
+    epochs_->sync_and_close();
+    epochs_.reset();
     if (decisions_) decisions_->sync_and_close();
     decisions_.reset();
     Staging staging = Staging::file(folder_ / "summary.json", Existing::replace);

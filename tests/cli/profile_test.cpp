@@ -16,10 +16,10 @@ protected:
     }
     /// A short run with more steps per epoch than are sampled ahead.
     Json train(const Words& more) {
-        Words words{"train",    "parts",    "--epochs", "3",       "--batch", "6",
+        Words words{"train",    "parts",    "--epochs", "2",       "--batch", "6",
                     "--hidden", "16",       "--fanout", "4,6",     "--quiet", "--window",
                     "4",        "--buffer", "0.5",      "--ranks", "2",       "--ranks-per-host",
-                    "1",        "--agent",  "bandit"};
+                    "1",        "--policy", "scored",   "--agent", "every:4"};
         words.insert(words.end(), more.begin(), more.end());
         return ok_json(words);
     }

@@ -68,8 +68,9 @@ TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
     for (const char* key : {"peak_rss", "buffer", "in_flight"})
         EXPECT_TRUE(s.at("memory").contains(key)) << key;
     expect_closed(s);
-    EXPECT_EQ(names_in(folder_ / "run"), (std::set<std::string>{"checkpoints", "config.toml",
-                                                                "metrics.jsonl", "summary.json"}));
+    EXPECT_EQ(names_in(folder_ / "run"),
+              (std::set<std::string>{"checkpoints", "config.toml", "epochs.jsonl", "metrics.jsonl",
+                                     "run.json", "summary.json"}));
     EXPECT_EQ(read_json(folder_ / "run/summary.json"), s);
 }
 

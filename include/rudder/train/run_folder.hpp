@@ -25,6 +25,7 @@ public:
     /// Goes on in a folder after `step` steps: metrics.jsonl is cut back to what it had at the
     /// checkpoint, decisions.jsonl to the steps before, and the new options take the place of the
     /// old.
+    /// epochs.jsonl begins anew: the checkpoint knows them.
     [[nodiscard]] static RunFolder reopen(const std::filesystem::path& folder,
                                           const std::string& config, std::uint64_t metrics_bytes,
                                           std::uint64_t step);
@@ -34,6 +35,8 @@ public:
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
     /// Appends lines to metrics.jsonl.
     void append(std::span<const StepRecord> records);
+    /// Appends a line to epochs.jsonl.
+    void append_epoch(const Json& line);
     /// Appends lines to decisions.jsonl, which is there from the first on.
     void append(std::span<const DecisionLine> lines);
     void finish(const Json& summary);
@@ -45,6 +48,7 @@ private:
 
     std::filesystem::path folder_;
     std::optional<File> metrics_;
+    std::optional<File> epochs_;
     std::optional<File> decisions_;
     std::uint64_t metrics_bytes_ = 0;
 };

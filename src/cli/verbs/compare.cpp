@@ -152,12 +152,14 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         const bool last = i + 1 == asked.size();
         one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
-        if (comm.rank() == 0 && !context.quiet && live_terminal()) {
-            fmt::print(stderr, "{} of {}: {}\n", i + 1, asked.size(), one.policy());
-        }
+        const bool shown = comm.rank() == 0 && !context.quiet;
+        TrainView view({.live = shown && live_terminal(),
+                        .lines = shown && !context.json,
+                        .title = fmt::format("{} ({} of {})", one.policy(), i + 1, asked.size()),
+                        .epochs = one.options.epochs,
+                        .ranks = comm.size()});
         Trainer trainer(comm, data, one.options);
-        TrainObserver observer;
-        one.result = trainer.run(observer);
+        one.result = trainer.run(view);
         if (one.result.interrupted) return static_cast<int>(ErrorKind::interrupted);
         if (one.result.digest != all.front().result.digest) {
             throw Error(ErrorKind::failed,
@@ -224,9 +226,12 @@ void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
     for (const Contender& one : all)
         floor = one.result.floor.value_or(floor);
     if (!context.json) {
-        print_text(table_text(all, floor, comm.size()));
-        print_text(fmt::format("\nAll digests are equal ({}). {}\n",
-                               to_hex(all.front().result.digest), advice(all, floor, comm.size())));
+        const bool live = !context.quiet && live_terminal();
+        print_below_view(table_text(all, floor, comm.size()), live);
+        print_below_view(
+            fmt::format("\nAll digests are equal ({}). {}\n", to_hex(all.front().result.digest),
+                        advice(all, floor, comm.size())),
+            live);
         return;
     }
     const RunFacts facts{.ranks = comm.size(),

@@ -7,7 +7,11 @@
 #include <unistd.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/profile_file.hpp"
 #include "rudder/cli/ranks.hpp"
+#include "rudder/cli/run_recorder.hpp"
+#include "rudder/cli/summary_text.hpp"
+#include "rudder/cli/train_observers.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/comm/mpi_transport.hpp"
@@ -17,6 +21,7 @@
 #include "rudder/core/json.hpp"
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/inference.hpp"
@@ -69,9 +74,9 @@ Json plan_json(const TrainPlan& plan, int ranks) {
 }
 
 /// The table of a run that had finished before; a summary of another version may lack keys.
-std::string finished_text(const Json& summary) {
+std::string finished_text(const Json& summary, const std::string& folder) {
     try {
-        return summary_text(summary);
+        return summary_text(summary, {}, folder);
     } catch (const Json::exception&) {
         return summary.dump(2) + "\n";
     }
@@ -108,10 +113,13 @@ private:
     struct Position {
         std::uint64_t step = 0;
         std::uint64_t metrics_bytes = 0;
+        std::vector<EpochRecord> epochs;  ///< those that were told of
     };
     [[nodiscard]] Position resume(const Communicator& comm, Trainer& trainer) const;
-    void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
-                const Context& context) const;
+    void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
+                const PartitionedDataset& data, const Context& context) const;
+    [[nodiscard]] RunSigns signs(const PartitionedDataset& data) const;
+    [[nodiscard]] RunFolder make_folder(const Position& start, const Context& context) const;
 
     CLI::App* app_ = nullptr;
     TrainOptions options_;
@@ -375,28 +383,6 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
         first && !advice.empty()) {
         log::warning(advice);
     }
-    std::optional<RunFolder> folder;
-    std::optional<CheckpointKeeper> keeper;
-    if (first && !out_.empty()) {
-        if (resume_) {
-            folder =
-                RunFolder::reopen(out_, context.provenance.config, start.metrics_bytes, start.step);
-        } else {
-            folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
-                           context.provenance.config);
-        }
-        keeper.emplace(out_);
-    }
-    TrainView view(folder ? &*folder : nullptr, first && !context.quiet && live_terminal(),
-                   first && !context.quiet && !context.json);
-    CheckpointPlan checkpoints;
-    checkpoints.wanted = !out_.empty();
-    checkpoints.every_epochs = rhythm_.epochs;
-    checkpoints.every_seconds = rhythm_.seconds;
-    checkpoints.keeper = keeper ? &*keeper : nullptr;
-    checkpoints.data = data_;
-    checkpoints.data_checksum = data_checksum(data);
-    const TrainResult result = trainer.run(view, checkpoints);
     const RunFacts facts{.ranks = comm.size(),
                          .hosts = comm.hosts().hosts(),
                          .parts = data.parts(),
@@ -404,7 +390,38 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                          .link = ranks_.link,
                          .threads = thread_count(),
                          .regression = data.info().targets.kind == TargetKind::regression};
-    if (first) finish(result, facts, folder ? &*folder : nullptr, context);
+    TrainObservers observers;
+    ProfileFile profile(out_);
+    std::optional<RunRecorder> recorder;
+    std::optional<CheckpointKeeper> keeper;
+    if (first && !out_.empty()) {
+        recorder.emplace(
+            make_folder(start, context),
+            run_facts(context, comm, data, data_, options_, ranks_, trainer.steps_per_epoch()),
+            facts.regression);
+        recorder->told(start.epochs);
+        observers.add(*recorder);
+        observers.add(profile);
+        keeper.emplace(out_);
+    }
+    const bool shown = first && !context.quiet;
+    TrainView view({.live = shown && live_terminal(),
+                    .lines = shown && !context.json,
+                    .title = "",
+                    .epochs = options_.epochs,
+                    .ranks = comm.size()});
+    observers.add(view);
+    CheckpointPlan checkpoints;
+    checkpoints.wanted = !out_.empty();
+    checkpoints.every_epochs = rhythm_.epochs;
+    checkpoints.every_seconds = rhythm_.seconds;
+    checkpoints.keeper = keeper ? &*keeper : nullptr;
+    checkpoints.data = data_;
+    checkpoints.data_checksum = data_checksum(data);
+    RunRecorder* const records = recorder ? &*recorder : nullptr;
+    const TrainResult result =
+        recorded(records, [&] { return trainer.run(observers, checkpoints); });
+    if (first) recorded(records, [&] { finish(result, facts, records, data, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -412,6 +429,13 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                                  out_.empty() ? "" : "; --resume goes on"));
     }
     return static_cast<int>(ErrorKind::interrupted);
+}
+
+/// The folder of the run, new or as it was at `start`.
+RunFolder TrainVerb::make_folder(const Position& start, const Context& context) const {
+    const std::string& config = context.provenance.config;
+    if (resume_) return RunFolder::reopen(out_, config, start.metrics_bytes, start.step);
+    return {out_, force_ ? Existing::replace : Existing::refuse, config};
 }
 
 /// A run that has finished and is to go on: prints its summary.
@@ -425,7 +449,7 @@ bool TrainVerb::already_done(const Context& context) const {
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
-        print_text("the run has finished:\n" + finished_text(summary));
+        print_text("the run has finished:\n" + finished_text(summary, out_));
     }
     return true;
 }
@@ -449,17 +473,40 @@ TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer
     trainer.resume(checkpoint ? &*checkpoint : nullptr);
     if (!checkpoint) return {};
     log::info(fmt::format("going on after step {}", checkpoint->state.step));
-    return {checkpoint->state.step, checkpoint->state.metrics_bytes};
+    auto& epochs = checkpoint->state.epochs;
+    // One whose evaluation was under way is evaluated again, and told of then.
+    if (!epochs.empty() && evaluation_due(options_, epochs.back().epoch) &&
+        !epochs.back().scores.evaluated) {
+        epochs.pop_back();
+    }
+    return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs};
 }
 
-void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
-                       const Context& context) const {
+/// What the summary does not tell of the run, for advice.
+RunSigns TrainVerb::signs(const PartitionedDataset& data) const {
+    RunSigns signs;
+    const bool by_halo = !options_.buffer_rows && !options_.buffer_bytes;
+    signs.buffer = by_halo ? options_.buffer : 0;
+    signs.window = window_adapts(options_) || steered(options_) ? 0 : steps_ahead(options_);
+    signs.float_rows =
+        options_.precision != Precision::bfloat16 &&
+        (options_.precision == Precision::float32 || data.info().features.type == ElementType::f32);
+    signs.cut = data.summary().cut;
+    signs.method = data.summary().method;
+    signs.cores = usable_cores();
+    signs.batch = options_.batch;
+    signs.dropout = options_.dropout;
+    return signs;
+}
+
+void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
+                       const PartitionedDataset& data, const Context& context) const {
     const Json summary = summary_json(result, options_, facts);
-    if (folder != nullptr && !result.interrupted) folder->finish(summary);
+    if (recorder != nullptr) result.interrupted ? recorder->interrupt() : recorder->finish(summary);
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
-        print_text(summary_text(summary));
+        print_below_view(summary_text(summary, signs(data), out_), live_terminal());
     }
 }
 
