@@ -61,6 +61,7 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_predict_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_report_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_replay_verb();
 

@@ -504,6 +504,7 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunReco
     const Json summary = summary_json(result, options_, facts);
     if (recorder != nullptr) result.interrupted ? recorder->interrupt() : recorder->finish(summary);
     if (context.json) {
+        Screen::clear();
         print_json(summary);
     } else if (!context.quiet) {
         print_below_view(summary_text(summary, signs(data), out_), live_terminal());

@@ -1,0 +1,154 @@
+// rudder report RUN...
+#include <chrono>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "rudder/cli/describe.hpp"
+#include "rudder/cli/floor.hpp"
+#include "rudder/cli/verb.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/staging.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/report/page.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class ReportVerb final : public Verb {
+public:
+    [[nodiscard]] std::string_view name() const override { return "report"; }
+    [[nodiscard]] std::string_view summary() const override {
+        return "Make one HTML page of a run, or of several side by side";
+    }
+    [[nodiscard]] std::string_view example() const override { return "rudder report run"; }
+
+    void define(CLI::App& app) override {
+        app.add_option("RUN", runs_, "Folder of a run; several are shown side by side")
+            ->required()
+            ->expected(1, 1000);
+        app.add_option("--out", out_,
+                       "File to write (one run: report.html in its folder;\nseveral: report.html "
+                       "here)");
+        app.add_flag("--force", force_, "Replace the file if it exists");
+        app.add_flag("--no-floor", no_floor_,
+                     "Leave out the floor, which a long trace takes long for");
+    }
+
+    int run(const Context& context) override;
+
+private:
+    [[nodiscard]] RunData read(const fs::path& folder) const;
+    void write(const std::string& page, const fs::path& file) const;
+
+    std::vector<std::string> runs_;
+    std::string out_;
+    bool force_ = false;
+    bool no_floor_ = false;
+};
+
+/// The floor of every step, where the run was traced.
+void find_floor(RunData& run) {
+    if (!run.traced || run.metrics.lines == 0) return;
+    try {
+        const FloorSteps floor = floor_steps(read_trace(run.path));
+        add_floor(run, floor.first_step, floor.rows);
+    } catch (const Error& error) {
+        if (error.kind() == ErrorKind::interrupted) throw;
+        run.missing.push_back(
+            fmt::format("The floor cannot be drawn from trace/: {}.", error.problem()));
+    }
+}
+
+/// Runs of before run.json was written do not say how their data were divided: the data may.
+void find_partition(RunData& run) {
+    if (run.run.number("partition.parts")) return;
+    const std::string data = run.summary.text("data");
+    std::error_code code;
+    if (data.empty() || !fs::is_directory(data, code)) return;
+    try {
+        if (!ArrayFolder::is(data, partition_format)) return;
+        const PartitionedDataset parts(data);
+        add_partition(run, partition_json(parts.info(), parts.summary()).dump());
+    } catch (const Error&) {
+        return;  // moved, or made anew by a later version: the page says that nothing is known
+    }
+}
+
+RunData ReportVerb::read(const fs::path& folder) const {
+    RunData run = read_run(folder);
+    if (!no_floor_) find_floor(run);
+    find_partition(run);
+    return run;
+}
+
+void ReportVerb::write(const std::string& page, const fs::path& file) const {
+    // The report in a run's own folder is the run's, and grows old as it goes on.
+    const bool own = out_.empty() && runs_.size() == 1;
+    Staging staging = Staging::file(file, own || force_ ? Existing::replace : Existing::refuse);
+    write_text(staging.path(), page);
+    staging.commit();
+}
+
+Json to_json(const RunData& run) {
+    return {{"path", run.path.string()},
+            {"state", to_string(run.state)},
+            {"steps", run.metrics.steps},
+            {"missing", run.missing}};
+}
+
+int ReportVerb::run(const Context& context) {
+    const auto start = std::chrono::steady_clock::now();
+    if (runs_.size() > most_page_runs) {
+        throw usage_error(fmt::format("{} runs do not fit on one page", runs_.size()), "RUN",
+                          fmt::format("give at most {} at a time", most_page_runs));
+    }
+    fs::path file = out_;
+    if (out_.empty()) file = runs_.size() == 1 ? fs::path(runs_[0]) / "report.html" : "report.html";
+    const bool own = out_.empty() && runs_.size() == 1;
+    if (!own && !force_) {
+        std::error_code code;
+        if (fs::symlink_status(file, code).type() != fs::file_type::not_found)
+            throw usage_error("the output exists already", file.string(),
+                              "choose another name, or give --force to replace it");
+    }
+    std::vector<RunData> runs;
+    for (const std::string& folder : runs_)
+        runs.push_back(read(folder));
+    const std::string page = report_page(runs);
+    write(page, file);
+    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    if (context.json) {
+        Json list = Json::array();
+        for (const RunData& run : runs)
+            list.push_back(to_json(run));
+        print_json({{"file", file.string()},
+                    {"bytes", page.size()},
+                    {"seconds", seconds.count()},
+                    {"runs", list}});
+    } else if (!context.quiet) {
+        print_text(fmt::format(
+            "{}  {} of {}, made in {:.1f} s\n", file.string(), format_bytes(page.size()),
+            runs.size() == 1 ? fmt::format("a run that is {}", to_string(runs[0].state))
+                             : fmt::format("{} runs", runs.size()),
+            seconds.count()));
+        for (const RunData& run : runs)
+            for (const std::string& sentence : run.missing)
+                print_text(fmt::format("  {}: {}\n", run.name, sentence));
+    }
+    return 0;
+}
+
+}  // namespace
+
+std::unique_ptr<Verb> make_report_verb() {
+    return std::make_unique<ReportVerb>();
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,147 @@
+#include "answers.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace rudder {
+
+namespace {
+
+using Number = Answers::Number;
+
+std::string either(const std::string& a, const std::string& b) {
+    return a.empty() ? b : a;
+}
+
+Number ratio(const Number& part, const Number& whole) {
+    if (!part || !whole || *whole <= 0) return std::nullopt;
+    return *part / *whole;
+}
+
+void find_accuracy(const RunData& run, Answers& a) {
+    a.test = run.summary.number("accuracy.test");
+    a.valid = run.summary.number("accuracy.valid");
+    a.train = run.summary.number("accuracy.train");
+    a.best_epoch = run.summary.number("best_epoch");
+    if (a.test || a.valid || run.epochs.empty()) return;
+    // No summary yet: the epoch that is best by validation, as the summary would have it.
+    const EpochData* best = nullptr;
+    for (const EpochData& epoch : run.epochs) {
+        if (epoch.valid && (best == nullptr || *epoch.valid > *best->valid)) best = &epoch;
+    }
+    if (best == nullptr) return;
+    a.test = best->test;
+    a.valid = best->valid;
+    a.train = best->train;
+    a.best_epoch = static_cast<double>(best->epoch);
+}
+
+void find_time(const RunData& run, Answers& a) {
+    a.seconds = run.summary.number("seconds.total");
+    double step = 0;
+    double compute = 0;
+    double stall = 0;
+    double reduce = 0;
+    double lines = 0;
+    for (const RankTotals& rank : run.metrics.by_rank) {
+        step += rank.step;
+        compute += rank.compute;
+        stall += rank.stall;
+        reduce += rank.reduce;
+        lines += static_cast<double>(rank.lines);
+    }
+    const Facts& s = run.summary;
+    if (const auto whole = s.number("seconds.step"); whole && *whole > 0) {
+        step = *whole;
+        compute = s.number("seconds.compute").value_or(0);
+        stall = s.number("seconds.stall").value_or(0);
+        reduce = s.number("seconds.reduce").value_or(0);
+        lines = s.number("steps").value_or(0) * s.number("ranks").value_or(0);
+    }
+    if (!(step > 0)) return;
+    if (!a.seconds && run.metrics.ranks > 0)
+        a.seconds = step / static_cast<double>(run.metrics.ranks);
+    if (lines > 0) a.step_seconds = step / lines;
+    a.compute = compute / step;
+    a.stall = stall / step;
+    a.reduce = reduce / step;
+    a.rest = std::max(0.0, 1 - *a.compute - *a.stall - *a.reduce);
+}
+
+void find_rows(const RunData& run, Answers& a) {
+    const auto rows = [&](const char* path) -> Number {
+        if (const auto number = run.summary.number(path)) return number;
+        if (run.metrics.lines == 0) return std::nullopt;
+        return run.metrics.series.total(series_column(path)).sum;
+    };
+    a.needed = rows("rows.needed");
+    a.local = rows("rows.local");
+    a.hit = rows("rows.hit");
+    const Number demand = rows("rows.demand");
+    const Number replacement = rows("rows.replacement");
+    const Number ahead = rows("rows.ahead");
+    if (demand && replacement && ahead) a.fetched = *demand + *replacement + *ahead;
+    if (a.hit && demand) a.remote = *a.hit + *demand;
+    a.hit_rate = ratio(a.hit, a.remote);
+    if (const Number share = ratio(a.fetched, a.remote)) a.saved = 1 - *share;
+    a.feature_bytes = rows("bytes.features");
+    a.floor = run.summary.number("rows.floor");
+    if (!a.floor && run.metrics.lines != 0) {
+        const Stat floor = run.metrics.series.total(series_column(Derived::floor));
+        if (floor.count == run.metrics.steps && floor.count != 0) a.floor = floor.sum;
+    }
+    a.over_floor = ratio(a.fetched, a.floor);
+}
+
+void find_agent(const RunData& run, Answers& a) {
+    const Facts& s = run.summary;
+    a.agent = either(s.text("agent.name"), either(run.run.text("agent"), run.decisions.agent));
+    if (a.agent == "never") a.agent.clear();
+    if (a.agent.empty()) return;
+    a.regret = s.number("agent.regret");
+    a.decisions = s.number("agent.decisions");
+    a.applied = s.number("agent.applied");
+    a.judged = s.number("agent.judged");
+    a.right = s.number("agent.correct");
+    if (a.decisions) return;
+    double applied = 0;
+    double judged = 0;
+    double right = 0;
+    for (const DecisionPoint& point : run.decisions.points) {
+        applied += point.kind != DecisionKind::keep && !point.failed && !point.undone ? 1 : 0;
+        judged += point.verdict != Verdict::undecided ? 1 : 0;
+        right += point.verdict == Verdict::right ? 1 : 0;
+    }
+    a.decisions = static_cast<double>(run.decisions.lines);
+    a.applied = applied;
+    a.judged = judged;
+    a.right = ratio(right, judged);
+}
+
+}  // namespace
+
+Answers answers_of(const RunData& run) {
+    Answers a;
+    find_accuracy(run, a);
+    find_time(run, a);
+    find_rows(run, a);
+    find_agent(run, a);
+    const Facts& s = run.summary;
+    a.ranks = s.number("ranks") ? s.number("ranks") : run.run.number("ranks");
+    if (!a.ranks && run.metrics.ranks != 0) a.ranks = static_cast<double>(run.metrics.ranks);
+    a.steps = s.number("steps");
+    if (!a.steps && run.metrics.present) a.steps = static_cast<double>(run.metrics.steps);
+    a.epochs = s.number("epochs");
+    if (!a.epochs && !run.epochs.empty()) a.epochs = static_cast<double>(run.epochs.size());
+    const auto epochs = run.run.number("epochs");
+    const auto per_epoch = run.run.number("steps_per_epoch");
+    if (epochs && per_epoch) a.steps_planned = *epochs * *per_epoch;
+    a.peak_memory = s.number("memory.peak_rss");
+    a.policy = either(s.text("policy"), run.run.text("policy"));
+    a.model = either(s.text("model"), run.run.text("model"));
+    a.data = either(s.text("data"), run.run.text("data"));
+    a.version = either(s.text("version"), run.run.text("version"));
+    return a;
+}
+
+}  // namespace rudder

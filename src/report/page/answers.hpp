@@ -1,0 +1,30 @@
+// The answer of a run in a few numbers, from its summary or, without one, from its steps.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "rudder/report/run_data.hpp"
+
+namespace rudder {
+
+struct Answers {
+    using Number = std::optional<double>;
+    Number test, valid, train, best_epoch, epochs, steps, steps_planned, ranks;
+    Number seconds, step_seconds;         ///< of the clock; of a step, on average
+    Number compute, stall, reduce, rest;  ///< shares of a step
+    Number needed, local, hit, fetched;   ///< rows
+    Number remote;                        ///< hit + demand
+    Number hit_rate;                      ///< of the remote rows
+    Number saved;                         ///< share of remote rows that was not fetched
+    Number floor, over_floor;             ///< rows; fetched over floor
+    Number feature_bytes, peak_memory;
+    std::string agent;                         ///< empty: nobody steered
+    Number decisions, applied, judged, right;  ///< right: a share of the judged
+    Number regret;                             ///< rows over those of the built-in rule, less 1
+    std::string policy, model, data, version;
+};
+
+[[nodiscard]] Answers answers_of(const RunData& run);
+
+}  // namespace rudder

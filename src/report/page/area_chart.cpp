@@ -1,0 +1,74 @@
+// Layers on top of each other, and lines over them.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "lines.hpp"
+
+namespace rudder {
+
+namespace {
+
+std::string describe(const AreaChart& chart) {
+    std::string text = fmt::format("Stacked areas by {}, from below:", chart.x.name);
+    for (const Series& layer : chart.layers) {
+        double sum = 0;
+        std::size_t count = 0;
+        for (const auto& value : layer.mean) {
+            sum += value.value_or(0);
+            count += value ? 1U : 0U;
+        }
+        const double mean = count == 0 ? 0 : sum / static_cast<double>(count);
+        text += fmt::format(" {} {} on average;", layer.name, value_text(mean, chart.unit));
+    }
+    text.back() = '.';
+    return text;
+}
+
+}  // namespace
+
+void draw(Html& html, const AreaChart& chart) {
+    if (chart.layers.empty() || chart.x.at.empty()) return;
+    std::vector<Values> tops;
+    Values below(chart.x.at.size(), 0.0);
+    double highest = 0;
+    for (const Series& layer : chart.layers) {
+        Values top(below.size());
+        for (std::size_t i = 0; i < below.size(); ++i) {
+            if (!layer.mean[i] || !below[i]) continue;
+            top[i] = *below[i] + *layer.mean[i];
+            highest = std::max(highest, *top[i]);
+        }
+        tops.push_back(top);
+        below = std::move(top);
+    }
+    const Range lines = range_of(chart.lines);
+    if (lines.any) highest = std::max(highest, lines.max);
+    if (highest == 0) highest = 1;
+
+    Figure figure(html, chart.text);
+    std::vector<Figure::Key> keys;
+    figure.plot(chart.x, nice_axis(0, highest, 5), chart.unit, describe(chart), [&] {
+        Values base(chart.x.at.size(), 0.0);
+        for (std::size_t l = 0; l < chart.layers.size(); ++l) {
+            html.empty("path", {{"class", "layer " + colour_class(chart.layers[l].colour)},
+                                {"d", area_path(figure, chart.x.at, base, tops[l])}});
+            base = tops[l];
+        }
+        for (std::size_t l = 0; l < chart.lines.size(); ++l)
+            draw_series(html, figure, chart.lines[l], chart.x.at, chart.layers.size() + l);
+    });
+    for (const Series& line : chart.lines)
+        keys.push_back({line.name, line.colour, 'l', line.dash});
+    for (std::size_t l = chart.layers.size(); l-- > 0;)  // as they lie: the topmost first
+        keys.push_back({chart.layers[l].name, chart.layers[l].colour, 'a', 0});
+    figure.legend(keys);
+    NumberTable table = table_of(chart.text, chart.x);
+    for (const Series& layer : chart.layers)
+        add_columns(table, layer);
+    for (const Series& line : chart.lines)
+        add_columns(table, line);
+    numbers(html, table);
+}
+
+}  // namespace rudder

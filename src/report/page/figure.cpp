@@ -1,0 +1,165 @@
+// What all charts have: a caption, axes, a legend, and the numbers below.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "chart.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr int colours = 8;
+
+std::string percent(double share) {
+    return fmt::format("{:.2f}%", share * 100);
+}
+
+/// Round steps of steps: whole numbers only.
+std::vector<double> x_ticks(const XAxis& x) {
+    const YAxis axis = nice_axis(x.min, x.max, 6);
+    std::vector<double> ticks;
+    for (const double tick : axis.ticks) {
+        if (tick >= x.min && tick <= x.max && tick == std::floor(tick)) ticks.push_back(tick);
+    }
+    return ticks;
+}
+
+}  // namespace
+
+std::string colour_class(int colour) {
+    return fmt::format("c{}", colour % colours);
+}
+
+YAxis nice_axis(double min, double max, int most_ticks) {
+    if (!(max > min)) max = min + (min == 0 ? 1 : std::abs(min));
+    const double rough = (max - min) / std::max(most_ticks - 1, 1);
+    const double power = std::pow(10, std::floor(std::log10(rough)));
+    double step = 10 * power;
+    for (const double factor : {1.0, 2.0, 2.5, 5.0}) {
+        if (factor * power >= rough * 0.999) {
+            step = factor * power;
+            break;
+        }
+    }
+    YAxis axis;
+    const double first = std::floor(min / step + 1e-9);
+    const double last = std::ceil(max / step - 1e-9);
+    axis.min = first * step;
+    axis.max = last * step;
+    for (double i = first; i <= last; ++i)
+        axis.ticks.push_back(i * step);
+    return axis;
+}
+
+Figure::Figure(Html& html, const FigureText& text) : html_(html), text_(text) {
+    html.open("figure", {{"class", text.wide ? "chart wide" : "chart"}, {"id", text.id}});
+    html.open("figcaption").leaf("h4", text.title);
+    if (!text.note.empty()) html.leaf("p", text.note);
+    html.close().line();
+}
+
+Figure::~Figure() {
+    html_.close().line();
+}
+
+double Figure::px(double value) const {
+    return x_max_ > x_min_ ? 1000 * (value - x_min_) / (x_max_ - x_min_) : 500;
+}
+
+double Figure::py(double value) const {
+    const double share = (value - y_.min) / (y_.max - y_.min);
+    return plot_height * (1 - std::clamp(share, 0.0, 1.0));
+}
+
+void Figure::open_plot(const XAxis& x, const YAxis& y, Unit unit, const std::string& description) {
+    x_min_ = x.min;
+    x_max_ = x.max;
+    y_ = y;
+    html_.open("div", {{"class", "plot"}});
+    html_.open("div", {{"class", "y"}, {"aria-hidden", "true"}});
+    for (const double tick : y.ticks) {
+        const double share = (tick - y.min) / (y.max - y.min);
+        html_.leaf("span", tick_text(tick, unit, std::max(std::abs(y.max), std::abs(y.min))),
+                   {{"style", "bottom:" + percent(share)}});
+    }
+    html_.close().open("div", {{"class", "area"}});
+    html_.open("svg", {{"viewBox", fmt::format("0 0 1000 {}", plot_height)},
+                       {"preserveAspectRatio", "none"},
+                       {"role", "img"},
+                       {"aria-labelledby", text_.id + "-t " + text_.id + "-d"}});
+    html_.leaf("title", text_.title, {{"id", text_.id + "-t"}});
+    html_.leaf("desc", description, {{"id", text_.id + "-d"}});
+    std::string grid;
+    for (const double tick : y.ticks)
+        grid += fmt::format("M0 {:.1f}H1000", py(tick));
+    html_.empty("path", {{"class", "grid"}, {"d", grid}});
+    constexpr std::size_t most_marks = 40;
+    std::string marks;
+    if (x.marks.size() <= most_marks) {
+        for (const double mark : x.marks)
+            marks += fmt::format("M{:.1f} 0V{}", px(mark), plot_height);
+    }
+    if (!marks.empty()) html_.empty("path", {{"class", "mark"}, {"d", marks}});
+}
+
+void Figure::close_plot(const XAxis& x) {
+    html_.close().close();  // svg, area
+    html_.open("div", {{"class", "x"}, {"aria-hidden", "true"}});
+    std::size_t number = 0;
+    for (const double tick : x_ticks(x)) {
+        html_.leaf("span", tick_text(tick, Unit::count, x.max),
+                   {{"style", "left:" + percent(px(tick) / 1000)},
+                    {"class", number++ % 2 == 1 ? "odd" : "even"}});
+    }
+    html_.close();
+    html_.leaf("div", x.name, {{"class", "xname"}, {"aria-hidden", "true"}});
+    html_.close().line();  // plot
+}
+
+void Figure::legend(const std::vector<Key>& keys) {
+    html_.open("ul", {{"class", "legend"}});
+    std::size_t number = 0;
+    for (const Key& key : keys) {
+        html_.open("li", {{"data-k", std::to_string(number++)}});
+        html_.leaf("i", "",
+                   {{"class",
+                     fmt::format("key {} k{} d{}", colour_class(key.colour), key.mark, key.dash)}});
+        html_.text(key.name).close();
+    }
+    html_.close().line();
+}
+
+void numbers(Html& html, const NumberTable& table) {
+    html.open("details", {{"class", "numbers"}}).leaf("summary", "Numbers");
+    html.open("div", {{"class", "scroll"},
+                      {"tabindex", "0"},
+                      {"role", "region"},
+                      {"aria-label", table.caption}});
+    html.open("table").leaf("caption", table.caption);
+    html.open("thead").open("tr");
+    for (const std::string& name : table.header)
+        html.leaf("th", name, {{"scope", "col"}});
+    html.close().close().open("tbody").line();
+    for (std::size_t r = 0; r < table.rows.size(); ++r) {
+        if (r < table.at.size()) {
+            html.open("tr", {{"data-x", fmt::format("{:.4g}", table.at[r])}});
+        } else {
+            html.open("tr");
+        }
+        bool first = true;
+        for (const std::string& cell : table.rows[r]) {
+            if (first) {
+                html.leaf("th", cell, {{"scope", "row"}});
+            } else {
+                html.leaf("td", cell);
+            }
+            first = false;
+        }
+        html.close().line();
+    }
+    html.close().close().close().close().line();
+}
+
+}  // namespace rudder

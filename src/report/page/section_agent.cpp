@@ -1,0 +1,237 @@
+// What the agent decided, on the time line, with its reasons and what came of them.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "sections.hpp"
+
+namespace rudder {
+
+namespace {
+
+constexpr std::size_t most_dots = 1200;
+constexpr std::size_t most_shown = 8;
+
+int mark_of(Verdict verdict) {
+    return static_cast<int>(verdict);
+}
+
+const char* verdict_text(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::right:
+            return "\u25cf right";
+        case Verdict::wrong:
+            return "\u25a0 wrong";
+        case Verdict::undecided:
+            break;
+    }
+    return "\u25cb undecided";
+}
+
+const char* verdict_class(Verdict verdict) {
+    switch (verdict) {
+        case Verdict::right:
+            return "right";
+        case Verdict::wrong:
+            return "wrong";
+        case Verdict::undecided:
+            break;
+    }
+    return "undecided";
+}
+
+/// All points, or of many those that are extremes of their stretch, by verdict.
+std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last) {
+    const auto dot = [](const DecisionPoint& p) {
+        return Dot{static_cast<double>(p.step), static_cast<double>(p.gain), mark_of(p.verdict)};
+    };
+    std::vector<Dot> dots;
+    if (decisions.points.size() <= most_dots) {
+        for (const DecisionPoint& point : decisions.points)
+            dots.push_back(dot(point));
+        return dots;
+    }
+    struct Extremes {
+        const DecisionPoint* low = nullptr;
+        const DecisionPoint* high = nullptr;
+    };
+    std::map<std::pair<std::uint64_t, Verdict>, Extremes> stretches;
+    const double length = std::max(1.0, (last - first + 1) / (most_dots / 6.0));
+    for (const DecisionPoint& point : decisions.points) {
+        const double place = std::max(0.0, (static_cast<double>(point.step) - first) / length);
+        Extremes& e = stretches[{static_cast<std::uint64_t>(place), point.verdict}];
+        if (e.low == nullptr || point.gain < e.low->gain) e.low = &point;
+        if (e.high == nullptr || point.gain > e.high->gain) e.high = &point;
+    }
+    for (const auto& [key, e] : stretches) {
+        dots.push_back(dot(*e.low));
+        if (e.high != e.low) dots.push_back(dot(*e.high));
+    }
+    return dots;
+}
+
+std::string rows_text(const DecisionText& d) {
+    if (!d.rows || !d.other_rows) return "-";
+    return fmt::format("{} / {}", count_text(*d.rows), count_text(*d.other_rows));
+}
+
+std::string reason_text(const DecisionText& d) {
+    std::string text;
+    for (const std::string* part : {&d.reason, &d.note, &d.problem}) {
+        if (part->empty()) continue;
+        text += (text.empty() ? "" : ": ") + shortened(*part, 200);
+    }
+    std::ranges::replace(text, '_', ' ');
+    return text.empty() ? "-" : text;
+}
+
+std::vector<std::string> row_of(const DecisionText& d) {
+    return {fmt::format("{}", d.step),
+            fmt::format("{}", d.rank),
+            shortened(d.action, 120),
+            reason_text(d),
+            d.status,
+            verdict_text(d.verdict),
+            rows_text(d),
+            shortened(d.alternative, 120),
+            d.latency ? seconds_text(*d.latency) : "-"};
+}
+
+NumberTable table_of(const ShownRun& shown) {
+    const DecisionData& decisions = shown.run.decisions;
+    NumberTable table{"",
+                      {"step", "rank", "decided", "reason", "status", "by the counterfactual",
+                       "rows per step / otherwise", "otherwise", "latency"},
+                      {},
+                      {}};
+    const std::size_t count = std::min(shown.decisions, decisions.notable.size());
+    table.caption = count < decisions.lines
+                        ? fmt::format("{} of {} decisions: changes, failures and wrong ones first",
+                                      count_text(static_cast<double>(count)),
+                                      count_text(static_cast<double>(decisions.lines)))
+                        : std::string("All decisions");
+    for (std::size_t i = 0; i < count; ++i)
+        table.rows.push_back(row_of(decisions.notable[i]));
+    return table;
+}
+
+/// How often each verdict was given.
+std::vector<double> counts_of(const DecisionData& decisions) {
+    std::vector<double> counts(3, 0);
+    for (const DecisionPoint& point : decisions.points)
+        ++counts[static_cast<std::size_t>(mark_of(point.verdict))];
+    return counts;
+}
+
+void draw_decisions(Html& html, const ShownRun& shown) {
+    const DecisionData& decisions = shown.run.decisions;
+    const auto counts = counts_of(decisions);
+    DotChart chart{.text = {shown.id + "decisions", "Decisions on the time line", "", true},
+                   .x = step_axis(shown).x,
+                   .marks = {fmt::format("right ({})", count_text(counts[0])),
+                             fmt::format("wrong ({})", count_text(counts[1])),
+                             fmt::format("undecided ({})", count_text(counts[2]))},
+                   .colours = {0, 1, 6},
+                   .dots = {},
+                   .table = table_of(shown)};
+    if (shown.run.metrics.lines == 0) {
+        for (const DecisionPoint& point : decisions.points)
+            chart.x.max = std::max(chart.x.max, static_cast<double>(point.step));
+    }
+    chart.dots = dots_of(decisions, chart.x.min, chart.x.max);
+    double most = 0.01;
+    for (const Dot& dot : chart.dots)
+        most = std::max(most, std::abs(dot.y));
+    chart.bottom = -most;
+    chart.top = most;
+    chart.text.note =
+        "The height is what a decision saved against its alternative, which a copy of the buffer "
+        "took: rows per step, as a share. Above the line it was right, below it was wrong; on it "
+        "nobody could tell, or both came to the same.";
+    if (chart.dots.size() < decisions.points.size())
+        chart.text.note += fmt::format(
+            " {} of {} are drawn; the extremes of every stretch are "
+            "among them.",
+            count_text(static_cast<double>(chart.dots.size())),
+            count_text(static_cast<double>(decisions.points.size())));
+    draw(html, chart);
+}
+
+/// Changes and other decisions that mattered, in the open.
+void write_list(Html& html, const ShownRun& shown) {
+    std::vector<const DecisionText*> list;
+    for (const DecisionText& d : shown.run.decisions.notable) {
+        const bool acts = d.action != "keep" || d.status != "applied";
+        if (acts && list.size() < most_shown) list.push_back(&d);
+    }
+    if (list.empty()) {
+        html.leaf("p", "It kept everything as it was, every time.", {{"class", "gap"}});
+        return;
+    }
+    html.leaf("h4", "What it did, and why").open("ol", {{"class", "acts"}}).line();
+    for (const DecisionText* d : list) {
+        html.open("li").leaf("span", fmt::format("step {}", d->step), {{"class", "when"}});
+        html.open("div").leaf("b", shortened(d->action, 120));
+        html.text(fmt::format(" on rank {}", d->rank));
+        if (d->status != "applied") html.text(", " + d->status);
+        html.text(" ");
+        html.leaf("span", verdict_text(d->verdict),
+                  {{"class", std::string("verdict ") + verdict_class(d->verdict)}});
+        html.leaf("p", reason_text(*d));
+        html.close().close().line();
+    }
+    html.close();
+    if (shown.run.decisions.notable.size() > list.size())
+        html.leaf("p", "More of them are under Numbers above.", {{"class", "small"}});
+}
+
+/// A knob that changed, as a line.
+void draw_knob(Html& html, const ShownRun& shown, const StepAxis& axis, const char* path,
+               const char* name, const char* note, Unit unit) {
+    const Stat all = shown.series.total(series_column(path));
+    if (all.count == 0 || all.min == all.max) return;
+    draw(html, LineChart{.text = {shown.id + "knob-" + name, name, note},
+                         .x = axis.x,
+                         .unit = unit,
+                         .lines = {step_line(shown, axis, name, 5, series_column(path))}});
+}
+
+}  // namespace
+
+void write_agent(Html& html, const ShownRun& shown) {
+    const Section section(html, shown, "agent", "The agent");
+    const DecisionData& decisions = shown.run.decisions;
+    if (decisions.lines == 0) {
+        html.leaf("p",
+                  shown.answers.agent.empty()
+                      ? "Nobody steered this run: the policy ran as configured."
+                      : "No decision is recorded.",
+                  {{"class", "gap"}});
+        return;
+    }
+    draw_decisions(html, shown);
+    write_list(html, shown);
+    const StepAxis axis = step_axis(shown);
+    const Element pair(html, "div", {{"class", "pair"}});
+    draw_knob(html, shown, axis, "knobs.window", "Window", "Steps looked ahead; mean over ranks.",
+              Unit::count);
+    draw_knob(html, shown, axis, "knobs.capacity", "Capacity",
+              "Rows that a buffer may hold; mean over ranks.", Unit::count);
+    const auto& policies = shown.run.metrics.policies;
+    if (policies.size() > 1) {
+        NumberTable table{"Policies of rank 0 over time", {"from step", "policy"}, {}, {}};
+        for (const auto& [step, policy] : policies)
+            table.rows.push_back({fmt::format("{}", step), shortened(policy, 120)});
+        const Element figure(html, "figure", {{"class", "chart"}, {"id", shown.id + "policies"}});
+        html.open("figcaption").leaf("h4", "Policies");
+        html.leaf("p", fmt::format("Rank 0 began with {} and ended with {}.",
+                                   shortened(policies.front().second, 80),
+                                   shortened(policies.back().second, 80)));
+        html.close();
+        numbers(html, table);
+    }
+}
+
+}  // namespace rudder

@@ -1,0 +1,207 @@
+// The answer: how it ended, a paragraph, the numbers that matter most, and what is missing.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "sections.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// A number with its exact value beside what people read.
+void number(Html& html, double value, const std::string& text) {
+    html.open("strong").leaf("data", text, {{"value", fmt::format("{}", value)}}).close();
+}
+
+void accuracy_sentence(Html& html, const Answers& a) {
+    if (a.test) {
+        number(html, *a.test, percent_text(*a.test));
+        html.text(" of the test vertices are right");
+    } else if (a.valid) {
+        number(html, *a.valid, percent_text(*a.valid));
+        html.text(" of the validation vertices are right");
+    } else {
+        html.text("No accuracy was measured");
+    }
+    if (a.test && a.best_epoch)
+        html.text(fmt::format(" (epoch {}, the best by validation)", count_text(*a.best_epoch)));
+    if (a.seconds) {
+        html.text(", after ");
+        number(html, *a.seconds, seconds_text(*a.seconds));
+    }
+    if (a.steps) html.text(" and " + counted(*a.steps, "step", "steps"));
+    if (a.ranks) html.text(" on " + counted(*a.ranks, "rank", "ranks"));
+    html.text(". ");
+}
+
+void time_sentence(Html& html, const Answers& a) {
+    if (!a.stall) return;
+    html.text("Of a step\u2019s time ");
+    number(html, *a.compute, percent_text(*a.compute));
+    html.text(" was computing, ");
+    number(html, *a.stall, percent_text(*a.stall));
+    html.text(" waiting for rows, ");
+    number(html, *a.reduce, percent_text(*a.reduce));
+    html.text(fmt::format(" waiting for gradients and {} the rest. ", percent_text(*a.rest)));
+}
+
+void rows_sentence(Html& html, const Answers& a) {
+    if (!a.remote || !a.fetched || !a.saved) return;
+    html.text("Of the rows of other hosts that it needed, ");
+    number(html, *a.hit_rate, percent_text(*a.hit_rate));
+    html.text(" were in the buffer");
+    if (!a.policy.empty()) html.text(" (").leaf("code", shortened(a.policy, 80)).text(")");
+    html.text(": ");
+    number(html, *a.fetched, count_text(*a.fetched));
+    html.text(fmt::format(" rows were fetched instead of {} without one, {} {}",
+                          count_text(*a.remote), percent_text(std::abs(*a.saved)),
+                          *a.saved >= 0 ? "fewer" : "more"));
+    if (a.over_floor) {
+        html.text(", and ");
+        number(html, *a.over_floor, ratio_text(*a.over_floor));
+        html.text(" times the clairvoyant floor");
+    } else {
+        html.text("; the floor is not known (train with ").leaf("code", "--trace").text(")");
+    }
+    html.text(". ");
+}
+
+void agent_sentence(Html& html, const Answers& a) {
+    if (a.agent.empty()) {
+        html.text("Nobody steered. ");
+        return;
+    }
+    html.text("Agent ").leaf("code", shortened(a.agent, 80));
+    if (!a.decisions || *a.decisions == 0) {
+        html.text(" took no decision. ");
+        return;
+    }
+    html.text(fmt::format(" decided {}", counted(*a.decisions, "time", "times")));
+    if (a.applied) {
+        html.text(*a.applied == 0
+                      ? std::string(" and changed nothing")
+                      : fmt::format(" and acted {}", counted(*a.applied, "time", "times")));
+    }
+    if (a.right && a.judged && *a.judged > 0) {
+        html.text("; ");
+        number(html, *a.right, percent_text(*a.right));
+        html.text(fmt::format(" of the {} judged were no worse than the alternative",
+                              count_text(*a.judged)));
+    }
+    if (a.regret) {
+        html.text("; ");
+        number(html, *a.regret, percent_text(std::abs(*a.regret)));
+        html.text(*a.regret > 0 ? " more rows than the built-in rule"
+                                : " fewer rows than the built-in rule");
+    }
+    html.text(". ");
+}
+
+std::string state_sentence(const ShownRun& shown) {
+    const RunData& run = shown.run;
+    const Answers& a = shown.answers;
+    const std::string done = a.steps ? count_text(*a.steps) : "an unknown number of";
+    const std::string of =
+        a.steps_planned ? fmt::format(" of {}", count_text(*a.steps_planned)) : "";
+    switch (run.state) {
+        case RunState::finished:
+            return run.summary.number("stopped_early").value_or(0) != 0
+                       ? "The run finished early, since validation no longer improved."
+                       : "The run finished.";
+        case RunState::interrupted:
+            return fmt::format(
+                "The run was interrupted after {}{} steps; its last checkpoint is "
+                "valid.",
+                done, of);
+        case RunState::failed: {
+            const std::string error = run.run.text("error");
+            return fmt::format("The run failed after {}{} steps{}", done, of,
+                               error.empty() ? std::string(".") : ": " + shortened(error, 400));
+        }
+        case RunState::killed:
+            return fmt::format(
+                "The run was killed, or its machine failed, after {}{} steps: it "
+                "says that it is running, but nobody writes to it any more.",
+                done, of);
+        case RunState::running:
+            return fmt::format("The run is still going on: this page shows its first {}{} steps.",
+                               done, of);
+        case RunState::unfinished:
+            break;
+    }
+    return fmt::format("The run has no end: {} steps are recorded, and no summary.", done);
+}
+
+struct Tile {
+    Literal name;
+    std::optional<double> value;
+    Unit unit;
+    std::string below;
+    Literal key;  ///< in summary.json, or what it is called here
+};
+
+void write_tile(Html& html, const Tile& tile) {
+    html.open("div", {{"class", "tile"}}).leaf("dt", tile.name.view());
+    html.open("dd");
+    if (tile.value) {
+        const std::string text = tile.unit == Unit::plain ? ratio_text(*tile.value) + "\u00d7"
+                                                          : value_text(tile.value, tile.unit);
+        html.leaf("data", text,
+                  {{"value", fmt::format("{}", *tile.value)},
+                   {"data-key", std::string(tile.key.view())}});
+    } else {
+        html.leaf("span", "not known", {{"class", "none"}});
+    }
+    html.close().leaf("dd", tile.below, {{"class", "below"}}).close().line();
+}
+
+}  // namespace
+
+void write_state(Html& html, const ShownRun& shown) {
+    const std::string state(to_string(shown.run.state));
+    html.leaf("span", state, {{"class", "state " + state}});
+}
+
+void write_answer(Html& html, const ShownRun& shown) {
+    html.open("p", {{"class", "answer"}});
+    accuracy_sentence(html, shown.answers);
+    time_sentence(html, shown.answers);
+    rows_sentence(html, shown.answers);
+    agent_sentence(html, shown.answers);
+    html.text(state_sentence(shown));
+    html.close().line();
+}
+
+void write_tiles(Html& html, const ShownRun& shown) {
+    const Answers& a = shown.answers;
+    const auto below = [](const auto& value, Unit unit, const char* before, const char* behind) {
+        return value ? before + value_text(value, unit) + behind : std::string();
+    };
+    html.open("dl", {{"class", "tiles"}}).line();
+    write_tile(html, {"Test accuracy", a.test, Unit::share,
+                      below(a.valid, Unit::share, "", " on validation"), "accuracy.test"});
+    write_tile(html, {"Time", a.seconds, Unit::seconds,
+                      below(a.step_seconds, Unit::seconds, "", " per step"), "seconds.total"});
+    write_tile(html, {"Waiting for rows", a.stall, Unit::share, "of a step\u2019s time", "stall"});
+    write_tile(html, {"Hit rate", a.hit_rate, Unit::share, "of remote rows", "hit_rate"});
+    write_tile(html, {"Rows fetched", a.fetched, Unit::count,
+                      below(a.saved, Unit::share, "", " saved by the buffer"), "fetched"});
+    write_tile(html, {"Of the floor", a.over_floor, Unit::plain,
+                      a.floor ? "clairvoyant: " + count_text(*a.floor)
+                              : std::string("no trace; train with --trace"),
+                      "over_floor"});
+    html.close().line();
+}
+
+void write_missing(Html& html, const ShownRun& shown) {
+    if (shown.run.missing.empty()) return;
+    html.open("aside", {{"class", "missing"}, {"aria-label", "What is missing"}});
+    html.leaf("h3", "What is missing").open("ul");
+    constexpr std::size_t most = 40;
+    for (std::size_t i = 0; i < std::min(most, shown.run.missing.size()); ++i)
+        html.leaf("li", shortened(shown.run.missing[i], 500));
+    html.close().close().line();
+}
+
+}  // namespace rudder

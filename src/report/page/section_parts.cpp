@@ -1,0 +1,84 @@
+// What the sections share: headings, the axis of steps, its lines.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "rudder/core/text.hpp"
+
+#include "sections.hpp"
+
+namespace rudder {
+
+Section::Section(Html& html, const ShownRun& shown, Literal id, Literal title) : html_(html) {
+    const std::string name = shown.id + std::string(id.view());
+    html.open("section", {{"id", name}, {"aria-labelledby", name + "-h"}});
+    html.leaf("h3", title.view(), {{"id", name + "-h"}}).line();
+}
+
+Section::~Section() {
+    html_.close().line();
+}
+
+StepAxis step_axis(const ShownRun& shown) {
+    StepAxis axis;
+    const MetricsData& metrics = shown.run.metrics;
+    const StepSeries& series = shown.series;
+    const std::size_t steps = series_column(Derived::fetched);
+    axis.x.name = "step";
+    axis.x.min = static_cast<double>(metrics.first_step);
+    axis.x.max = static_cast<double>(std::max(metrics.last_step, metrics.first_step + 1));
+    axis.x.marks = metrics.epoch_ends;
+    for (std::size_t b = 0; b < series.buckets(); ++b) {
+        if (series.at(b, steps).count == 0) continue;
+        const std::uint64_t first = std::max(b * series.width, metrics.first_step);
+        const std::uint64_t last = std::min((b + 1) * series.width - 1, metrics.last_step);
+        axis.buckets.push_back(b);
+        axis.x.at.push_back((static_cast<double>(first) + static_cast<double>(last)) / 2);
+        axis.x.names.push_back(first == last ? fmt::format("{}", first)
+                                             : fmt::format("{}\u2013{}", first, last));
+    }
+    return axis;
+}
+
+Series step_layer(const ShownRun& shown, const StepAxis& axis, std::string name, int colour,
+                  std::size_t column) {
+    Series line{.name = std::move(name), .colour = colour, .mean = {}};
+    for (const std::size_t b : axis.buckets) {
+        const Stat& stat = shown.series.at(b, column);
+        line.mean.push_back(stat.count == 0 ? std::nullopt : std::optional(stat.mean()));
+    }
+    return line;
+}
+
+Series step_line(const ShownRun& shown, const StepAxis& axis, std::string name, int colour,
+                 std::size_t column) {
+    Series line = step_layer(shown, axis, std::move(name), colour, column);
+    if (shown.series.width == 1) return line;
+    for (const std::size_t b : axis.buckets) {
+        const Stat& stat = shown.series.at(b, column);
+        const bool any = stat.count != 0;
+        line.low.push_back(any ? std::optional(stat.min) : std::nullopt);
+        line.high.push_back(any ? std::optional(stat.max) : std::nullopt);
+    }
+    return line;
+}
+
+Series hit_rate_line(const ShownRun& shown, const StepAxis& axis, std::string name, int colour) {
+    Series line = step_line(shown, axis, std::move(name), colour, series_column(Derived::hit_rate));
+    for (std::size_t i = 0; i < axis.buckets.size(); ++i) {
+        const double hits = shown.series.at(axis.buckets[i], series_column("rows.hit")).sum;
+        const double all = shown.series.at(axis.buckets[i], series_column(Derived::remote)).sum;
+        if (line.mean[i] && all > 0) line.mean[i] = hits / all;
+    }
+    return line;
+}
+
+std::string width_note(const ShownRun& shown) {
+    if (shown.series.width == 1) return "";
+    return fmt::format(
+        " Each point is the mean of {} steps; the band reaches from the least of "
+        "them to the most.",
+        format_count(shown.series.width));
+}
+
+}  // namespace rudder

@@ -1,0 +1,113 @@
+// Where the time of a step went.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "sections.hpp"
+
+namespace rudder {
+
+namespace {
+
+struct Part {
+    const char* name;
+    int colour;
+    std::optional<double> share;
+};
+
+/// One bar for the whole run.
+void write_bar(Html& html, const std::array<Part, 4>& parts) {
+    html.open("div",
+              {{"class", "bar"},
+               {"role", "img"},
+               {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
+                                          value_text(parts[0].share, Unit::share), parts[1].name,
+                                          value_text(parts[1].share, Unit::share), parts[2].name,
+                                          value_text(parts[2].share, Unit::share), parts[3].name,
+                                          value_text(parts[3].share, Unit::share))}});
+    for (const Part& part : parts) {
+        const double share = part.share.value_or(0);
+        html.open("span", {{"class", "piece " + colour_class(part.colour)},
+                           {"style", fmt::format("flex-grow:{:.4f}", share)}});
+        if (share > 0.07) html.leaf("b", fmt::format("{} {:.0f} %", part.name, share * 100));
+        html.close();
+    }
+    html.close().line();
+}
+
+std::string rank_name(const MetricsData& metrics, std::size_t group) {
+    const std::uint64_t first = group * metrics.ranks_per_group;
+    const std::uint64_t last = std::min(first + metrics.ranks_per_group, metrics.ranks) - 1;
+    return first == last ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, last);
+}
+
+void write_ranks(Html& html, const ShownRun& shown) {
+    const MetricsData& metrics = shown.run.metrics;
+    NumberTable table{"Time and rows by rank",
+                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s", "rows needed",
+                       "local", "hit", "fetched", "hit rate"},
+                      {},
+                      {}};
+    for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
+        const RankTotals& r = metrics.by_rank[g];
+        const double remote = r.hit + r.demand;
+        table.rows.push_back({rank_name(metrics, g), count_text(static_cast<double>(r.lines)),
+                              exact_text(r.step), exact_text(r.compute), exact_text(r.stall),
+                              exact_text(r.reduce), count_text(r.needed), count_text(r.local),
+                              count_text(r.hit), count_text(r.fetched),
+                              remote > 0 ? percent_text(r.hit / remote) : "-"});
+    }
+    html.open("figure", {{"class", "chart wide"}, {"id", shown.id + "ranks"}});
+    html.open("figcaption").leaf("h4", "By rank");
+    html.leaf("p",
+              "Sums over the run. A rank that computes longer makes the others wait for "
+              "gradients.");
+    html.close();
+    numbers(html, table);
+    html.close();
+}
+
+}  // namespace
+
+void write_time(Html& html, const ShownRun& shown) {
+    const Section section(html, shown, "time", "Where the time went");
+    const Answers& a = shown.answers;
+    if (a.stall)
+        write_bar(html, {{{"compute", colour::compute, a.compute},
+                          {"gradients", colour::reduce, a.reduce},
+                          {"rest", colour::rest, a.rest},
+                          {"stall", colour::stall, a.stall}}});
+    const StepAxis axis = step_axis(shown);
+    if (axis.buckets.empty()) {
+        html.leaf("p", "No steps are recorded, so the times of steps are not known.",
+                  {{"class", "gap"}});
+        return;
+    }
+    const Element pair(html, "div", {{"class", "pair"}});
+    draw(html, AreaChart{.text = {shown.id + "phases", "Time of a step",
+                                  "Mean over ranks; faint lines are ends of epochs. Sampling and "
+                                  "fetching run beside it and show only as stall."},
+                         .x = axis.x,
+                         .unit = Unit::seconds,
+                         .layers = {step_layer(shown, axis, "compute", colour::compute,
+                                               series_column("seconds.compute")),
+                                    step_layer(shown, axis, "gradients", colour::reduce,
+                                               series_column("seconds.reduce")),
+                                    step_layer(shown, axis, "rest", colour::rest,
+                                               series_column(Derived::rest)),
+                                    step_layer(shown, axis, "stall: waiting for rows",
+                                               colour::stall, series_column("seconds.stall"))}});
+    Series worst =
+        step_line(shown, axis, "rank that waited longest", 3, series_column(Derived::worst_stall));
+    worst.dash = 1;
+    draw(html, LineChart{.text = {shown.id + "stall", "Stall alone",
+                                  "How long a step waited for rows with nothing else to do." +
+                                      width_note(shown)},
+                         .x = axis.x,
+                         .unit = Unit::seconds,
+                         .lines = {worst, step_line(shown, axis, "mean over ranks", colour::stall,
+                                                    series_column("seconds.stall"))}});
+    write_ranks(html, shown);
+}
+
+}  // namespace rudder

@@ -1,0 +1,85 @@
+// The parts of a page about one run.
+#pragma once
+
+#include <string>
+
+#include "rudder/report/run_data.hpp"
+
+#include "answers.hpp"
+#include "chart.hpp"
+#include "html.hpp"
+
+namespace rudder {
+
+/// A run as it is shown.
+struct ShownRun {
+    const RunData& run;
+    Answers answers;
+    StepSeries series;      ///< as coarse as it is drawn
+    std::string id;         ///< what its ids begin with: "r1-"
+    std::string label;      ///< unique among the runs of a page
+    std::size_t decisions;  ///< rows of their table, at most
+};
+
+void write_state(Html& html, const ShownRun& shown);
+void write_answer(Html& html, const ShownRun& shown);
+void write_tiles(Html& html, const ShownRun& shown);
+void write_missing(Html& html, const ShownRun& shown);
+void write_learning(Html& html, const ShownRun& shown);
+void write_time(Html& html, const ShownRun& shown);
+void write_rows(Html& html, const ShownRun& shown);
+void write_owners(Html& html, const ShownRun& shown);
+void write_agent(Html& html, const ShownRun& shown);
+void write_partition(Html& html, const ShownRun& shown);
+void write_settings(Html& html, const ShownRun& shown);
+
+/// Several runs side by side: their answers, then their curves over each other.
+void write_comparison(Html& html, const std::vector<ShownRun>& runs);
+
+// ---- what they share ----------------------------------------------------------------------------
+
+/// A section with its heading; ids get the run's prefix.
+class Section {
+public:
+    Section(Html& html, const ShownRun& shown, Literal id, Literal title);
+    ~Section();
+    Section(const Section&) = delete;
+    Section& operator=(const Section&) = delete;
+
+private:
+    Html& html_;
+};
+
+/// The axis of steps, and the buckets that stand on it.
+struct StepAxis {
+    XAxis x;
+    std::vector<std::size_t> buckets;
+};
+[[nodiscard]] StepAxis step_axis(const ShownRun& shown);
+/// A column as a line, with a band where a point stands for several steps.
+[[nodiscard]] Series step_line(const ShownRun& shown, const StepAxis& axis, std::string name,
+                               int colour, std::size_t column);
+/// The same without a band.
+[[nodiscard]] Series step_layer(const ShownRun& shown, const StepAxis& axis, std::string name,
+                                int colour, std::size_t column);
+/// Hits over remote rows.
+[[nodiscard]] Series hit_rate_line(const ShownRun& shown, const StepAxis& axis, std::string name,
+                                   int colour);
+/// "Each point is the mean of 256 steps; the band reaches from the least to the most of them."
+[[nodiscard]] std::string width_note(const ShownRun& shown);
+
+/// The palette by what is shown.
+namespace colour {
+inline constexpr int compute = 0;
+inline constexpr int stall = 1;
+inline constexpr int reduce = 2;
+inline constexpr int rest = 6;
+inline constexpr int local = 6;
+inline constexpr int hit = 2;
+inline constexpr int demand = 1;
+inline constexpr int replacement = 5;
+inline constexpr int ahead = 4;
+inline constexpr int floor = 7;
+}  // namespace colour
+
+}  // namespace rudder

@@ -1,0 +1,184 @@
+// A run's folder as a whole: what is there, how it ended, and what is missing.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/report/catalogue.hpp"
+#include "rudder/report/run_data.hpp"
+
+#include "read_parts.hpp"
+
+namespace rudder {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double known_schema = 1;
+constexpr std::uint64_t most_config = 256U << 10;
+
+bool is_file(const fs::path& path) {
+    std::error_code code;
+    return fs::is_regular_file(path, code);
+}
+
+/// Reads a part if it is there; what goes wrong becomes a sentence.
+class PartReader {
+public:
+    explicit PartReader(RunData& run) : run_(run) {}
+
+    template <class Read>
+    bool read(const char* name, const Read& read) {
+        const fs::path file = run_.path / name;
+        if (!is_file(file)) return false;
+        try {
+            read(file);
+            return true;
+        } catch (const Error& error) {
+            say("{} cannot be read ({}).", name, error.problem());
+        } catch (const fs::filesystem_error& error) {
+            say("{} cannot be read ({}).", name, error.code().message());
+        }
+        return false;
+    }
+    template <class... Values>
+    void say(fmt::format_string<Values...> format, Values&&... values) {
+        run_.missing.push_back(fmt::format(format, std::forward<Values>(values)...));
+    }
+    void say_lines(const char* name, std::uint64_t damaged, bool cut) {
+        if (damaged != 0)
+            say("{} of {} could not be read and {} left out.",
+                damaged == 1 ? "1 line" : format_count(damaged) + " lines", name,
+                damaged == 1 ? "is" : "are");
+        if (cut) say("{} ends in the middle of a line, which is left out.", name);
+    }
+    void say_schema(const char* name, const Facts& facts) {
+        const auto schema = facts.number("schema");
+        if (facts.empty()) return;
+        if (!schema) {
+            say("{} does not say which schema it has; it was read as schema 1.", name);
+        } else if (*schema != known_schema) {
+            say("{} has schema {}, and this program knows schema 1: what it could make sense of is "
+                "shown.",
+                name, *schema);
+        }
+    }
+
+private:
+    RunData& run_;
+};
+
+void read_metrics_part(RunData& run, PartReader& parts) {
+    parts.read("metrics.jsonl", [&](const fs::path& file) { run.metrics = read_metrics(file); });
+    MetricsData& metrics = run.metrics;
+    if (!metrics.present) {
+        parts.say("There is no metrics.jsonl: nothing can be shown step by step.");
+        return;
+    }
+    parts.say_lines("metrics.jsonl", metrics.damaged, metrics.cut);
+    if (metrics.lines == 0) {
+        parts.say("metrics.jsonl has no step yet.");
+        return;
+    }
+    if (metrics.unordered != 0)
+        parts.say("metrics.jsonl is not in order of steps: a step may have been counted twice.");
+    if (metrics.bad_losses != 0)
+        parts.say("The loss is no number in {} of {} lines of metrics.jsonl.",
+                  format_count(metrics.bad_losses), format_count(metrics.lines));
+    std::string absent;
+    for (std::size_t m = 0; m < metrics.seen.size(); ++m) {
+        const std::string_view path = metric_catalogue()[m].path;
+        // A run without a buffer has no knobs.
+        if (metrics.seen[m] == 0 && !path.starts_with("knobs.") && path != "loss")
+            absent += fmt::format("{}{}", absent.empty() ? "" : ", ", path);
+    }
+    if (!absent.empty()) parts.say("metrics.jsonl does not have {}.", absent);
+    if (!metrics.has_owners) parts.say("metrics.jsonl does not say which rank rows came from.");
+}
+
+void read_epoch_part(RunData& run, PartReader& parts) {
+    EpochFile file;
+    const bool there =
+        parts.read("epochs.jsonl", [&](const fs::path& path) { file = read_epochs(path); });
+    if (!there) parts.say("There is no epochs.jsonl: accuracy is known at the end alone.");
+    parts.say_lines("epochs.jsonl", file.damaged, file.cut);
+    run.epochs = std::move(file.epochs);
+}
+
+void read_decision_part(RunData& run, PartReader& parts) {
+    const bool there = parts.read(
+        "decisions.jsonl", [&](const fs::path& file) { run.decisions = read_run_decisions(file); });
+    parts.say_lines("decisions.jsonl", run.decisions.damaged, run.decisions.cut);
+    const std::string agent = run.summary.text("agent.name");
+    const auto decided = run.summary.number("agent.decisions");
+    if (!there && decided && *decided > 0)
+        parts.say("There is no decisions.jsonl, though agent {} decided {} times.", agent,
+                  format_count(static_cast<std::uint64_t>(*decided)));
+}
+
+RunState state_of(const RunData& run) {
+    const bool written = is_being_written(run.path / "metrics.jsonl");
+    const std::string state = run.run.text("state");
+    if (state == "running") return written ? RunState::running : RunState::killed;
+    if (state == "finished") return RunState::finished;
+    if (state == "interrupted") return RunState::interrupted;
+    if (state == "failed") return RunState::failed;
+    if (run.summary.number("interrupted").value_or(0) != 0) return RunState::interrupted;
+    if (!run.summary.empty()) return RunState::finished;
+    return written ? RunState::running : RunState::unfinished;
+}
+
+}  // namespace
+
+std::string_view to_string(RunState state) noexcept {
+    constexpr std::array<std::string_view, 6> names{"finished", "interrupted", "failed",
+                                                    "killed",   "running",     "unfinished"};
+    return names[static_cast<std::size_t>(state)];
+}
+
+bool is_run_folder(const fs::path& folder) {
+    return is_file(folder / "metrics.jsonl") || is_file(folder / "summary.json") ||
+           is_file(folder / "run.json");
+}
+
+RunData read_run(const fs::path& folder) {
+    std::error_code code;
+    if (!fs::exists(folder, code)) {
+        throw input_error("no such folder", folder.string(),
+                          "give the folder that 'rudder train --out' made");
+    }
+    if (!is_run_folder(folder)) {
+        throw input_error("no run: there is no metrics.jsonl, summary.json or run.json in it",
+                          folder.string(), "give the folder that 'rudder train --out' made");
+    }
+    RunData run;
+    run.path = folder;
+    run.name = fs::absolute(folder).lexically_normal().filename().string();
+    if (run.name.empty())
+        run.name = fs::absolute(folder).lexically_normal().parent_path().filename().string();
+    PartReader parts(run);
+    if (!parts.read("run.json", [&](const fs::path& file) { run.run = read_facts(file); }) &&
+        !is_file(folder / "run.json"))
+        parts.say("There is no run.json: the command and the partition are not known.");
+    parts.say_schema("run.json", run.run);
+    parts.read("summary.json", [&](const fs::path& file) { run.summary = read_facts(file); });
+    parts.say_schema("summary.json", run.summary);
+    run.state = state_of(run);
+    if (!is_file(folder / "summary.json"))
+        parts.say(
+            "There is no summary.json, which a run writes at its end: totals are of the steps "
+            "in metrics.jsonl.");
+    if (!parts.read("config.toml",
+                    [&](const fs::path& file) { run.config = read_text(file, most_config); }))
+        parts.say("There is no config.toml: the options are not known.");
+    read_metrics_part(run, parts);
+    read_epoch_part(run, parts);
+    read_decision_part(run, parts);
+    run.traced = fs::is_directory(folder / "trace", code);
+    return run;
+}
+
+}  // namespace rudder
