@@ -15,6 +15,8 @@ namespace {
 
 /// Steps after which records go to rank 0, at the latest.
 constexpr std::size_t records_at_once = 256;
+/// Seconds after which they do, so that who watches a run with long steps sees it go on.
+constexpr double records_patience = 5;
 
 }  // namespace
 
@@ -89,7 +91,7 @@ bool Run::train_epoch() {
         if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
         if (pilot_ != nullptr) pilot_->step_done(step, pipeline_);
         book_.add(std::move(step));
-        if (book_.waiting() == records_at_once) flush();
+        if (book_.waiting() == records_at_once || (consensus.records && state_.step < end)) flush();
         if (consensus.stop && state_.step < end) {
             if (checkpoints_.wanted) write_checkpoint();
             return false;
@@ -112,8 +114,10 @@ StepConsensus Run::train_step(StepRecord& record) {
     compute(step, record);
     record.seconds.compute = watch.lap();
     if (steering_ != nullptr) steering_->send(record.step, step.counts, s_.exchange.extra());
-    const StepConsensus consensus = s_.exchange.finish(
-        losses_, {.stop = interrupted(), .checkpoint = checkpoint_due_by_clock()});
+    const StepConsensus consensus =
+        s_.exchange.finish(losses_, {.stop = interrupted(),
+                                     .checkpoint = checkpoint_due_by_clock(),
+                                     .records = records_due_by_clock()});
     record.seconds.reduce = watch.lap();
     if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum());
     refuse_broken(consensus, record.step);
@@ -181,6 +185,10 @@ void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) cons
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)");
 }
 
+bool Run::records_due_by_clock() const {
+    return s_.comm.rank() == 0 && records_watch_.passed() >= records_patience;
+}
+
 void Run::finish_profile() {
     const auto profile = profile_.finish();
     if (profile) observer_.profile(*profile);
@@ -189,6 +197,7 @@ void Run::finish_profile() {
 
 /// Records of all ranks come to rank 0, which counts them.
 void Run::flush() {
+    records_watch_.lap();
     auto records = book_.gather();
     share_knobs(records);
     const auto decisions =

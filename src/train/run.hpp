@@ -79,6 +79,7 @@ private:
 
     // run_checkpoints.cpp: putting the run down, and its end.
     [[nodiscard]] bool checkpoint_due_by_clock() const;
+    [[nodiscard]] bool records_due_by_clock() const;
     void prepare_checkpoints();
     void write_checkpoint();
     void copy_network(Checkpoint& checkpoint);
@@ -101,6 +102,7 @@ private:
     Stopwatch epoch_watch_;
     Stopwatch step_watch_;
     Stopwatch checkpoint_watch_;
+    Stopwatch records_watch_;  ///< since they were gathered
     EpochProfile profile_;
     double cpu_before_;
     AccountTotals accounts_;

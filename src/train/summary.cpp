@@ -76,15 +76,6 @@ Json agent_json(const TrainResult& result, const TrainOptions& options) {
 
 }  // namespace
 
-Json epoch_json(const EpochRecord& epoch, bool regression) {
-    return {{"epoch", epoch.epoch},
-            {"steps", epoch.steps},
-            {"loss", epoch.loss},
-            {"seconds", epoch.seconds},
-            {"evaluation_seconds", epoch.evaluation_seconds},
-            {"accuracy", accuracy_json(epoch.scores, regression)}};
-}
-
 double median_epoch_seconds(const TrainResult& result) {
     std::vector<double> seconds;
     for (const EpochRecord& epoch : result.epochs)

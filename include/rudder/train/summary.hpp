@@ -25,9 +25,6 @@ struct RunFacts {
 [[nodiscard]] Json summary_json(const TrainResult& result, const TrainOptions& options,
                                 const RunFacts& facts);
 
-/// A line of epochs.jsonl.
-[[nodiscard]] Json epoch_json(const EpochRecord& epoch, bool regression);
-
 /// The median of an epoch's seconds, evaluation excluded.
 [[nodiscard]] double median_epoch_seconds(const TrainResult& result);
 

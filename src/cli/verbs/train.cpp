@@ -9,6 +9,7 @@
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/profile_file.hpp"
 #include "rudder/cli/ranks.hpp"
+#include "rudder/cli/run_card.hpp"
 #include "rudder/cli/run_recorder.hpp"
 #include "rudder/cli/summary_text.hpp"
 #include "rudder/cli/train_observers.hpp"
@@ -23,6 +24,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/report/prometheus_sink.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/inference.hpp"
 #include "rudder/train/run_folder.hpp"
@@ -100,6 +102,9 @@ public:
     }
     RankOptions& ranks() override { return ranks_; }
     const std::string& data() const override { return data_; }
+    const std::string& out() const override { return out_; }
+    Existing existing() const override { return force_ ? Existing::replace : Existing::refuse; }
+    const SinkSettings& sinks() const override { return sinks_; }
 
 private:
     void define_further(CLI::App& app);
@@ -109,17 +114,11 @@ private:
     void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
-    /// Where a run goes on.
-    struct Position {
-        std::uint64_t step = 0;
-        std::uint64_t metrics_bytes = 0;
-        std::vector<EpochRecord> epochs;  ///< those that were told of
-    };
-    [[nodiscard]] Position resume(const Communicator& comm, Trainer& trainer) const;
+    [[nodiscard]] RunPosition resume(const Communicator& comm, Trainer& trainer) const;
     void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                 const PartitionedDataset& data, const Context& context) const;
     [[nodiscard]] RunSigns signs(const PartitionedDataset& data) const;
-    [[nodiscard]] RunFolder make_folder(const Position& start, const Context& context) const;
+    [[nodiscard]] RunFolder make_folder(const RunPosition& start, const Context& context) const;
 
     CLI::App* app_ = nullptr;
     TrainOptions options_;
@@ -132,6 +131,8 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    SinkSettings sinks_;
+    bool no_tensorboard_ = false;
     std::optional<double> buffer_;
     std::string buffer_bytes_;
     std::string buffer_scope_ = "host";
@@ -258,6 +259,15 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_flag("--llm-insecure", o.steer.llm.insecure,
                          "Reach a server on another machine without TLS"));
+    CLI::Range ports(0, 65535);
+    ports.description("");
+    further(app.add_option("--metrics-port", sinks_.port,
+                           "Serve metrics to Prometheus here; 0: any free port")
+                ->check(ports)
+                ->type_name("PORT"));
+    further(app.add_option("--metrics-address", sinks_.address, "Who may fetch them: the address")
+                ->capture_default_str());
+    further(app.add_flag("--no-tensorboard", no_tensorboard_, "Write no events for TensorBoard"));
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -292,6 +302,8 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
+    sinks_.tensorboard = !no_tensorboard_;
+    check_address(sinks_.address);
     resolve_buffer();
     resolve_profile();
     resolve_agent(app);
@@ -341,8 +353,7 @@ void TrainVerb::resolve_profile() {
 
 int TrainVerb::run(const Context& context) {
     resolve(*app_);
-    const Existing existing = force_ ? Existing::replace : Existing::refuse;
-    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing);
+    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing());
     const PartitionedDataset data(data_);
     if (resume_ && !MpiSession::launched() && already_done(context)) return 0;
     ranks_.arguments = context.arguments;
@@ -377,7 +388,7 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
-    Position start;
+    RunPosition start;
     if (resume_) start = resume(comm, trainer);
     if (const auto advice = agent_advice(agent_of(options_), policy_of(options_));
         first && !advice.empty()) {
@@ -394,13 +405,16 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
     ProfileFile profile(out_);
     std::optional<RunRecorder> recorder;
     std::optional<CheckpointKeeper> keeper;
-    if (first && !out_.empty()) {
+    if (first && (!out_.empty() || sinks_.port)) {
+        std::optional<RunFolder> folder;
+        if (!out_.empty()) folder = make_folder(start, context);
         recorder.emplace(
-            make_folder(start, context),
+            std::move(folder),
             run_facts(context, comm, data, data_, options_, ranks_, trainer.steps_per_epoch()),
-            facts.regression);
-        recorder->told(start.epochs);
+            sinks_, start, facts.regression);
         observers.add(*recorder);
+    }
+    if (first && !out_.empty()) {
         observers.add(profile);
         keeper.emplace(out_);
     }
@@ -432,10 +446,10 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
 }
 
 /// The folder of the run, new or as it was at `start`.
-RunFolder TrainVerb::make_folder(const Position& start, const Context& context) const {
+RunFolder TrainVerb::make_folder(const RunPosition& start, const Context& context) const {
     const std::string& config = context.provenance.config;
-    if (resume_) return RunFolder::reopen(out_, config, start.metrics_bytes, start.step);
-    return {out_, force_ ? Existing::replace : Existing::refuse, config};
+    if (resume_) return RunFolder::reopen(out_, config, start.step);
+    return {out_, existing(), config};
 }
 
 /// A run that has finished and is to go on: prints its summary.
@@ -455,7 +469,7 @@ bool TrainVerb::already_done(const Context& context) const {
 }
 
 /// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
-TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
+RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
     std::optional<Checkpoint> checkpoint;
     do_together(comm, [&] {
         if (comm.rank() != 0) return;
@@ -501,8 +515,16 @@ RunSigns TrainVerb::signs(const PartitionedDataset& data) const {
 
 void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                        const PartitionedDataset& data, const Context& context) const {
-    const Json summary = summary_json(result, options_, facts);
-    if (recorder != nullptr) result.interrupted ? recorder->interrupt() : recorder->finish(summary);
+    Json summary = summary_json(result, options_, facts);
+    summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : no_sinks();
+    // What a full disk refuses is shown all the same.
+    std::exception_ptr unwritten;
+    try {
+        if (recorder != nullptr)
+            result.interrupted ? recorder->interrupt() : recorder->finish(summary);
+    } catch (const Error&) {
+        unwritten = std::current_exception();
+    }
     if (context.json) {
         Screen::clear();
         print_json(summary);
@@ -510,6 +532,7 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunReco
         const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
         print_below_view(summary_text(summary, signs(data), out_, columns), live_terminal());
     }
+    if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }
 
 }  // namespace

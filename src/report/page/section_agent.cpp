@@ -11,7 +11,6 @@ namespace rudder {
 
 namespace {
 
-constexpr std::size_t most_dots = 1200;
 constexpr std::size_t most_shown = 8;
 
 int mark_of(Verdict verdict) {
@@ -43,7 +42,8 @@ const char* verdict_class(Verdict verdict) {
 }
 
 /// All points, or of many those that are extremes of their stretch, by verdict.
-std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last) {
+std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last,
+                         std::size_t most_dots) {
     const auto dot = [](const DecisionPoint& p) {
         return Dot{static_cast<double>(p.step), static_cast<double>(p.gain), mark_of(p.verdict)};
     };
@@ -58,7 +58,7 @@ std::vector<Dot> dots_of(const DecisionData& decisions, double first, double las
         const DecisionPoint* high = nullptr;
     };
     std::map<std::pair<std::uint64_t, Verdict>, Extremes> stretches;
-    const double length = std::max(1.0, (last - first + 1) / (most_dots / 6.0));
+    const double length = std::max(1.0, (last - first + 1) / (static_cast<double>(most_dots) / 6));
     for (const DecisionPoint& point : decisions.points) {
         const double place = std::max(0.0, (static_cast<double>(point.step) - first) / length);
         Extremes& e = stretches[{static_cast<std::uint64_t>(place), point.verdict}];
@@ -140,11 +140,13 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         for (const DecisionPoint& point : decisions.points)
             chart.x.max = std::max(chart.x.max, static_cast<double>(point.step));
     }
-    chart.dots = dots_of(decisions, chart.x.min, chart.x.max);
+    chart.dots = dots_of(decisions, chart.x.min, chart.x.max, 5 * shown.points);
     double most = 0.01;
     for (const Dot& dot : chart.dots)
         most = std::max(most, std::abs(dot.y));
-    chart.bottom = -most;
+    const bool any_below =
+        std::ranges::any_of(chart.dots, [](const Dot& dot) { return dot.y < 0; });
+    chart.bottom = any_below ? -most : -most / 4;
     chart.top = most;
     chart.text.note =
         "The height is what a decision saved against its alternative, which a copy of the buffer "
