@@ -28,7 +28,8 @@ std::string action_text(const Json& action) {
     }
     if (kind != "set") return kind;
     std::string text;
-    for (const auto& [name, value] : action.value("knobs", Json::object()).items())
+    const Json knobs = action.value("knobs", Json::object());
+    for (const auto& [name, value] : knobs.items())
         text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, value_text(value));
     return text;
 }

@@ -7,6 +7,7 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/table.hpp"
+#include "rudder/cli/terminal.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
@@ -94,8 +95,7 @@ void add_rows(const Summary& s, KeyValues& lines) {
         return percent(static_cast<double>(s.rows(key)), needed);
     };
     lines.emplace_back(
-        "rows", fmt::format("{} needed: {} on their own host, {} in the buffer, {} "
-                            "fetched when needed",
+        "rows", fmt::format("{} needed: {} own, {} in the buffer, {} fetched on demand",
                             format_count(s.rows("needed")), of("local"), of("hit"), of("demand")));
     if (s.count("buffer_rows") != 0 && s.rows("hit") + s.rows("demand") != 0)
         lines.emplace_back("buffer saved", saved_text(s));
@@ -142,9 +142,32 @@ void add_run(const Summary& s, KeyValues& lines) {
         lines.emplace_back("agent", agent_text(agent));
 }
 
+/// Values in as many lines as they need, each under the first.
+KeyValues broken(const KeyValues& lines, std::size_t columns) {
+    constexpr std::size_t least_room = 16;
+    std::size_t keys = 0;
+    for (const auto& [key, value] : lines)
+        keys = std::max(keys, display_width(key));
+    const std::size_t room = columns > keys + 3 + least_room ? columns - keys - 3 : least_room;
+    KeyValues all;
+    for (const auto& [key, value] : lines) {
+        std::string line;
+        for (const std::string_view word : split(value, ' ')) {
+            if (!line.empty() && columns_of(line) + 1 + columns_of(word) > room) {
+                all.emplace_back(key, line);
+                line.clear();
+            }
+            line += (line.empty() ? "" : " ") + std::string(word);
+        }
+        all.emplace_back(key, line);
+    }
+    return all;
+}
+
 }  // namespace
 
-std::string summary_text(const Json& summary, RunSigns signs, const std::string& folder) {
+std::string summary_text(const Json& summary, RunSigns signs, const std::string& folder,
+                         std::size_t columns) {
     const Summary s{summary};
     KeyValues lines;
     add_answer(s, lines);
@@ -156,6 +179,7 @@ std::string summary_text(const Json& summary, RunSigns signs, const std::string&
     for (const std::string& advice : advice_for(signs))
         lines.emplace_back("to try next", advice);
     if (!folder.empty()) lines.emplace_back("to look at", "rudder report " + folder);
+    if (columns != 0) lines = broken(lines, columns);
     for (std::size_t i = lines.size() - 1; i > 0; --i)
         if (lines[i].first == lines[i - 1].first) lines[i].first.clear();
     return key_values(lines);

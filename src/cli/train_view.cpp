@@ -17,6 +17,17 @@ std::string score_text(const Score& score) {
     return score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100);
 }
 
+std::string epoch_line(const std::string& title, const EpochRecord& record, std::uint32_t epochs) {
+    std::string line = title.empty() ? "" : title + "  ";
+    line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs, record.loss,
+                        score_text(record.scores.train));
+    if (record.scores.evaluated) {
+        line += fmt::format("  valid {}  test {}", score_text(record.scores.valid),
+                            score_text(record.scores.test));
+    }
+    return line + fmt::format("  {:.2f} s", record.seconds);
+}
+
 }  // namespace
 
 void print_below_view(const std::string& text, bool live) {
@@ -53,16 +64,13 @@ void TrainView::decisions(std::span<const DecisionLine> lines) {
 void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
     state_.epoch(record);
     if (!options_.lines) return;
-    std::string line = options_.title.empty() ? "" : options_.title + "  ";
-    line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs, record.loss,
-                        score_text(record.scores.train));
-    if (record.scores.evaluated) {
-        line += fmt::format("  valid {}  test {}", score_text(record.scores.valid),
-                            score_text(record.scores.test));
+    std::string line = epoch_line(options_.title, record, epochs);
+    if (output_on_terminal()) {
+        const ScreenLook look = screen_look();
+        line = cut_to(line, look.columns - 1, look.utf8);
     }
-    line += fmt::format("  {:.2f} s\n", record.seconds);
     try {
-        print_below_view(line, options_.live);
+        print_below_view(line + "\n", options_.live);
     } catch (const Error&) {
         // Nobody reads on: no reason to end the run. The summary will say so.
     }

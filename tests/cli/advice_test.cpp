@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <random>
+#include <sstream>
 
 #include <gmock/gmock.h>
 
@@ -155,6 +156,20 @@ TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
                                          "buffer would fetch; fetched 1.250 times"));
     EXPECT_THAT(text, testing::HasSubstr("to try next   --agent never"));
     EXPECT_LE(std::ranges::count(text, '\n'), 20);
+}
+
+TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
+    RunSigns signs = content();
+    signs.cut = 0.7;
+    signs.method = "random";
+    for (std::size_t columns = 20; columns <= 200; ++columns) {
+        const std::string text = summary_text(summary(), signs, "run", columns);
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            EXPECT_TRUE(columns < 40 || line.size() < columns) << line;
+        }
+        EXPECT_TRUE(columns < 80 || std::ranges::count(text, '\n') <= 20) << text;
+    }
 }
 
 TEST(SummaryText, SaysWhenTheBufferCostMoreThanItSaved) {

@@ -529,7 +529,8 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunReco
         Screen::clear();
         print_json(summary);
     } else if (!context.quiet) {
-        print_below_view(summary_text(summary, signs(data), out_), live_terminal());
+        const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
+        print_below_view(summary_text(summary, signs(data), out_, columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }
