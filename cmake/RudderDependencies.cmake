@@ -15,6 +15,7 @@ find_package(METIS REQUIRED)
 find_package(XxHash REQUIRED)
 find_package(LibZip REQUIRED)
 find_package(LIBLINEAR REQUIRED)
+find_package(Microhttpd REQUIRED)
 
 # The C interface only: the C++ one of Open MPI links a library that is dead.
 find_package(MPI REQUIRED COMPONENTS C)

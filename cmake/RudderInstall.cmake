@@ -26,7 +26,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rudder-config-version.cm
   COMPATIBILITY SameMinorVersion)
 install(FILES
   "${PROJECT_BINARY_DIR}/rudder-config.cmake" "${PROJECT_BINARY_DIR}/rudder-config-version.cmake"
-  cmake/FindMETIS.cmake cmake/FindXxHash.cmake cmake/FindLibZip.cmake
+  cmake/FindMETIS.cmake cmake/FindXxHash.cmake cmake/FindLibZip.cmake cmake/FindMicrohttpd.cmake
   cmake/FindLIBLINEAR.cmake
   DESTINATION "${rudder_package_dir}")
 

@@ -1,7 +1,6 @@
 #include "rudder/buffer/policy_spec.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,11 +14,6 @@
 namespace rudder {
 
 namespace {
-
-const std::array<const PolicyInfo*, 12> policies{
-    &none_info,   &static_degree_info, &static_random_info, &static_vip_info,      &lru_info,
-    &lfu_info,    &clock_info,         &periodic_info,      &scored_faithful_info, &scored_info,
-    &window_info, &optimal_info};
 
 constexpr std::string_view number_text(ParameterKind kind) {
     return kind == ParameterKind::whole ? "a whole number" : "a number";
@@ -67,10 +61,6 @@ double parse_value(const PolicyInfo& info, const PolicyParameter& p, std::string
 }
 
 }  // namespace
-
-std::span<const PolicyInfo* const> all_policies() noexcept {
-    return policies;
-}
 
 const PolicyInfo& policy_info(std::string_view name, const std::string& where) {
     std::vector<std::string_view> names;

@@ -91,6 +91,8 @@ TraceHeader header_of(const ArrayFolder& folder) {
     header.policy = json_string(json, "policy", where);
     header.graph = json_string(json, "graph", where);
     header.seed = json_u64(json, "seed", where);
+    if (json.contains("batch")) header.batch = json_u64(json, "batch", where);
+    if (json.contains("own_vertices")) header.own_vertices = json_u64(json, "own_vertices", where);
     return header;
 }
 

@@ -72,7 +72,9 @@ Json header_json(const TraceHeader& h) {
             {"precision", h.precision},
             {"policy", h.policy},
             {"graph", h.graph},
-            {"seed", h.seed}};
+            {"seed", h.seed},
+            {"batch", h.batch},
+            {"own_vertices", h.own_vertices}};
 }
 
 constexpr const char* way_out = "go on without --trace, or train again with --force";

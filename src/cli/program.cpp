@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rudder/cli/common_options.hpp"
 #include "rudder/cli/config.hpp"
 #include "rudder/cli/progress_bar.hpp"
 #include "rudder/cli/verb.hpp"
@@ -20,24 +21,6 @@
 namespace rudder::cli {
 
 namespace {
-
-/// The options every verb has.
-struct Common {
-    bool json = false;
-    bool quiet = false;
-    std::string config;
-    int threads = 0;
-
-    void define(CLI::App& app) {
-        app.add_flag("--json", json, "Print one JSON value on standard output");
-        app.add_flag("--quiet", quiet, "No progress and no messages but errors");
-        app.add_option("--config", config, "Read options from a TOML file; those typed win")
-            ->type_name("FILE");
-        app.add_option("--threads", threads, "Threads to use; 0 takes all cores")
-            ->check(CLI::Range(0, 4096).description(""))
-            ->capture_default_str();
-    }
-};
 
 /// Help without the options that few need, unless all are asked for.
 class HelpFormatter final : public CLI::Formatter {
@@ -74,7 +57,7 @@ private:
 struct Command {
     std::unique_ptr<Verb> verb;
     std::unique_ptr<CLI::App> app;
-    Common common;
+    CommonOptions common;
 };
 
 std::vector<std::unique_ptr<Command>> make_commands() {

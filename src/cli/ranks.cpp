@@ -5,6 +5,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <thread>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "rudder/cli/last_words.hpp"
 #include "rudder/comm/launcher.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/comm/rank_status.hpp"
@@ -57,6 +59,8 @@ void share_cores(const Communicator& comm, int typed_threads) {
 
 namespace {
 
+constexpr const char* launched_variable = "RUDDER_LAUNCHED";
+
 /// The arguments without --ranks, which only the launcher takes.
 std::vector<std::string> rank_arguments(const std::vector<std::string>& arguments) {
     std::vector<std::string> kept;
@@ -81,6 +85,7 @@ int launch(const RankOptions& options) {
     for (std::string& word : rank_arguments(options.arguments)) {
         launch.command.push_back(std::move(word));
     }
+    ::setenv(launched_variable, "1", 1);
     return launch_ranks(launch);
 }
 
@@ -163,7 +168,8 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
         check_ranks(comm.size(), options.parts);
         const auto patience = std::chrono::milliseconds(
             static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
-        watchdog = std::make_unique<Watchdog>(comm, WatchdogOptions{.stuck_after = patience});
+        watchdog = std::make_unique<Watchdog>(
+            comm, WatchdogOptions{.stuck_after = patience, .last_words = LastWords::speak});
         guard.reset();
         const int code = body(comm);
         comm.barrier();
@@ -182,6 +188,14 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
 }
 
 }  // namespace
+
+std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int ranks) {
+    if (std::getenv(launched_variable) != nullptr && MpiSession::launched()) {
+        arguments.emplace_back("--ranks");
+        arguments.push_back(std::to_string(ranks));
+    }
+    return arguments;
+}
 
 int run_ranked(const RankOptions& options, const Fingerprint& fingerprint, const RankBody& body) {
     if (!options.link.empty()) static_cast<void>(parse_link(options.link));

@@ -48,8 +48,7 @@ void pass_terminal_on() {
     if (::isatty(STDERR_FILENO) != 0) ::setenv(terminal_variable, "1", 1);
 }
 
-TrainView::TrainView(RunFolder* folder, bool live, bool lines)
-    : folder_(folder), live_(live), lines_(lines) {}
+TrainView::TrainView(bool live, bool lines) : live_(live), lines_(lines) {}
 
 TrainView::~TrainView() {
     erase();
@@ -85,14 +84,6 @@ void TrainView::erase() {
     std::fputs("\r\x1b[K", stderr);
     std::fflush(stderr);
     drawn_ = false;
-}
-
-void TrainView::records(std::span<const StepRecord> records) {
-    if (folder_ != nullptr) folder_->append(records);
-}
-
-void TrainView::decisions(std::span<const DecisionLine> lines) {
-    if (folder_ != nullptr) folder_->append(lines);
 }
 
 void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {

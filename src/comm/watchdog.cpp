@@ -214,6 +214,7 @@ void Watchdog::State::end_job(int code, const std::string& reason) {
         set_text(own.reason, reason);
     }
     publish();
+    if (options.last_words) options.last_words(reason);
     options.on_end(code, reason);
 }
 

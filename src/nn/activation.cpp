@@ -1,4 +1,4 @@
-#include "activation.hpp"
+#include "rudder/nn/activation.hpp"
 
 #include <limits>
 #include <vector>

@@ -2,8 +2,7 @@
 #pragma once
 
 #include "rudder/nn/attention.hpp"
-
-#include "layered_network.hpp"
+#include "rudder/nn/layered_network.hpp"
 
 namespace rudder {
 

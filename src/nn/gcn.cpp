@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "layered_network.hpp"
+#include "rudder/nn/layered_network.hpp"
 
 namespace rudder {
 

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "rudder/core/check.hpp"
+#include "rudder/nn/layered_network.hpp"
 
-#include "layered_network.hpp"
 #include "scratch.hpp"
 
 namespace rudder {

@@ -1,5 +1,5 @@
 // Memory and forward passes of layered networks.
-#include "layered_network.hpp"
+#include "rudder/nn/layered_network.hpp"
 
 #include <algorithm>
 #include <cmath>

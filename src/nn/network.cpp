@@ -7,22 +7,23 @@
 
 #include <fmt/format.h>
 
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/nn/flat_network.hpp"
+#include "rudder/nn/model_registry.hpp"
 #include "rudder/nn/runtime.hpp"
 
 namespace rudder {
 
 namespace {
 
-struct Model {
-    std::string_view name;
-    std::unique_ptr<Network> (*make)(const NetworkOptions&);
-    bool degrees = false;
-};
-constexpr std::array<Model, 4> models{
-    {{"sage", make_sage}, {"gcn", make_gcn, true}, {"gat", make_gat}, {"gatv2", make_gatv2}}};
+std::vector<ModelInfo>& models() {
+    static std::vector<ModelInfo> all{
+        {"sage", make_sage}, {"gcn", make_gcn, true}, {"gat", make_gat}, {"gatv2", make_gatv2}};
+    return all;
+}
+
 constexpr std::array<std::string_view, 3> norms{"none", "batch", "layer"};
 
 /// Heads, norm and class weights.
@@ -74,7 +75,7 @@ void check_options(const NetworkOptions& options) {
 
 std::vector<std::string_view> model_names() {
     std::vector<std::string_view> names;
-    for (const Model& model : models)
+    for (const ModelInfo& model : models())
         names.push_back(model.name);
     return names;
 }
@@ -85,11 +86,18 @@ std::vector<std::string_view> norm_names() {
 
 bool model_wants_degrees(std::string_view model) noexcept {
     return std::ranges::any_of(
-        models, [&](const Model& known) { return known.name == model && known.degrees; });
+        models(), [&](const ModelInfo& known) { return known.name == model && known.degrees; });
+}
+
+void register_model(const ModelInfo& model) {
+    RUDDER_CHECK(model.make != nullptr && !model.name.empty());
+    RUDDER_CHECK(std::ranges::none_of(
+        models(), [&](const ModelInfo& known) { return known.name == model.name; }));
+    models().push_back(model);
 }
 
 std::unique_ptr<Network> make_network(const NetworkOptions& options) {
-    for (const Model& model : models) {
+    for (const ModelInfo& model : models()) {
         if (model.name != options.model) continue;
         check_options(options);
         prepare_torch();

@@ -1,4 +1,4 @@
-#include "norm.hpp"
+#include "rudder/nn/norm.hpp"
 
 #include <cmath>
 

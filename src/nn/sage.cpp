@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "layered_network.hpp"
+#include "rudder/nn/layered_network.hpp"
 
 namespace rudder {
 

@@ -42,6 +42,8 @@ constexpr std::array catalogue{
     MetricInfo{"knobs.fetch_threads", Kind::value, "Tasks that fetch"},
 };
 
+static_assert(catalogue.size() == metric_count);
+
 std::string with(std::string_view path, char separator) {
     std::string name(path);
     std::ranges::replace(name, '.', separator);

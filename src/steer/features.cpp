@@ -166,9 +166,9 @@ void FeatureMaker::faithful(const Observation& o) {
     const double fetch =
         timed ? o.seconds.fetch / number(o.seconds.steps) : number(o.rows.fetched()) / steps;
     const std::array<double, faithful_names.size()> values{
-        0,
-        0,
-        0,
+        number(o.sizes.batch),
+        number(o.sizes.vertices),
+        number(o.sizes.own_vertices),
         number(o.halo),
         number(o.setting.capacity),
         number(o.step),

@@ -51,6 +51,13 @@ Helm::State::State(HelmOptions given)
     : o(std::move(given)), now(o.facts.start), built_in(o.facts.built_in) {
     totals.agent = o.agent.text();
     if (o.follower) return;
+    o.facts.repeatable = o.mode != AgentMode::async;
+    if (o.facts.refit) {
+        o.facts.refit = [this, body = o.facts.refit](auto... arguments) {
+            const CpuMeter meter(cpu);
+            return body(arguments...);
+        };
+    }
     agent = o.make ? o.make(o.facts) : make_agent(o.agent, o.facts);
 }
 
@@ -156,6 +163,7 @@ Observation Helm::State::observe(std::uint64_t step) {
     seen.cost = o.facts.cost;
     seen.limits = o.facts.limits;
     seen.halo = o.halo;
+    seen.sizes = o.sizes;
     seen.takes_decisions = now.policy.info().takes_decisions && !has_own_signal(now.policy);
     seen.since_change = step - changed_at;
     if (seen.takes_decisions) {

@@ -35,11 +35,11 @@ struct OpenRecord {
 struct Helm::State {
     explicit State(HelmOptions given);
 
+    std::atomic<std::uint64_t> cpu{0};  ///< nanoseconds
     HelmOptions o;
     std::unique_ptr<Agent> agent;  ///< none: a follower
     Mailbox box;
     Task task;
-    std::atomic<std::uint64_t> cpu{0};  ///< nanoseconds
 
     Monitor monitor;  ///< guards what follows
     std::optional<Shadows> shadows;

@@ -109,6 +109,11 @@ Observation read_observation(const Json& o, const std::string& where) {
                           json_u64(limits, "sample_threads", where),
                           json_u64(limits, "fetch_threads", where)};
     observation.halo = json_u64(o, "halo", where);
+    if (o.contains("sizes")) {  // logs of earlier versions lack them
+        const Json& sizes = json_field(o, "sizes", where);
+        observation.sizes = {json_u64(sizes, "batch", where), json_u64(sizes, "vertices", where),
+                             json_u64(sizes, "own_vertices", where)};
+    }
     observation.takes_decisions = json_bool(o, "takes_decisions", where);
     observation.candidates = json_u64(o, "candidates", where);
     observation.since_change = json_u64(o, "since_change", where);
@@ -179,6 +184,9 @@ Json to_json(const Observation& o) {
                         {"sample_threads", o.limits.sample_threads},
                         {"fetch_threads", o.limits.fetch_threads}};
     object["halo"] = o.halo;
+    object["sizes"] = {{"batch", o.sizes.batch},
+                       {"vertices", o.sizes.vertices},
+                       {"own_vertices", o.sizes.own_vertices}};
     object["takes_decisions"] = o.takes_decisions;
     object["candidates"] = o.candidates;
     object["since_change"] = o.since_change;

@@ -121,6 +121,7 @@ Json observation_schema() {
                           {"sample_threads", count()},
                           {"fetch_threads", count()}});
     p["halo"] = count();
+    p["sizes"] = closed({{"batch", count()}, {"vertices", count()}, {"own_vertices", count()}});
     p["takes_decisions"] = {{"type", "boolean"}};
     p["candidates"] = count();
     p["since_change"] = count();
@@ -130,7 +131,7 @@ Json observation_schema() {
     p["history"] = list_of(past());
     Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}};
     schema["title"] = "observation";
-    schema.update(closed(std::move(p)));
+    schema.update(closed(std::move(p), {"sizes"}));
     return schema;
 }
 

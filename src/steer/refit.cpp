@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 namespace rudder {
 
@@ -31,18 +32,41 @@ double LastLayerRefit::balanced(std::span<const float> weights, std::size_t firs
     return (right[0] / count[0] + right[1] / count[1]) / 2;
 }
 
-void LastLayerRefit::update(std::span<float> weights) {
-    if (!body_ || fresh_ < interval || labels_.size() < interval + held_out) return;
+void LastLayerRefit::begin(std::span<const float> weights) {
     fresh_ = 0;
+    const std::size_t fitted = labels_.size() - held_out;
+    const auto inputs = std::span(inputs_).first(fitted * (weights.size() - 1));
+    const auto labels = std::span(labels_).first(fitted);
+    fit_ = std::make_shared<Fit>(Fit{{inputs.begin(), inputs.end()},
+                                     {labels.begin(), labels.end()},
+                                     {weights.begin(), weights.end()}});
+    task_ = Executor::current().spawn("refit", [fit = fit_, body = body_] {
+        fit->weights = body(fit->inputs, fit->labels, fit->weights, epochs, learning_rate);
+    });
+}
+
+void LastLayerRefit::take_over(std::span<float> weights) {
+    const auto fit = std::exchange(fit_, nullptr);
+    std::exchange(task_, {}).join();
     const std::size_t first = labels_.size() - held_out;
-    const std::size_t width = weights.size() - 1;
-    const auto made = body_(std::span(inputs_).first(first * width),
-                            std::span(labels_).first(first), weights, epochs, learning_rate);
-    if (balanced(made, first) >= balanced(weights, first)) {
-        std::ranges::copy(made, weights.begin());
+    if (balanced(fit->weights, first) >= balanced(weights, first)) {
+        std::ranges::copy(fit->weights, weights.begin());
         ++taken_;
     } else {
         ++turned_down_;
+    }
+}
+
+void LastLayerRefit::update(std::span<float> weights) {
+    if (fit_ && (repeatable_ || task_.done())) take_over(weights);
+    if (!body_ || fit_ || fresh_ < interval || labels_.size() < interval + held_out) return;
+    begin(weights);
+}
+
+LastLayerRefit::~LastLayerRefit() {
+    try {
+        if (fit_) task_.join();
+    } catch (...) {  // what it made is not wanted any more, and neither is why it failed
     }
 }
 

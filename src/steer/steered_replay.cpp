@@ -7,6 +7,8 @@
 
 #include "rudder/core/parallel.hpp"
 
+#include "trace_sizes.hpp"
+
 namespace rudder {
 
 namespace {
@@ -64,6 +66,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     helm.rank = static_cast<std::uint32_t>(trace.header().host);
     helm.row_bytes = trace.header().row_bytes;
     helm.halo = trace.halo();
+    helm.sizes = sizes_of(trace.header());
     return helm;
 }
 

@@ -34,6 +34,14 @@ struct BufferSetup {
     std::vector<LocalRange> local;
     std::uint64_t parts = 1;  ///< that share the buffer
     HaloFacts facts;
+
+    /// Vertices of the parts that share the buffer.
+    [[nodiscard]] std::uint64_t own_vertices() const noexcept {
+        std::uint64_t own = 0;
+        for (const LocalRange& range : local)
+            own += range.end - range.begin;
+        return own;
+    }
 };
 
 /// Collective. A buffer larger than the host's memory is a usage Error on all ranks.

@@ -23,6 +23,8 @@ std::optional<TraceHeader> Trainer::State::trace_header() const {
     header.policy = buffer.policy.text();
     header.graph = graph_checksum(data.folder().path());
     header.seed = options.seed;
+    header.batch = options.batch;
+    header.own_vertices = buffer.own_vertices();
     return header;
 }
 

@@ -109,6 +109,7 @@ TrainResult Run::finish(bool interrupted) {
         const auto last = steering_->gather(true);
         if (!last.empty()) observer_.decisions(last);
         result.agent = steering_->finish();
+        result.samples = steering_->samples();
     }
     if (pending_)
         static_cast<void>(s_.finish_evaluation());  // its tasks must end; its result waits

@@ -3,6 +3,7 @@
 #include <fstream>
 
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
@@ -10,6 +11,24 @@
 namespace rudder {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+/// Whoever reads the folder sees by the lock that it is being written. File systems without locks
+/// have none.
+File lock(const fs::path& folder) {
+    const fs::path path = folder / "metrics.jsonl";
+    std::error_code code;
+    if (!fs::exists(path, code)) File::create(path).close();
+    File file = File::open(path);
+    if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+        throw usage_error("another process is writing this run", folder.string(),
+                          "wait for its end, or choose another --out");
+    }
+    return file;
+}
+
+}  // namespace
 
 void RunFolder::check(const fs::path& folder, Existing existing) {
     std::error_code code;
@@ -24,43 +43,20 @@ RunFolder::RunFolder(const fs::path& folder, Existing existing, const std::strin
     Staging staging = Staging::folder(folder, existing);
     write_text(staging.path() / "config.toml", config);
     staging.commit();
-    metrics_ = File::create(folder_ / "metrics.jsonl");
+    lock_ = lock(folder_);
 }
 
-void RunFolder::append(std::span<const StepRecord> records) {
-    std::string text;
-    for (const StepRecord& record : records)
-        text += to_json(record).dump() + "\n";
-    metrics_->write(std::as_bytes(std::span(text)));
-    metrics_bytes_ += text.size();
-}
-
-void RunFolder::append(std::span<const DecisionLine> lines) {
-    if (!decisions_) {
-        const fs::path file = folder_ / "decisions.jsonl";
-        std::error_code code;
-        const auto size = fs::file_size(file, code);  // of a run that goes on
-        decisions_ = code ? File::create(file) : File::append(file, size);
-    }
-    std::string text;
-    for (const DecisionLine& line : lines)
-        text += line.text + "\n";
-    decisions_->write(std::as_bytes(std::span(text)));
-}
-
-RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config,
-                            std::uint64_t metrics_bytes, std::uint64_t step) {
+RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config, std::uint64_t step) {
     RunFolder run;
     run.folder_ = folder;
     std::error_code code;
     fs::create_directories(folder, code);
+    run.lock_ = lock(folder);
     fs::remove(folder / "summary.json", code);
     Staging staging = Staging::file(folder / "config.toml", Existing::replace);
     write_text(staging.path(), config);
     staging.commit();
     cut_lines(folder / "decisions.jsonl", step);
-    run.metrics_ = File::append(folder / "metrics.jsonl", metrics_bytes);
-    run.metrics_bytes_ = metrics_bytes;
     return run;
 }
 
@@ -93,10 +89,6 @@ std::optional<std::string> RunFolder::finished(const fs::path& folder) {
 }
 
 void RunFolder::finish(const Json& summary) {
-    metrics_->sync_and_close();
-    metrics_.reset();
-    if (decisions_) decisions_->sync_and_close();
-    decisions_.reset();
     Staging staging = Staging::file(folder_ / "summary.json", Existing::replace);
     write_text(staging.path(), summary.dump(2) + "\n");
     staging.commit();

@@ -93,7 +93,9 @@ Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
     const bool alone = o.buffer_scope == BufferScope::rank;
     first_ = alone || here == 0;
     leads_ = first_;
-    if (o.steer.scope == AgentScope::job) {
+    if (o.steer.collect) {  // every buffer has a collector of its own
+        road_ = Road::none;
+    } else if (o.steer.scope == AgentScope::job) {
         road_ = s_.comm.size() > 1 ? Road::gradients : Road::none;
         leads_ = s_.comm.rank() == 0;
     } else if (o.steer.scope == AgentScope::host && alone && several) {
@@ -106,7 +108,14 @@ Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
     times_ = options.facts.start;
     // An agent that lacks something says so on all ranks.
     do_together(s_.comm, [&] {
-        if (first_) helm_ = std::make_unique<Helm>(options);
+        if (!first_) return;
+        if (o.steer.collect) {
+            collector_ = std::make_unique<Collector>(options, *o.steer.collect);
+            helm_ = &collector_->helm();
+        } else {
+            own_helm_ = std::make_unique<Helm>(options);
+            helm_ = own_helm_.get();
+        }
     });
 }
 
@@ -162,6 +171,7 @@ HelmOptions Steering::helm_options(std::uint64_t steps) {
     helm.rank = static_cast<std::uint32_t>(s_.comm.rank());
     helm.row_bytes = s_.store.format().row_bytes();
     helm.halo = s_.buffer.facts.halo.size();
+    helm.sizes = {o.batch, s_.data.info().vertices, s_.buffer.own_vertices()};
     helm.apply = [this](const Setting& setting) { apply(setting); };
     return helm;
 }

@@ -33,7 +33,9 @@ public:
     [[nodiscard]] static int most_sample_tasks(const TrainOptions& options);
 
     /// Who steers this rank's buffer; null on ranks that are not its first.
-    [[nodiscard]] BufferPilot* pilot() noexcept { return helm_.get(); }
+    [[nodiscard]] BufferPilot* pilot() noexcept {
+        return collector_ ? static_cast<BufferPilot*>(collector_.get()) : helm_;
+    }
     /// The pipeline whose threads are set; it must live until the last step is assembled.
     void begin(Pipeline& pipeline);
 
@@ -49,6 +51,8 @@ public:
     [[nodiscard]] std::vector<DecisionLine> gather(bool all);
     /// Collective, after the last step: ends the agents. What steering came to, on rank 0.
     [[nodiscard]] AgentResult finish();
+    /// Collective, after that: what was collected, on rank 0.
+    [[nodiscard]] SampleTable samples();
 
 private:
     enum class Road : std::uint8_t { none, board, gradients };
@@ -67,7 +71,9 @@ private:
     bool leads_ = false;      ///< has an agent
     Road road_ = Road::none;  ///< of orders to or from this rank
     std::optional<OrderBoard> board_;
-    std::unique_ptr<Helm> helm_;
+    std::unique_ptr<Collector> collector_;  ///< where samples are collected
+    std::unique_ptr<Helm> own_helm_;        ///< elsewhere
+    Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
     std::optional<AgentSpec> agent_;
     StretchSeconds last_;  ///< of the step before
     std::atomic<std::uint64_t> cpu_{0};

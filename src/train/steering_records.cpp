@@ -92,4 +92,17 @@ AgentResult Steering::finish() {
     return result;
 }
 
+SampleTable Steering::samples() {
+    const SampleTable own = collector_ ? collector_->take() : SampleTable{};
+    const std::string text = own.samples.empty() ? std::string{} : to_csv(own);
+    const auto texts = s_.comm.gather(0, std::span<const char>(text));
+    SampleTable all;
+    for (std::size_t rank = 0; rank < texts.size(); ++rank) {
+        if (texts[rank].empty()) continue;
+        const std::string where = "rank " + std::to_string(rank);
+        all.append(parse_csv({texts[rank].data(), texts[rank].size()}, where), where);
+    }
+    return all;
+}
+
 }  // namespace rudder

@@ -125,9 +125,13 @@ SamplerOptions Trainer::State::sampler_options() const {
             .degrees = model_wants_degrees(options.model)};
 }
 
-bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {
+bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
     const std::uint32_t every = options.eval_every;
     return every != 0 && ((epoch + 1) % every == 0 || epoch + 1 == options.epochs);
+}
+
+bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {
+    return rudder::evaluation_due(options, epoch);
 }
 
 void Trainer::State::start_evaluation(std::span<const float> weights) {
@@ -167,6 +171,10 @@ Trainer::Trainer(const Communicator& comm, const PartitionedDataset& data,
     : state_(std::make_unique<State>(comm, data, options)) {}
 
 Trainer::~Trainer() = default;
+
+std::uint64_t Trainer::steps_per_epoch() const noexcept {
+    return state_->schedule.steps_per_epoch();
+}
 
 const NetworkOptions& Trainer::network_options() const noexcept {
     return state_->network_options;

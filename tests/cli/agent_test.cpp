@@ -1,9 +1,12 @@
 // Agents as a user meets them: train, compare, replay, agent list and agent score.
+#include <atomic>
 #include <fstream>
 
 #include "rudder/cli/llm_models.hpp"
 
 #include "cli_support.hpp"
+#include "steer/llm/bad_texts.hpp"
+#include "steer/llm/fake_server.hpp"
 #include "support/mpirun.hpp"
 
 namespace rudder::test {
@@ -217,6 +220,31 @@ TEST(LlmModels, EachModelIsAnAgentOfItsOwn) {
     EXPECT_EQ(with_models({"never", "llm,faithful"}, {"a", "b"}),
               (Texts{"never", "llm:a,faithful", "llm:b,faithful"}));
     EXPECT_EQ(with_models({"llm:own", "llm"}, {"a"}), (Texts{"llm:own", "llm:a"}));
+}
+
+TEST_F(AgentVerbs, BadRepliesOfAModelChangeNothing) {
+    const Json plain = ok_json(train({"--policy", "scored-faithful", "--buffer-scope", "rank"}));
+    const auto texts = bad_texts();
+    std::atomic<std::size_t> asked{0};
+    FakeServer server(ollama([&](const FakeRequest&) {
+        return FakeReply::of(200, ollama_envelope(texts[asked++ % texts.size()].reply));
+    }));
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    Words words =
+        on_ranks(train({"--policy", "scored-faithful", "--agent", "llm,interval:1", "--llm-url",
+                        server.url(), "--agent-mode", "sync", "--out", "run", "--json"}));
+    const Outcome outcome = rudder(words, here());
+    ASSERT_EQ(outcome.code, 0) << outcome.err;
+    const Json run = parse_json(outcome.out, "standard output");
+    EXPECT_EQ(run.at("loss").at("digest"), plain.at("loss").at("digest"));
+    EXPECT_GE(asked.load(), 3U) << "then the breaker opens";
+    EXPECT_EQ(run.at("agent").at("applied"), 0);
+    EXPECT_EQ(run.at("agent").at("kept"), 0);
+    EXPECT_GT(run.at("agent").at("invalid"), 0);
+    for (const Json& line : lines("run/decisions.jsonl")) {
+        EXPECT_EQ(line.at("status"), "invalid") << line.dump();
+        EXPECT_FALSE(line.at("problem").get<std::string>().empty());
+    }
 }
 
 }  // namespace

@@ -1,5 +1,9 @@
 // Classifiers as a user meets them: agent collect, agent train, and replay with a model.
+#include <algorithm>
+#include <regex>
+
 #include "cli_support.hpp"
+#include "support/mpirun.hpp"
 
 namespace rudder::test {
 namespace {
@@ -32,6 +36,57 @@ TEST_F(ClassifierVerbs, CollectTrainAndReplay) {
     EXPECT_GT(lines[0].at("decisions"), 0);
 }
 
+TEST_F(ClassifierVerbs, BothKindsOfTableMakeTheSameModel) {
+    collect();
+    ok({"agent", "train", "lr", "both.csv", "--out", "csv.model", "--quiet"});
+    ok({"agent", "train", "lr", "both.npz", "--out", "npz.model", "--quiet"});
+    EXPECT_EQ(ok({"replay", golden("debian_500"), "--policy", "scored-faithful", "--agent",
+                  "lr:csv.model"}),
+              std::regex_replace(ok({"replay", golden("debian_500"), "--policy", "scored-faithful",
+                                     "--agent", "lr:npz.model"}),
+                                 std::regex("npz"), "csv"));
+    const std::string whole = bytes_of(folder_ / "both.npz");
+    write("cut.npz", whole.substr(0, whole.size() / 2));
+    refuse({"agent", "train", "lr", "cut.npz", "--out", "m"}, 3, {"cut.npz"});
+}
+
+/// The columns of a table that do not depend on the clock.
+std::vector<std::string> timeless(const std::filesystem::path& csv) {
+    std::ifstream in(csv);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(in, line);)
+        lines.push_back(line.substr(0, line.rfind(',')));  // the last is seconds of a fetch
+    std::ranges::sort(lines);
+    return lines;
+}
+
+TEST_F(ClassifierVerbs, ALiveRunGivesTheSamplesOfItsTrace) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    ok({"generate", "sbm", "graph", "--vertices", "600", "--seed", "3"});
+    ok({"partition", "graph", "parts", "--parts", "2", "--method", "ldg"});
+    const Words run{"--epochs", "4",   "--batch", "20", "--hidden",         "8",
+                    "--fanout", "4,6", "--ranks", "2",  "--ranks-per-host", "1"};
+    const auto with = [&](Words words) {
+        words.insert(words.end(), run.begin(), run.end());
+        return words;
+    };
+    ok(with({"train", "parts", "--policy", "window:4", "--trace", "--out", "run", "--quiet"}));
+    ok({"agent", "collect", "g=run", "--policy", "scored-faithful", "--policy", "scored", "--out",
+        "traced"});
+    ok(with({"agent", "collect", "g=parts", "--policy", "scored-faithful", "--policy", "scored",
+             "--out", "live"}));
+    const auto live = timeless(folder_ / "live.csv");
+    EXPECT_GT(live.size(), 50U);
+    EXPECT_EQ(live, timeless(folder_ / "traced.csv"));
+    ok({"agent", "train", "lr", "live.npz", "--out", "lr.model"});
+    refuse({"agent", "collect", "parts", "run", "--out", "t"}, 2, {"comes alone"});
+    refuse({"agent", "collect", "parts", "--out", "live"}, 2, {"live.csv"});
+    refuse({"agent", "collect", "parts", "--policy", "lru", "--out", "t"}, 2,
+           {"takes no decisions"});
+    refuse({"agent", "collect", "parts", "--epochs", "1", "--batch", "400", "--out", "t"}, 3,
+           {"--horizon"});
+}
+
 TEST_F(ClassifierVerbs, ThePublishedVariantUsesItsOwnFeaturesAndLabel) {
     collect();
     const Json report =
@@ -50,7 +105,8 @@ TEST_F(ClassifierVerbs, WhatDoesNotFitIsRefused) {
     refuse(
         {"agent", "train", "lr", "both.csv", "--test", "physics", "--test", "debian", "--out", "m"},
         3, {"nothing is left to fit to"});
-    refuse({"agent", "train", "lr", "both.npz", "--out", "m"}, 3, {"no table of samples"});
+    refuse({"agent", "train", "lr", golden("debian_500"), "--out", "m"}, 3,
+           {"no table of samples"});
     refuse({"agent", "train", "lr", "both.csv", "--label", "mine", "--out", "m"}, 2, {"'mine'"});
     refuse({"agent", "collect", golden("debian_500"), "--policy", "lru", "--out", "t"}, 2,
            {"takes no decisions"});

@@ -106,6 +106,7 @@ TEST(Observations, DamagedJsonIsBadInput) {
     for (const auto& [key, value] : good.items()) {
         Json bad = good;
         bad.erase(key);
+        if (key == "sizes") continue;  // logs of earlier versions lack them
         EXPECT_FALSE(fits_schema(bad, schema)) << key;
         if (key == "hit_rate" || key == "cost_per_step") continue;  // follow from the others
         try {

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/executor/monitor.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/collect.hpp"
 #include "rudder/steer/fit.hpp"
@@ -309,25 +310,60 @@ TEST(Refit, IsTurnedDownWhereItAnswersWorse) {
     };
     const std::vector<float> right{1, 0, 0};
     const std::vector<float> wrong{-1, 0, 0};
-    LastLayerRefit worse([&](auto, auto, auto, auto, auto) { return wrong; });
+    LastLayerRefit worse([&](auto, auto, auto, auto, auto) { return wrong; }, true);
     feed(worse);
     std::vector<float> weights = right;
     worse.update(weights);
+    EXPECT_EQ(worse.turned_down(), 0U) << "only begun";
+    worse.update(weights);
     EXPECT_EQ(weights, right);
     EXPECT_EQ(worse.turned_down(), 1U);
-    LastLayerRefit better([&](auto inputs, auto labels, auto, std::uint32_t epochs, double rate) {
-        EXPECT_EQ(labels.size(), 100U) << "the newest are held out";
-        EXPECT_EQ(inputs.size(), 200U);
-        EXPECT_EQ(epochs, 3U);
-        EXPECT_DOUBLE_EQ(rate, 1e-4);
-        return right;
-    });
+    LastLayerRefit better(
+        [&](auto inputs, auto labels, auto, std::uint32_t epochs, double rate) {
+            EXPECT_EQ(labels.size(), 100U) << "the newest are held out";
+            EXPECT_EQ(inputs.size(), 200U);
+            EXPECT_EQ(epochs, 3U);
+            EXPECT_DOUBLE_EQ(rate, 1e-4);
+            return right;
+        },
+        true);
     feed(better);
     weights = wrong;
+    better.update(weights);
+    EXPECT_EQ(weights, wrong) << "only begun";
     better.update(weights);
     EXPECT_EQ(weights, right);
     better.update(weights);
     EXPECT_EQ(better.taken(), 1U) << "nothing new since";
+}
+
+TEST(Refit, NoAnswerWaitsForIt) {
+    Monitor monitor;
+    bool go_on = false;
+    const auto body = [&](auto, auto, auto, auto, auto) {
+        Monitor::Lock lock(monitor);
+        monitor.wait(lock, "the test", [&] { return go_on; });
+        return std::vector<float>{1, 0, 0};
+    };
+    LastLayerRefit refit(body, false);
+    for (std::size_t i = 0; i < 150; ++i) {
+        const float x = i % 2 == 0 ? 1.0F : -1.0F;
+        refit.add(std::vector<float>{x, 1.0F}, x > 0);
+    }
+    std::vector<float> weights{-1, 0, 0};
+    for (int i = 0; i < 10; ++i)
+        refit.update(weights);  // begins one, then finds it under way
+    EXPECT_EQ(refit.taken(), 0U);
+    {
+        Monitor::Lock lock(monitor);
+        go_on = true;
+        monitor.notify_all();
+    }
+    while (refit.taken() == 0) {
+        Executor::current().sleep_for(std::chrono::milliseconds(1));
+        refit.update(weights);
+    }
+    EXPECT_EQ(weights[0], 1);
 }
 
 TEST(ClassifierAgents, AnswerByTheirModel) {

@@ -30,6 +30,8 @@ struct TraceHeader {
     std::string policy{};  ///< of the run
     std::string graph{};   ///< graph_checksum() of the data, or empty
     std::uint64_t seed = 0;
+    std::uint64_t batch = 0;         ///< seeds per part and step; 0: not known
+    std::uint64_t own_vertices = 0;  ///< of the host's parts; 0: not known
 };
 
 /// What tells one partitioned data set from another: the hash of its manifest.

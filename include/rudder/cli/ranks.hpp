@@ -30,6 +30,10 @@ struct RankOptions {
 /// Collective: unless a number of threads was typed (0: not), ranks of one machine share its cores.
 void share_cores(const Communicator& comm, int typed_threads);
 
+/// The command line as a person typed it: with the --ranks that our launcher took from it.
+[[nodiscard]] std::vector<std::string> typed_arguments(std::vector<std::string> arguments,
+                                                       int ranks);
+
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const Communicator&)>;
 

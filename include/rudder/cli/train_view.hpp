@@ -5,32 +5,25 @@
 #include <string>
 
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/train/run_folder.hpp"
 #include "rudder/train/trainer.hpp"
 
 namespace rudder::cli {
 
-/// Shows a run on rank 0 and keeps its records in the run's folder.
+/// Shows a run on rank 0.
 class TrainView final : public TrainObserver {
 public:
-    /// `folder` may be null. `live` draws a line that changes, on standard error; `lines`
-    /// prints one per epoch, on standard output.
-    TrainView(RunFolder* folder, bool live, bool lines);
+    /// `live` draws a line that changes, on standard error; `lines` prints one per epoch, on
+    /// standard output.
+    TrainView(bool live, bool lines);
     ~TrainView() override;
 
     void step_done(const StepRecord& record, std::uint64_t steps) override;
-    void records(std::span<const StepRecord> records) override;
-    void decisions(std::span<const DecisionLine> lines) override;
     void epoch_done(const EpochRecord& record, std::uint32_t epochs) override;
-    [[nodiscard]] std::uint64_t metrics_bytes() const override {
-        return folder_ == nullptr ? 0 : folder_->metrics_bytes();
-    }
 
 private:
     using Clock = std::chrono::steady_clock;
     void erase();
 
-    RunFolder* folder_;
     bool live_;
     bool lines_;
     bool drawn_ = false;

@@ -18,7 +18,15 @@ struct MetricInfo {
     std::string_view path;  ///< its place in a line of metrics.jsonl, such as "rows.hit"
     Kind kind;
     std::string_view help;  ///< one sentence, without its full stop
+
+    /// Whether it is written without a fraction.
+    [[nodiscard]] constexpr bool whole() const noexcept {
+        return kind == Kind::count || path.starts_with("knobs.");
+    }
 };
+
+/// How many there are.
+inline constexpr std::size_t metric_count = 27;
 
 /// All of them, in the order of a line of metrics.jsonl. What identifies a line (step, epoch, rank)
 /// and what is no number (bytes_by_owner, the policy among the knobs) is not among them.

@@ -94,6 +94,7 @@ struct AgentFacts {
     bool force = false;      ///< take a log of another run
     LlmOptions llm;          ///< how language models are reached
     RefitLastLayer refit{};  ///< fits a layer again while running; none: nothing is
+    bool repeatable = true;  ///< the same questions get the same answers: nothing goes by the clock
 };
 
 /// Makes the agent of a spec. A usage or input Error where it lacks what it needs.

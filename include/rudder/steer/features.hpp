@@ -16,11 +16,10 @@ enum class FeatureSet : std::uint8_t { repaired, faithful };
 [[nodiscard]] std::string_view to_string(FeatureSet set) noexcept;
 
 /// Of both lists; a model or table of another version is refused.
-inline constexpr std::uint64_t feature_version = 1;
+inline constexpr std::uint64_t feature_version = 2;
 
 /// The names, in order. Neither list has the name of a graph or the number of a rank. The published
-/// list lacks its one-hot of data set names (a name that was not seen counts as none there); what
-/// an observation does not say (batch size, vertices of the graph and of the part) is 0 in it.
+/// list lacks its one-hot of data set names (a name that was not seen counts as none there).
 [[nodiscard]] std::span<const std::string_view> feature_names(FeatureSet set) noexcept;
 
 /// Makes features of one observation after the other. It remembers a few windows, so one maker

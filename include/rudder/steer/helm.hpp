@@ -42,6 +42,7 @@ struct HelmOptions {
     std::uint32_t rank = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
+    RunSizes sizes{};
     /// Carries out changes of knobs that are not the buffer's: bulk, threads, and how far samples
     /// must be drawn ahead. Never waits. May be empty.
     std::function<void(const Setting&)> apply{};

@@ -37,6 +37,13 @@ struct ShadowReading {
     RowAccounts total;      ///< since it was opened
 };
 
+/// Sizes of a run that do not change; 0: not known.
+struct RunSizes {
+    std::uint64_t batch = 0;         ///< seeds per part and step
+    std::uint64_t vertices = 0;      ///< of the graph
+    std::uint64_t own_vertices = 0;  ///< of the parts that share the buffer
+};
+
 /// A past decision and what came of it.
 struct PastDecision {
     std::uint64_t step = 0;
@@ -65,7 +72,8 @@ struct Observation {
 
     Setting setting;
     KnobLimits limits;
-    std::uint64_t halo = 0;          ///< rows
+    std::uint64_t halo = 0;  ///< rows
+    RunSizes sizes;
     bool takes_decisions = false;    ///< the policy replaces when told to
     std::uint64_t candidates = 0;    ///< rows a replacement could bring in, where the policy knows
     std::uint64_t since_change = 0;  ///< steps since a change of ours took effect

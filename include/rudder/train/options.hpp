@@ -12,6 +12,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/schedule.hpp"
+#include "rudder/steer/collector.hpp"
 #include "rudder/steer/helm.hpp"
 #include "rudder/store/feature_store.hpp"
 
@@ -38,6 +39,8 @@ struct SteerOptions {
     LlmOptions llm{};
     /// Makes agents instead of the registry: for agents of one's own.
     std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
+    /// Nobody steers: each buffer is told by chance, and both answers are tried.
+    std::optional<CollectOptions> collect{};
 };
 
 struct TrainOptions {

@@ -88,7 +88,6 @@ struct EpochRecord {
 
 [[nodiscard]] Json to_json(const RowCounts& rows);
 [[nodiscard]] Json to_json(const StepSeconds& seconds);
-[[nodiscard]] Json to_json(const StepRecord& record);
 /// {"features": ..., "control": ...}.
 [[nodiscard]] Json bytes_json(const std::array<std::uint64_t, kind_count>& bytes);
 

@@ -1,20 +1,20 @@
-// The folder a run leaves behind: config.toml, metrics.jsonl, summary.json.
+// The folder a run leaves behind: its options, the lock of who writes it, its summary.
 #pragma once
 
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 
 #include "rudder/core/file.hpp"
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/core/staging.hpp"
-#include "rudder/train/records.hpp"
 
 namespace rudder {
 
-/// A run's folder, written by rank 0 while the run goes on. The summary comes last, in one piece:
-/// a folder without one is of a run that has not finished.
+/// A run's folder on rank 0 while the run goes on; what happens in it is written by others. While
+/// this lives, metrics.jsonl is locked (flock), so that readers can tell a run that goes on from
+/// one that was killed. The summary comes last, in one piece: a folder without one is of a run that
+/// has not finished.
 class RunFolder {
 public:
     /// Refuses (usage Error) an output that exists, unless it may be replaced. Touches nothing.
@@ -22,31 +22,21 @@ public:
 
     /// Makes the folder with its config.toml; what stood there before is removed.
     RunFolder(const std::filesystem::path& folder, Existing existing, const std::string& config);
-    /// Goes on in a folder after `step` steps: metrics.jsonl is cut back to what it had at the
-    /// checkpoint, decisions.jsonl to the steps before, and the new options take the place of the
-    /// old.
+    /// Goes on in a folder after `step` steps: decisions.jsonl is cut back to them, and the new
+    /// options take the place of the old. A usage Error where another process writes it.
     [[nodiscard]] static RunFolder reopen(const std::filesystem::path& folder,
-                                          const std::string& config, std::uint64_t metrics_bytes,
-                                          std::uint64_t step);
+                                          const std::string& config, std::uint64_t step);
     /// The summary of a run that has finished, if it has.
     [[nodiscard]] static std::optional<std::string> finished(const std::filesystem::path& folder);
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_; }
-    /// Appends lines to metrics.jsonl.
-    void append(std::span<const StepRecord> records);
-    /// Appends lines to decisions.jsonl, which is there from the first on.
-    void append(std::span<const DecisionLine> lines);
     void finish(const Json& summary);
-    /// Bytes of metrics.jsonl so far.
-    [[nodiscard]] std::uint64_t metrics_bytes() const noexcept { return metrics_bytes_; }
 
 private:
     RunFolder() = default;
 
     std::filesystem::path folder_;
-    std::optional<File> metrics_;
-    std::optional<File> decisions_;
-    std::uint64_t metrics_bytes_ = 0;
+    std::optional<File> lock_;
 };
 
 /// Of a file of JSON lines with a key "step", keeps those of steps before `step`, in their order. A

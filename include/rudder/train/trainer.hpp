@@ -42,6 +42,7 @@ struct TrainResult {
     double pilot_seconds = 0;   ///< of who steers the buffers
     StepSeconds step_seconds;
     AgentResult agent;
+    SampleTable samples;  ///< where they were collected, of all buffers
     RowCounts rows;
     std::uint64_t edges = 0;
     std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
@@ -55,6 +56,9 @@ struct TrainResult {
     std::uint64_t row_bytes = 0;           ///< of one row on the wire
     std::string topology;                  ///< as chosen
 };
+
+/// Whether the epoch is one of those that are evaluated.
+[[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
 
 /// Watches a run on rank 0.
 class TrainObserver {
@@ -147,6 +151,7 @@ public:
     TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {},
                     RunPilot* pilot = nullptr);
 
+    [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept;
     /// What its network was made from.
     [[nodiscard]] const NetworkOptions& network_options() const noexcept;
     /// The weights, the same on all ranks.

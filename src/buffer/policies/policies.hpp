@@ -3,15 +3,10 @@
 
 #include <memory>
 
-#include "rudder/buffer/policy.hpp"
-
-#include "cloned_policy.hpp"
+#include "rudder/buffer/cloned_policy.hpp"
+#include "rudder/buffer/policy_registry.hpp"
 
 namespace rudder {
-
-/// Makes one policy of a given spec.
-using MakePolicy = std::unique_ptr<Policy>(const PolicySpec& spec, const PolicyFacts& facts,
-                                           Residents& residents);
 
 extern const PolicyInfo none_info;
 extern const PolicyInfo static_degree_info;

@@ -3,9 +3,8 @@
 
 #include <vector>
 
-#include "rudder/buffer/policy.hpp"
+#include "rudder/buffer/cloned_policy.hpp"
 
-#include "cloned_policy.hpp"
 #include "signal.hpp"
 
 namespace rudder {

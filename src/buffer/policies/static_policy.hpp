@@ -3,9 +3,7 @@
 
 #include <vector>
 
-#include "rudder/buffer/policy.hpp"
-
-#include "cloned_policy.hpp"
+#include "rudder/buffer/cloned_policy.hpp"
 
 namespace rudder {
 

@@ -5,10 +5,9 @@
 #include <deque>
 #include <vector>
 
-#include "rudder/buffer/policy.hpp"
+#include "rudder/buffer/cloned_policy.hpp"
 
 #include "aged_counts.hpp"
-#include "cloned_policy.hpp"
 #include "worst_first.hpp"
 
 namespace rudder {

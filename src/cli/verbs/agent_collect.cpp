@@ -1,21 +1,22 @@
 // rudder agent collect TRACE... --out TABLE
 #include <algorithm>
-#include <array>
 #include <map>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
 #include "rudder/cli/verb.hpp"
+#include "rudder/comm/together.hpp"
+#include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/file.hpp"
 #include "rudder/core/json.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/steer/collect.hpp"
+#include "rudder/train/trainer.hpp"
 
-#include "sample_archive.hpp"
+#include "collect_table.hpp"
+#include "train_settings.hpp"
 
 namespace rudder::cli {
 
@@ -32,8 +33,10 @@ public:
     }
 
     void define(CLI::App& app) override {
+        define_training(app);
         app.add_option("TRACE", traces_,
-                       "Run folders, trace/ folders or NPZ traces, as GRAPH=TRACE\n"
+                       "Run folders, trace/ folders or NPZ traces, or a partitioned data set,\n"
+                       "which is then trained on; as GRAPH=TRACE\n"
                        "(GRAPH: the name to split by; if not given, the file's)")
             ->required();
         app.add_option("--out", out_, "Writes OUT.csv and OUT.npz")->required();
@@ -59,6 +62,18 @@ public:
     int run(const Context& context) override;
 
 private:
+    void define_training(CLI::App& app);
+    int run_traces(const Context& context);
+    int run_live(const Context& context);
+    int train(const Communicator& comm, const PartitionedDataset& data, const std::string& graph,
+              std::span<const TrainOptions> all, const Context& context);
+    /// The runs to collect from: all pairs of a policy and a size.
+    [[nodiscard]] std::vector<TrainOptions> runs();
+    [[nodiscard]] Existing existing() const noexcept {
+        return force_ ? Existing::replace : Existing::refuse;
+    }
+
+    std::unique_ptr<TrainSettings> settings_ = make_train_settings();
     std::vector<std::string> traces_;
     std::string out_;
     std::vector<std::string> policies_;
@@ -66,6 +81,40 @@ private:
     CollectOptions options_;
     bool force_ = false;
 };
+
+/// Options of the run that samples are collected from, where there is one.
+void AgentCollectVerb::define_training(CLI::App& app) {
+    settings_->define(app);
+    for (const char* name : {"PATH",
+                             "--policy",
+                             "--window",
+                             "--buffer",
+                             "--buffer-rows",
+                             "--buffer-bytes",
+                             "--seed",
+                             "--out",
+                             "--force",
+                             "--trace",
+                             "--plan",
+                             "--resume",
+                             "--checkpoint-every",
+                             "--eval",
+                             "--eval-every",
+                             "--patience",
+                             "--agent",
+                             "--agent-mode",
+                             "--agent-scope",
+                             "--agent-deadline",
+                             "--llm-url",
+                             "--llm-model",
+                             "--llm-api",
+                             "--llm-insecure"}) {
+        app.remove_option(app.get_option(name));
+    }
+    for (CLI::Option* option : app.get_options()) {
+        if (!option->get_name().starts_with("--help")) option->group(std::string(further_options));
+    }
+}
 
 /// A trace with the name of its graph.
 struct Named {
@@ -90,48 +139,6 @@ void check_name(const Named& one) {
     }
 }
 
-/// How often replacing was right, by graph, policy and size.
-struct Share {
-    std::uint64_t samples = 0;
-    std::uint64_t label = 0;
-    std::uint64_t paper = 0;
-};
-using ShareKey = std::array<std::string, 3>;
-
-std::map<ShareKey, Share> shares(const SampleTable& table) {
-    std::map<ShareKey, Share> all;
-    for (const Sample& s : table.samples) {
-        Share& one =
-            all[{table.graphs[s.graph], table.policies[s.policy], fmt::format("{:.2f}", s.buffer)}];
-        ++one.samples;
-        one.label += s.label.value_or(false) ? 1U : 0U;
-        one.paper += s.paper.value_or(false) ? 1U : 0U;
-    }
-    return all;
-}
-
-double part_of(std::uint64_t part, std::uint64_t whole) {
-    return static_cast<double>(part) / static_cast<double>(whole);
-}
-
-void print(const SampleTable& table, bool json) {
-    Json list = Json::array();
-    Table text({"graph", "policy", "buffer", "samples", "replacing is right", "published label 1"});
-    for (const auto& [key, one] : shares(table)) {
-        const double label = part_of(one.label, one.samples);
-        const double paper = part_of(one.paper, one.samples);
-        list.push_back({{"graph", key[0]},
-                        {"policy", key[1]},
-                        {"buffer", key[2]},
-                        {"samples", one.samples},
-                        {"label", label},
-                        {"paper_label", paper}});
-        text.add({key[0], key[1], key[2], format_count(one.samples),
-                  fmt::format("{:.1f} %", 100 * label), fmt::format("{:.1f} %", 100 * paper)});
-    }
-    json ? print_json(list) : print_text(text.text());
-}
-
 /// The same graph under two names would be on both sides of a split.
 void check_graphs(std::map<std::string, std::string>& name_of, const Trace& trace,
                   const std::string& name) {
@@ -153,9 +160,14 @@ int AgentCollectVerb::run(const Context& context) {
                               "give a number above 0 and up to 1, such as 0.25");
         }
     }
-    const auto existing = force_ ? Existing::replace : Existing::refuse;
-    Staging csv = Staging::file(out_ + ".csv", existing);
-    Staging npz = Staging::file(out_ + ".npz", existing);
+    const bool live = std::ranges::any_of(traces_, [](const std::string& text) {
+        return ArrayFolder::is(named(text).path, partition_format);
+    });
+    return live ? run_live(context) : run_traces(context);
+}
+
+int AgentCollectVerb::run_traces(const Context& context) {
+    SampleFiles files(out_, existing());
     SampleTable table;
     std::map<std::string, std::string> name_of;
     for (const std::string& text : traces_) {
@@ -171,16 +183,72 @@ int AgentCollectVerb::run(const Context& context) {
             }
         }
     }
-    if (table.samples.empty()) {
-        throw input_error("the traces are shorter than the horizon", "TRACE",
-                          "give longer traces or a shorter --horizon");
+    files.write(table);
+    print_shares(table, context.json);
+    return 0;
+}
+
+std::vector<TrainOptions> AgentCollectVerb::runs() {
+    std::vector<TrainOptions> all;
+    for (const std::string& policy : policies_) {
+        for (const double fraction : fractions_) {
+            TrainOptions& one = all.emplace_back(settings_->settle());
+            one.policy = policy;
+            one.buffer = fraction;
+            one.seed = options_.seed;
+            one.eval_every = 0;
+            one.steer.agent = "always";  // gives way to the collector
+            one.steer.collect = options_;
+            check_options(one);
+            check_collectable(policy_of(one));
+        }
     }
-    label_as_published(table);
-    write_text(csv.path(), to_csv(table));
-    write_archive(table, npz.path());
-    csv.commit();
-    npz.commit();
-    print(table, context.json);
+    return all;
+}
+
+int AgentCollectVerb::run_live(const Context& context) {
+    if (traces_.size() != 1) {
+        throw usage_error("a data set to train on comes alone", "TRACE",
+                          "collect from it by itself; 'agent train' reads several tables");
+    }
+    const Named one = named(traces_.front());
+    check_name(one);
+    const auto all = runs();
+    const PartitionedDataset data(one.path);
+    RankOptions& ranks = settings_->ranks();
+    ranks.arguments = context.arguments;
+    ranks.parts = data.parts();
+    const std::string manifest = data.folder().manifest().dump();
+    const Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+    return run_ranked(ranks, fingerprint, [&](const Communicator& comm) {
+        share_cores(comm, context.threads);
+        return train(comm, data, one.graph, all, context);
+    });
+}
+
+/// One training run per policy and size, in the same ranks.
+int AgentCollectVerb::train(const Communicator& comm, const PartitionedDataset& data,
+                            const std::string& graph, std::span<const TrainOptions> all,
+                            const Context& context) {
+    std::optional<SampleFiles> files;
+    do_together(comm, [&] {
+        if (comm.rank() == 0) files.emplace(out_, existing());
+    });
+    SampleTable table;
+    for (const TrainOptions& options : all) {
+        Trainer trainer(comm, data, options);
+        TrainObserver observer;
+        TrainResult result = trainer.run(observer);
+        if (result.interrupted) return static_cast<int>(ErrorKind::interrupted);
+        if (result.samples.samples.empty()) continue;
+        result.samples.graphs = {graph};
+        table.append(result.samples, graph);
+    }
+    do_together(comm, [&] {
+        if (files) files->write(table);
+    });
+    if (files) print_shares(table, context.json);
     return 0;
 }
 

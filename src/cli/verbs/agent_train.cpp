@@ -13,6 +13,8 @@
 #include "rudder/nn/tabular.hpp"
 #include "rudder/steer/fit.hpp"
 
+#include "sample_archive.hpp"
+
 namespace rudder::cli {
 
 namespace {
@@ -29,7 +31,7 @@ public:
 
     void define(CLI::App& app) override {
         app.add_option("KIND", task_.kind, "lr, svm, rf, xgb, mlp or tabnet")->required();
-        app.add_option("TABLE", tables_, "Tables of 'agent collect' (CSV)")->required();
+        app.add_option("TABLE", tables_, "Tables of 'agent collect' (CSV or NPZ)")->required();
         app.add_option("--out", out_, "File of the model")->required();
         app.add_option("--test", task_.test,
                        "A graph to keep out and test on; may be repeated\n"
@@ -94,7 +96,7 @@ void AgentTrainVerb::check() {
 SampleTable AgentTrainVerb::read() const {
     SampleTable all;
     for (const std::string& path : tables_)
-        all.append(read_samples(path), path);
+        all.append(read_table(path), path);
     if (policies_.empty()) return all;
     SampleTable chosen;
     chosen.graphs = all.graphs;

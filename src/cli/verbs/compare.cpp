@@ -1,10 +1,13 @@
 // rudder compare PATH
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/llm_models.hpp"
+#include "rudder/cli/run_card.hpp"
+#include "rudder/cli/run_recorder.hpp"
 #include "rudder/cli/table.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/core/checksum.hpp"
@@ -12,6 +15,7 @@
 #include "rudder/core/json.hpp"
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
@@ -26,6 +30,8 @@ namespace {
 struct Contender {
     TrainOptions options;
     TrainResult result;
+    Json summary;  ///< of its folder, where it has one
+    std::filesystem::path folder{};
 
     bool steered = false;  ///< agents are compared, too
 
@@ -59,6 +65,10 @@ public:
 
 private:
     int train(const Communicator& comm, const TrainOptions& options, const Context& context);
+    void train_one(const Communicator& comm, const PartitionedDataset& data, Contender& one,
+                   const Context& context) const;
+    void add_floor(std::span<const Contender> all) const;
+    [[nodiscard]] RunFacts facts(const Communicator& comm, const PartitionedDataset& data) const;
     void show(std::span<const Contender> all, const Communicator& comm,
               const PartitionedDataset& data, const Context& context) const;
 
@@ -73,11 +83,12 @@ private:
 
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
-    // Nothing is kept of these runs, so what concerns a run's folder makes no sense here.
-    for (const char* name : {"--policy", "--out", "--force", "--trace", "--plan", "--resume",
-                             "--checkpoint-every", "--agent", "--llm-model"}) {
+    // These runs are never gone on with.
+    for (const char* name : {"--policy", "--trace", "--plan", "--resume", "--checkpoint-every",
+                             "--agent", "--llm-model"}) {
         app.remove_option(app.get_option(name));
     }
+    app.get_option("--out")->description("Folder for a run's folder of each row");
     app.add_option("--policy", policies_,
                    "NAME[:VALUE]{,KEY:VALUE}; may be repeated (if not given: five kinds)")
         ->allow_extra_args(false);
@@ -117,6 +128,7 @@ int CompareVerb::run(const Context& context) {
     const TrainOptions options = settings_->settle();
     for (const TrainOptions& one : contenders(options))
         check_options(one);
+    if (!settings_->out().empty()) RunFolder::check(settings_->out(), settings_->existing());
     const PartitionedDataset data(settings_->data());
     RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
@@ -129,11 +141,26 @@ int CompareVerb::run(const Context& context) {
                       [&](const Communicator& comm) { return train(comm, options, context); });
 }
 
+/// As a folder may be called: the row's number keeps the order of the table.
+std::string folder_name(std::size_t row, std::size_t rows, const std::string& text) {
+    constexpr std::size_t longest = 80;
+    std::string name = fmt::format("{:0{}}-", row + 1, std::to_string(rows).size());
+    for (const char c : text.substr(0, longest)) {
+        const bool plain = std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '.' || c == '_';
+        if (plain || name.back() != '-') name += plain ? c : '-';
+    }
+    while (name.back() == '-')
+        name.pop_back();
+    return name;
+}
+
 /// All policies one after the other, in the same ranks.
 int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
                        const Context& context) {
     share_cores(comm, context.threads);
     const PartitionedDataset data(settings_->data());
+    const std::filesystem::path out = settings_->out();
+    if (comm.rank() == 0 && !out.empty()) Staging::folder(out, settings_->existing()).commit();
     std::vector<Contender> all;
     bool floor_known = false;
     const auto asked = contenders(options);
@@ -154,9 +181,8 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         if (comm.rank() == 0 && !context.quiet && live_terminal()) {
             fmt::print(stderr, "{} of {}: {}\n", i + 1, asked.size(), one.policy());
         }
-        Trainer trainer(comm, data, one.options);
-        TrainObserver observer;
-        one.result = trainer.run(observer);
+        if (!out.empty()) one.folder = out / folder_name(i, asked.size(), one.policy());
+        train_one(comm, data, one, context);
         if (one.result.interrupted) return static_cast<int>(ErrorKind::interrupted);
         if (one.result.digest != all.front().result.digest) {
             throw Error(ErrorKind::failed,
@@ -166,8 +192,59 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
                         settings_->data(), "a buffer must not change a result: report this");
         }
     }
-    if (comm.rank() == 0) show(all, comm, data, context);
+    if (comm.rank() != 0) return 0;
+    if (!out.empty()) add_floor(all);
+    show(all, comm, data, context);
     return 0;
+}
+
+RunFacts CompareVerb::facts(const Communicator& comm, const PartitionedDataset& data) const {
+    return {.ranks = comm.size(),
+            .hosts = comm.hosts().hosts(),
+            .parts = data.parts(),
+            .data = settings_->data(),
+            .link = settings_->ranks().link,
+            .threads = thread_count(),
+            .regression = data.info().targets.kind == TargetKind::regression};
+}
+
+void CompareVerb::train_one(const Communicator& comm, const PartitionedDataset& data,
+                            Contender& one, const Context& context) const {
+    Trainer trainer(comm, data, one.options);
+    TrainObserver nobody;
+    const RunFacts known = facts(comm, data);
+    std::optional<RunRecorder> recorder;
+    if (comm.rank() == 0 && (!one.folder.empty() || settings_->sinks().port)) {
+        std::optional<RunFolder> folder;
+        if (!one.folder.empty())
+            folder.emplace(one.folder, Existing::refuse, context.provenance.config);
+        Json card = run_facts(context, comm, data, settings_->data(), one.options,
+                              settings_->ranks(), trainer.steps_per_epoch());
+        card["title"] = one.policy();
+        recorder.emplace(std::move(folder), card, settings_->sinks(), RunPosition(),
+                         known.regression);
+    }
+    RunRecorder* const records = recorder ? &*recorder : nullptr;
+    TrainObserver& observer = records != nullptr ? *records : nobody;
+    one.result = recorded(records, [&] { return trainer.run(observer); });
+    if (records == nullptr) return;
+    one.summary = summary_json(one.result, one.options, known);
+    one.summary["sinks"] = records->close(one.result.cpu_seconds);
+    one.result.interrupted ? records->interrupt() : records->finish(one.summary);
+}
+
+/// The floor is found by one run and holds for all.
+void CompareVerb::add_floor(std::span<const Contender> all) const {
+    const auto found = std::ranges::find_if(
+        all, [](const Contender& one) { return one.result.floor.has_value(); });
+    if (found == all.end()) return;
+    for (const Contender& one : all) {
+        Json summary = one.summary;
+        summary["rows"]["floor"] = *found->result.floor;
+        Staging staging = Staging::file(one.folder / "summary.json", Existing::replace);
+        write_text(staging.path(), summary.dump(2) + "\n");
+        staging.commit();
+    }
 }
 
 double ratio(std::uint64_t a, std::uint64_t b) {
@@ -228,18 +305,12 @@ void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
                                to_hex(all.front().result.digest), advice(all, floor, comm.size())));
         return;
     }
-    const RunFacts facts{.ranks = comm.size(),
-                         .hosts = comm.hosts().hosts(),
-                         .parts = data.parts(),
-                         .data = settings_->data(),
-                         .link = settings_->ranks().link,
-                         .threads = thread_count(),
-                         .regression = data.info().targets.kind == TargetKind::regression};
+    const RunFacts known = facts(comm, data);
     Json list = Json::array();
     for (const Contender& one : all) {
         TrainResult result = one.result;
         result.floor = floor;
-        list.push_back(summary_json(result, one.options, facts));
+        list.push_back(summary_json(result, one.options, known));
         list.back()["of_floor"] = floor == 0 ? Json(nullptr) : Json(ratio(one.fetched(), floor));
     }
     print_json(list);

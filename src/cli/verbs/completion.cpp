@@ -1,9 +1,7 @@
 // rudder completion SHELL: completion of verbs and options, made from the verbs themselves.
-#include <algorithm>
-#include <set>
-
 #include <fmt/format.h>
 
+#include "rudder/cli/common_options.hpp"
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/core/error.hpp"
@@ -13,10 +11,17 @@ namespace rudder::cli {
 namespace {
 
 struct VerbWords {
-    std::string name;  ///< its first word
-    std::string rest;  ///< its second, if it has one
+    std::string name;  ///< one word, or two
     std::string summary;
     std::vector<std::string> options;
+
+    [[nodiscard]] std::string first() const { return name.substr(0, name.find(' ')); }
+    /// Its second word, or nothing.
+    [[nodiscard]] std::string second() const {
+        const std::size_t space = name.find(' ');
+        return space == std::string::npos ? "" : name.substr(space + 1);
+    }
+    [[nodiscard]] std::string words() const { return fmt::format("{}", fmt::join(options, " ")); }
 };
 
 std::vector<VerbWords> collect_verbs() {
@@ -24,12 +29,7 @@ std::vector<VerbWords> collect_verbs() {
     for (const auto& verb : all_verbs()) {
         CLI::App app;
         verb->define(app);
-        const std::string name(verb->name());
-        const std::size_t space = std::min(name.find(' '), name.size());
-        VerbWords entry{name.substr(0, space),
-                        space == name.size() ? "" : name.substr(space + 1),
-                        std::string(verb->summary()),
-                        {}};
+        VerbWords entry{std::string(verb->name()), std::string(verb->summary()), {}};
         for (const CLI::Option* option : app.get_options()) {
             for (const std::string& word : option->get_lnames()) {
                 entry.options.push_back("--" + word);
@@ -43,35 +43,45 @@ std::vector<VerbWords> collect_verbs() {
     return words;
 }
 
-/// One entry per first word; verbs of two words become one, whose words are the second ones and the
-/// options of all of them.
-std::vector<VerbWords> collect() {
-    std::vector<VerbWords> words;
-    for (VerbWords& verb : collect_verbs()) {
-        if (!verb.rest.empty()) {
-            verb.summary = fmt::format("{} and others", verb.summary);
-            if (!words.empty() && words.back().name == verb.name) {
-                auto& options = words.back().options;
-                words.back().rest += " " + verb.rest;
-                for (const std::string& option : verb.options) {
-                    if (std::ranges::find(options, option) == options.end())
-                        options.push_back(option);
-                }
-                continue;
-            }
+/// A first word of verbs: what it means, and the second words it may have.
+struct FirstWord {
+    std::string name;
+    std::string summary;
+    std::string seconds;
+};
+
+std::vector<FirstWord> first_words(const std::vector<VerbWords>& verbs) {
+    std::vector<FirstWord> words;
+    for (const VerbWords& verb : verbs) {
+        if (!words.empty() && words.back().name == verb.first()) {
+            words.back().seconds += " " + verb.second();
+            continue;
         }
-        words.push_back(std::move(verb));
+        const bool more = !verb.second().empty();
+        words.push_back(
+            {verb.first(), more ? verb.summary + " and others" : verb.summary, verb.second()});
     }
     return words;
 }
 
+/// What a case matches of the first two words typed.
+std::string pattern(const VerbWords& verb) {
+    return verb.second().empty() ? fmt::format("\"{} \"*", verb.name)
+                                 : fmt::format("\"{}\"", verb.name);
+}
+
 std::string bash_script() {
-    std::string verbs;
+    const auto verbs = collect_verbs();
+    std::string firsts;
+    std::string seconds;
     std::string cases;
-    for (const VerbWords& verb : collect()) {
-        verbs += (verbs.empty() ? "" : " ") + verb.name;
-        cases += fmt::format("        {}) words=\"{}\" second=\"{}\" ;;\n", verb.name,
-                             fmt::join(verb.options, " "), verb.rest);
+    for (const FirstWord& word : first_words(verbs)) {
+        firsts += (firsts.empty() ? "" : " ") + word.name;
+        if (!word.seconds.empty())
+            seconds += fmt::format("        {}) second=\"{}\" ;;\n", word.name, word.seconds);
+    }
+    for (const VerbWords& verb : verbs) {
+        cases += fmt::format("        {}) words=\"{}\" ;;\n", pattern(verb), verb.words());
     }
     return fmt::format(
         R"(# bash completion for rudder; load it with: source <(rudder completion bash)
@@ -83,6 +93,8 @@ _rudder() {{
     fi
     case "${{COMP_WORDS[1]}}" in
 {}    esac
+    case "${{COMP_WORDS[1]}} ${{COMP_WORDS[2]}}" in
+{}    esac
     if [[ "$COMP_CWORD" -eq 2 && -n "$second" ]]; then
         COMPREPLY=($(compgen -W "$second" -- "$current"))
     elif [[ "$current" == -* ]]; then
@@ -93,22 +105,22 @@ _rudder() {{
 }}
 complete -o filenames -F _rudder rudder
 )",
-        verbs, cases);
+        firsts, seconds, cases);
 }
 
 std::string zsh_script() {
-    std::string verbs;
+    const auto verbs = collect_verbs();
+    std::string firsts;
     std::string cases;
-    for (const VerbWords& verb : collect()) {
-        verbs += fmt::format("        '{}:{}'\n", verb.name, verb.summary);
-        if (!verb.rest.empty()) {
-            cases +=
-                fmt::format("        {}) (( CURRENT == 3 )) && compadd -- {} || compadd -- {} ;;\n",
-                            verb.name, verb.rest, fmt::join(verb.options, " "));
-            continue;
-        }
-        cases +=
-            fmt::format("        {}) compadd -- {} ;;\n", verb.name, fmt::join(verb.options, " "));
+    std::string groups;
+    for (const FirstWord& word : first_words(verbs)) {
+        firsts += fmt::format("        '{}:{}'\n", word.name, word.summary);
+        if (!word.seconds.empty())
+            groups +=
+                fmt::format("        {}) compadd -- {}; return ;;\n", word.name, word.seconds);
+    }
+    for (const VerbWords& verb : verbs) {
+        cases += fmt::format("        {}) compadd -- {} ;;\n", pattern(verb), verb.words());
     }
     return fmt::format(R"(#compdef rudder
 # zsh completion for rudder; put this file as _rudder into a folder of $fpath
@@ -119,33 +131,38 @@ _rudder() {{
         _describe 'verb' verbs
         return
     fi
-    if [[ "$words[CURRENT]" != -* && ! ( $CURRENT == 3 && "$words[2]" == agent ) ]]; then
+    if (( CURRENT == 3 )); then
+        case "$words[2]" in
+{}        esac
+    fi
+    if [[ "$words[CURRENT]" != -* ]]; then
         _files
         return
     fi
-    case "$words[2]" in
+    case "$words[2] $words[3]" in
 {}    esac
 }}
 compdef _rudder rudder
 )",
-                       verbs, cases);
+                       firsts, groups, cases);
 }
 
 std::string fish_script() {
+    const auto verbs = collect_verbs();
     std::string text =
         "# fish completion for rudder; load it with: rudder completion fish | source\n";
-    for (const VerbWords& verb : collect()) {
+    for (const FirstWord& word : first_words(verbs)) {
         text += fmt::format("complete -c rudder -n __fish_use_subcommand -f -a {} -d '{}'\n",
-                            verb.name, verb.summary);
-        if (!verb.rest.empty()) {
-            text +=
-                fmt::format("complete -c rudder -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
-                            verb.name, verb.rest);
-        }
-        for (const std::string& option : verb.options) {
-            text += fmt::format("complete -c rudder -n '__fish_seen_subcommand_from {}' -l {}\n",
-                                verb.name, option.substr(2));
-        }
+                            word.name, word.summary);
+        if (word.seconds.empty()) continue;
+        text += fmt::format("complete -c rudder -n '__fish_seen_subcommand_from {}' -f -a '{}'\n",
+                            word.name, word.seconds);
+    }
+    for (const VerbWords& verb : verbs) {
+        std::string seen = "__fish_seen_subcommand_from " + verb.first();
+        if (!verb.second().empty()) seen += "; and __fish_seen_subcommand_from " + verb.second();
+        for (const std::string& option : verb.options)
+            text += fmt::format("complete -c rudder -n '{}' -l {}\n", seen, option.substr(2));
     }
     return text;
 }
@@ -169,6 +186,8 @@ public:
             print_text(zsh_script());
         } else if (shell_ == "fish") {
             print_text(fish_script());
+        } else if (shell_ == "markdown") {  // of no shell: docs/options.md
+            print_text(options_page());
         } else {
             throw usage_error(fmt::format("unknown shell '{}'", shell_), "completion",
                               "use bash, zsh or fish");

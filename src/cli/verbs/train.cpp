@@ -8,6 +8,9 @@
 
 #include "rudder/cli/describe.hpp"
 #include "rudder/cli/ranks.hpp"
+#include "rudder/cli/run_card.hpp"
+#include "rudder/cli/run_recorder.hpp"
+#include "rudder/cli/train_observers.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/comm/mpi_transport.hpp"
@@ -18,6 +21,7 @@
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/report/prometheus_sink.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/inference.hpp"
 #include "rudder/train/run_folder.hpp"
@@ -95,6 +99,9 @@ public:
     }
     RankOptions& ranks() override { return ranks_; }
     const std::string& data() const override { return data_; }
+    const std::string& out() const override { return out_; }
+    Existing existing() const override { return force_ ? Existing::replace : Existing::refuse; }
+    const SinkSettings& sinks() const override { return sinks_; }
 
 private:
     void define_further(CLI::App& app);
@@ -103,14 +110,10 @@ private:
     void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
-    /// Where a run goes on.
-    struct Position {
-        std::uint64_t step = 0;
-        std::uint64_t metrics_bytes = 0;
-    };
-    [[nodiscard]] Position resume(const Communicator& comm, Trainer& trainer) const;
-    void finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
+    [[nodiscard]] RunPosition resume(const Communicator& comm, Trainer& trainer) const;
+    void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                 const Context& context) const;
+    [[nodiscard]] RunFolder make_folder(const RunPosition& start, const Context& context) const;
 
     CLI::App* app_ = nullptr;
     TrainOptions options_;
@@ -123,6 +126,8 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
+    SinkSettings sinks_;
+    bool no_tensorboard_ = false;
     std::optional<double> buffer_;
     std::string buffer_bytes_;
     std::string buffer_scope_ = "host";
@@ -244,6 +249,15 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_flag("--llm-insecure", o.steer.llm.insecure,
                          "Reach a server on another machine without TLS"));
+    CLI::Range ports(0, 65535);
+    ports.description("");
+    further(app.add_option("--metrics-port", sinks_.port,
+                           "Serve metrics to Prometheus here; 0: any free port")
+                ->check(ports)
+                ->type_name("PORT"));
+    further(app.add_option("--metrics-address", sinks_.address, "Who may fetch them: the address")
+                ->capture_default_str());
+    further(app.add_flag("--no-tensorboard", no_tensorboard_, "Write no events for TensorBoard"));
     further(app.add_flag("--trust-data", trust_, "Skip the checksums of the parts"));
     for (const char* name : {"--ranks-per-host", "--paranoid", "--stuck-after"})
         further(app.get_option(name));
@@ -278,6 +292,8 @@ void TrainVerb::resolve(const CLI::App& app) {
         }
         o.memory = *bytes;
     }
+    sinks_.tensorboard = !no_tensorboard_;
+    check_address(sinks_.address);
     resolve_buffer();
     resolve_agent(app);
     check_options(o);
@@ -319,8 +335,7 @@ void TrainVerb::resolve_buffer() {
 
 int TrainVerb::run(const Context& context) {
     resolve(*app_);
-    const Existing existing = force_ ? Existing::replace : Existing::refuse;
-    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing);
+    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing());
     const PartitionedDataset data(data_);
     if (resume_ && !MpiSession::launched() && already_done(context)) return 0;
     ranks_.arguments = context.arguments;
@@ -355,34 +370,12 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
-    Position start;
+    RunPosition start;
     if (resume_) start = resume(comm, trainer);
     if (const auto advice = agent_advice(agent_of(options_), policy_of(options_));
         first && !advice.empty()) {
         log::warning(advice);
     }
-    std::optional<RunFolder> folder;
-    std::optional<CheckpointKeeper> keeper;
-    if (first && !out_.empty()) {
-        if (resume_) {
-            folder =
-                RunFolder::reopen(out_, context.provenance.config, start.metrics_bytes, start.step);
-        } else {
-            folder.emplace(out_, force_ ? Existing::replace : Existing::refuse,
-                           context.provenance.config);
-        }
-        keeper.emplace(out_);
-    }
-    TrainView view(folder ? &*folder : nullptr, first && !context.quiet && live_terminal(),
-                   first && !context.quiet && !context.json);
-    CheckpointPlan checkpoints;
-    checkpoints.wanted = !out_.empty();
-    checkpoints.every_epochs = rhythm_.epochs;
-    checkpoints.every_seconds = rhythm_.seconds;
-    checkpoints.keeper = keeper ? &*keeper : nullptr;
-    checkpoints.data = data_;
-    checkpoints.data_checksum = data_checksum(data);
-    const TrainResult result = trainer.run(view, checkpoints);
     const RunFacts facts{.ranks = comm.size(),
                          .hosts = comm.hosts().hosts(),
                          .parts = data.parts(),
@@ -390,7 +383,33 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                          .link = ranks_.link,
                          .threads = thread_count(),
                          .regression = data.info().targets.kind == TargetKind::regression};
-    if (first) finish(result, facts, folder ? &*folder : nullptr, context);
+    TrainObservers observers;
+    std::optional<RunRecorder> recorder;
+    std::optional<CheckpointKeeper> keeper;
+    if (first && (!out_.empty() || sinks_.port)) {
+        std::optional<RunFolder> folder;
+        if (!out_.empty()) folder = make_folder(start, context);
+        recorder.emplace(
+            std::move(folder),
+            run_facts(context, comm, data, data_, options_, ranks_, trainer.steps_per_epoch()),
+            sinks_, start, facts.regression);
+        observers.add(*recorder);
+    }
+    if (first && !out_.empty()) keeper.emplace(out_);
+    TrainView view(first && !context.quiet && live_terminal(),
+                   first && !context.quiet && !context.json);
+    observers.add(view);
+    CheckpointPlan checkpoints;
+    checkpoints.wanted = !out_.empty();
+    checkpoints.every_epochs = rhythm_.epochs;
+    checkpoints.every_seconds = rhythm_.seconds;
+    checkpoints.keeper = keeper ? &*keeper : nullptr;
+    checkpoints.data = data_;
+    checkpoints.data_checksum = data_checksum(data);
+    RunRecorder* const records = recorder ? &*recorder : nullptr;
+    const TrainResult result =
+        recorded(records, [&] { return trainer.run(observers, checkpoints); });
+    if (first) recorded(records, [&] { finish(result, facts, records, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -398,6 +417,13 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                                  out_.empty() ? "" : "; --resume goes on"));
     }
     return static_cast<int>(ErrorKind::interrupted);
+}
+
+/// The folder of the run, new or as it was at `start`.
+RunFolder TrainVerb::make_folder(const RunPosition& start, const Context& context) const {
+    const std::string& config = context.provenance.config;
+    if (resume_) return RunFolder::reopen(out_, config, start.step);
+    return {out_, existing(), config};
 }
 
 /// A run that has finished and is to go on: prints its summary.
@@ -417,7 +443,7 @@ bool TrainVerb::already_done(const Context& context) const {
 }
 
 /// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
-TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
+RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
     std::optional<Checkpoint> checkpoint;
     do_together(comm, [&] {
         if (comm.rank() != 0) return;
@@ -435,18 +461,33 @@ TrainVerb::Position TrainVerb::resume(const Communicator& comm, Trainer& trainer
     trainer.resume(checkpoint ? &*checkpoint : nullptr);
     if (!checkpoint) return {};
     log::info(fmt::format("going on after step {}", checkpoint->state.step));
-    return {checkpoint->state.step, checkpoint->state.metrics_bytes};
+    auto& epochs = checkpoint->state.epochs;
+    // One whose evaluation was under way is evaluated again, and told of then.
+    if (!epochs.empty() && evaluation_due(options_, epochs.back().epoch) &&
+        !epochs.back().scores.evaluated) {
+        epochs.pop_back();
+    }
+    return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs};
 }
 
-void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunFolder* folder,
+void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
                        const Context& context) const {
-    const Json summary = summary_json(result, options_, facts);
-    if (folder != nullptr && !result.interrupted) folder->finish(summary);
+    Json summary = summary_json(result, options_, facts);
+    summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : no_sinks();
+    // What a full disk refuses is shown all the same.
+    std::exception_ptr unwritten;
+    try {
+        if (recorder != nullptr)
+            result.interrupted ? recorder->interrupt() : recorder->finish(summary);
+    } catch (const Error&) {
+        unwritten = std::current_exception();
+    }
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
         print_text(summary_text(summary));
     }
+    if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rudder/cli/ranks.hpp"
+#include "rudder/cli/run_recorder.hpp"
 #include "rudder/cli/verb.hpp"
 #include "rudder/train/options.hpp"
 
@@ -18,6 +19,10 @@ public:
     [[nodiscard]] virtual RankOptions& ranks() = 0;
     /// The partitioned data set.
     [[nodiscard]] virtual const std::string& data() const = 0;
+    /// Where it keeps what it does; empty: nowhere.
+    [[nodiscard]] virtual const std::string& out() const = 0;
+    [[nodiscard]] virtual Existing existing() const = 0;
+    [[nodiscard]] virtual const SinkSettings& sinks() const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<TrainSettings> make_train_settings();

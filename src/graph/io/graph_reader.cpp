@@ -5,9 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/graph/io/format_registry.hpp"
 
 #include "binary_reader.hpp"
 #include "edge_list_reader.hpp"
@@ -20,61 +22,65 @@ namespace rudder {
 
 namespace {
 
-struct Format {
-    std::string_view name;
-    std::unique_ptr<GraphReader> (*make)();
-};
-
 template <class Reader>
 std::unique_ptr<GraphReader> make() {
     return std::make_unique<Reader>();
 }
 
-constexpr std::array<Format, 7> formats{{
-    {"npz", make<NpzReader>},
-    {"edges", [] { return std::unique_ptr<GraphReader>(std::make_unique<EdgeListReader>(false)); }},
-    {"csv", [] { return std::unique_ptr<GraphReader>(std::make_unique<EdgeListReader>(true)); }},
-    {"binary", make<BinaryReader>},
-    {"mtx", make<MtxReader>},
-    {"metis", make<MetisReader>},
-    {"ogb", make<OgbReader>},
-}};
+std::unique_ptr<GraphReader> make_edges() {
+    return std::make_unique<EdgeListReader>(false);
+}
+std::unique_ptr<GraphReader> make_csv() {
+    return std::make_unique<EdgeListReader>(true);
+}
 
-constexpr std::array<std::string_view, formats.size()> names = [] {
-    std::array<std::string_view, formats.size()> all{};
-    for (std::size_t i = 0; i < all.size(); ++i)
-        all[i] = formats[i].name;
+using Suffixes = std::span<const std::string_view>;
+constexpr std::array<std::string_view, 1> npz_names{".npz"};
+constexpr std::array<std::string_view, 5> edges_names{".txt", ".edges", ".edgelist", ".el", ".tab"};
+constexpr std::array<std::string_view, 2> csv_names{".csv", ".tsv"};
+constexpr std::array<std::string_view, 4> binary_names{".bin", ".u32", ".u64", ".raw"};
+constexpr std::array<std::string_view, 1> mtx_names{".mtx"};
+constexpr std::array<std::string_view, 2> metis_names{".metis", ".graph"};
+
+/// Names are kept a second time, by themselves, since that is how most ask for them.
+struct Registry {
+    std::vector<GraphFormat> formats{
+        {"npz", npz_names, make<NpzReader>},  {"edges", edges_names, make_edges},
+        {"csv", csv_names, make_csv},         {"binary", binary_names, make<BinaryReader>},
+        {"mtx", mtx_names, make<MtxReader>},  {"metis", metis_names, make<MetisReader>},
+        {"ogb", Suffixes{}, make<OgbReader>},
+    };
+    std::vector<std::string_view> names;
+
+    Registry() {
+        for (const GraphFormat& format : formats)
+            names.push_back(format.name);
+    }
+};
+
+Registry& registry() {
+    static Registry all;
     return all;
-}();
-
-constexpr std::array<std::pair<std::string_view, std::string_view>, 15> by_suffix{{
-    {".npz", "npz"},
-    {".csv", "csv"},
-    {".tsv", "csv"},
-    {".mtx", "mtx"},
-    {".metis", "metis"},
-    {".graph", "metis"},
-    {".bin", "binary"},
-    {".u32", "binary"},
-    {".u64", "binary"},
-    {".raw", "binary"},
-    {".txt", "edges"},
-    {".edges", "edges"},
-    {".edgelist", "edges"},
-    {".el", "edges"},
-    {".tab", "edges"},
-}};
+}
 
 }  // namespace
 
 std::span<const std::string_view> graph_formats() noexcept {
-    return names;
+    return registry().names;
+}
+
+void register_graph_format(const GraphFormat& format) {
+    RUDDER_CHECK(format.make != nullptr && !format.name.empty());
+    RUDDER_CHECK(std::ranges::find(registry().names, format.name) == registry().names.end());
+    registry().formats.push_back(format);
+    registry().names.push_back(format.name);
 }
 
 std::unique_ptr<GraphReader> make_graph_reader(std::string_view format) {
-    for (const Format& known : formats) {
+    for (const GraphFormat& known : registry().formats) {
         if (known.name == format) return known.make();
     }
+    const auto names = graph_formats();
     const auto meant = nearest(format, names);
     throw usage_error(
         fmt::format("unknown format '{}'", format), "--format",
@@ -100,11 +106,14 @@ std::string_view detect_graph_format(const std::filesystem::path& input) {
     std::string suffix = name.extension().string();
     std::ranges::transform(suffix, suffix.begin(),
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-    for (const auto& [known, format] : by_suffix) {
-        if (known == suffix) return format;
+    // The last one first: formats of one's own come before those of the program.
+    const auto& formats = registry().formats;
+    for (auto format = formats.rbegin(); format != formats.rend(); ++format) {
+        if (std::ranges::find(format->suffixes, suffix) != format->suffixes.end())
+            return format->name;
     }
     throw usage_error("the file's name and first bytes do not tell its format", input.string(),
-                      fmt::format("choose with --format: {}", join(names, ", ")));
+                      fmt::format("choose with --format: {}", join(graph_formats(), ", ")));
 }
 
 }  // namespace rudder

@@ -3,12 +3,9 @@
 
 #include <memory>
 
-#include "rudder/steer/agent_spec.hpp"
+#include "rudder/steer/agent_registry.hpp"
 
 namespace rudder {
-
-/// Makes one agent of a given spec.
-using MakeAgent = std::unique_ptr<Agent>(const AgentSpec& spec, const AgentFacts& facts);
 
 extern const AgentInfo never_info;
 extern const AgentInfo always_info;

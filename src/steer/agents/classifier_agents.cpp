@@ -82,7 +82,7 @@ private:
           interval_(spec.whole("interval")),
           tunes_(static_cast<bool>(facts.refit) && !classifier_->last_input().empty() &&
                  !spec.given("fixed")),
-          refit_(facts.refit) {
+          refit_(facts.refit, facts.repeatable) {
         if (model_.kind != spec.name()) {
             throw usage_error(fmt::format("the model is a {}, not a {}", model_.kind, spec.name()),
                               path, fmt::format("write {}:{}", model_.kind, path));

@@ -1,8 +1,10 @@
-// The list of agents: one line each, in the order of the design's table.
+// The list of agents: one line each, in the order of the design's table; then those registered.
+#include <algorithm>
 #include <array>
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/json.hpp"
+#include "rudder/steer/agent_registry.hpp"
 
 #include "agents.hpp"
 
@@ -15,25 +17,39 @@ struct Entry {
     MakeAgent* make;
 };
 
-// Fixed rules, classifiers, llm, bandit, mixture, replay.
-const auto entries = std::to_array<Entry>({
-    {&never_info, make_never},
-    {&always_info, make_always},
-    {&every_info, make_every},
-    {&threshold_info, make_threshold},
-    {&schedule_info, make_schedule},
-    {&random_info, make_random},
-    {&lr_info, make_classifier_agent},
-    {&svm_info, make_classifier_agent},
-    {&rf_info, make_classifier_agent},
-    {&xgb_info, make_classifier_agent},
-    {&mlp_info, make_classifier_agent},
-    {&tabnet_info, make_classifier_agent},
-    {&llm_info, make_llm},
-    {&bandit_info, make_bandit},
-    {&mixture_info, make_mixture},
-    {&replay_info, make_replay},
-});
+/// Descriptions are kept a second time, by themselves, since that is how most ask for them.
+struct Registry {
+    // Fixed rules, classifiers, llm, bandit, mixture, replay.
+    std::vector<Entry> entries{
+        {&never_info, make_never},
+        {&always_info, make_always},
+        {&every_info, make_every},
+        {&threshold_info, make_threshold},
+        {&schedule_info, make_schedule},
+        {&random_info, make_random},
+        {&lr_info, make_classifier_agent},
+        {&svm_info, make_classifier_agent},
+        {&rf_info, make_classifier_agent},
+        {&xgb_info, make_classifier_agent},
+        {&mlp_info, make_classifier_agent},
+        {&tabnet_info, make_classifier_agent},
+        {&llm_info, make_llm},
+        {&bandit_info, make_bandit},
+        {&mixture_info, make_mixture},
+        {&replay_info, make_replay},
+    };
+    std::vector<const AgentInfo*> infos;
+
+    Registry() {
+        for (const Entry& entry : entries)
+            infos.push_back(entry.info);
+    }
+};
+
+Registry& registry() {
+    static Registry all;
+    return all;
+}
 
 std::string_view kind_name(AgentParameter::Kind kind) {
     constexpr std::array<std::string_view, 6> names{"whole", "real",   "word",
@@ -58,17 +74,19 @@ Json parameter_json(const AgentParameter& p) {
 }  // namespace
 
 std::span<const AgentInfo* const> all_agents() noexcept {
-    static const auto infos = [] {
-        std::array<const AgentInfo*, entries.size()> all{};
-        for (std::size_t i = 0; i < all.size(); ++i)
-            all[i] = entries[i].info;
-        return all;
-    }();
-    return infos;
+    return registry().infos;
+}
+
+void register_agent(const AgentInfo& info, MakeAgent* make) {
+    RUDDER_CHECK(make != nullptr && !info.name.empty());
+    RUDDER_CHECK(std::ranges::none_of(
+        all_agents(), [&](const AgentInfo* known) { return known->name == info.name; }));
+    registry().entries.push_back({&info, make});
+    registry().infos.push_back(&info);
 }
 
 std::unique_ptr<Agent> make_agent(const AgentSpec& spec, const AgentFacts& facts) {
-    for (const Entry& entry : entries) {
+    for (const Entry& entry : registry().entries) {
         if (entry.info == &spec.info()) return entry.make(spec, facts);
     }
     RUDDER_CHECK(false);

@@ -117,16 +117,28 @@ HttpFault fault_of(CURLcode code) {
     }
 }
 
-std::string problem_of(HttpFault fault, CURLcode code) {
+/// What became of a transfer that failed.
+struct Failure {
+    CURLcode code;
+    std::string_view detail;  ///< the library's words; may be empty
+    std::uint64_t came = 0;   ///< bytes of the body
+};
+
+std::string problem_of(HttpFault fault, const Failure& failure) {
+    const CURLcode code = failure.code;
+    const std::string_view said =
+        failure.detail.empty() ? curl_easy_strerror(code) : failure.detail;
     switch (fault) {
         case HttpFault::none:
             return {};
         case HttpFault::cancelled:
             return "the request was cancelled";
         case HttpFault::deadline:
-            return "the server did not answer in time";
+            if (failure.came == 0) return "the server did not answer in time";
+            return fmt::format("the server did not answer in time: {} bytes came", failure.came);
         case HttpFault::too_large:
-            return fmt::format("the server's response is larger than {}",
+            return fmt::format("the server's response {} larger than {}",
+                               code == CURLE_FILESIZE_EXCEEDED ? "says it is" : "is",
                                format_bytes(HttpClient::most_bytes));
         case HttpFault::unreachable:
             return fmt::format("the server cannot be reached: {}", curl_easy_strerror(code));
@@ -134,12 +146,16 @@ std::string problem_of(HttpFault fault, CURLcode code) {
             return fmt::format("no trusted connection to the server: {}", curl_easy_strerror(code));
         case HttpFault::closed:
             if (code == CURLE_GOT_NOTHING) return "the server closed the connection unanswered";
-            if (code == CURLE_PARTIAL_FILE) return "the server's response was cut";
-            return fmt::format("the connection to the server broke: {}", curl_easy_strerror(code));
+            if (code == CURLE_PARTIAL_FILE) {
+                return fmt::format("the server's response was cut after {} bytes: {}", failure.came,
+                                   said);
+            }
+            return fmt::format("the connection to the server broke after {} bytes: {}",
+                               failure.came, said);
         case HttpFault::malformed:
             break;
     }
-    return fmt::format("the server's response is no HTTP: {}", curl_easy_strerror(code));
+    return fmt::format("the server's response is no HTTP: {}", said);
 }
 
 /// The library wants to be started once, before other threads use it.
@@ -157,6 +173,7 @@ struct HttpClient::State {
     std::unique_ptr<CURL, FreeEasy> easy{curl_easy_init()};
     List headers;
     std::atomic<bool> cancelled{false};
+    std::array<char, CURL_ERROR_SIZE> detail{};  ///< of the last failure
 
     void prepare(const std::string& url, const std::string* body, Clock::time_point deadline,
                  Arriving& arriving);
@@ -186,6 +203,8 @@ void HttpClient::State::prepare(const std::string& url, const std::string* body,
     CURL* e = easy.get();
     curl_easy_reset(e);  // connections stay open
     const long left = std::max(1L, millis_until(deadline));
+    detail[0] = '\0';
+    curl_easy_setopt(e, CURLOPT_ERRORBUFFER, detail.data());
     curl_easy_setopt(e, CURLOPT_URL, url.c_str());
     curl_easy_setopt(e, CURLOPT_PROTOCOLS_STR, endpoint.tls ? "https" : "http");
     curl_easy_setopt(e, CURLOPT_FOLLOWLOCATION, 0L);
@@ -241,7 +260,7 @@ HttpResponse HttpClient::State::send(const std::string& path, const std::string*
         response.fault = cancelled.load(std::memory_order_acquire) ? HttpFault::cancelled
                          : arriving.too_large                      ? HttpFault::too_large
                                                                    : fault_of(code);
-        response.problem = problem_of(response.fault, code);
+        response.problem = problem_of(response.fault, {code, detail.data(), response.body.size()});
         response.body.clear();
         return std::move(response);
     }

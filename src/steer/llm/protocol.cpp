@@ -90,8 +90,9 @@ void check_end(const Json* reason, const ChatSettings& settings, const std::stri
 
 /// The content of a message, which must be text of the model.
 std::string content_of(const Json* message, const std::string& where) {
-    if (message == nullptr || !message->is_object())
-        throw no_reply("the server's response holds no message", where);
+    if (message == nullptr) throw no_reply("the server's response holds no message", where);
+    if (!message->is_object())
+        throw no_reply("what the server's response has for a message is no object", where);
     if (const Json* role = member(*message, "role"); role != nullptr && *role != "assistant")
         throw no_reply("the message is not the model's", where);
     if (member(*message, "refusal") != nullptr) throw no_reply("the model refuses to reply", where);
@@ -135,17 +136,21 @@ std::string reply_text(LlmApi api, const Json& response, const ChatSettings& set
         throw no_reply("the server reports an error in place of a reply", where);
     if (api == LlmApi::ollama) {
         const Json* done = member(response, "done");
-        if (done == nullptr || *done != true) throw no_reply("the reply is not complete", where);
+        if (done == nullptr)
+            throw no_reply("the server's response does not say that the reply is complete", where);
+        if (*done != true) throw no_reply("the reply is not complete", where);
         check_end(member(response, "done_reason"), settings, where);
         return content_of(member(response, "message"), where);
     }
     const Json* choices = member(response, "choices");
-    if (choices == nullptr || !choices->is_array() || choices->empty())
-        throw no_reply("the server's response holds no reply", where);
+    if (choices == nullptr || !choices->is_array())
+        throw no_reply("the server's response holds no list of replies", where);
+    if (choices->empty()) throw no_reply("the server's response holds no reply", where);
     if (choices->size() != 1) {
         throw no_reply(fmt::format("the server sent {} replies for one", choices->size()), where);
     }
     const Json& choice = (*choices)[0];
+    if (!choice.is_object()) throw no_reply("what the server sent for a reply is no object", where);
     check_end(member(choice, "finish_reason"), settings, where);
     return content_of(member(choice, "message"), where);
 }

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "rudder/core/parallel.hpp"
+#include "rudder/nn/activation.hpp"
 #include "rudder/nn/aggregate.hpp"
 #include "rudder/nn/flat_network.hpp"
 #include "rudder/nn/linear.hpp"
 #include "rudder/nn/loss.hpp"
-
-#include "activation.hpp"
-#include "norm.hpp"
+#include "rudder/nn/norm.hpp"
 
 namespace rudder {
 

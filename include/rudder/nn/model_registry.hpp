@@ -1,0 +1,25 @@
+// Models of one's own, known by name like those of the program.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "rudder/nn/network.hpp"
+
+namespace rudder {
+
+/// A model that `train` knows.
+struct ModelInfo {
+    std::string_view name;  ///< of --model
+    /// The options have been checked, and the matrix products are there.
+    std::unique_ptr<Network> (*make)(const NetworkOptions&);
+    bool degrees = false;  ///< its batches carry degrees: what wants_degrees() says
+};
+
+/// Makes a model known: from then on `--model` and checkpoints find it by its name. To be called
+/// before anything else runs, as in the first lines of main, and on every rank; not safe from
+/// several threads. The name must live as long as the program. One that is taken is an
+/// InternalError.
+void register_model(const ModelInfo& model);
+
+}  // namespace rudder

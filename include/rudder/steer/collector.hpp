@@ -1,0 +1,59 @@
+// The collector: steers a buffer by chance and labels each decision by trying both answers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "rudder/buffer/pilot.hpp"
+#include "rudder/steer/helm.hpp"
+#include "rudder/steer/sample_table.hpp"
+
+namespace rudder {
+
+/// Decides by chance, with a probability that changes from stretch to stretch, so that buffers
+/// which replace rarely and such that replace often both occur. Keyed by seed, host and step.
+[[nodiscard]] bool decided_by_chance(std::uint64_t seed, std::uint64_t host, std::uint64_t step);
+
+struct CollectOptions {
+    std::uint64_t seed = 0;
+    std::uint64_t horizon = 16;  ///< steps over which both answers are compared
+    std::uint64_t stride = 1;    ///< labels one step in so many, drawn
+    std::uint32_t sample = 16;   ///< shadows of the observation follow one id in so many
+};
+
+/// Refuses (usage Error) a policy that takes no decisions, or has a signal of its own.
+void check_collectable(const PolicySpec& policy);
+
+/// Of one buffer, live or in replay. For each labelled step two copies of the buffer, all ids of
+/// it, take the steps of the horizon as they come: one replaces now, the other does not, then both
+/// follow the built-in rule. The label is 1 if and only if the first fetched fewer rows. Steps
+/// whose horizon does not end before the run does have none and are left out.
+class Collector final : public BufferPilot {
+public:
+    /// `helm` says what it would of an agent's buffer; who decides, how it is asked and how much is
+    /// judged are set here.
+    Collector(HelmOptions helm, const CollectOptions& options);
+    ~Collector() override;
+    Collector(const Collector&) = delete;
+    Collector& operator=(const Collector&) = delete;
+
+    void start(const PolicyFacts& facts, const BufferControl& control) override;
+    [[nodiscard]] std::uint64_t horizon() const override;
+    void published(std::uint64_t step, std::span<const RowKey> rows) override;
+    void prepare(std::uint64_t step) override;
+    Decision before(std::uint64_t step, BufferControl& control) override;
+    void after(std::uint64_t step, const RowAccounts& accounts) override;
+
+    /// What makes the observations; for the times of a live run.
+    [[nodiscard]] Helm& helm() noexcept;
+    /// The samples so far, in the order of steps, of one policy and a graph without a name. The
+    /// published label is not among them: it needs all samples of a table.
+    [[nodiscard]] SampleTable take();
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rudder

@@ -1,0 +1,168 @@
+#include "rudder/cli/run_recorder.hpp"
+
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "rudder/cli/last_words.hpp"
+#include "rudder/cli/run_card.hpp"
+#include "rudder/cli/step_frames.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
+#include "rudder/report/json_lines_sink.hpp"
+#include "rudder/report/prometheus_sink.hpp"
+#include "rudder/report/sink_runner.hpp"
+#include "rudder/report/tensorboard_sink.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+using Sinks = std::vector<std::unique_ptr<MetricSink>>;
+
+/// Adds a sink that can be made; training does without others.
+template <class Make>
+void add_sink(Sinks& sinks, Make&& make) {
+    try {
+        sinks.push_back(make());
+    } catch (const Error& error) {
+        log::warning(
+            fmt::format("{} ({}); training goes on without it", error.problem(), error.where()));
+    }
+}
+
+PrometheusOptions prometheus_options(const SinkSettings& settings, const Json& facts) {
+    PrometheusOptions options;
+    options.address = settings.address;
+    options.port = *settings.port;
+    options.ranks = facts.at("ranks").get<std::size_t>();
+    for (const char* key : {"version", "data", "model", "policy", "agent"})
+        options.info.emplace_back(key, facts.at(key).get<std::string>());
+    return options;
+}
+
+Json sinks_json(const SinkTotals& totals, double cpu_seconds) {
+    return {{"names", totals.names},
+            {"lines", totals.lines},
+            {"cpu_seconds", totals.cpu_seconds},
+            {"cpu_share", cpu_seconds > 0 ? Json(totals.cpu_seconds / cpu_seconds) : Json()},
+            {"handover_seconds", totals.handover_seconds},
+            {"flush_seconds", totals.flush_seconds}};
+}
+
+}  // namespace
+
+Json no_sinks() {
+    return sinks_json({}, 1);
+}
+
+struct RunRecorder::State {
+    std::optional<RunFolder> folder;  // its lock is given back last
+    std::optional<RunCard> card;
+    std::shared_ptr<const std::atomic<std::uint64_t>> metrics_bytes;
+    std::shared_ptr<RunProgress> progress;  ///< null where nobody asks
+    std::unique_ptr<SinkRunner> runner;
+    StepFrames frames;
+    bool regression = false;
+    std::optional<LastWords> words;
+
+    Sinks make_sinks(Json& facts, const SinkSettings& settings, const RunPosition& start);
+};
+
+Sinks RunRecorder::State::make_sinks(Json& facts, const SinkSettings& settings,
+                                     const RunPosition& start) {
+    Sinks sinks;
+    if (folder) {
+        add_sink(sinks, [&] {
+            std::vector<EpochFrame> told;
+            for (const EpochRecord& epoch : start.epochs)
+                told.push_back(epoch_frame(epoch, regression));
+            auto sink = std::make_unique<JsonLinesSink>(folder->path(), start.metrics_bytes, told);
+            metrics_bytes = sink->metrics_bytes();
+            return sink;
+        });
+    }
+    if (folder && settings.tensorboard) {
+        add_sink(sinks,
+                 [&] { return std::make_unique<TensorBoardSink>(folder->path(), start.step); });
+    }
+    if (settings.port) {
+        add_sink(sinks, [&] {
+            auto sink = std::make_unique<PrometheusSink>(prometheus_options(settings, facts));
+            log::info(fmt::format("metrics at {}", sink->url()));
+            facts["metrics_url"] = sink->url();
+            progress = sink->progress();
+            return sink;
+        });
+    }
+    return sinks;
+}
+
+RunRecorder::RunRecorder(std::optional<RunFolder> folder, const Json& facts,
+                         const SinkSettings& settings, const RunPosition& start, bool regression)
+    : state_(std::make_unique<State>()) {
+    State& s = *state_;
+    s.folder = std::move(folder);
+    s.regression = regression;
+    Json all = facts;
+    s.runner = std::make_unique<SinkRunner>(s.make_sinks(all, settings, start));
+    if (!s.folder) return;
+    s.card.emplace(s.folder->path(), std::move(all));
+    s.words.emplace([card = &*s.card](const std::string& reason) { card->end("failed", reason); });
+}
+
+RunRecorder::~RunRecorder() = default;
+
+void RunRecorder::step_done(const StepRecord& record, std::uint64_t steps) {
+    if (state_->progress == nullptr) return;
+    RunProgress& progress = *state_->progress;
+    progress.steps.store(record.step + 1, std::memory_order_relaxed);
+    progress.planned.store(steps, std::memory_order_relaxed);
+    progress.loss.store(static_cast<double>(record.loss), std::memory_order_relaxed);
+}
+
+void RunRecorder::records(std::span<const StepRecord> records) {
+    if (records.empty()) return;
+    state_->runner->steps([&] { return state_->frames.frames(records); });
+}
+
+void RunRecorder::decisions(std::span<const DecisionLine> lines) {
+    if (lines.empty()) return;
+    state_->runner->decisions([&] { return decision_frames(lines); });
+}
+
+void RunRecorder::epoch_done(const EpochRecord& record, std::uint32_t /*epochs*/) {
+    state_->runner->epoch(epoch_frame(record, state_->regression));
+}
+
+std::uint64_t RunRecorder::metrics_bytes() const {
+    if (state_->metrics_bytes == nullptr) return 0;
+    state_->runner->flush();
+    return state_->metrics_bytes->load(std::memory_order_relaxed);
+}
+
+Json RunRecorder::close(double cpu_seconds) {
+    state_->runner->close();
+    return sinks_json(state_->runner->totals(), cpu_seconds);
+}
+
+void RunRecorder::finish(const Json& summary) {
+    if (!state_->folder) return;
+    state_->folder->finish(summary);
+    state_->card->end("finished");
+}
+
+void RunRecorder::interrupt() {
+    if (state_->card) state_->card->end("interrupted");
+}
+
+void RunRecorder::fail(const std::exception& error) {
+    state_->runner->close();
+    if (!state_->card) return;
+    const auto* known = dynamic_cast<const Error*>(&error);
+    const bool interrupted = known != nullptr && known->kind() == ErrorKind::interrupted;
+    state_->card->end(interrupted ? "interrupted" : "failed", error.what());
+}
+
+}  // namespace rudder::cli

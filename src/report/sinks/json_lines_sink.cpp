@@ -1,0 +1,102 @@
+#include "rudder/report/json_lines_sink.hpp"
+
+#include <unistd.h>
+
+#include "rudder/core/file.hpp"
+
+namespace rudder {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Bytes that are written at once.
+constexpr std::size_t write_bytes = std::size_t{256} << 10;
+
+/// A file of lines that stays one.
+struct Lines {
+    File file;
+    std::uint64_t bytes;
+
+    void append(std::string_view text) {
+        try {
+            file.write(std::as_bytes(std::span(text)));
+        } catch (...) {
+            // A piece of a line would spoil the next one.
+            static_cast<void>(!::ftruncate(file.descriptor(), static_cast<off_t>(bytes)));
+            throw;
+        }
+        bytes += text.size();
+    }
+};
+
+Lines open_lines(const fs::path& file, std::uint64_t bytes) {
+    return {File::append(file, bytes), bytes};
+}
+
+}  // namespace
+
+struct JsonLinesSink::State {
+    fs::path folder;
+    Lines metrics;
+    Lines epochs;
+    std::optional<Lines> decisions;
+    std::string text;
+    std::shared_ptr<std::atomic<std::uint64_t>> metrics_bytes;
+};
+
+JsonLinesSink::JsonLinesSink(const fs::path& folder, std::uint64_t metrics_bytes,
+                             std::span<const EpochFrame> told)
+    : state_(new State{folder, open_lines(folder / "metrics.jsonl", metrics_bytes),
+                       open_lines(folder / "epochs.jsonl", 0), std::nullopt, std::string(),
+                       std::make_shared<std::atomic<std::uint64_t>>(metrics_bytes)}) {
+    for (const EpochFrame& one : told)
+        epoch(one);
+}
+
+JsonLinesSink::~JsonLinesSink() = default;
+
+void JsonLinesSink::steps(const StepBatch& batch) {
+    std::string& text = state_->text;
+    text.clear();
+    const auto write = [&] {
+        state_->metrics.append(text);
+        state_->metrics_bytes->store(state_->metrics.bytes, std::memory_order_relaxed);
+        text.clear();
+    };
+    for (std::size_t i = 0; i < batch.steps.size(); ++i) {
+        append_step_line(text, batch, i);
+        if (text.size() >= write_bytes) write();
+    }
+    write();
+}
+
+void JsonLinesSink::epoch(const EpochFrame& epoch) {
+    state_->epochs.append(epoch_line(epoch));
+}
+
+void JsonLinesSink::decisions(std::span<const DecisionFrame> decisions) {
+    if (decisions.empty()) return;
+    if (!state_->decisions) {
+        const fs::path file = state_->folder / "decisions.jsonl";
+        std::error_code code;
+        const auto size = fs::file_size(file, code);  // of a run that goes on
+        state_->decisions = open_lines(file, code ? 0 : size);
+    }
+    std::string text;
+    for (const DecisionFrame& decision : decisions)
+        text += decision.line + "\n";
+    state_->decisions->append(text);
+}
+
+void JsonLinesSink::close() {
+    state_->metrics.file.sync_and_close();
+    state_->epochs.file.sync_and_close();
+    if (state_->decisions) state_->decisions->file.sync_and_close();
+}
+
+std::shared_ptr<const std::atomic<std::uint64_t>> JsonLinesSink::metrics_bytes() const {
+    return state_->metrics_bytes;
+}
+
+}  // namespace rudder

@@ -1,0 +1,178 @@
+#include "rudder/report/sink_runner.hpp"
+
+#include <atomic>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "rudder/core/cpu_meter.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/executor/queue.hpp"
+#include "rudder/core/log.hpp"
+#include "rudder/core/span.hpp"
+
+namespace rudder {
+
+namespace {
+
+/// Batches that may wait; one has up to 256 steps of every rank.
+constexpr std::size_t queue_length = 32;
+
+/// All that came before it has been taken.
+struct Mark {
+    std::uint64_t number;
+};
+
+using Item = std::variant<StepBatch, EpochFrame, std::vector<DecisionFrame>, Mark>;
+
+std::int64_t clock_nanoseconds() {
+    return Executor::current().now().count();
+}
+
+}  // namespace
+
+struct SinkRunner::State {
+    std::vector<std::unique_ptr<MetricSink>> sinks;  ///< null: closed by a failure
+    std::vector<std::string> names;
+    BoundedQueue<Item> queue{queue_length};
+    Task task;
+    Monitor monitor;          // guards taken
+    std::uint64_t taken = 0;  ///< the last mark
+    std::uint64_t marks = 0;
+    std::uint64_t last_step = 0;
+    std::uint64_t lines = 0;
+    std::atomic<std::uint64_t> cpu{0};
+    std::int64_t handover = 0;
+    std::int64_t flushing = 0;
+    bool closed = false;
+
+    void run();
+    void take(const Item& item);
+    template <class Call>
+    void each(Call&& call);
+    void hand_over(Item item) { static_cast<void>(queue.push(std::move(item))); }
+};
+
+/// Counts what handing over takes.
+class SinkRunner::Handover {
+public:
+    explicit Handover(State& state)
+        : state_(state), meter_(state.cpu), start_(clock_nanoseconds()) {}
+    ~Handover() { state_.handover += clock_nanoseconds() - start_; }
+    Handover(const Handover&) = delete;
+    Handover& operator=(const Handover&) = delete;
+
+private:
+    State& state_;
+    CpuMeter meter_;
+    std::int64_t start_;
+};
+
+/// What a sink throws ends it, not the run.
+template <class Call>
+void SinkRunner::State::each(Call&& call) {
+    for (auto& sink : sinks) {
+        if (sink == nullptr) continue;
+        std::string problem;
+        try {
+            call(*sink);
+            continue;
+        } catch (const Error& error) {
+            problem = fmt::format("{} ({})", error.problem(), error.where());
+        } catch (const std::exception& error) {
+            problem = error.what();
+        }
+        log::warning(fmt::format("{} ends before step {}: {}; training goes on without it",
+                                 sink->name(), last_step, problem));
+        sink.reset();
+    }
+}
+
+void SinkRunner::State::take(const Item& item) {
+    const CpuMeter meter(cpu);
+    const Span span("writing metrics");
+    if (const auto* batch = std::get_if<StepBatch>(&item)) {
+        if (batch->steps.empty()) return;
+        last_step = batch->steps.front().step;
+        each([&](MetricSink& sink) { sink.steps(*batch); });
+    } else if (const auto* epoch = std::get_if<EpochFrame>(&item)) {
+        each([&](MetricSink& sink) { sink.epoch(*epoch); });
+    } else if (const auto* decisions = std::get_if<std::vector<DecisionFrame>>(&item)) {
+        each([&](MetricSink& sink) { sink.decisions(*decisions); });
+    } else {
+        const Monitor::Lock lock(monitor);
+        taken = std::get<Mark>(item).number;
+        monitor.notify_all();
+    }
+}
+
+void SinkRunner::State::run() {
+    while (const auto item = queue.pop())
+        take(*item);
+    const CpuMeter meter(cpu);
+    each([](MetricSink& sink) { sink.close(); });
+}
+
+SinkRunner::SinkRunner(std::vector<std::unique_ptr<MetricSink>> sinks)
+    : state_(std::make_shared<State>()) {
+    state_->sinks = std::move(sinks);
+    for (const auto& sink : state_->sinks)
+        state_->names.emplace_back(sink->name());
+    state_->task = Executor::current().spawn("sinks", [state = state_] { state->run(); });
+}
+
+SinkRunner::~SinkRunner() {
+    try {
+        close();
+    } catch (...) {
+        state_->task.cancel();
+    }
+}
+
+void SinkRunner::steps(const std::function<StepBatch()>& make) {
+    const Handover handover(*state_);
+    StepBatch batch = make();
+    state_->lines += batch.steps.size();
+    state_->hand_over(std::move(batch));
+}
+
+void SinkRunner::epoch(const EpochFrame& epoch) {
+    const Handover handover(*state_);
+    state_->hand_over(epoch);
+}
+
+void SinkRunner::decisions(const std::function<std::vector<DecisionFrame>()>& make) {
+    const Handover handover(*state_);
+    state_->hand_over(make());
+}
+
+void SinkRunner::flush() {
+    if (state_->closed) return;
+    const std::int64_t start = clock_nanoseconds();
+    const std::uint64_t number = ++state_->marks;
+    state_->hand_over(Mark{number});
+    {
+        Monitor::Lock lock(state_->monitor);
+        state_->monitor.wait(lock, "the sinks", [&] { return state_->taken >= number; });
+    }
+    state_->flushing += clock_nanoseconds() - start;
+}
+
+void SinkRunner::close() {
+    if (std::exchange(state_->closed, true)) return;
+    const std::int64_t start = clock_nanoseconds();
+    state_->queue.close();
+    state_->task.join();
+    state_->flushing += clock_nanoseconds() - start;
+}
+
+SinkTotals SinkRunner::totals() const {
+    const auto seconds = [](auto nanoseconds) { return static_cast<double>(nanoseconds) * 1e-9; };
+    std::uint64_t cpu = state_->cpu.load(std::memory_order_relaxed);
+    for (const auto& sink : state_->sinks)
+        cpu += sink == nullptr ? 0 : sink->cpu_nanoseconds();
+    return {state_->names, state_->lines, seconds(cpu), seconds(state_->handover),
+            seconds(state_->flushing)};
+}
+
+}  // namespace rudder

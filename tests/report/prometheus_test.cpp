@@ -1,0 +1,226 @@
+// Metrics for Prometheus: the text, and HTTP over real sockets.
+#include <atomic>
+#include <regex>
+#include <set>
+#include <thread>
+
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/report/prometheus_sink.hpp"
+
+#include "frames.hpp"
+#include "support/process.hpp"
+
+namespace rudder::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+PrometheusOptions some_options() {
+    PrometheusOptions options;
+    options.ranks = 2;
+    options.info = {{"data", "a \"b\"\\\n<c>"}, {"model", "sage"}};
+    return options;
+}
+
+TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
+    PrometheusMetrics metrics(2, {{"model", "sage"}});
+    metrics.steps(some_steps(0, 2, 2));
+    metrics.steps(some_steps(2, 1, 2));
+    metrics.epoch({.epoch = 0, .steps = 3, .loss = 0.5, .seconds = 2, .valid = 0.25});
+    metrics.decisions(std::vector<DecisionFrame>{
+        {0, 0, R"({"step":0,"status":"applied","note":"\"status\":\"late\""})"},
+        {1, 0, R"({"step":1,"note":"x \"status\":\"late\"","status":"refused"})"},
+        {2, 0, "{\"step\":2"}});
+    metrics.progress()->steps = 5;
+    const std::string text = metrics.text();
+    for (const char* line : {
+             "# TYPE rudder_loss gauge\n",
+             "rudder_loss{rank=\"1\"} 2010\n",
+             "# HELP rudder_rows_hit_total Of these, rows found in the buffer\n",
+             "# TYPE rudder_rows_hit_total counter\n",
+             "rudder_rows_hit_total{rank=\"0\"} 3027\n",
+             "rudder_rows_hit_total{rank=\"1\"} 3057\n",
+             "rudder_accuracy{set=\"valid\"} 0.25\n",
+             "rudder_epoch_loss 0.5\n",
+             "rudder_run_info{model=\"sage\"} 1\n",
+             "rudder_owner_bytes_total{rank=\"1\",owner=\"1\"} 303\n",
+             "rudder_policy_info{rank=\"0\",policy=\"window:16\"} 1\n",
+             "rudder_decisions_total{status=\"applied\"} 1\n",
+             "rudder_decisions_total{status=\"refused\"} 1\n",
+             "rudder_decisions_total{status=\"late\"} 0\n",
+             "rudder_steps_done 5\n",
+         }) {
+        EXPECT_THAT(text, HasSubstr(line));
+    }
+    EXPECT_THAT(text, testing::Not(HasSubstr("set=\"test\"")));
+}
+
+TEST(Prometheus, EveryLineIsOneOfTheFormat) {
+    PrometheusMetrics metrics(3, some_options().info);
+    metrics.steps(some_steps(0, 2, 3, "window:16 \"\\"));
+    const std::string text = metrics.text();
+    ASSERT_EQ(text.back(), '\n');
+    const std::regex sample(
+        R"rx([a-z_]+(\{[a-z]+="([^"\\]|\\["\\n])*"(,[a-z]+="([^"\\]|\\["\\n])*")*\})? [-+.e0-9]+)rx");
+    const std::regex head(R"(# (HELP|TYPE) [a-z_]+ .+)");
+    std::set<std::string> names;
+    for (const std::string_view view :
+         split(std::string_view(text).substr(0, text.size() - 1), '\n')) {
+        const std::string line(view);
+        EXPECT_TRUE(std::regex_match(line, sample) || std::regex_match(line, head)) << line;
+        if (line.starts_with("# TYPE")) {
+            EXPECT_TRUE(names.insert(line).second) << line;
+        }
+    }
+    EXPECT_THAT(text, HasSubstr("data=\"a \\\"b\\\"\\\\\\n<c>\""));
+}
+
+TEST(Prometheus, PromtoolFindsNothingWrong) {
+    if (!have_program("promtool")) GTEST_SKIP() << "SKIPPED: no promtool here";
+    PrometheusMetrics metrics(2, some_options().info);
+    metrics.steps(some_steps(0, 5, 2));
+    metrics.epoch({.epoch = 0, .steps = 5, .loss = 0.5, .seconds = 2, .train = 1, .valid = 0.25});
+    const std::string text = metrics.text();
+    FILE* promtool = ::popen("promtool check metrics 2>&1", "w");
+    std::fwrite(text.data(), 1, text.size(), promtool);
+    EXPECT_EQ(::pclose(promtool), 0) << text;
+}
+
+// ---- HTTP --------------------------------------------------------------------------------------
+
+/// A connection to the sink, as a client has it.
+class Client {
+public:
+    explicit Client(const PrometheusSink& sink) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+        const std::string& url = sink.url();
+        const auto colon = url.rfind(':');
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(static_cast<std::uint16_t>(std::stoi(url.substr(colon + 1))));
+        ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
+        connected_ =
+            ::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0;
+    }
+    ~Client() { ::close(fd_); }
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    [[nodiscard]] bool connected() const { return connected_; }
+    void send(const std::string& text) const {
+        EXPECT_EQ(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(text.size()));
+    }
+    /// All until the server closes.
+    [[nodiscard]] std::string receive() const {
+        std::string text;
+        char buffer[4096];
+        pollfd wait{fd_, POLLIN, 0};
+        while (::poll(&wait, 1, 20'000) == 1) {
+            const ssize_t got = ::recv(fd_, buffer, sizeof(buffer), 0);
+            if (got <= 0) break;
+            text.append(buffer, static_cast<std::size_t>(got));
+        }
+        return text;
+    }
+
+private:
+    int fd_;
+    bool connected_ = false;
+};
+
+std::string ask(const PrometheusSink& sink, const std::string& request) {
+    const Client client(sink);
+    EXPECT_TRUE(client.connected());
+    client.send(request);
+    return client.receive();
+}
+
+std::string get(const std::string& path, const std::string& method = "GET") {
+    return method + " " + path + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
+}
+
+TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
+    PrometheusSink sink(some_options());
+    sink.steps(some_steps(0, 1, 2));
+    const std::string page = ask(sink, get("/metrics"));
+    EXPECT_THAT(page, StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(page, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
+    EXPECT_THAT(page, HasSubstr("\r\n\r\n# HELP rudder_loss"));
+    EXPECT_THAT(ask(sink, get("/metrics?x=1")), StartsWith("HTTP/1.1 200 "));
+    const std::string head = ask(sink, get("/metrics", "HEAD"));
+    EXPECT_THAT(head, StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(head, testing::EndsWith("\r\n\r\n"));
+    EXPECT_THAT(ask(sink, get("/")), StartsWith("HTTP/1.1 404 "));
+    EXPECT_THAT(ask(sink, get("/../etc/passwd")), StartsWith("HTTP/1.1 404 "));
+    EXPECT_THAT(ask(sink, get("/metrics", "DELETE")), StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(ask(sink,
+                    "POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n"
+                    "Connection: close\r\n\r\nabc"),
+                StartsWith("HTTP/1.1 405 "));
+    const std::string bad = ask(sink, "nonsense\r\n\r\n");
+    EXPECT_THAT(bad, testing::Not(HasSubstr("200")));
+    const std::string long_header = "GET /metrics HTTP/1.1\r\nX: " + std::string(40'000, 'x');
+    {
+        const Client client(sink);
+        client.send(long_header);
+        EXPECT_THAT(client.receive(), testing::AnyOf("", HasSubstr(" 4")));
+    }
+    EXPECT_EQ(ask(sink, get("/metrics")).substr(0, 12), "HTTP/1.1 200");
+    EXPECT_GT(sink.cpu_nanoseconds(), 0U);
+}
+
+TEST(PrometheusHttp, ManyClientsAndSlowOnesAtOnce) {
+    PrometheusSink sink(some_options());
+    std::vector<std::unique_ptr<Client>> slow;
+    for (int i = 0; i < 20; ++i) {
+        slow.push_back(std::make_unique<Client>(sink));
+        if (i % 2 == 0) slow.back()->send("GET /met");
+    }
+    std::atomic<int> answered{0};
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 8; ++i) {
+        clients.emplace_back([&] {
+            for (int n = 0; n < 25; ++n)
+                if (ask(sink, get("/metrics")).starts_with("HTTP/1.1 200 ")) ++answered;
+        });
+    }
+    for (std::uint64_t step = 0; step < 200; ++step)
+        sink.steps(some_steps(step, 1, 2));
+    for (std::thread& client : clients)
+        client.join();
+    EXPECT_EQ(answered, 200);
+    for (std::size_t i = 0; i < slow.size(); i += 2) {
+        slow[i]->send("rics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        EXPECT_THAT(slow[i]->receive(), StartsWith("HTTP/1.1 200 "));
+    }
+}
+
+TEST(PrometheusHttp, APortInUseAndAddressesThatAreNone) {
+    const PrometheusSink first(some_options());
+    PrometheusOptions options = some_options();
+    const auto colon = first.url().rfind(':');
+    options.port = static_cast<std::uint16_t>(std::stoi(first.url().substr(colon + 1)));
+    try {
+        const PrometheusSink second(options);
+        ADD_FAILURE() << "listens twice";
+    } catch (const Error& error) {
+        EXPECT_THAT(error.what(), HasSubstr("Address already in use"));
+        EXPECT_THAT(error.what(), HasSubstr("port " + std::to_string(options.port)));
+    }
+    EXPECT_THROW(check_address("example.org"), Error);
+    EXPECT_THROW(check_address("127.0.0.1:80"), Error);
+    EXPECT_NO_THROW(check_address("::1"));
+    options.address = "192.0.2.1";  // of no machine
+    EXPECT_THROW(PrometheusSink{options}, Error);
+}
+
+}  // namespace
+}  // namespace rudder::test
