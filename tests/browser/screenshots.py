@@ -28,6 +28,21 @@ def main():
                 with open(file, "wb") as out:
                     out.write(base64.b64decode(picture["data"]))
                 print(file, os.path.getsize(file), "bytes")
+                if name == "phone":
+                    continue
+                # The rest of the page, from the rows to the partition.
+                place = page.value("""(() => {
+                    const top = document.querySelector('#rows').getBoundingClientRect().top + scrollY;
+                    const end = document.querySelector('#partition').getBoundingClientRect().bottom;
+                    return [top - 16, end + scrollY - top + 32];
+                })()""")
+                picture = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
+                                    clip={"x": 24, "y": place[0], "width": width - 48,
+                                          "height": place[1], "scale": 0.85})
+                file = os.path.join(folder, f"report-rows-{scheme}.png")
+                with open(file, "wb") as out:
+                    out.write(base64.b64decode(picture["data"]))
+                print(file, os.path.getsize(file), "bytes")
 
 
 main()

@@ -175,7 +175,8 @@ void write_list(Html& html, const ShownRun& shown) {
                          d->rows && d->other_rows ? -std::abs(*d->rows - *d->other_rows) : 0.0);
     });
     list.resize(std::min(list.size(), most_shown));
-    std::ranges::stable_sort(list, {}, &DecisionText::step);
+    std::ranges::stable_sort(list, {},
+                             [](const DecisionText* d) { return std::pair(d->step, d->rank); });
     if (list.empty()) {
         html.leaf("p", "It kept everything as it was, every time.", {{"class", "gap"}});
         return;
@@ -225,7 +226,7 @@ void write_agent(Html& html, const ShownRun& shown) {
     draw_decisions(html, shown);
     write_list(html, shown);
     const StepAxis axis = step_axis(shown);
-    const Element pair(html, "div", {{"class", "pair"}});
+    const Element pair(html, "div", {{"class", "pair loose"}});
     draw_knob(html, shown, axis, "knobs.window", "Window", "Steps looked ahead; mean over ranks.",
               Unit::count);
     draw_knob(html, shown, axis, "knobs.capacity", "Capacity",
