@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint configure build demo test test-long lint format bench coverage install accuracy clean
+.PHONY: help setup setup-lint setup-look configure build demo test test-long lint format bench coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -20,6 +20,9 @@ setup: ## install what is missing (Debian packages, libtorch in .venv)
 setup-lint: ## the same, and what make lint and make coverage need
 	@scripts/setup --lint
 
+setup-look: ## the same, and what the long tests look at results with (Chromium, promtool)
+	@scripts/setup --look
+
 configure: setup
 	@mkdir -p build
 	@cmake --preset $(PRESET) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
@@ -33,7 +36,7 @@ demo: build ## make a graph, divide it, and train on four ranks over a modelled 
 test: build ## build and run all quick tests
 	@scripts/run-tests $(PRESET) -L quick -j $(JOBS)
 
-test-long: setup-lint build ## sanitizers, long tests, clang-tidy
+test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
 	scripts/run-tests $(PRESET) -L 'quick|long' -j $(JOBS)
 	$(MAKE) --no-print-directory lint
 	$(MAKE) --no-print-directory configure PRESET=asan

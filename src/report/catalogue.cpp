@@ -27,7 +27,7 @@ constexpr std::array catalogue{
     MetricInfo{"rows.replacement", Kind::count, "Rows fetched by a replacement"},
     MetricInfo{"rows.ahead", Kind::count, "Rows fetched ahead of their use"},
     MetricInfo{"rows.wasted", Kind::count, "Rows fetched for the buffer and dropped unused"},
-    MetricInfo{"rows.saved", Kind::count, "Rows that the buffer spared the network"},
+    MetricInfo{"rows.saved", Kind::count, "Further uses of rows within the step, which count once"},
     MetricInfo{"bytes.features", Kind::count, "Bytes of feature rows received"},
     MetricInfo{"bytes.requests", Kind::count, "Bytes of requests received"},
     MetricInfo{"bytes.topology", Kind::count, "Bytes of neighbour lists received"},

@@ -17,7 +17,8 @@ constexpr std::size_t most_groups = 6;
 constexpr std::size_t loss_fact = 0;
 constexpr std::size_t stop_fact = 1;
 constexpr std::size_t checkpoint_fact = 2;
-constexpr std::size_t first_flag = 3;
+constexpr std::size_t records_fact = 3;
+constexpr std::size_t first_flag = 4;
 
 std::vector<std::uint32_t> indices_of(PartShare own) {
     std::vector<std::uint32_t> indices;
@@ -72,6 +73,7 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
         facts_[i][loss_fact] = losses[i];
         facts_[i][stop_fact] = wishes.stop ? 1.0F : 0.0F;
         facts_[i][checkpoint_fact] = wishes.checkpoint ? 1.0F : 0.0F;
+        facts_[i][records_fact] = wishes.records ? 1.0F : 0.0F;
         facts_[i][first_flag + own_.first + i] = broken ? 1.0F : 0.0F;
         contributions.emplace_back(facts_[i]);
     }
@@ -84,7 +86,7 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
     under_way_.clear();
     next_group_ = 0;
     StepConsensus consensus{fact_sum_[loss_fact], fact_sum_[stop_fact] > 0,
-                            fact_sum_[checkpoint_fact] > 0, -1};
+                            fact_sum_[checkpoint_fact] > 0, fact_sum_[records_fact] > 0, -1};
     std::ranges::fill(extra_, 0.0F);
     const auto flags =
         std::span(fact_sum_).subspan(first_flag, fact_sum_.size() - first_flag - extra_.size());

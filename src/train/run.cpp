@@ -15,6 +15,8 @@ namespace {
 
 /// Steps after which records go to rank 0, at the latest.
 constexpr std::size_t records_at_once = 256;
+/// Seconds after which they do, so that who watches a run with long steps sees it go on.
+constexpr double records_patience = 5;
 
 }  // namespace
 
@@ -32,6 +34,8 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
       buffer_(make_buffer()),
       pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
                 look_ahead(), trainer.options.in_flight, buffer_.get()),
+      profile_(trainer.comm, trainer.options,
+               static_cast<std::uint32_t>(state_.step / trainer.schedule.steps_per_epoch())),
       cpu_before_(process_cpu_seconds()),
       digest_(state_.digest),
       window_(steps_ahead(trainer.options)),
@@ -71,6 +75,7 @@ TrainResult Run::train() {
 /// The rest of an epoch; false once all ranks have agreed to stop.
 bool Run::train_epoch() {
     epoch_watch_.lap();
+    profile_.begin(s_.schedule.epoch_of(state_.step));
     const std::uint64_t end = (state_.step / steps_per_epoch() + 1) * steps_per_epoch();
     while (state_.step < end) {
         StepRecord step;
@@ -86,7 +91,7 @@ bool Run::train_epoch() {
         if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
         if (pilot_ != nullptr) pilot_->step_done(step, pipeline_);
         book_.add(std::move(step));
-        if (book_.waiting() == records_at_once) flush();
+        if (book_.waiting() == records_at_once || (consensus.records && state_.step < end)) flush();
         if (consensus.stop && state_.step < end) {
             if (checkpoints_.wanted) write_checkpoint();
             return false;
@@ -94,6 +99,7 @@ bool Run::train_epoch() {
         if (consensus.checkpoint && state_.step < end) write_checkpoint();
         if (state_.step == end) {
             finish_epoch();
+            finish_profile();
             if (consensus.stop) return false;
         }
     }
@@ -101,15 +107,17 @@ bool Run::train_epoch() {
 }
 
 StepConsensus Run::train_step(StepRecord& record) {
-    const Span span("training");
+    const Span span("training", record.step);
     Stopwatch watch;
-    AssembledStep& step = pipeline_.next();
+    AssembledStep& step = next_step(record.step);
     record.seconds.stall = watch.lap();
     compute(step, record);
     record.seconds.compute = watch.lap();
     if (steering_ != nullptr) steering_->send(record.step, step.counts, s_.exchange.extra());
-    const StepConsensus consensus = s_.exchange.finish(
-        losses_, {.stop = interrupted(), .checkpoint = checkpoint_due_by_clock()});
+    const StepConsensus consensus =
+        s_.exchange.finish(losses_, {.stop = interrupted(),
+                                     .checkpoint = checkpoint_due_by_clock(),
+                                     .records = records_due_by_clock()});
     record.seconds.reduce = watch.lap();
     if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum());
     refuse_broken(consensus, record.step);
@@ -135,9 +143,14 @@ StepConsensus Run::train_step(StepRecord& record) {
     return consensus;
 }
 
+AssembledStep& Run::next_step(std::uint64_t step) {
+    const Span span("waiting for rows", step);
+    return pipeline_.next();
+}
+
 /// Each own part in turn; what the last one completes is reduced while it goes on.
 void Run::compute(const AssembledStep& step, StepRecord& record) {
-    const Span span("computing");
+    const Span span("computing", record.step);
     const float weight = 1.0F / static_cast<float>(s_.schedule.seed_count(record.step));
     losses_.assign(s_.parts.size(), 0.0F);
     for (std::size_t i = 0; i < s_.parts.size(); ++i) {
@@ -156,6 +169,7 @@ void Run::compute(const AssembledStep& step, StepRecord& record) {
 }
 
 void Run::update(std::uint64_t step) {
+    const Span span("updating", step);
     const double rate = s_.options.optimiser.learning_rate * state_.rate_factor *
                         s_.learning_rate.factor(step, steps_, steps_per_epoch());
     s_.network->absorb_statistics(s_.exchange.sum());
@@ -171,8 +185,19 @@ void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) cons
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)");
 }
 
+bool Run::records_due_by_clock() const {
+    return s_.comm.rank() == 0 && records_watch_.passed() >= records_patience;
+}
+
+void Run::finish_profile() {
+    const auto profile = profile_.finish();
+    if (profile) observer_.profile(*profile);
+    step_watch_.lap();  // that was no part of the next step
+}
+
 /// Records of all ranks come to rank 0, which counts them.
 void Run::flush() {
+    records_watch_.lap();
     auto records = book_.gather();
     share_knobs(records);
     const auto decisions =
@@ -185,6 +210,7 @@ void Run::flush() {
         for (std::size_t k = 0; k < kind_count; ++k)
             state_.counts.bytes[k] += record.bytes[k];
     }
+    const Span span("telling");
     observer_.records(records);
     if (!decisions.empty()) observer_.decisions(decisions);
 }

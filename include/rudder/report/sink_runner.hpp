@@ -15,8 +15,8 @@ struct SinkTotals {
     std::vector<std::string> names;  ///< of all, closed ones included
     std::uint64_t lines = 0;         ///< steps of ranks
     double cpu_seconds = 0;          ///< of the sinks and of handing over
-    double handover_seconds = 0;     ///< that training took to hand over, by the clock
-    double flush_seconds = 0;        ///< that it waited for what it had handed over
+    double handover_seconds = 0;     ///< of CPU time that training took to hand over
+    double flush_seconds = 0;        ///< by the clock, that it waited for what it had handed over
 };
 
 /// Owns sinks and a task that feeds them. One that throws is closed and said once, as a warning.

@@ -17,6 +17,7 @@ namespace rudder {
 struct StepWishes {
     bool stop = false;        ///< it was asked to
     bool checkpoint = false;  ///< one is due by its clock
+    bool records = false;     ///< they have not been gathered for long
 };
 
 /// What all ranks learn of a step besides the gradient.
@@ -24,6 +25,7 @@ struct StepConsensus {
     float loss = 0;           ///< sum over the parts, in part order
     bool stop = false;        ///< some rank wants to
     bool checkpoint = false;  ///< some rank wants one
+    bool records = false;     ///< some rank wants them gathered
     int broken_part = -1;     ///< the first part whose loss is no number, or -1
 };
 

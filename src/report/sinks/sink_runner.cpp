@@ -42,7 +42,7 @@ struct SinkRunner::State {
     std::uint64_t last_step = 0;
     std::uint64_t lines = 0;
     std::atomic<std::uint64_t> cpu{0};
-    std::int64_t handover = 0;
+    std::uint64_t handover = 0;
     std::int64_t flushing = 0;
     bool closed = false;
 
@@ -56,16 +56,18 @@ struct SinkRunner::State {
 /// Counts what handing over takes.
 class SinkRunner::Handover {
 public:
-    explicit Handover(State& state)
-        : state_(state), meter_(state.cpu), start_(clock_nanoseconds()) {}
-    ~Handover() { state_.handover += clock_nanoseconds() - start_; }
+    explicit Handover(State& state) : state_(state), start_(thread_cpu_nanoseconds()) {}
+    ~Handover() {
+        const std::uint64_t taken = thread_cpu_nanoseconds() - start_;
+        state_.handover += taken;
+        state_.cpu.fetch_add(taken, std::memory_order_relaxed);
+    }
     Handover(const Handover&) = delete;
     Handover& operator=(const Handover&) = delete;
 
 private:
     State& state_;
-    CpuMeter meter_;
-    std::int64_t start_;
+    std::uint64_t start_;
 };
 
 /// What a sink throws ends it, not the run.
