@@ -11,7 +11,7 @@ import time
 
 from devtools import Browser, find_browser
 
-rudder, source = sys.argv[1:3]
+rudder, source = map(os.path.abspath, sys.argv[1:3])
 failures = []
 
 
@@ -92,11 +92,19 @@ def check_clicks(page, run, summary):
     page.key(" ", 32)
     expect(page.value("document.querySelector('#loss details').open"), "the space bar opens numbers")
     # Pointing at a chart reads it.
-    page.click("#loss .area")
-    page.call("Input.dispatchMouseEvent", type="mouseMoved", x=400, y=300)
-    page.value("document.querySelector('#loss .area').dispatchEvent(new PointerEvent('pointermove', "
-               "{clientX: document.querySelector('#loss .area').getBoundingClientRect().left + 1}))")
-    box = page.value("document.querySelector('#loss .readout').innerText")
+    place = page.value("""(() => {
+        const area = document.querySelector('#loss .area');
+        area.scrollIntoView({block: 'center', behavior: 'instant'});
+        const r = area.getBoundingClientRect();
+        return [r.left + 2, r.top + r.height / 2];
+    })()""")
+    box = ""
+    for attempt in range(30):  # the browser looks at the mouse when it draws
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + attempt, y=place[1])
+        time.sleep(0.1)
+        box = page.value("document.querySelector('#loss .readout')?.innerText || ''")
+        if "loss" in box:
+            break
     expect("step" in box and "loss" in box, f"the read-out says {box!r}")
 
 
