@@ -2,6 +2,8 @@
 
 #include <mutex>
 
+#include "rudder/cli/terminal.hpp"
+
 namespace rudder::cli {
 
 namespace {
@@ -22,6 +24,7 @@ LastWords::~LastWords() {
 }
 
 void LastWords::speak(const std::string& reason) {
+    Screen::clear();
     const std::scoped_lock lock(mutex);
     if (words) words(reason);
 }

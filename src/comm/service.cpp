@@ -9,6 +9,7 @@
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/executor/patience.hpp"
 #include "rudder/core/log.hpp"
+#include "rudder/core/span.hpp"
 
 namespace rudder {
 
@@ -87,6 +88,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     }
 
     void answer(int to, const Message& question) {
+        const Span span("serving");
         auto bytes = handler(to, question.bytes);
         const std::size_t size = bytes.size();
         peer(to).leaving += size;

@@ -1,10 +1,13 @@
 #include "rudder/core/log.hpp"
 
+#include <atomic>
 #include <memory>
 #include <string>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+
+#include "rudder/core/log_hook.hpp"
 
 namespace rudder::log {
 
@@ -37,11 +40,19 @@ spdlog::level::level_enum native(Level level) {
     return spdlog::level::off;
 }
 
+std::atomic<void (*)()> before_message{nullptr};
+
 void write(Level level, std::string_view message) {
+    if (!enabled(level)) return;
+    if (auto* const before = before_message.load()) before();
     logger().log(native(level), spdlog::string_view_t(message.data(), message.size()));
 }
 
 }  // namespace
+
+void set_before(void (*before)()) {
+    before_message = before;
+}
 
 void set_level(Level level) {
     logger().set_level(native(level));

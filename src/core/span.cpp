@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <chrono>
 #include <mutex>
 #include <unordered_map>
 #include <utility>
@@ -15,12 +14,6 @@ namespace rudder {
 namespace {
 
 constexpr std::size_t max_depth = 16;
-
-std::uint64_t now_ns() {
-    return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                          std::chrono::steady_clock::now().time_since_epoch())
-                                          .count());
-}
 
 struct StackList {
     std::mutex mutex;
@@ -78,7 +71,8 @@ SpanStack::Phases& SpanStack::current() {
     return *own.phases_;
 }
 
-Span::Span(const char* name) : name_(name), start_(now_ns()) {
+Span::Span(const char* name, std::uint64_t step)
+    : name_(name), start_(Profiler::now()), step_(step) {
     SpanStack::Phases& stack = SpanStack::current();
     const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
     if (depth < max_depth) stack.names[depth].store(name, std::memory_order_relaxed);
@@ -91,7 +85,7 @@ Span::Span(const char* name) : name_(name), start_(now_ns()) {
 
 Span::~Span() {
     SpanStack::Phases& stack = SpanStack::current();
-    const std::uint64_t end = now_ns();
+    const std::uint64_t end = Profiler::now();
     stack.depth.store(stack.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     stack.since.store(end, std::memory_order_relaxed);
     stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
@@ -101,6 +95,7 @@ Span::~Span() {
         timer = &MetricsRegistry::global().timer(std::string("span/") + name_);
     }
     timer->add(end - start_);
+    if (Profiler::on()) Profiler::span(name_, start_, end, step_, id_);
 }
 
 std::vector<ThreadPhase> current_phases() {
@@ -116,7 +111,7 @@ std::vector<ThreadPhase> current_phases() {
             phase.phases.emplace_back(stack->names[i].load(std::memory_order_relaxed));
         }
         const std::uint64_t since = stack->since.load(std::memory_order_relaxed);
-        phase.seconds = static_cast<double>(now_ns() - since) * 1e-9;
+        phase.seconds = static_cast<double>(Profiler::now() - since) * 1e-9;
         result.push_back(std::move(phase));
     }
     return result;

@@ -117,7 +117,7 @@ struct LookAhead::State {
     }
 
     void sample(NeighbourSampler& sampler, SampledStep& step) const {
-        const Span span("sampling");
+        const Span span("sampling", step.step);
         const Duration start = Executor::current().now();
         step.epoch = schedule.epoch_of(step.step);
         step.batches.resize(options.parts.size());

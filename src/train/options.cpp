@@ -150,6 +150,9 @@ void check_options(const TrainOptions& o) {
         require(fanout >= 1 || fanout == -1, fmt::format("a fan-out of {}", fanout), "--fanout",
                 "give at least 1, or -1 for all neighbours");
     }
+    require(o.profile_epoch <= o.epochs,
+            fmt::format("there is no epoch {} among {}", o.profile_epoch, o.epochs),
+            "--profile-epoch", "give one that the run trains, counted from 1");
     require(o.window.value_or(16) >= 1, "a window of 0", "--window", "give at least 1 step");
     require(o.in_flight >= 1, "no step in flight", "--in-flight", "give at least 1");
     require(o.sample_tasks >= 1, "nobody samples", "--sample-tasks", "give at least 1");

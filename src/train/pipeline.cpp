@@ -101,7 +101,7 @@ struct Pipeline::State {
 
     /// False if the step was given up, as all are about to stop.
     [[nodiscard]] bool assemble(AssembledStep& step) {
-        const Span span("fetching rows");
+        const Span span("fetching rows", step.sampled.step);
         make_room(step, store.format().width());
         std::vector<RowsWanted> wanted;
         for (std::size_t i = 0; i < step.rows.size(); ++i)

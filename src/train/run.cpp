@@ -34,6 +34,8 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
       buffer_(make_buffer()),
       pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
                 look_ahead(), trainer.options.in_flight, buffer_.get()),
+      profile_(trainer.comm, trainer.options,
+               static_cast<std::uint32_t>(state_.step / trainer.schedule.steps_per_epoch())),
       cpu_before_(process_cpu_seconds()),
       digest_(state_.digest),
       window_(steps_ahead(trainer.options)),
@@ -73,6 +75,7 @@ TrainResult Run::train() {
 /// The rest of an epoch; false once all ranks have agreed to stop.
 bool Run::train_epoch() {
     epoch_watch_.lap();
+    profile_.begin(s_.schedule.epoch_of(state_.step));
     const std::uint64_t end = (state_.step / steps_per_epoch() + 1) * steps_per_epoch();
     while (state_.step < end) {
         StepRecord step;
@@ -96,6 +99,7 @@ bool Run::train_epoch() {
         if (consensus.checkpoint && state_.step < end) write_checkpoint();
         if (state_.step == end) {
             finish_epoch();
+            finish_profile();
             if (consensus.stop) return false;
         }
     }
@@ -103,9 +107,9 @@ bool Run::train_epoch() {
 }
 
 StepConsensus Run::train_step(StepRecord& record) {
-    const Span span("training");
+    const Span span("training", record.step);
     Stopwatch watch;
-    AssembledStep& step = pipeline_.next();
+    AssembledStep& step = next_step(record.step);
     record.seconds.stall = watch.lap();
     compute(step, record);
     record.seconds.compute = watch.lap();
@@ -139,9 +143,14 @@ StepConsensus Run::train_step(StepRecord& record) {
     return consensus;
 }
 
+AssembledStep& Run::next_step(std::uint64_t step) {
+    const Span span("waiting for rows", step);
+    return pipeline_.next();
+}
+
 /// Each own part in turn; what the last one completes is reduced while it goes on.
 void Run::compute(const AssembledStep& step, StepRecord& record) {
-    const Span span("computing");
+    const Span span("computing", record.step);
     const float weight = 1.0F / static_cast<float>(s_.schedule.seed_count(record.step));
     losses_.assign(s_.parts.size(), 0.0F);
     for (std::size_t i = 0; i < s_.parts.size(); ++i) {
@@ -160,6 +169,7 @@ void Run::compute(const AssembledStep& step, StepRecord& record) {
 }
 
 void Run::update(std::uint64_t step) {
+    const Span span("updating", step);
     const double rate = s_.options.optimiser.learning_rate * state_.rate_factor *
                         s_.learning_rate.factor(step, steps_, steps_per_epoch());
     s_.network->absorb_statistics(s_.exchange.sum());
@@ -179,6 +189,12 @@ bool Run::records_due_by_clock() const {
     return s_.comm.rank() == 0 && records_watch_.passed() >= records_patience;
 }
 
+void Run::finish_profile() {
+    const auto profile = profile_.finish();
+    if (profile) observer_.profile(*profile);
+    step_watch_.lap();  // that was no part of the next step
+}
+
 /// Records of all ranks come to rank 0, which counts them.
 void Run::flush() {
     records_watch_.lap();
@@ -194,6 +210,7 @@ void Run::flush() {
         for (std::size_t k = 0; k < kind_count; ++k)
             state_.counts.bytes[k] += record.bytes[k];
     }
+    const Span span("telling");
     observer_.records(records);
     if (!decisions.empty()) observer_.decisions(decisions);
 }

@@ -11,6 +11,7 @@
 #include "rudder/train/run_state.hpp"
 #include "rudder/train/seed_targets.hpp"
 
+#include "epoch_profile.hpp"
 #include "record_book.hpp"
 #include "steering.hpp"
 #include "trainer_state.hpp"
@@ -59,10 +60,12 @@ private:
     // run.cpp: steps.
     bool train_epoch();
     StepConsensus train_step(StepRecord& record);
+    [[nodiscard]] AssembledStep& next_step(std::uint64_t step);
     void compute(const AssembledStep& step, StepRecord& record);
     void update(std::uint64_t step);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
     void flush();
+    void finish_profile();
 
     // run_epochs.cpp: what happens between epochs.
     void finish_epoch();
@@ -100,6 +103,7 @@ private:
     Stopwatch step_watch_;
     Stopwatch checkpoint_watch_;
     Stopwatch records_watch_;  ///< since they were gathered
+    EpochProfile profile_;
     double cpu_before_;
     AccountTotals accounts_;
     LossDigest digest_;

@@ -1,7 +1,10 @@
 // Putting a run down and taking it up again; its end.
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "rudder/core/json.hpp"
+#include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/system.hpp"
@@ -102,6 +105,9 @@ void Run::write_checkpoint() {
 }
 
 TrainResult Run::finish(bool interrupted) {
+    finish_profile();
+    if (const auto epoch = profile_.missing(); epoch && s_.comm.rank() == 0)
+        log::warning(fmt::format("no profile: epoch {} was not trained by this run", *epoch));
     flush();
     const RowCounts unused = pipeline_.stop();
     TrainResult result;

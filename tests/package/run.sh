@@ -14,6 +14,13 @@ trap 'rm -rf "$place"' EXIT
     -DCMAKE_PREFIX_PATH="$place/prefix" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 "$cmake" --build "$place/build" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 "$place/build/consumer"
+# The examples are such a project, too; two of them tell.
+"$cmake" -S "$here/../../examples" -B "$place/examples" -G Ninja -DCMAKE_BUILD_TYPE="$3" \
+    -DCMAKE_PREFIX_PATH="$place/prefix" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
+"$cmake" --build "$place/examples" --target replay_trace rudder_twice >"$place/log" 2>&1 ||
+    { cat "$place/log"; exit 1; }
+"$place/examples/replay_trace" "$here/../data/golden/debian_500.npz" >/dev/null
+"$place/examples/rudder_twice" replay --policies | grep -q '^twice'
 # Nothing installed may point back into the source or build tree.
 if grep -rlF "$build" "$place/prefix/lib" --include='*.cmake'; then
     echo "the files above name the build folder"

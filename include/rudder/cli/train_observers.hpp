@@ -29,6 +29,10 @@ public:
         for (TrainObserver* one : all_)
             one->epoch_done(record, epochs);
     }
+    void profile(const RunProfile& profile) override {
+        for (TrainObserver* one : all_)
+            one->profile(profile);
+    }
     /// Of the one that writes it.
     [[nodiscard]] std::uint64_t metrics_bytes() const override {
         std::uint64_t bytes = 0;

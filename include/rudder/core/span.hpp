@@ -6,21 +6,28 @@
 #include <string>
 #include <vector>
 
+#include "rudder/core/profile.hpp"
+
 namespace rudder {
 
 /// Names the phase a thread is in for as long as it lives, and adds its time to the timer
 /// "span/<name>" of the global registry. Names are string literals. Costs about 50 ns: one per
-/// batch or phase, never per vertex.
+/// batch or phase, never per vertex. A Profiler that is on records it, with the step it is of.
 class Span {
 public:
-    explicit Span(const char* name);
+    explicit Span(const char* name, std::uint64_t step = no_step);
     ~Span();
     Span(const Span&) = delete;
     Span& operator=(const Span&) = delete;
 
+    /// A number that uses of what it fetches refer to, in a profile.
+    void set_id(std::uint64_t id) noexcept { id_ = id; }
+
 private:
     const char* name_;
     std::uint64_t start_;
+    std::uint64_t step_;
+    std::uint64_t id_ = no_step;
 };
 
 /// The spans of a fiber, kept apart from those of the thread it runs on.

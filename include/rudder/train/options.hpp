@@ -75,7 +75,10 @@ struct TrainOptions {
     std::optional<std::uint64_t> buffer_bytes{};  ///< or as many as fit
     BufferScope buffer_scope = BufferScope::host;
     std::filesystem::path trace{};  ///< folder for the steps' remote ids; empty: none
-    bool floor = false;             ///< also without a trace: the fewest rows possible
+    bool profile = false;           ///< records what threads do during one epoch
+    std::uint32_t profile_epoch =
+        0;               ///< which, from 1; 0: the second the run does, or the only one
+    bool floor = false;  ///< also without a trace: the fewest rows possible
     SteerOptions steer{};
     std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
     int sample_tasks = 1;

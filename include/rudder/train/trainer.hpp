@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
+#include "rudder/core/profile.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/options.hpp"
 #include "rudder/train/records.hpp"
@@ -72,6 +73,8 @@ public:
     virtual void decisions(std::span<const DecisionLine> /*lines*/) {}
     /// Once its evaluation is known, which may be an epoch later.
     virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
+    /// What all ranks did during the epoch that was to be profiled.
+    virtual void profile(const RunProfile& /*profile*/) {}
     /// How long metrics.jsonl is with the steps recorded so far.
     [[nodiscard]] virtual std::uint64_t metrics_bytes() const { return 0; }
 };

@@ -9,7 +9,7 @@
 namespace rudder {
 
 void LiveBuffer::State::publish(const SampledStep& step) {
-    const Span span("numbering rows");
+    const Span span("numbering rows", step.step);
     const CpuMeter meter(bookkeeping);
     OwnStep own;
     split(step, own);

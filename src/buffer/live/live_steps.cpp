@@ -105,7 +105,7 @@ bool LiveBuffer::State::begin(std::uint64_t number, SharedStep& step, RowSlots::
     if (options.pilot != nullptr && !prepare(number)) return false;
     Monitor::Lock lock(monitor);
     if (!wait_for_turn(lock, number)) return false;
-    const Span span("policy");
+    const Span span("policy", number);
     const CpuMeter meter(bookkeeping);
     const StepPlan& plan = advance();
     step = std::move(shared.front());
@@ -116,6 +116,7 @@ bool LiveBuffer::State::begin(std::uint64_t number, SharedStep& step, RowSlots::
     }
     if (options.record) record(step.rows);
     sources.demand_by_owner.assign(ranks, 0);
+    if (Profiler::on()) slots->note_uses(plan, number);
     slots->plan_step(plan, step.rows, numbering, sources);
     carry_out(plan);
     rows = std::exchange(extra, {});

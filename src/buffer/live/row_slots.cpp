@@ -102,6 +102,23 @@ void RowSlots::group_by_owner(std::span<std::uint64_t> by_owner) {
 void RowSlots::write_to(SlotId slot, const Link& link, std::uint32_t index) {
     written_by_[slot] = link.number;
     index_[slot] = index;
+    if (Profiler::on()) fetched_by_.resize(written_by_.size(), 0);
+    if (!fetched_by_.empty()) fetched_by_[slot] = link.background ? link.number : 0;
+}
+
+void RowSlots::note_uses(const StepPlan& plan, std::uint64_t step) {
+    Monitor::Lock lock(monitor_);
+    if (fetched_by_.empty()) return;
+    std::vector<std::uint64_t> links;
+    for (const SlotId slot : plan.slots) {
+        if (slot == no_slot) continue;
+        if (const std::uint64_t link = std::exchange(fetched_by_[slot], 0)) links.push_back(link);
+    }
+    std::ranges::sort(links);
+    const auto repeated = std::ranges::unique(links);
+    links.erase(repeated.begin(), repeated.end());
+    for (const std::uint64_t link : links)
+        Profiler::use(link, step);
 }
 
 void RowSlots::plan_step(const StepPlan& plan, std::span<const RowKey> rows,
@@ -230,7 +247,8 @@ void RowSlots::ask_in_background() {
             unasked_.pop_front();
             background_rows_ += link->ids.size();
         }
-        const Span span("fetching ahead");
+        Span span("fetching ahead");
+        span.set_id(link->number);
         link->landing = pool_->take(link->ids.size());
         link->landing->ids.swap(link->ids);
         fetch(link);

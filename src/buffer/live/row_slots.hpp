@@ -62,6 +62,9 @@ public:
     /// `by_owner` (by rank) how many each owner is asked for.
     void plan_background(std::span<const Placed> placed, const RowNumbering& numbering,
                          std::span<std::uint64_t> by_owner);
+    /// For a profile: which of the rows fetched for the buffer this step is the first to use.
+    /// Before `plan_step`.
+    void note_uses(const StepPlan& plan, std::uint64_t step);
     void ask(Sources& sources);
     /// Waits until all rows of the step can be read.
     void wait(Sources& sources);
@@ -101,6 +104,7 @@ private:
     std::uint64_t first_ = 1;                ///< number of the chain's first link
     std::vector<std::uint64_t> written_by_;  ///< by slot: number of a link of the chain; 0: none
     std::vector<std::uint32_t> index_;       ///< by slot: of its row in that link
+    std::vector<std::uint64_t> fetched_by_;  ///< by slot: link of a row not used yet; may be empty
     std::uint64_t background_rows_ = 0;      ///< asked for and not in their slots
     bool finishing_ = false;
     std::exception_ptr failure_;

@@ -108,7 +108,12 @@ void AgentCollectVerb::define_training(CLI::App& app) {
                              "--llm-url",
                              "--llm-model",
                              "--llm-api",
-                             "--llm-insecure"}) {
+                             "--llm-insecure",
+                             "--profile",
+                             "--profile-epoch",
+                             "--metrics-port",
+                             "--metrics-address",
+                             "--no-tensorboard"}) {
         app.remove_option(app.get_option(name));
     }
     for (CLI::Option* option : app.get_options()) {

@@ -9,6 +9,7 @@
 #include "rudder/cli/run_card.hpp"
 #include "rudder/cli/run_recorder.hpp"
 #include "rudder/cli/table.hpp"
+#include "rudder/cli/train_observers.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
@@ -66,7 +67,7 @@ public:
 private:
     int train(const Communicator& comm, const TrainOptions& options, const Context& context);
     void train_one(const Communicator& comm, const PartitionedDataset& data, Contender& one,
-                   const Context& context) const;
+                   TrainView& view, const Context& context) const;
     void add_floor(std::span<const Contender> all) const;
     [[nodiscard]] RunFacts facts(const Communicator& comm, const PartitionedDataset& data) const;
     void show(std::span<const Contender> all, const Communicator& comm,
@@ -84,8 +85,8 @@ private:
 void CompareVerb::define(CLI::App& app) {
     settings_->define(app);
     // These runs are never gone on with.
-    for (const char* name : {"--policy", "--trace", "--plan", "--resume", "--checkpoint-every",
-                             "--agent", "--llm-model"}) {
+    for (const char* name : {"--policy", "--trace", "--profile", "--profile-epoch", "--plan",
+                             "--resume", "--checkpoint-every", "--agent", "--llm-model"}) {
         app.remove_option(app.get_option(name));
     }
     app.get_option("--out")->description("Folder for a run's folder of each row");
@@ -178,11 +179,14 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         const bool last = i + 1 == asked.size();
         one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
-        if (comm.rank() == 0 && !context.quiet && live_terminal()) {
-            fmt::print(stderr, "{} of {}: {}\n", i + 1, asked.size(), one.policy());
-        }
         if (!out.empty()) one.folder = out / folder_name(i, asked.size(), one.policy());
-        train_one(comm, data, one, context);
+        const bool shown = comm.rank() == 0 && !context.quiet;
+        TrainView view({.live = shown && live_terminal(),
+                        .lines = shown && !context.json,
+                        .title = fmt::format("{} ({} of {})", one.policy(), i + 1, asked.size()),
+                        .epochs = one.options.epochs,
+                        .ranks = comm.size()});
+        train_one(comm, data, one, view, context);
         if (one.result.interrupted) return static_cast<int>(ErrorKind::interrupted);
         if (one.result.digest != all.front().result.digest) {
             throw Error(ErrorKind::failed,
@@ -209,9 +213,9 @@ RunFacts CompareVerb::facts(const Communicator& comm, const PartitionedDataset& 
 }
 
 void CompareVerb::train_one(const Communicator& comm, const PartitionedDataset& data,
-                            Contender& one, const Context& context) const {
+                            Contender& one, TrainView& view, const Context& context) const {
     Trainer trainer(comm, data, one.options);
-    TrainObserver nobody;
+    TrainObservers observers;
     const RunFacts known = facts(comm, data);
     std::optional<RunRecorder> recorder;
     if (comm.rank() == 0 && (!one.folder.empty() || settings_->sinks().port)) {
@@ -225,8 +229,9 @@ void CompareVerb::train_one(const Communicator& comm, const PartitionedDataset& 
                          known.regression);
     }
     RunRecorder* const records = recorder ? &*recorder : nullptr;
-    TrainObserver& observer = records != nullptr ? *records : nobody;
-    one.result = recorded(records, [&] { return trainer.run(observer); });
+    if (records != nullptr) observers.add(*records);
+    observers.add(view);
+    one.result = recorded(records, [&] { return trainer.run(observers); });
     if (records == nullptr) return;
     one.summary = summary_json(one.result, one.options, known);
     one.summary["sinks"] = records->close(one.result.cpu_seconds);
@@ -300,9 +305,12 @@ void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
     for (const Contender& one : all)
         floor = one.result.floor.value_or(floor);
     if (!context.json) {
-        print_text(table_text(all, floor, comm.size()));
-        print_text(fmt::format("\nAll digests are equal ({}). {}\n",
-                               to_hex(all.front().result.digest), advice(all, floor, comm.size())));
+        const bool live = !context.quiet && live_terminal();
+        print_below_view(table_text(all, floor, comm.size()), live);
+        print_below_view(
+            fmt::format("\nAll digests are equal ({}). {}\n", to_hex(all.front().result.digest),
+                        advice(all, floor, comm.size())),
+            live);
         return;
     }
     const RunFacts known = facts(comm, data);

@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include "rudder/cli/describe.hpp"
+#include "rudder/cli/profile_file.hpp"
 #include "rudder/cli/ranks.hpp"
 #include "rudder/cli/run_card.hpp"
 #include "rudder/cli/run_recorder.hpp"
+#include "rudder/cli/summary_text.hpp"
 #include "rudder/cli/train_observers.hpp"
 #include "rudder/cli/train_view.hpp"
 #include "rudder/cli/verb.hpp"
@@ -20,6 +22,7 @@
 #include "rudder/core/json.hpp"
 #include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/report/prometheus_sink.hpp"
 #include "rudder/train/checkpoint_keeper.hpp"
@@ -73,9 +76,9 @@ Json plan_json(const TrainPlan& plan, int ranks) {
 }
 
 /// The table of a run that had finished before; a summary of another version may lack keys.
-std::string finished_text(const Json& summary) {
+std::string finished_text(const Json& summary, const std::string& folder) {
     try {
-        return summary_text(summary);
+        return summary_text(summary, {}, folder);
     } catch (const Json::exception&) {
         return summary.dump(2) + "\n";
     }
@@ -107,12 +110,14 @@ private:
     void define_further(CLI::App& app);
     void resolve(const CLI::App& app);
     void resolve_buffer();
+    void resolve_profile();
     void resolve_agent(const CLI::App& app);
     int train(const Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
     [[nodiscard]] RunPosition resume(const Communicator& comm, Trainer& trainer) const;
     void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
-                const Context& context) const;
+                const PartitionedDataset& data, const Context& context) const;
+    [[nodiscard]] RunSigns signs(const PartitionedDataset& data) const;
     [[nodiscard]] RunFolder make_folder(const RunPosition& start, const Context& context) const;
 
     CLI::App* app_ = nullptr;
@@ -136,6 +141,7 @@ private:
     std::string agent_scope_ = "host";
     std::string llm_api_ = "auto";
     bool trace_ = false;
+    bool profile_ = false;
     bool plan_ = false;
     bool force_ = false;
     bool resume_ = false;
@@ -177,6 +183,7 @@ void TrainVerb::define(CLI::App& app) {
     app.add_flag("--force", force_, "Replace an existing output");
     app.add_flag("--resume", resume_, "Go on in --out from its last checkpoint");
     app.add_flag("--trace", trace_, "Record what steps need in trace/ of the run's folder");
+    app.add_flag("--profile", profile_, "Record an epoch's spans in profile.json of that folder");
     define_further(app);
 }
 
@@ -226,6 +233,9 @@ void TrainVerb::define_further(CLI::App& app) {
                 ->capture_default_str());
     further(app.add_option("--eval-every", o.eval_every, "Epochs between evaluations; 0: none")
                 ->capture_default_str());
+    further(app.add_option("--profile-epoch", options_.profile_epoch,
+                           "The epoch of --profile (the second, or the only one)")
+                ->type_name("N"));
     further(app.add_option("--in-flight", o.in_flight, "Steps whose rows are in memory at once")
                 ->capture_default_str());
     further(app.add_option("--memory", memory_, "Bytes a host may use, such as 8GiB"));
@@ -295,6 +305,7 @@ void TrainVerb::resolve(const CLI::App& app) {
     sinks_.tensorboard = !no_tensorboard_;
     check_address(sinks_.address);
     resolve_buffer();
+    resolve_profile();
     resolve_agent(app);
     check_options(o);
 }
@@ -331,6 +342,13 @@ void TrainVerb::resolve_buffer() {
         throw usage_error("a trace needs a folder to be in", "--trace", "give the run's --out");
     }
     options_.trace = std::filesystem::path(out_) / "trace";
+}
+
+void TrainVerb::resolve_profile() {
+    options_.profile = profile_ || options_.profile_epoch != 0;
+    if (options_.profile && out_.empty()) {
+        throw usage_error("a profile needs a folder to be in", "--profile", "give the run's --out");
+    }
 }
 
 int TrainVerb::run(const Context& context) {
@@ -384,6 +402,7 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                          .threads = thread_count(),
                          .regression = data.info().targets.kind == TargetKind::regression};
     TrainObservers observers;
+    ProfileFile profile(out_);
     std::optional<RunRecorder> recorder;
     std::optional<CheckpointKeeper> keeper;
     if (first && (!out_.empty() || sinks_.port)) {
@@ -395,9 +414,16 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             sinks_, start, facts.regression);
         observers.add(*recorder);
     }
-    if (first && !out_.empty()) keeper.emplace(out_);
-    TrainView view(first && !context.quiet && live_terminal(),
-                   first && !context.quiet && !context.json);
+    if (first && !out_.empty()) {
+        observers.add(profile);
+        keeper.emplace(out_);
+    }
+    const bool shown = first && !context.quiet;
+    TrainView view({.live = shown && live_terminal(),
+                    .lines = shown && !context.json,
+                    .title = "",
+                    .epochs = options_.epochs,
+                    .ranks = comm.size()});
     observers.add(view);
     CheckpointPlan checkpoints;
     checkpoints.wanted = !out_.empty();
@@ -409,7 +435,7 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
     RunRecorder* const records = recorder ? &*recorder : nullptr;
     const TrainResult result =
         recorded(records, [&] { return trainer.run(observers, checkpoints); });
-    if (first) recorded(records, [&] { finish(result, facts, records, context); });
+    if (first) recorded(records, [&] { finish(result, facts, records, data, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -437,7 +463,7 @@ bool TrainVerb::already_done(const Context& context) const {
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
-        print_text("the run has finished:\n" + finished_text(summary));
+        print_text("the run has finished:\n" + finished_text(summary, out_));
     }
     return true;
 }
@@ -470,8 +496,25 @@ RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const 
     return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs};
 }
 
+/// What the summary does not tell of the run, for advice.
+RunSigns TrainVerb::signs(const PartitionedDataset& data) const {
+    RunSigns signs;
+    const bool by_halo = !options_.buffer_rows && !options_.buffer_bytes;
+    signs.buffer = by_halo ? options_.buffer : 0;
+    signs.window = window_adapts(options_) || steered(options_) ? 0 : steps_ahead(options_);
+    signs.float_rows =
+        options_.precision != Precision::bfloat16 &&
+        (options_.precision == Precision::float32 || data.info().features.type == ElementType::f32);
+    signs.cut = data.summary().cut;
+    signs.method = data.summary().method;
+    signs.cores = usable_cores();
+    signs.batch = options_.batch;
+    signs.dropout = options_.dropout;
+    return signs;
+}
+
 void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
-                       const Context& context) const {
+                       const PartitionedDataset& data, const Context& context) const {
     Json summary = summary_json(result, options_, facts);
     summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : no_sinks();
     // What a full disk refuses is shown all the same.
@@ -483,9 +526,11 @@ void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunReco
         unwritten = std::current_exception();
     }
     if (context.json) {
+        Screen::clear();
         print_json(summary);
     } else if (!context.quiet) {
-        print_text(summary_text(summary));
+        const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
+        print_below_view(summary_text(summary, signs(data), out_, columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }

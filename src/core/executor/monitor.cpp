@@ -4,6 +4,7 @@
 
 #include "rudder/core/executor/seeded_executor.hpp"
 #include "rudder/core/executor/task_state.hpp"
+#include "rudder/core/profile.hpp"
 
 namespace rudder {
 
@@ -37,9 +38,11 @@ bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline
         waiters_.push_back(&me);
     }
     me.set_waiting_for(what);
+    const std::uint64_t start = Profiler::on() ? Profiler::now() : 0;
     mutex_.unlock();
     me.park(deadline);
     acquire(mutex_);
+    if (start != 0) Profiler::wait(what, start, Profiler::now());
     me.set_waiting_for("");
     {
         const std::scoped_lock lock(waiters_mutex_);

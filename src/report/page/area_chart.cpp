@@ -9,6 +9,11 @@ namespace rudder {
 
 namespace {
 
+bool is_none(const Series& layer) {
+    return std::ranges::all_of(layer.mean,
+                               [](const auto& value) { return value.value_or(0) == 0; });
+}
+
 std::string describe(const AreaChart& chart) {
     std::string text = fmt::format("Stacked areas by {}, from below:", chart.x.name);
     for (const Series& layer : chart.layers) {
@@ -61,7 +66,8 @@ void draw(Html& html, const AreaChart& chart) {
     for (const Series& line : chart.lines)
         keys.push_back({line.name, line.colour, 'l', line.dash});
     for (std::size_t l = chart.layers.size(); l-- > 0;)  // as they lie: the topmost first
-        keys.push_back({chart.layers[l].name, chart.layers[l].colour, 'a', 0});
+        keys.push_back({chart.layers[l].name + (is_none(chart.layers[l]) ? " (none)" : ""),
+                        chart.layers[l].colour, 'a', 0});
     figure.legend(keys);
     NumberTable table = table_of(chart.text, chart.x);
     for (const Series& layer : chart.layers)

@@ -18,7 +18,7 @@ std::string percent(double share) {
 
 /// Round steps of steps: whole numbers only.
 std::vector<double> x_ticks(const XAxis& x) {
-    const YAxis axis = nice_axis(x.min, x.max, 6);
+    const YAxis axis = nice_axis(x.min, x.max, 8);
     std::vector<double> ticks;
     for (const double tick : axis.ticks) {
         if (tick >= x.min && tick <= x.max && tick == std::floor(tick)) ticks.push_back(tick);
@@ -33,7 +33,9 @@ std::string colour_class(int colour) {
 }
 
 YAxis nice_axis(double min, double max, int most_ticks) {
-    if (!(max > min)) max = min + (min == 0 ? 1 : std::abs(min));
+    // Equal, or so near that steps between them would get lost.
+    const double size = std::max(std::abs(min), std::abs(max));
+    if (!(max - min > 1e-6 * size)) max = min + (size == 0 ? 1 : size);
     const double rough = (max - min) / std::max(most_ticks - 1, 1);
     const double power = std::pow(10, std::floor(std::log10(rough)));
     double step = 10 * power;
@@ -48,8 +50,8 @@ YAxis nice_axis(double min, double max, int most_ticks) {
     const double last = std::ceil(max / step - 1e-9);
     axis.min = first * step;
     axis.max = last * step;
-    for (double i = first; i <= last; ++i)
-        axis.ticks.push_back(i * step);
+    for (int i = 0; i <= static_cast<int>(last - first); ++i)
+        axis.ticks.push_back((first + i) * step);
     return axis;
 }
 

@@ -20,6 +20,7 @@ namespace {
 struct Detail {
     std::size_t points;
     std::size_t decisions;
+    std::size_t config;  ///< bytes of config.toml
 };
 
 /// Names of folders, told apart where two are the same.
@@ -49,7 +50,7 @@ std::vector<ShownRun> show(std::span<const RunData> runs, const Detail& detail) 
         width = std::max(width, series.width);
         shown.push_back({runs[i], answers_of(runs[i]), std::move(series),
                          runs.size() == 1 ? std::string() : fmt::format("r{}-", i + 1), labels[i],
-                         detail.decisions});
+                         detail.points, detail.decisions, detail.config});
     }
     // All runs in buckets of one width, so that points stand over each other.
     for (ShownRun& one : shown) {
@@ -150,7 +151,6 @@ void write_run(Html& html, const ShownRun& shown, bool alone) {
     write_learning(html, shown);
     write_time(html, shown);
     write_rows(html, shown);
-    write_owners(html, shown);
     write_agent(html, shown);
     write_partition(html, shown);
     write_settings(html, shown);
@@ -187,13 +187,14 @@ std::string page(std::span<const RunData> runs, const Detail& detail) {
 
 std::string report_page(std::span<const RunData> runs) {
     RUDDER_CHECK(!runs.empty() && runs.size() <= most_page_runs);
-    Detail detail{256, 250};
+    Detail detail{256, 250, 32U << 10U};
     for (;;) {
         std::string text = page(runs, detail);
         constexpr std::size_t least_points = 8;
         if (text.size() < most_page_bytes || detail.points <= least_points) return text;
         detail.points /= 2;
         detail.decisions /= 2;
+        detail.config /= 2;
     }
 }
 

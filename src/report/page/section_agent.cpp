@@ -11,7 +11,6 @@ namespace rudder {
 
 namespace {
 
-constexpr std::size_t most_dots = 1200;
 constexpr std::size_t most_shown = 8;
 
 int mark_of(Verdict verdict) {
@@ -43,7 +42,8 @@ const char* verdict_class(Verdict verdict) {
 }
 
 /// All points, or of many those that are extremes of their stretch, by verdict.
-std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last) {
+std::vector<Dot> dots_of(const DecisionData& decisions, double first, double last,
+                         std::size_t most_dots) {
     const auto dot = [](const DecisionPoint& p) {
         return Dot{static_cast<double>(p.step), static_cast<double>(p.gain), mark_of(p.verdict)};
     };
@@ -58,7 +58,7 @@ std::vector<Dot> dots_of(const DecisionData& decisions, double first, double las
         const DecisionPoint* high = nullptr;
     };
     std::map<std::pair<std::uint64_t, Verdict>, Extremes> stretches;
-    const double length = std::max(1.0, (last - first + 1) / (most_dots / 6.0));
+    const double length = std::max(1.0, (last - first + 1) / (static_cast<double>(most_dots) / 6));
     for (const DecisionPoint& point : decisions.points) {
         const double place = std::max(0.0, (static_cast<double>(point.step) - first) / length);
         Extremes& e = stretches[{static_cast<std::uint64_t>(place), point.verdict}];
@@ -140,11 +140,13 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         for (const DecisionPoint& point : decisions.points)
             chart.x.max = std::max(chart.x.max, static_cast<double>(point.step));
     }
-    chart.dots = dots_of(decisions, chart.x.min, chart.x.max);
+    chart.dots = dots_of(decisions, chart.x.min, chart.x.max, 5 * shown.points);
     double most = 0.01;
     for (const Dot& dot : chart.dots)
         most = std::max(most, std::abs(dot.y));
-    chart.bottom = -most;
+    const bool any_below =
+        std::ranges::any_of(chart.dots, [](const Dot& dot) { return dot.y < 0; });
+    chart.bottom = any_below ? -most : -most / 4;
     chart.top = most;
     chart.text.note =
         "The height is what a decision saved against its alternative, which a copy of the buffer "
@@ -163,9 +165,18 @@ void draw_decisions(Html& html, const ShownRun& shown) {
 void write_list(Html& html, const ShownRun& shown) {
     std::vector<const DecisionText*> list;
     for (const DecisionText& d : shown.run.decisions.notable) {
-        const bool acts = d.action != "keep" || d.status != "applied";
-        if (acts && list.size() < most_shown) list.push_back(&d);
+        if (d.action != "keep" || d.status != "applied") list.push_back(&d);
     }
+    const std::size_t acts = list.size();
+    // Changes and failures before replacements, large effects before small ones.
+    std::ranges::stable_sort(list, {}, [](const DecisionText* d) {
+        const bool change = d->action.starts_with("set") || d->status != "applied";
+        return std::pair(change ? 0 : 1,
+                         d->rows && d->other_rows ? -std::abs(*d->rows - *d->other_rows) : 0.0);
+    });
+    list.resize(std::min(list.size(), most_shown));
+    std::ranges::stable_sort(list, {},
+                             [](const DecisionText* d) { return std::pair(d->step, d->rank); });
     if (list.empty()) {
         html.leaf("p", "It kept everything as it was, every time.", {{"class", "gap"}});
         return;
@@ -183,8 +194,9 @@ void write_list(Html& html, const ShownRun& shown) {
         html.close().close().line();
     }
     html.close();
-    if (shown.run.decisions.notable.size() > list.size())
-        html.leaf("p", "More of them are under Numbers above.", {{"class", "small"}});
+    if (acts > list.size())
+        html.leaf("p", "These had the largest effect; more are under Numbers above.",
+                  {{"class", "small"}});
 }
 
 /// A knob that changed, as a line.
@@ -214,7 +226,7 @@ void write_agent(Html& html, const ShownRun& shown) {
     draw_decisions(html, shown);
     write_list(html, shown);
     const StepAxis axis = step_axis(shown);
-    const Element pair(html, "div", {{"class", "pair"}});
+    const Element pair(html, "div", {{"class", "pair loose"}});
     draw_knob(html, shown, axis, "knobs.window", "Window", "Steps looked ahead; mean over ranks.",
               Unit::count);
     draw_knob(html, shown, axis, "knobs.capacity", "Capacity",
@@ -224,7 +236,8 @@ void write_agent(Html& html, const ShownRun& shown) {
         NumberTable table{"Policies of rank 0 over time", {"from step", "policy"}, {}, {}};
         for (const auto& [step, policy] : policies)
             table.rows.push_back({fmt::format("{}", step), shortened(policy, 120)});
-        const Element figure(html, "figure", {{"class", "chart"}, {"id", shown.id + "policies"}});
+        const Element figure(html, "figure",
+                             {{"class", "chart table"}, {"id", shown.id + "policies"}});
         html.open("figcaption").leaf("h4", "Policies");
         html.leaf("p", fmt::format("Rank 0 began with {} and ended with {}.",
                                    shortened(policies.front().second, 80),

@@ -1,5 +1,6 @@
 // The answer: how it ended, a paragraph, the numbers that matter most, and what is missing.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -46,12 +47,23 @@ void time_sentence(Html& html, const Answers& a) {
     html.text(fmt::format(" waiting for gradients and {} the rest. ", percent_text(*a.rest)));
 }
 
-void rows_sentence(Html& html, const Answers& a) {
+/// The policy, and the one that the agent went to.
+void write_policy(Html& html, const ShownRun& shown) {
+    const auto& policies = shown.run.metrics.policies;
+    if (shown.answers.policy.empty()) return;
+    html.text(" (").leaf("code", shortened(shown.answers.policy, 80));
+    if (policies.size() > 1 && policies.back().second != shown.answers.policy)
+        html.text(", in the end ").leaf("code", shortened(policies.back().second, 80));
+    html.text(")");
+}
+
+void rows_sentence(Html& html, const ShownRun& shown) {
+    const Answers& a = shown.answers;
     if (!a.remote || !a.fetched || !a.saved) return;
     html.text("Of the rows of other hosts that it needed, ");
     number(html, *a.hit_rate, percent_text(*a.hit_rate));
     html.text(" were in the buffer");
-    if (!a.policy.empty()) html.text(" (").leaf("code", shortened(a.policy, 80)).text(")");
+    write_policy(html, shown);
     html.text(": ");
     number(html, *a.fetched, count_text(*a.fetched));
     html.text(fmt::format(" rows were fetched instead of {} without one, {} {}",
@@ -89,7 +101,9 @@ void agent_sentence(Html& html, const Answers& a) {
         html.text(fmt::format(" of the {} judged were no worse than the alternative",
                               count_text(*a.judged)));
     }
-    if (a.regret) {
+    if (a.regret && std::abs(*a.regret) < 0.0005) {
+        html.text("; it came to as many rows as the built-in rule");
+    } else if (a.regret) {
         html.text("; ");
         number(html, *a.regret, percent_text(std::abs(*a.regret)));
         html.text(*a.regret > 0 ? " more rows than the built-in rule"
@@ -145,8 +159,11 @@ void write_tile(Html& html, const Tile& tile) {
     html.open("div", {{"class", "tile"}}).leaf("dt", tile.name.view());
     html.open("dd");
     if (tile.value) {
-        const std::string text = tile.unit == Unit::plain ? ratio_text(*tile.value) + "\u00d7"
-                                                          : value_text(tile.value, tile.unit);
+        constexpr double long_count = 1e8;  // longer than a tile is wide
+        std::string text = value_text(tile.value, tile.unit);
+        if (tile.unit == Unit::plain) text = ratio_text(*tile.value) + "\u00d7";
+        if (tile.unit == Unit::count && *tile.value >= long_count)
+            text = fmt::format("{:.1f}\u00a0M", *tile.value / 1e6);
         html.leaf("data", text,
                   {{"value", fmt::format("{}", *tile.value)},
                    {"data-key", std::string(tile.key.view())}});
@@ -167,7 +184,7 @@ void write_answer(Html& html, const ShownRun& shown) {
     html.open("p", {{"class", "answer"}});
     accuracy_sentence(html, shown.answers);
     time_sentence(html, shown.answers);
-    rows_sentence(html, shown.answers);
+    rows_sentence(html, shown);
     agent_sentence(html, shown.answers);
     html.text(state_sentence(shown));
     html.close().line();

@@ -117,34 +117,28 @@ LineOf column_line(std::size_t column) {
 }
 
 void draw_accuracy(Html& html, const std::vector<ShownRun>& runs) {
-    LineChart chart{.text = {"all-accuracy", "Test accuracy", ""},
-                    .x = {.name = "epoch", .at = {}, .names = {}},
-                    .unit = Unit::share,
-                    .lines = {},
-                    .from_zero = false};
+    LineChart chart;
+    chart.text.id = "all-accuracy";
+    chart.text.title = "Test accuracy";
+    chart.x.name = "epoch";
+    chart.unit = Unit::share;
+    chart.from_zero = false;
+    std::size_t width = 1;
+    for (const ShownRun& shown : runs)
+        width = std::max(width, epoch_axis(shown).width);
     for (std::size_t i = 0; i < runs.size(); ++i) {
-        Series line{.name = runs[i].label,
-                    .colour = static_cast<int>(i),
-                    .mean = {},
-                    .dash = static_cast<int>(i % 4)};
-        line.own_x.emplace();
-        for (const EpochData& epoch : runs[i].run.epochs) {
-            line.mean.push_back(epoch.test ? epoch.test : epoch.valid);
-            line.own_x->push_back(static_cast<double>(epoch.epoch));
-        }
-        if (line.mean.empty()) continue;
-        if (line.own_x->size() > chart.x.at.size()) {
-            chart.x.at = *line.own_x;
-            chart.x.names.clear();
-            for (const double epoch : chart.x.at)
-                chart.x.names.push_back(fmt::format("{:.0f}", epoch));
-        }
+        const EpochAxis axis = epoch_axis(runs[i], width);
+        if (axis.x.at.empty()) continue;
+        Series line =
+            epoch_line(runs[i], axis, runs[i].label, static_cast<int>(i), &EpochData::test);
+        line.low.clear();
+        line.high.clear();
+        line.dash = static_cast<int>(i % 4);
+        line.own_x = axis.x.at;
+        if (axis.x.at.size() > chart.x.at.size()) chart.x = axis.x;
         chart.lines.push_back(std::move(line));
     }
-    if (chart.x.at.empty()) return;
-    chart.x.min = 1;
-    chart.x.max = std::max(2.0, chart.x.at.back());
-    draw(html, chart);
+    if (!chart.lines.empty()) draw(html, chart);
 }
 
 }  // namespace

@@ -20,29 +20,25 @@ std::string loss_note(const ShownRun& shown, const Series& loss) {
 }
 
 LineChart accuracy_chart(const ShownRun& shown) {
-    const RunData& run = shown.run;
-    LineChart chart{.text = {shown.id + "accuracy", "Accuracy", ""},
-                    .x = {.name = "epoch", .at = {}, .names = {}},
-                    .unit = Unit::share,
-                    .lines = {},
-                    .from_zero = false};
-    Series train{.name = "training", .colour = 6, .mean = {}, .dash = 2};
-    Series valid{.name = "validation", .colour = 0, .mean = {}};
-    Series test{.name = "test", .colour = 1, .mean = {}, .dash = 1};
-    for (const EpochData& epoch : run.epochs) {
-        chart.x.at.push_back(static_cast<double>(epoch.epoch));
-        chart.x.names.push_back(fmt::format("{}", epoch.epoch));
-        train.mean.push_back(epoch.train);
-        valid.mean.push_back(epoch.valid);
-        test.mean.push_back(epoch.test);
-    }
-    if (!chart.x.at.empty()) {
-        chart.x.min = chart.x.at.front();
-        chart.x.max = std::max(chart.x.at.back(), chart.x.min + 1);
-    }
-    chart.lines = {train, valid, test};
+    const EpochAxis axis = epoch_axis(shown);
+    LineChart chart;
+    chart.text.id = shown.id + "accuracy";
+    chart.text.title = "Accuracy";
     if (const auto best = shown.answers.best_epoch)
         chart.text.note = fmt::format("Epoch {} is the best by validation.", count_text(*best));
+    if (axis.width > 1)
+        chart.text.note += fmt::format(
+            " Each point is the mean of {} epochs; the band reaches from "
+            "the least to the most.",
+            axis.width);
+    chart.x = axis.x;
+    chart.unit = Unit::share;
+    chart.from_zero = false;
+    chart.lines.push_back(epoch_line(shown, axis, "training", 6, &EpochData::train));
+    chart.lines.push_back(epoch_line(shown, axis, "validation", 0, &EpochData::valid));
+    chart.lines.push_back(epoch_line(shown, axis, "test", 1, &EpochData::test));
+    chart.lines[0].dash = 2;
+    chart.lines[2].dash = 1;
     return chart;
 }
 

@@ -19,6 +19,17 @@ Section::~Section() {
     html_.close().line();
 }
 
+void write_fact(Html& html, Literal name, const std::string& value) {
+    if (value.empty()) return;
+    html.open("div").leaf("dt", name.view()).leaf("dd", shortened(value, 200)).close().line();
+}
+
+std::string rank_name(const MetricsData& metrics, std::size_t group) {
+    const std::uint64_t first = group * metrics.ranks_per_group;
+    const std::uint64_t last = std::min(first + metrics.ranks_per_group, metrics.ranks) - 1;
+    return first == last ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, last);
+}
+
 StepAxis step_axis(const ShownRun& shown) {
     StepAxis axis;
     const MetricsData& metrics = shown.run.metrics;
@@ -38,6 +49,43 @@ StepAxis step_axis(const ShownRun& shown) {
                                              : fmt::format("{}\u2013{}", first, last));
     }
     return axis;
+}
+
+EpochAxis epoch_axis(const ShownRun& shown, std::size_t width) {
+    const auto& epochs = shown.run.epochs;
+    EpochAxis axis{.x = {.name = "epoch", .at = {}, .names = {}}, .width = width};
+    while (epochs.size() / axis.width > shown.points)
+        axis.width *= 2;
+    for (std::size_t i = 0; i < epochs.size(); i += axis.width) {
+        const std::uint64_t first = epochs[i].epoch;
+        const std::uint64_t last = epochs[std::min(i + axis.width, epochs.size()) - 1].epoch;
+        axis.x.at.push_back((static_cast<double>(first) + static_cast<double>(last)) / 2);
+        axis.x.names.push_back(first == last ? fmt::format("{}", first)
+                                             : fmt::format("{}\u2013{}", first, last));
+    }
+    if (axis.x.at.empty()) return axis;
+    const auto [least, most] = std::ranges::minmax(axis.x.at);
+    axis.x.min = least;
+    axis.x.max = std::max(most, least + 1);
+    return axis;
+}
+
+Series epoch_line(const ShownRun& shown, const EpochAxis& axis, std::string name, int colour,
+                  std::optional<double> EpochData::*value) {
+    const auto& epochs = shown.run.epochs;
+    Series line{.name = std::move(name), .colour = colour, .mean = {}};
+    for (std::size_t i = 0; i < epochs.size(); i += axis.width) {
+        Stat stat;
+        for (std::size_t e = i; e < std::min(i + axis.width, epochs.size()); ++e) {
+            if (const auto number = epochs[e].*value) stat.add(*number);
+        }
+        const bool any = stat.count != 0;
+        line.mean.push_back(any ? std::optional(stat.mean()) : std::nullopt);
+        if (axis.width == 1) continue;
+        line.low.push_back(any ? std::optional(stat.min) : std::nullopt);
+        line.high.push_back(any ? std::optional(stat.max) : std::nullopt);
+    }
+    return line;
 }
 
 Series step_layer(const ShownRun& shown, const StepAxis& axis, std::string name, int colour,

@@ -1,4 +1,4 @@
-// Rows by kind with the floor, the hit rate, and which rank they came from.
+// Rows by kind with the floor, and the hit rate.
 #include <fmt/format.h>
 
 #include "sections.hpp"
@@ -81,27 +81,6 @@ void write_rows(Html& html, const ShownRun& shown) {
                          .unit = Unit::share,
                          .lines = {hit_rate_line(shown, axis, "hit rate", colour::hit)},
                          .top = 1.0});
-}
-
-void write_owners(Html& html, const ShownRun& shown) {
-    const MetricsData& metrics = shown.run.metrics;
-    if (!metrics.has_owners || metrics.by_rank.size() < 2) return;
-    const Section section(html, shown, "owners", "Who sent the rows");
-    HeatMap map{.text = {shown.id + "heat", "Feature bytes by owner",
-                         "What each rank received (rows) from each owner (columns) over the run; "
-                         "the darker the more. An even picture is a good partition.",
-                         true},
-                .row_name = "to",
-                .column_name = "from rank",
-                .names = {},
-                .cells = metrics.by_owner};
-    for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
-        const std::uint64_t first = g * metrics.ranks_per_group;
-        const std::uint64_t last = std::min(first + metrics.ranks_per_group, metrics.ranks) - 1;
-        map.names.push_back(first == last ? fmt::format("{}", first)
-                                          : fmt::format("{}\u2013{}", first, last));
-    }
-    draw(html, map);
 }
 
 }  // namespace rudder

@@ -29,16 +29,16 @@ void write_bar(Html& html, const std::array<Part, 4>& parts) {
         const double share = part.share.value_or(0);
         html.open("span", {{"class", "piece " + colour_class(part.colour)},
                            {"style", fmt::format("flex-grow:{:.4f}", share)}});
-        if (share > 0.07) html.leaf("b", fmt::format("{} {:.0f} %", part.name, share * 100));
+        if (share > 0.07) html.leaf("b", fmt::format("{:.0f} %", share * 100));
         html.close();
     }
+    html.close();
+    html.open("ul", {{"class", "legend under"}});
+    for (const Part& part : parts) {
+        html.open("li").leaf("i", "", {{"class", "key ka " + colour_class(part.colour)}});
+        html.text(fmt::format("{} {}", part.name, value_text(part.share, Unit::share))).close();
+    }
     html.close().line();
-}
-
-std::string rank_name(const MetricsData& metrics, std::size_t group) {
-    const std::uint64_t first = group * metrics.ranks_per_group;
-    const std::uint64_t last = std::min(first + metrics.ranks_per_group, metrics.ranks) - 1;
-    return first == last ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, last);
 }
 
 void write_ranks(Html& html, const ShownRun& shown) {
@@ -57,7 +57,7 @@ void write_ranks(Html& html, const ShownRun& shown) {
                               count_text(r.hit), count_text(r.fetched),
                               remote > 0 ? percent_text(r.hit / remote) : "-"});
     }
-    html.open("figure", {{"class", "chart wide"}, {"id", shown.id + "ranks"}});
+    html.open("figure", {{"class", "chart wide table"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
     html.leaf("p",
               "Sums over the run. A rank that computes longer makes the others wait for "
@@ -76,7 +76,7 @@ void write_time(Html& html, const ShownRun& shown) {
         write_bar(html, {{{"compute", colour::compute, a.compute},
                           {"gradients", colour::reduce, a.reduce},
                           {"rest", colour::rest, a.rest},
-                          {"stall", colour::stall, a.stall}}});
+                          {"stall, waiting for rows", colour::stall, a.stall}}});
     const StepAxis axis = step_axis(shown);
     if (axis.buckets.empty()) {
         html.leaf("p", "No steps are recorded, so the times of steps are not known.",
@@ -98,8 +98,8 @@ void write_time(Html& html, const ShownRun& shown) {
                                     step_layer(shown, axis, "stall: waiting for rows",
                                                colour::stall, series_column("seconds.stall"))}});
     Series worst =
-        step_line(shown, axis, "rank that waited longest", 3, series_column(Derived::worst_stall));
-    worst.dash = 1;
+        step_line(shown, axis, "rank that waited longest", 7, series_column(Derived::worst_stall));
+    worst.dash = 2;
     draw(html, LineChart{.text = {shown.id + "stall", "Stall alone",
                                   "How long a step waited for rows with nothing else to do." +
                                       width_note(shown)},

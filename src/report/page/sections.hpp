@@ -18,7 +18,9 @@ struct ShownRun {
     StepSeries series;      ///< as coarse as it is drawn
     std::string id;         ///< what its ids begin with: "r1-"
     std::string label;      ///< unique among the runs of a page
+    std::size_t points;     ///< of a curve, at most
     std::size_t decisions;  ///< rows of their table, at most
+    std::size_t config;     ///< bytes of config.toml, at most
 };
 
 void write_state(Html& html, const ShownRun& shown);
@@ -28,7 +30,6 @@ void write_missing(Html& html, const ShownRun& shown);
 void write_learning(Html& html, const ShownRun& shown);
 void write_time(Html& html, const ShownRun& shown);
 void write_rows(Html& html, const ShownRun& shown);
-void write_owners(Html& html, const ShownRun& shown);
 void write_agent(Html& html, const ShownRun& shown);
 void write_partition(Html& html, const ShownRun& shown);
 void write_settings(Html& html, const ShownRun& shown);
@@ -50,12 +51,26 @@ private:
     Html& html_;
 };
 
+/// A name and a value, in a list of such; nothing where the value is empty.
+void write_fact(Html& html, Literal name, const std::string& value);
+/// "3", or "12\u201315" where ranks are grouped.
+[[nodiscard]] std::string rank_name(const MetricsData& metrics, std::size_t group);
+
 /// The axis of steps, and the buckets that stand on it.
 struct StepAxis {
     XAxis x;
     std::vector<std::size_t> buckets;
 };
 [[nodiscard]] StepAxis step_axis(const ShownRun& shown);
+/// The axis of epochs: each point stands for one, or for a few where there are many.
+struct EpochAxis {
+    XAxis x;
+    std::size_t width = 1;
+};
+[[nodiscard]] EpochAxis epoch_axis(const ShownRun& shown, std::size_t width = 1);
+[[nodiscard]] Series epoch_line(const ShownRun& shown, const EpochAxis& axis, std::string name,
+                                int colour, std::optional<double> EpochData::*value);
+
 /// A column as a line, with a band where a point stands for several steps.
 [[nodiscard]] Series step_line(const ShownRun& shown, const StepAxis& axis, std::string name,
                                int colour, std::size_t column);
@@ -76,7 +91,7 @@ inline constexpr int reduce = 2;
 inline constexpr int rest = 6;
 inline constexpr int local = 6;
 inline constexpr int hit = 2;
-inline constexpr int demand = 1;
+inline constexpr int demand = 0;
 inline constexpr int replacement = 5;
 inline constexpr int ahead = 4;
 inline constexpr int floor = 7;

@@ -35,13 +35,13 @@ std::string digits(double value) {
 std::string seconds_text(double seconds) {
     if (!std::isfinite(seconds)) return "-";
     const double size = std::abs(seconds);
-    if (size == 0) return "0 s";
-    if (size < 1e-3) return digits(seconds * 1e6) + " \u00b5s";
-    if (size < 1) return digits(seconds * 1e3) + " ms";
-    if (size < 120) return digits(seconds) + " s";
+    if (size == 0) return "0\u00a0s";
+    if (size < 1e-3) return digits(seconds * 1e6) + "\u00a0\u00b5s";
+    if (size < 1) return digits(seconds * 1e3) + "\u00a0ms";
+    if (size < 120) return digits(seconds) + "\u00a0s";
     const auto whole = static_cast<std::uint64_t>(std::min(std::round(size), most_count));
-    if (size < 7200) return fmt::format("{} min {} s", whole / 60, whole % 60);
-    return fmt::format("{} h {} min", whole / 3600, whole % 3600 / 60);
+    if (size < 7200) return fmt::format("{}\u00a0min\u00a0{}\u00a0s", whole / 60, whole % 60);
+    return fmt::format("{}\u00a0h\u00a0{}\u00a0min", whole / 3600, whole % 3600 / 60);
 }
 
 std::string count_text(double count) {
@@ -55,7 +55,7 @@ std::string percent_text(double share) {
     if (!std::isfinite(share)) return "-";
     const double percent = share * 100;
     const double from_end = std::min(std::abs(percent), std::abs(100 - percent));
-    return fmt::format("{:.{}f} %", percent, from_end < 1 && from_end > 0 ? 2 : 1);
+    return fmt::format("{:.{}f}\u00a0%", percent, from_end < 1 && from_end > 0 ? 2 : 1);
 }
 
 std::string bytes_text(double bytes) {
@@ -90,6 +90,7 @@ std::string tick_text(double value, Unit unit, double top) {
         return trimmed(fmt::format("{:.4g}", value * scale)) + suffix;
     };
     const double size = std::abs(top);
+    if (value == 0 && unit != Unit::share) return "0";
     switch (unit) {
         case Unit::share:
             return scaled(100, " %");

@@ -1,0 +1,181 @@
+#include "rudder/cli/advice.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/json.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+using Advice = std::optional<std::string>;
+
+constexpr std::size_t most_advice = 3;
+/// Shares from which on something is worth a word.
+constexpr double much_stall = 0.10;
+constexpr double much_reduce = 0.25;
+constexpr double much_compute = 0.75;
+constexpr double much_cut = 0.30;
+
+std::string percent(double share) {
+    return fmt::format("{:.0f} %", share * 100);
+}
+
+Advice harmful_agent(const RunSigns& s) {
+    if (!s.steered || !s.regret || *s.regret < 0.02) return {};
+    return fmt::format("--agent never: the agent fetched {} more rows than the built-in rule",
+                       percent(*s.regret));
+}
+
+Advice larger_buffer(const RunSigns& s) {
+    if (s.stall < much_stall || !s.buffered || s.buffer <= 0 || s.buffer >= 1) return {};
+    if (s.travelled < 0.3) return {};
+    return fmt::format("--buffer {:.2g} (it was {:.2g}): steps wait for rows {} of their time",
+                       std::min(1.0, s.buffer * 2), s.buffer, percent(s.stall));
+}
+
+Advice any_buffer(const RunSigns& s) {
+    if (s.stall < much_stall || s.buffered || s.travelled <= 0) return {};
+    return fmt::format("--policy window: steps wait for rows {} of their time, and none are kept",
+                       percent(s.stall));
+}
+
+Advice longer_window(const RunSigns& s) {
+    if (s.stall < much_stall || !s.buffered || s.window == 0 || s.window >= 64) return {};
+    return fmt::format("--window {} (it was {}): rows would be asked for earlier", s.window * 2,
+                       s.window);
+}
+
+Advice shorter_rows(const RunSigns& s) {
+    if (s.stall < much_stall || !s.float_rows || s.feature_share < 0.5) return {};
+    return fmt::format("--precision bfloat16: rows are {} of the bytes, and would be half as long",
+                       percent(s.feature_share));
+}
+
+Advice better_partition(const RunSigns& s) {
+    if (s.cut < much_cut || s.method == "metis" || s.method.empty()) return {};
+    if (s.stall < much_stall && s.reduce < much_reduce) return {};
+    return fmt::format("rudder partition --method metis: {} cut {} of the edges", s.method,
+                       percent(s.cut));
+}
+
+Advice fewer_ranks(const RunSigns& s) {
+    const int wanted = s.ranks * s.threads;
+    if (s.reduce < much_reduce || s.ranks < 2 || wanted <= s.cores) return {};
+    return fmt::format(
+        "fewer ranks: {} with {} each share {} cores, and wait for gradients {} of "
+        "their time",
+        s.ranks, s.threads == 1 ? "1 thread" : fmt::format("{} threads", s.threads), s.cores,
+        percent(s.reduce));
+}
+
+Advice larger_batch(const RunSigns& s) {
+    if (s.reduce < much_reduce || s.ranks * s.threads > s.cores) return {};
+    if (s.steps_per_epoch < 8 || s.batch == 0) return {};
+    return fmt::format("--batch {}: steps wait for gradients {} of their time, and would be fewer",
+                       s.batch * 2, percent(s.reduce));
+}
+
+Advice more_hands(const RunSigns& s) {
+    if (s.compute < much_compute) return {};
+    if (s.ranks * s.threads < s.cores) {
+        return fmt::format("--threads {}: steps compute {} of their time, and {} cores are idle",
+                           s.cores / s.ranks, percent(s.compute), s.cores - s.ranks * s.threads);
+    }
+    return fmt::format("more machines: steps compute {} of their time, on all {} cores",
+                       percent(s.compute), s.cores);
+}
+
+Advice more_epochs(const RunSigns& s) {
+    if (s.best_epoch == 0 || s.best_epoch != s.epochs || s.epochs < 2) return {};
+    return fmt::format("--epochs {}: the last was the best, so that more may be better",
+                       s.epochs * 2);
+}
+
+Advice less_overfit(const RunSigns& s) {
+    if (!s.train || !s.valid || *s.train - *s.valid < 0.05) return {};
+    if (s.best_epoch == 0 || s.best_epoch * 10 > s.epochs * 7 || s.dropout >= 0.7) return {};
+    return fmt::format(
+        "--dropout {:.1f} or --patience 3: {} right in training, {} in validation, "
+        "best at epoch {}",
+        s.dropout + 0.2, percent(*s.train), percent(*s.valid), s.best_epoch);
+}
+
+Advice keep_the_run(const RunSigns& s) {
+    if (s.kept) return {};
+    return "--out FOLDER: keeps weights, metrics and what a report is made of";
+}
+
+Advice know_the_floor(const RunSigns& s) {
+    if (!s.kept || s.traced || !s.buffered || s.travelled <= 0) return {};
+    return "--trace: says how far the buffer was from the best possible one";
+}
+
+constexpr std::array rules{
+    AdviceRule{"harmful agent", harmful_agent},       AdviceRule{"any buffer", any_buffer},
+    AdviceRule{"larger buffer", larger_buffer},       AdviceRule{"shorter rows", shorter_rows},
+    AdviceRule{"longer window", longer_window},       AdviceRule{"fewer ranks", fewer_ranks},
+    AdviceRule{"better partition", better_partition}, AdviceRule{"larger batch", larger_batch},
+    AdviceRule{"more epochs", more_epochs},           AdviceRule{"less overfit", less_overfit},
+    AdviceRule{"keep the run", keep_the_run},         AdviceRule{"more hands", more_hands},
+    AdviceRule{"know the floor", know_the_floor}};
+
+/// A number below keys, or nothing.
+std::optional<double> number(const Json& json, const char* object, const char* key) {
+    const auto outer = json.find(object);
+    if (outer == json.end() || !outer->is_object()) return std::nullopt;
+    const auto inner = outer->find(key);
+    if (inner == outer->end() || !inner->is_number()) return std::nullopt;
+    return inner->get<double>();
+}
+
+}  // namespace
+
+std::span<const AdviceRule> advice_rules() noexcept {
+    return rules;
+}
+
+std::vector<std::string> advice_for(const RunSigns& signs) {
+    std::vector<std::string> all;
+    for (const AdviceRule& rule : rules) {
+        if (all.size() == most_advice) break;
+        if (auto text = rule.advise(signs)) all.push_back(std::move(*text));
+    }
+    return all;
+}
+
+void read_signs(const Json& summary, RunSigns& signs) {
+    const auto of = [&](const char* object, const char* key) {
+        return number(summary, object, key).value_or(0);
+    };
+    const auto whole = [&](const char* key) {
+        const auto found = summary.find(key);
+        return found != summary.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
+                                                                     : 0;
+    };
+    const double step = std::max(of("seconds", "step"), 1e-9);
+    signs.stall = of("seconds", "stall") / step;
+    signs.compute = of("seconds", "compute") / step;
+    signs.reduce = of("seconds", "reduce") / step;
+    const double fetched = of("rows", "demand") + of("rows", "replacement") + of("rows", "ahead");
+    const double without = of("rows", "hit") + of("rows", "demand");
+    signs.travelled = without > 0 ? fetched / without : 0;
+    const double bytes = of("bytes", "received_total");
+    signs.feature_share = bytes > 0 ? of("bytes", "features") / bytes : 0;
+    signs.buffered = whole("buffer_rows") > 0;
+    signs.threads = static_cast<int>(std::max<std::uint64_t>(1, whole("threads")));
+    signs.epochs = whole("epochs");
+    signs.best_epoch = whole("best_epoch");
+    signs.steps_per_epoch = whole("steps_per_epoch");
+    signs.train = number(summary, "accuracy_last", "train");
+    signs.valid = number(summary, "accuracy_last", "valid");
+    signs.regret = number(summary, "agent", "regret");
+    if (const auto agent = summary.find("agent"); agent != summary.end() && agent->is_object())
+        signs.steered = agent->value("name", Json("never")) != "never";
+    signs.traced = number(summary, "rows", "floor").has_value();
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,78 @@
+#include "flows.hpp"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "phases.hpp"
+
+namespace rudder {
+
+namespace {
+
+struct Place {
+    std::size_t thread;
+    std::uint64_t start;
+    std::uint64_t end;
+};
+using Places = std::unordered_map<std::uint64_t, Place>;
+
+/// The spans of a rank that flows begin and end at, by step or id.
+struct Ends {
+    Places sampled;
+    Places fetched;
+    Places computed;
+    Places ahead;  ///< by id
+
+    void note(const ProfileEvent& event, std::string_view name, std::size_t thread) {
+        const Place place{thread, event.start, event.end};
+        if (event.id != no_step) ahead.emplace(event.id, place);
+        if (event.step == no_step) return;
+        if (name == "sample") sampled.emplace(event.step, place);
+        if (name == "fetch") fetched.emplace(event.step, place);
+        if (name == "compute") computed.emplace(event.step, place);
+    }
+};
+
+/// The last moment inside a span: an arrow at its very end would belong to what comes after it.
+FlowEnd leaving(const Place& place) {
+    return {place.thread, place.end > place.start ? place.end - 1 : place.end};
+}
+
+void connect(std::string_view name, const Places& from, std::uint64_t key, const Place& to,
+             std::vector<Flow>& flows) {
+    const auto found = from.find(key);
+    if (found == from.end()) return;
+    const FlowEnd begin = leaving(found->second);
+    const FlowEnd end{to.thread, to.start};
+    if (begin.time <= end.time) flows.push_back({name, begin, end});
+}
+
+}  // namespace
+
+std::vector<Flow> flows_of(const RankProfile& rank) {
+    Ends ends;
+    std::vector<std::string> names;
+    for (const std::string& text : rank.names)
+        names.push_back(phase_name(text, ProfileEvent::Kind::span).name);
+    std::vector<ProfileEvent> uses;
+    for (std::size_t t = 0; t < rank.threads.size(); ++t) {
+        for (const ProfileEvent& event : rank.threads[t].events) {
+            if (event.kind == ProfileEvent::Kind::span) ends.note(event, names[event.name], t);
+            if (event.kind == ProfileEvent::Kind::use) uses.push_back(event);
+        }
+    }
+    std::vector<Flow> flows;
+    for (const auto& [step, place] : ends.fetched)
+        connect("batch", ends.sampled, step, place, flows);
+    for (const auto& [step, place] : ends.computed)
+        connect("rows", ends.fetched, step, place, flows);
+    for (const ProfileEvent& use : uses) {
+        const auto step = ends.computed.find(use.step);
+        if (step != ends.computed.end())
+            connect("rows ahead", ends.ahead, use.id, step->second, flows);
+    }
+    std::ranges::sort(flows, {}, [](const Flow& flow) { return flow.from.time; });
+    return flows;
+}
+
+}  // namespace rudder

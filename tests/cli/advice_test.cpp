@@ -1,0 +1,182 @@
+// What to try next: every rule speaks where it should, and is silent elsewhere.
+#include "rudder/cli/advice.hpp"
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <sstream>
+
+#include <gmock/gmock.h>
+
+#include "rudder/cli/summary_text.hpp"
+#include "rudder/core/json.hpp"
+
+namespace rudder::cli {
+namespace {
+
+/// A run that leaves nothing to wish for.
+RunSigns content() {
+    RunSigns signs;
+    signs.stall = 0.01;
+    signs.compute = 0.6;
+    signs.reduce = 0.1;
+    signs.travelled = 0.5;
+    signs.feature_share = 0.8;
+    signs.float_rows = true;
+    signs.buffered = true;
+    signs.buffer = 0.25;
+    signs.cut = 0.2;
+    signs.method = "metis";
+    signs.ranks = 2;
+    signs.threads = 2;
+    signs.cores = 4;
+    signs.batch = 1000;
+    signs.steps_per_epoch = 100;
+    signs.train = 0.92;
+    signs.valid = 0.91;
+    signs.best_epoch = 8;
+    signs.epochs = 10;
+    signs.dropout = 0.5;
+    signs.kept = true;
+    signs.traced = true;
+    return signs;
+}
+
+std::optional<std::string> advised(std::string_view rule, const RunSigns& signs) {
+    const auto rules = advice_rules();
+    const auto found = std::ranges::find(rules, rule, &AdviceRule::name);
+    EXPECT_NE(found, rules.end()) << rule;
+    return found == rules.end() ? std::nullopt : found->advise(signs);
+}
+
+TEST(Advice, NothingForARunThatLeavesNothingToWishFor) {
+    EXPECT_TRUE(advice_for(content()).empty());
+}
+
+/// For every rule: what makes it speak, and a word of what it says.
+struct Case {
+    void (*change)(RunSigns&);
+    const char* word;
+};
+const std::map<std::string_view, Case> cases{
+    {"harmful agent",
+     {[](RunSigns& s) { s.steered = true, s.regret = 0.05; },
+      "--agent never: the agent fetched 5 %"}},
+    {"any buffer", {[](RunSigns& s) { s.stall = 0.3, s.buffered = false; }, "--policy window"}},
+    {"larger buffer", {[](RunSigns& s) { s.stall = 0.23; }, "--buffer 0.5 (it was 0.25)"}},
+    {"longer window", {[](RunSigns& s) { s.stall = 0.23, s.window = 4; }, "--window 8"}},
+    {"shorter rows", {[](RunSigns& s) { s.stall = 0.23; }, "--precision bfloat16: rows are 80 %"}},
+    {"better partition",
+     {[](RunSigns& s) { s.stall = 0.2, s.cut = 0.7, s.method = "random"; }, "random cut 70 %"}},
+    {"fewer ranks", {[](RunSigns& s) { s.reduce = 0.4, s.cores = 2; }, "fewer ranks"}},
+    {"larger batch", {[](RunSigns& s) { s.reduce = 0.4; }, "--batch 2000"}},
+    {"more hands", {[](RunSigns& s) { s.compute = 0.9, s.threads = 1; }, "--threads 2"}},
+    {"more epochs", {[](RunSigns& s) { s.best_epoch = 10; }, "--epochs 20"}},
+    {"less overfit",
+     {[](RunSigns& s) { s.train = 0.99, s.best_epoch = 3; }, "--dropout 0.7 or --patience 3"}},
+    {"keep the run", {[](RunSigns& s) { s.kept = false; }, "--out FOLDER"}},
+    {"know the floor", {[](RunSigns& s) { s.traced = false; }, "--trace"}},
+};
+
+TEST(Advice, EveryRuleSpeaksWhereItShouldAndNotElsewhere) {
+    for (const AdviceRule& rule : advice_rules()) {
+        EXPECT_FALSE(rule.advise(content())) << rule.name;
+        const auto found = cases.find(rule.name);
+        ASSERT_NE(found, cases.end()) << rule.name << " has no case";
+        RunSigns signs = content();
+        found->second.change(signs);
+        const auto text = rule.advise(signs);
+        ASSERT_TRUE(text) << rule.name;
+        EXPECT_THAT(*text, testing::HasSubstr(found->second.word));
+        EXPECT_LT(text->size(), 100U) << *text;
+    }
+    EXPECT_EQ(cases.size(), advice_rules().size());
+}
+
+TEST(Advice, IsSilentWhereItCannotHelp) {
+    RunSigns signs = content();
+    signs.stall = 0.3;
+    signs.buffer = 1;
+    signs.float_rows = false;
+    signs.window = 64;
+    EXPECT_FALSE(advised("larger buffer", signs));
+    EXPECT_FALSE(advised("shorter rows", signs));
+    EXPECT_FALSE(advised("longer window", signs));
+    signs.reduce = 0.5;
+    signs.cores = 2;
+    EXPECT_FALSE(advised("larger batch", signs)) << "the cores are what is missing";
+    signs.regret = 0.3;
+    EXPECT_FALSE(advised("harmful agent", signs)) << "nobody steered";
+}
+
+TEST(Advice, IsNeverMoreThanThree) {
+    std::mt19937 random(3);
+    const auto share = [&] { return static_cast<double>(random() % 100) * 0.01; };
+    for (int i = 0; i < 2000; ++i) {
+        RunSigns signs = content();
+        for (double* value : {&signs.stall, &signs.compute, &signs.reduce, &signs.travelled,
+                              &signs.feature_share, &signs.cut, &signs.buffer})
+            *value = share();
+        signs.buffered = random() % 2 == 0;
+        signs.steered = random() % 2 == 0;
+        signs.regret = share() - 0.5;
+        signs.kept = random() % 2 == 0;
+        signs.cores = static_cast<int>(1 + random() % 16);
+        signs.method = random() % 2 == 0 ? "metis" : "hash";
+        signs.best_epoch = random() % 11;
+        EXPECT_LE(advice_for(signs).size(), 3U);
+    }
+}
+
+/// A whole summary, all of whose lines are shown.
+Json summary() {
+    return parse_json(R"({"best_epoch":3,"epochs":3,"steps":120,"steps_per_epoch":40,"ranks":2,
+        "accuracy":{"test":0.9,"valid":0.91,"train":0.92},
+        "accuracy_last":{"test":0.9,"valid":0.91,"train":0.92},
+        "seconds":{"total":12,"epoch":3.9,"cpu":20,"step":20,"compute":10,"stall":6,"reduce":3,
+                   "sample":1,"fetch":8},
+        "rows":{"needed":1000,"local":600,"hit":300,"demand":100,"replacement":0,"ahead":50,
+                "floor":120},
+        "bytes":{"received_total":400000,"features":300000,"gradients":50000},
+        "row_bytes":2000,"buffer_rows":100,"policy":"window:16","topology":"replicated",
+        "precision":"native","steps_ahead":16,"threads":1,
+        "loss":{"first":2.3,"last":0.5,"digest":"00ff"},
+        "agent":{"name":"bandit","decisions":5,"applied":2,"late":1,"invalid":0,"refused":0,
+                 "undone":0,"regret":0.1,"cpu_share":0.003,"breaker_openings":2}})",
+                      "summary");
+}
+
+TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
+    RunSigns signs = content();
+    const std::string text = summary_text(summary(), signs, "run");
+    EXPECT_THAT(text, testing::StartsWith("accuracy      test 90.00 %, valid 91.00 %"));
+    EXPECT_THAT(text, testing::EndsWith("to look at    rudder report run\n"));
+    EXPECT_THAT(text, testing::HasSubstr("compute 50 %, stall 30 %, gradients 15 %, rest 5 %"));
+    EXPECT_THAT(text, testing::HasSubstr("buffer saved  250 rows, 488.3 KiB: 62 % of what no "
+                                         "buffer would fetch; fetched 1.250 times"));
+    EXPECT_THAT(text, testing::HasSubstr("to try next   --agent never"));
+    EXPECT_LE(std::ranges::count(text, '\n'), 20);
+}
+
+TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
+    RunSigns signs = content();
+    signs.cut = 0.7;
+    signs.method = "random";
+    for (std::size_t columns = 20; columns <= 200; ++columns) {
+        const std::string text = summary_text(summary(), signs, "run", columns);
+        std::istringstream lines(text);
+        for (std::string line; std::getline(lines, line);) {
+            EXPECT_TRUE(columns < 40 || line.size() < columns) << line;
+        }
+        EXPECT_TRUE(columns < 80 || std::ranges::count(text, '\n') <= 20) << text;
+    }
+}
+
+TEST(SummaryText, SaysWhenTheBufferCostMoreThanItSaved) {
+    Json costly = summary();
+    costly["rows"]["ahead"] = 500;
+    EXPECT_THAT(summary_text(costly, {}, ""), testing::HasSubstr("buffer saved  -200 rows"));
+}
+
+}  // namespace
+}  // namespace rudder::cli
