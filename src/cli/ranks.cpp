@@ -187,6 +187,15 @@ int run_rank(const RankOptions& options, const Fingerprint& fingerprint, const R
     }
 }
 
+/// Refuses tasks of srun that do not know of each other: each would train alone, as rank 0.
+void refuse_strangers() {
+    const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
+    const auto count = tasks == nullptr ? std::nullopt : parse_u64(tasks);
+    if (!count || *count < 2) return;
+    throw usage_error(fmt::format("srun started {} tasks that do not know of each other", *count),
+                      "srun", "start them with srun --mpi=pmix (see srun --mpi=list), or mpirun");
+}
+
 }  // namespace
 
 std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int ranks) {
@@ -201,6 +210,7 @@ int run_ranked(const RankOptions& options, const Fingerprint& fingerprint, const
     if (!options.link.empty()) static_cast<void>(parse_link(options.link));
     if (options.ranks > 0) return launch(options);
     if (MpiSession::launched()) return run_rank(options, fingerprint, body);
+    refuse_strangers();
     return body(Communicator::local());
 }
 

@@ -36,6 +36,18 @@ TEST_F(RankVerbs, DoctorMeasuresBetweenRanks) {
     EXPECT_EQ(json.at("pairs").size(), 3U);
 }
 
+TEST_F(RankVerbs, TasksThatDoNotKnowOfEachOtherAreRefused) {
+    RunOptions options;
+    options.extra = {"SLURM_STEP_NUM_TASKS=4"};
+    const Outcome outcome = rudder({"train", path("parts"), "--epochs", "1"}, options);
+    EXPECT_EQ(outcome.code, 2) << outcome.err;
+    EXPECT_THAT(outcome.err,
+                testing::HasSubstr("srun started 4 tasks that do not know of each other"));
+    EXPECT_THAT(outcome.err, testing::HasSubstr("--mpi=pmix"));
+    options.extra = {"SLURM_STEP_NUM_TASKS=1"};
+    EXPECT_EQ(rudder({"doctor", path("parts")}, options).code, 0);
+}
+
 TEST_F(RankVerbs, LinkMakesHostsOfOneRankAndSlowsThem) {
     const Outcome outcome = rudder({"doctor", "--ranks", "2", "--link", "3ms,1gbit", "--json"});
     ASSERT_EQ(outcome.code, 0) << outcome.err;
