@@ -6,6 +6,7 @@
 #include <sys/file.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/executor/executor.hpp"
 #include "rudder/core/json.hpp"
 
 namespace rudder {
@@ -21,11 +22,13 @@ File lock(const fs::path& folder) {
     std::error_code code;
     if (!fs::exists(path, code)) File::create(path).close();
     File file = File::open(path);
-    if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-        throw usage_error("another process is writing this run", folder.string(),
-                          "wait for its end, or choose another --out");
+    // Who reads the folder looks at the lock for a moment.
+    for (int tries = 0; tries < 20; ++tries) {
+        if (::flock(file.descriptor(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return file;
+        Executor::current().sleep_for(std::chrono::milliseconds(10));
     }
-    return file;
+    throw usage_error("another process is writing this run", folder.string(),
+                      "wait for its end, or choose another --out");
 }
 
 }  // namespace

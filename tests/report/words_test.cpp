@@ -1,12 +1,12 @@
 // Words and numbers of a page, axes, and escaping.
-#include "words.hpp"
+#include "page/words.hpp"
 
 #include <random>
 
 #include <gmock/gmock.h>
 
-#include "chart.hpp"
-#include "html.hpp"
+#include "page/chart.hpp"
+#include "page/html.hpp"
 
 namespace rudder {
 namespace {

@@ -89,6 +89,8 @@ struct RankTotals {
     double hit = 0;
     double demand = 0;
     double fetched = 0;
+
+    RankTotals& operator+=(const RankTotals& other) noexcept;
 };
 
 /// metrics.jsonl.

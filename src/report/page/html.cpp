@@ -83,9 +83,9 @@ std::string escape(std::string_view text) {
     return out;
 }
 
-void Html::tag(Literal tag, Attributes attributes) {
+void Html::tag(Literal name, Attributes attributes) {
     out_ += '<';
-    out_ += tag.view();
+    out_ += name.view();
     for (const Attribute& attribute : attributes) {
         out_ += ' ';
         out_ += attribute.name.view();

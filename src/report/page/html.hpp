@@ -32,14 +32,14 @@ using Attributes = std::initializer_list<Attribute>;
 /// A page or a part of one under construction.
 class Html {
 public:
-    Html& open(Literal tag, Attributes attributes = {});
+    Html& open(Literal name, Attributes attributes = {});
     /// Closes the innermost element that is open.
     Html& close();
     Html& text(std::string_view text);
     /// An element with nothing but text in it.
-    Html& leaf(Literal tag, std::string_view text, Attributes attributes = {});
+    Html& leaf(Literal name, std::string_view content, Attributes attributes = {});
     /// An element that has no content (HTML), or none here (SVG).
-    Html& empty(Literal tag, Attributes attributes = {});
+    Html& empty(Literal name, Attributes attributes = {});
     /// Markup, style or script of this program.
     Html& markup(Literal text);
     /// An asset of this program (style, script), which is too long for a constant in place.
@@ -52,7 +52,7 @@ public:
     [[nodiscard]] std::string take();
 
 private:
-    void tag(Literal tag, Attributes attributes);
+    void tag(Literal name, Attributes attributes);
     std::string out_;
     std::vector<std::string_view> open_;
 };

@@ -165,9 +165,18 @@ void draw_decisions(Html& html, const ShownRun& shown) {
 void write_list(Html& html, const ShownRun& shown) {
     std::vector<const DecisionText*> list;
     for (const DecisionText& d : shown.run.decisions.notable) {
-        const bool acts = d.action != "keep" || d.status != "applied";
-        if (acts && list.size() < most_shown) list.push_back(&d);
+        if (d.action != "keep" || d.status != "applied") list.push_back(&d);
     }
+    const std::size_t acts = list.size();
+    // Changes and failures before replacements, large effects before small ones.
+    std::ranges::stable_sort(list, {}, [](const DecisionText* d) {
+        const bool change = d->action.starts_with("set") || d->status != "applied";
+        return std::pair(change ? 0 : 1,
+                         d->rows && d->other_rows ? -std::abs(*d->rows - *d->other_rows) : 0.0);
+    });
+    list.resize(std::min(list.size(), most_shown));
+    std::ranges::stable_sort(list, {},
+                             [](const DecisionText* d) { return std::pair(d->step, d->rank); });
     if (list.empty()) {
         html.leaf("p", "It kept everything as it was, every time.", {{"class", "gap"}});
         return;
@@ -185,8 +194,9 @@ void write_list(Html& html, const ShownRun& shown) {
         html.close().close().line();
     }
     html.close();
-    if (shown.run.decisions.notable.size() > list.size())
-        html.leaf("p", "More of them are under Numbers above.", {{"class", "small"}});
+    if (acts > list.size())
+        html.leaf("p", "These had the largest effect; more are under Numbers above.",
+                  {{"class", "small"}});
 }
 
 /// A knob that changed, as a line.
@@ -216,7 +226,7 @@ void write_agent(Html& html, const ShownRun& shown) {
     draw_decisions(html, shown);
     write_list(html, shown);
     const StepAxis axis = step_axis(shown);
-    const Element pair(html, "div", {{"class", "pair"}});
+    const Element pair(html, "div", {{"class", "pair loose"}});
     draw_knob(html, shown, axis, "knobs.window", "Window", "Steps looked ahead; mean over ranks.",
               Unit::count);
     draw_knob(html, shown, axis, "knobs.capacity", "Capacity",
@@ -226,7 +236,8 @@ void write_agent(Html& html, const ShownRun& shown) {
         NumberTable table{"Policies of rank 0 over time", {"from step", "policy"}, {}, {}};
         for (const auto& [step, policy] : policies)
             table.rows.push_back({fmt::format("{}", step), shortened(policy, 120)});
-        const Element figure(html, "figure", {{"class", "chart"}, {"id", shown.id + "policies"}});
+        const Element figure(html, "figure",
+                             {{"class", "chart table"}, {"id", shown.id + "policies"}});
         html.open("figcaption").leaf("h4", "Policies");
         html.leaf("p", fmt::format("Rank 0 began with {} and ended with {}.",
                                    shortened(policies.front().second, 80),

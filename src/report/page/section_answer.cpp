@@ -159,8 +159,11 @@ void write_tile(Html& html, const Tile& tile) {
     html.open("div", {{"class", "tile"}}).leaf("dt", tile.name.view());
     html.open("dd");
     if (tile.value) {
-        const std::string text = tile.unit == Unit::plain ? ratio_text(*tile.value) + "\u00d7"
-                                                          : value_text(tile.value, tile.unit);
+        constexpr double long_count = 1e8;  // longer than a tile is wide
+        std::string text = value_text(tile.value, tile.unit);
+        if (tile.unit == Unit::plain) text = ratio_text(*tile.value) + "\u00d7";
+        if (tile.unit == Unit::count && *tile.value >= long_count)
+            text = fmt::format("{:.1f}\u00a0M", *tile.value / 1e6);
         html.leaf("data", text,
                   {{"value", fmt::format("{}", *tile.value)},
                    {"data-key", std::string(tile.key.view())}});

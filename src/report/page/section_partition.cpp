@@ -87,7 +87,7 @@ void draw_owners(Html& html, const ShownRun& shown) {
 
 void write_partition(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "partition", "Partition and traffic");
-    const Element pair(html, "div", {{"class", "pair"}});
+    const Element pair(html, "div", {{"class", "pair loose"}});
     draw_owners(html, shown);
     write_quality(html, shown);
 }

@@ -57,7 +57,7 @@ void write_ranks(Html& html, const ShownRun& shown) {
                               count_text(r.hit), count_text(r.fetched),
                               remote > 0 ? percent_text(r.hit / remote) : "-"});
     }
-    html.open("figure", {{"class", "chart wide"}, {"id", shown.id + "ranks"}});
+    html.open("figure", {{"class", "chart wide table"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
     html.leaf("p",
               "Sums over the run. A rank that computes longer makes the others wait for "

@@ -43,12 +43,12 @@ protected:
 
 /// Calls `body` for every chunk, side by side, with the lines that begin in it. What is written
 /// to the file meanwhile is not looked at.
-void for_each_chunk(const std::filesystem::path& file, const LineChunks& chunks,
+void for_each_chunk(const std::filesystem::path& path, const LineChunks& chunks,
                     FunctionRef<void(std::size_t, LineSource&)> body);
 
 /// The lines that begin in [begin, end), one after the other; if `begin` is not 0, the line in
 /// which it lies is left out.
-void for_each_line(const std::filesystem::path& file, std::uint64_t begin, std::uint64_t end,
+void for_each_line(const std::filesystem::path& path, std::uint64_t begin, std::uint64_t end,
                    FunctionRef<void(const TextLine&)> body);
 
 }  // namespace rudder

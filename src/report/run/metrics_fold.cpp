@@ -92,9 +92,10 @@ void MetricsFold::add_to_rank(const MetricsLine& line) {
     rank.fetched += line.values[p.demand] + line.values[p.replacement] + line.values[p.ahead];
     data_.has_owners = data_.has_owners || !line.by_owner.empty();
     const std::size_t owners = std::min<std::size_t>(line.by_owner.size(), shape_.ranks);
-    for (std::size_t owner = 0; owner < owners; ++owner)
+    for (std::size_t owner = 0; owner < owners; ++owner) {
         data_.by_owner[group * shape_.groups + owner / shape_.ranks_per_group] +=
             line.by_owner[owner];
+    }
 }
 
 void MetricsFold::note_policy(const MetricsLine& line) {
@@ -152,34 +153,7 @@ void MetricsFold::fold(const Step& step) {
 }
 
 void MetricsFold::join(MetricsFold&& next) {
-    data_.lines += next.data_.lines;
-    data_.damaged += next.data_.damaged;
-    data_.unordered += next.data_.unordered;
-    data_.cut = data_.cut || next.data_.cut;
-    data_.bad_losses += next.data_.bad_losses;
-    data_.has_owners = data_.has_owners || next.data_.has_owners;
-    for (std::size_t m = 0; m < data_.seen.size(); ++m)
-        data_.seen[m] += next.data_.seen[m];
-    for (std::size_t i = 0; i < data_.by_owner.size(); ++i)
-        data_.by_owner[i] += next.data_.by_owner[i];
-    for (std::size_t i = 0; i < data_.by_rank.size(); ++i) {
-        RankTotals& rank = data_.by_rank[i];
-        const RankTotals& more = next.data_.by_rank[i];
-        rank.lines += more.lines;
-        rank.step += more.step;
-        rank.compute += more.compute;
-        rank.stall += more.stall;
-        rank.reduce += more.reduce;
-        rank.needed += more.needed;
-        rank.local += more.local;
-        rank.hit += more.hit;
-        rank.demand += more.demand;
-        rank.fetched += more.fetched;
-    }
-    for (auto& change : next.data_.policies) {
-        if (data_.policies.empty() || data_.policies.back().second != change.second)
-            data_.policies.push_back(std::move(change));
-    }
+    join_counts(next);
     if (!next.current_) return;  // it had no line
     Step& first = next.head_ ? *next.head_ : *next.current_;
     if (current_ && current_->step == first.step) {
@@ -194,6 +168,29 @@ void MetricsFold::join(MetricsFold&& next) {
     if (!next.head_) return;
     close(std::move(*current_));
     current_ = std::move(next.current_);
+    join_buckets(next);
+}
+
+void MetricsFold::join_counts(MetricsFold& next) {
+    data_.lines += next.data_.lines;
+    data_.damaged += next.data_.damaged;
+    data_.unordered += next.data_.unordered;
+    data_.cut = data_.cut || next.data_.cut;
+    data_.bad_losses += next.data_.bad_losses;
+    data_.has_owners = data_.has_owners || next.data_.has_owners;
+    for (std::size_t m = 0; m < data_.seen.size(); ++m)
+        data_.seen[m] += next.data_.seen[m];
+    for (std::size_t i = 0; i < data_.by_owner.size(); ++i)
+        data_.by_owner[i] += next.data_.by_owner[i];
+    for (std::size_t i = 0; i < data_.by_rank.size(); ++i)
+        data_.by_rank[i] += next.data_.by_rank[i];
+    for (auto& change : next.data_.policies) {
+        if (data_.policies.empty() || data_.policies.back().second != change.second)
+            data_.policies.push_back(std::move(change));
+    }
+}
+
+void MetricsFold::join_buckets(MetricsFold& next) {
     if (next.data_.steps == 0) return;
     data_.first_step = data_.steps == 0 ? next.data_.first_step
                                         : std::min(data_.first_step, next.data_.first_step);
@@ -224,9 +221,10 @@ MetricsData MetricsFold::finish() {
     series.columns = series_columns();
     const std::uint64_t count = buckets_.empty() ? 0 : buckets_.rbegin()->first + 1;
     series.stats.resize(count * series.columns);
-    for (const auto& [number, stats] : buckets_)
+    for (const auto& [number, stats] : buckets_) {
         std::ranges::copy(
             stats, series.stats.begin() + static_cast<std::ptrdiff_t>(number * series.columns));
+    }
     for (const auto& [epoch, step] : epochs_) {
         if (epoch != epochs_.begin()->first) data_.epoch_ends.push_back(static_cast<double>(step));
     }

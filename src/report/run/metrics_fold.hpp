@@ -45,6 +45,8 @@ private:
         std::vector<std::uint64_t> counts;
     };
     static void join(Step& step, const Step& more);
+    void join_counts(MetricsFold& next);
+    void join_buckets(MetricsFold& next);
     void close(Step&& step);
     void fold(const Step& step);
     void add_to_rank(const MetricsLine& line);

@@ -1,0 +1,73 @@
+"""Writes the folder of a long run that never was, for reports: as many lines as a real one has.
+
+    big_run.py FOLDER [--steps 100000] [--ranks 16]
+"""
+import argparse
+import json
+import os
+import random
+
+
+def templates(ranks, count=509):
+    """Ends of lines, from the loss on; which one a line gets does not repeat with steps or ranks."""
+    random.seed(1)
+    made = []
+    for _ in range(count):
+        local, hit, demand = (random.randint(100, 30000) for _ in range(3))
+        seconds = {"sample": random.random() / 100, "fetch": random.random() / 10,
+                   "stall": random.expovariate(200), "compute": random.gauss(0.03, 0.002),
+                   "reduce": random.random() / 50}
+        line = {"loss": random.random(),
+                "seconds": {"step": seconds["stall"] + seconds["compute"] + seconds["reduce"], **seconds},
+                "rows": {"needed": local + hit + demand, "local": local, "hit": hit, "demand": demand,
+                         "replacement": 0, "ahead": random.randint(0, 300), "wasted": 0,
+                         "saved": random.randint(0, 50)},
+                "bytes": {"features": demand * 256, "requests": demand * 4, "topology": 0,
+                          "gradients": 228956, "evaluation": 0, "control": random.randint(0, 500)},
+                "bytes_by_owner": [random.randint(0, 900000) for _ in range(ranks)],
+                "edges": random.randint(30000, 50000),
+                "knobs": {"policy": "window:16", "window": 16, "capacity": 2316, "decay": 0.99,
+                          "distance": 2, "bulk": 0, "sample_threads": 1, "fetch_threads": 1}}
+        made.append(json.dumps(line, separators=(",", ":"))[1:] + "\n")
+    return made
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder")
+    parser.add_argument("--steps", type=int, default=100000)
+    parser.add_argument("--ranks", type=int, default=16)
+    o = parser.parse_args()
+    os.makedirs(o.folder, exist_ok=True)
+    ends = templates(o.ranks)
+    per_epoch = 1000
+    with open(os.path.join(o.folder, "metrics.jsonl"), "w") as file:
+        for step in range(o.steps):
+            file.write("".join('{"step":%d,"epoch":%d,"rank":%d,%s' %
+                               (step, step // per_epoch, rank, ends[(step * o.ranks + rank) % len(ends)])
+                               for rank in range(o.ranks)))
+    epochs = (o.steps + per_epoch - 1) // per_epoch
+    with open(os.path.join(o.folder, "epochs.jsonl"), "w") as file:
+        for epoch in range(epochs):
+            share = 0.9 - 0.5 / (epoch + 1)
+            file.write(json.dumps({"epoch": epoch, "steps": per_epoch, "loss": 1 / (epoch + 1), "seconds": 60,
+                                   "evaluation_seconds": 2,
+                                   "accuracy": {"train": share, "valid": share, "test": share}}) + "\n")
+    # A decision every fourth step on every rank, most of them to keep things.
+    with open(os.path.join(o.folder, "decisions.jsonl"), "w") as file:
+        seen = {"rows": {"hit": 1000, "demand": 500}, "shadows": [{"rows": 1.5}] * 40, "history": []}
+        for step in range(0, o.steps, 4):
+            for rank in range(o.ranks):
+                kind = "replace" if (step // 4 + rank) % 16 == 0 else "keep"
+                good = (step // 4 * 7 + rank) % 5 != 0
+                file.write(json.dumps(
+                    {"step": step, "rank": rank, "agent": "bandit", "observation": seen,
+                     "action": {"action": kind}, "effective_step": step + 1, "reason": "rule",
+                     "latency": 1e-5, "status": "applied",
+                     "outcome": {"steps": 8, "rows": 80.0 if good else 95.0 + rank, "hit_rate": 0.5,
+                                 "seconds": 0.0, "correct": good} if kind != "keep" else None,
+                     "alternatives": [{"action": {"action": "keep"}, "rows": 90.0}] if kind != "keep" else [],
+                     "run": "big"}) + "\n")
+
+
+main()

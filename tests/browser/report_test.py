@@ -1,0 +1,214 @@
+"""Opens reports in Chromium as a person would: clicks, reads, compares with summary.json.
+
+    report_test.py RUDDER SOURCE
+"""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+from devtools import Browser, find_browser
+
+rudder, source = map(os.path.abspath, sys.argv[1:3])
+failures = []
+
+
+def expect(condition, what):
+    if not condition:
+        failures.append(what)
+        print("FAILED:", what, flush=True)
+
+
+def call(*words, folder):
+    subprocess.run([rudder, *words], cwd=folder, check=True, stdout=subprocess.DEVNULL)
+
+
+def quiet(page, name):
+    """Nothing was fetched but the page itself, and nobody complained."""
+    asked = [e["request"]["url"] for e in page.had("Network.requestWillBeSent")]
+    expect(len(asked) == 1 and asked[0].startswith("file:"), f"{name}: requests {asked}")
+    said = [e["entry"]["text"] for e in page.had("Log.entryAdded")]
+    said += [e["exceptionDetails"]["text"] for e in page.had("Runtime.exceptionThrown")]
+    said += [str(e["args"]) for e in page.had("Runtime.consoleAPICalled")]
+    expect(not said, f"{name}: the console says {said}")
+
+
+def shown_numbers(page):
+    """What the tiles show, by key: the exact value and the text."""
+    return page.value("""Object.fromEntries([...document.querySelectorAll('data[data-key]')].map(
+        d => [d.dataset.key, [Number(d.value), d.innerText]]))""")
+
+
+def same_as_summary(page, summary, name):
+    tiles = shown_numbers(page)
+    rows = summary["rows"]
+    fetched = rows["demand"] + rows["replacement"] + rows["ahead"]
+    remote = rows["hit"] + rows["demand"]
+    seconds = summary["seconds"]
+    wanted = {"accuracy.test": summary["accuracy"]["test"], "seconds.total": seconds["total"],
+              "stall": seconds["stall"] / seconds["step"], "hit_rate": rows["hit"] / remote,
+              "fetched": fetched, "over_floor": fetched / rows["floor"]}
+    for key, want in wanted.items():
+        got, text = tiles[key]
+        expect(abs(got - want) <= 1e-9 * abs(want), f"{name}: {key} is {got}, not {want}")
+        digits = text.replace("\u00a0", " ").replace(",", "").split(" ")[0].rstrip("×")
+        factor = 100 if "%" in text else 1
+        if " ms" in text.replace("\u00a0", " "):
+            factor = 1e3
+        expect(abs(float(digits) - want * factor) <= 0.006 * max(1, abs(want * factor)),
+               f"{name}: {key} reads {text!r}, and is {want}")
+
+
+def table(page, identity):
+    """The rows of the table of a figure, by their first cell."""
+    return page.value(f"""Object.fromEntries([...document.querySelectorAll(
+        '#{identity} tbody tr')].map(r => [r.cells[0].innerText,
+        [...r.cells].slice(1).map(c => c.innerText)]))""")
+
+
+def check_clicks(page, run, summary):
+    expect(not page.value("document.querySelector('#fetched details').open"), "numbers begin shut")
+    page.click("#fetched summary")
+    expect(page.value("document.querySelector('#fetched details').open"), "a click opens the numbers")
+    lines = [json.loads(line) for line in open(os.path.join(run, "metrics.jsonl"))]
+    rows = table(page, "fetched")
+    for step in (0, len(rows) // 2):
+        demand = sum(line["rows"]["demand"] for line in lines if line["step"] == step)
+        expect(float(rows[str(step)][0]) == demand, f"demand of step {step}: {rows[str(step)]}")
+    page.click("#totals summary")
+    totals = table(page, "totals")
+    for key in ("rows.needed", "rows.floor", "steps", "bytes.features"):
+        value = summary
+        for part in key.split("."):
+            value = value[part]
+        expect(float(totals[key][0]) == value, f"total {key} is {totals[key]}, not {value}")
+    # The theme, with the mouse; numbers, with the keyboard.
+    before = page.value("getComputedStyle(document.body).backgroundColor")
+    page.click(".theme")
+    expect(page.value("getComputedStyle(document.body).backgroundColor") != before, "the theme changes")
+    page.value("document.querySelector('#loss summary').focus()")
+    page.key(" ", 32)
+    expect(page.value("document.querySelector('#loss details').open"), "the space bar opens numbers")
+    # Pointing at a chart reads it.
+    place = page.value("""(() => {
+        const area = document.querySelector('#loss .area');
+        area.scrollIntoView({block: 'center', behavior: 'instant'});
+        const r = area.getBoundingClientRect();
+        return [r.left + 2, r.top + r.height / 2];
+    })()""")
+    box = ""
+    for attempt in range(30):  # the browser looks at the mouse when it draws
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + attempt, y=place[1])
+        time.sleep(0.1)
+        box = page.value("document.querySelector('#loss .readout')?.innerText || ''")
+        if "loss" in box:
+            break
+    expect("step" in box and "loss" in box, f"the read-out says {box!r}")
+
+
+def check_widths(page, name):
+    for width in (1280, 768, 360):
+        page.size(width, 800)
+        wide = page.value("document.documentElement.scrollWidth")
+        expect(wide <= width, f"{name}: {wide} px wide on a screen of {width}")
+        small = page.value("""[...document.querySelectorAll('body *')].filter(e =>
+            e.children.length === 0 && e.textContent.trim() && e.getClientRects().length &&
+            !e.closest('svg.heat') &&
+            parseFloat(getComputedStyle(e).fontSize) < 11.5).length""")
+        expect(small == 0, f"{name}: {small} texts too small at {width}")
+    page.size(1280, 800)
+
+
+def check_contrast(page, name):
+    """Texts against what is behind them, by WCAG: at least 4.5."""
+    bad = page.value("""(() => {
+        const parse = c => c.match(/[0-9.]+/g).map(Number);
+        const light = c => { const f = v => (v /= 255, v <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4);
+            return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]); };
+        const behind = e => { for (; e; e = e.parentElement) {
+            const c = parse(getComputedStyle(e).backgroundColor); if (c.length < 4 || c[3] > 0) return c; }
+            return [255, 255, 255]; };
+        const bad = new Set();
+        for (const e of document.querySelectorAll('main *, header *, footer')) {
+            if (e.closest('svg') || e.closest('.bar') || !e.getClientRects().length) continue;
+            if (![...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim())) continue;
+            const a = light(parse(getComputedStyle(e).color)), b = light(behind(e));
+            const ratio = (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+            if (ratio < 4.5) bad.add(e.className + ' ' + ratio.toFixed(2));
+        }
+        return [...bad];
+    })()""")
+    expect(not bad, f"{name}: too little contrast: {bad}")
+
+
+def make_big(folder):
+    """A run of 100,000 steps on 16 ranks has the same number of points as one of 20,000 on 4."""
+    subprocess.run([sys.executable, os.path.join(source, "bench/report/big_run.py"), folder,
+                    "--steps", os.environ.get("RUDDER_BIG_STEPS", "20000"), "--ranks", "4"], check=True)
+    call("report", folder, "--quiet", folder=".")
+    return os.path.join(folder, "report.html")
+
+
+def main():
+    program = find_browser()
+    if program is None:
+        print("SKIPPED: there is no Chromium here (scripts/setup --look installs it)")
+        return
+    with tempfile.TemporaryDirectory(prefix="rudder-report-") as here, Browser(program) as browser:
+        call("generate", "sbm", "graph", "--vertices", "1500", "--seed", "1", folder=here)
+        call("partition", "graph", "parts", "--parts", "2", "--quiet", folder=here)
+        name = "run <b>&\"' \U0001F6A2"
+        for out, agent in ((name, "bandit"), ("other", "never")):
+            call("train", "parts", "--ranks", "2", "--link", "50us,1gbit", "--epochs", "3", "--batch", "30",
+                 "--hidden", "16", "--policy", "lru", "--agent", agent, "--trace", "--quiet", "--out", out,
+                 folder=here)
+        run = os.path.join(here, name)
+        summary = json.load(open(os.path.join(run, "summary.json")))
+        call("report", name, "--quiet", folder=here)
+        call("report", name, "other", "--quiet", folder=here)
+
+        page = browser.page()
+        address = "file://" + os.path.join(run, "report.html").replace("?", "%3F")
+        page.open(address)
+        expect(page.value("document.querySelector('h1').innerText") == name, "the name is shown as it is")
+        same_as_summary(page, summary, "with scripts")
+        check_clicks(page, run, summary)
+        for scheme in ("light", "dark"):
+            page.colours(scheme)
+            page.open(address)
+            check_contrast(page, scheme)
+        check_widths(page, "one run")
+        quiet(page, "one run")
+
+        page.open("file://" + os.path.join(here, "report.html"))
+        expect(page.value("document.querySelectorAll('.answers tbody tr').length") == 2, "two rows")
+        check_widths(page, "two runs")
+        quiet(page, "two runs")
+
+        bare = browser.page()
+        bare.call("Emulation.setScriptExecutionDisabled", value=True)
+        bare.open(address)
+        same_as_summary(bare, summary, "without scripts")
+        bare.click("#fetched summary")
+        expect(bare.value("document.querySelector('#fetched details').open"), "details need no script")
+        expect(bare.value("document.querySelector('.theme').hidden"), "no button without scripts")
+        quiet(bare, "without scripts")
+
+        big = make_big(os.path.join(here, "big"))
+        expect(os.path.getsize(big) < 2_000_000, f"the big report has {os.path.getsize(big)} bytes")
+        times = []
+        for _ in range(7):
+            page.open("file://" + big)
+            time.sleep(0.2)
+            times.append(page.value("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        # Other work on the machine only ever adds to it.
+        print(f"the big report: {os.path.getsize(big)} bytes, opens in {min(times):.0f} ms "
+              f"(best of 7; all: {[round(t) for t in times]})")
+        expect(min(times) < 1000, f"the big report opens in {times} ms")
+    print("FAILED" if failures else "all is well")
+    sys.exit(1 if failures else 0)
+
+
+main()
