@@ -164,6 +164,16 @@ KeyValues broken(const KeyValues& lines, std::size_t columns) {
     return all;
 }
 
+/// Broken, and without what matters least where that makes too many lines.
+KeyValues fitted(KeyValues lines, std::size_t columns) {
+    constexpr std::size_t most_lines = 20;
+    for (const char* key : {"beside it", "traffic", "run", "loss", "rows"}) {
+        if (broken(lines, columns).size() <= most_lines) break;
+        std::erase_if(lines, [&](const auto& line) { return line.first == key; });
+    }
+    return broken(lines, columns);
+}
+
 }  // namespace
 
 std::string summary_text(const Json& summary, RunSigns signs, const std::string& folder,
@@ -179,7 +189,7 @@ std::string summary_text(const Json& summary, RunSigns signs, const std::string&
     for (const std::string& advice : advice_for(signs))
         lines.emplace_back("to try next", advice);
     if (!folder.empty()) lines.emplace_back("to look at", "rudder report " + folder);
-    if (columns != 0) lines = broken(lines, columns);
+    if (columns != 0) lines = fitted(std::move(lines), columns);
     for (std::size_t i = lines.size() - 1; i > 0; --i)
         if (lines[i].first == lines[i - 1].first) lines[i].first.clear();
     return key_values(lines);

@@ -16,8 +16,8 @@ protected:
         ok({"partition", "graph", "parts", "--parts", "2", "--method", "ldg"});
     }
     /// A run of a few seconds at most.
-    static Words training(const Words& more) {
-        Words words{program().string(), "train", "parts",    "--epochs", "12", "--batch", "20",
+    static Words training(const std::string& epochs, const Words& more = {}) {
+        Words words{program().string(), "train", "parts",    "--epochs", epochs, "--batch", "20",
                     "--hidden",         "64",    "--fanout", "4,6"};
         words.insert(words.end(), more.begin(), more.end());
         return words;
@@ -51,7 +51,7 @@ protected:
 };
 
 TEST_F(Live, ShowsAViewAndTakesItAway) {
-    const Outcome outcome = shown(training({}), {.columns = 90});
+    const Outcome outcome = shown(training("12"), {.columns = 90});
     EXPECT_EQ(outcome.code, 0) << outcome.out;
     for (const char* word : {"epoch 1/12", "ETA ", "loss  ", "rows  ", "MB/s", "stall "})
         EXPECT_THAT(outcome.out, HasSubstr(word));
@@ -66,7 +66,8 @@ TEST_F(Live, ShowsAViewAndTakesItAway) {
 }
 
 TEST_F(Live, NarrowWithoutColoursAndWithoutUtf8) {
-    const Outcome outcome = shown(training({}), {.columns = 31, .extra = {"NO_COLOR=1", "LANG=C"}});
+    const Outcome outcome =
+        shown(training("12"), {.columns = 31, .extra = {"NO_COLOR=1", "LANG=C"}});
     EXPECT_EQ(outcome.code, 0) << outcome.out;
     expect_frames_fit(outcome.out, 31);
     settled(outcome.out, 31);
@@ -80,7 +81,7 @@ TEST_F(Live, NarrowWithoutColoursAndWithoutUtf8) {
 TEST_F(Live, FollowsAResize) {
     std::size_t resized_at = 0;
     const Outcome outcome =
-        shown(training({"--epochs", "30"}),
+        shown(training("30"),
               {.columns = 120, .watch = [&](const std::string& bytes, int terminal, pid_t) {
                    if (resized_at != 0 || bytes.find("ETA") == std::string::npos) return;
                    resize_terminal(terminal, 40, 24);
@@ -97,7 +98,7 @@ TEST_F(Live, FollowsAResize) {
 TEST_F(Live, IsGoneAfterAnInterrupt) {
     bool sent = false;
     const Outcome outcome =
-        shown(training({"--epochs", "2000", "--out", "run"}),
+        shown(training("2000", {"--out", "run"}),
               {.columns = 90, .watch = [&](const std::string& bytes, int, pid_t program) {
                    if (std::exchange(sent, bytes.find("epoch 3/") != std::string::npos) || !sent)
                        return;
@@ -110,7 +111,7 @@ TEST_F(Live, IsGoneAfterAnInterrupt) {
 TEST_F(Live, RanksShowOneViewOnTheTerminalOfWhoStartedThem) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Outcome outcome =
-        shown(training({"--ranks", "2", "--ranks-per-host", "1"}), {.columns = 55});
+        shown(training("12", {"--ranks", "2", "--ranks-per-host", "1"}), {.columns = 55});
     EXPECT_EQ(outcome.code, 0) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("hit rate"));
     expect_frames_fit(outcome.out, 55);
@@ -128,7 +129,7 @@ TEST_F(Live, CompareNamesTheOneThatRuns) {
 }
 
 TEST_F(Live, ADumbTerminalOrAPipeGetsALinePerEpoch) {
-    const Outcome dumb = shown(training({"--epochs", "2"}), {.extra = {"TERM=dumb"}});
+    const Outcome dumb = shown(training("2"), {.extra = {"TERM=dumb"}});
     EXPECT_EQ(dumb.out.find('\x1b'), std::string::npos);
     EXPECT_THAT(dumb.out, HasSubstr("epoch 2/2  loss "));
     const std::string piped = ok({"train", "parts", "--epochs", "2", "--batch", "40"});

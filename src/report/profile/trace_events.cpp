@@ -90,13 +90,15 @@ private:
         const std::int64_t ns = static_cast<std::int64_t>(time) - profile_.clock_ahead - zero_;
         return fmt::format("{:.3f}", static_cast<double>(ns) * 1e-3);
     }
+    /// Viewers take process 0 for the idle one.
+    [[nodiscard]] std::size_t process() const { return rank_ + 1; }
     [[nodiscard]] std::size_t row(std::size_t thread) const { return row_[thread] + 1; }
 
     void metadata(std::string_view name, std::size_t thread, std::string_view arguments) {
         const std::size_t of = profile_.threads.empty() ? 0 : row(thread);
         out_ +=
             fmt::format("{{\"ph\":\"M\",\"name\":\"{}\",\"pid\":{},\"tid\":{},\"args\":{{{}}}}},\n",
-                        name, rank_, of, arguments);
+                        name, process(), of, arguments);
     }
 
     void span(const ProfileEvent& event, std::size_t thread) {
@@ -104,7 +106,7 @@ private:
         out_ += fmt::format(
             "{{\"ph\":\"X\",\"name\":{},\"cat\":\"{}\",\"pid\":{},\"tid\":{},"
             "\"ts\":{},\"dur\":{:.3f}",
-            json_text(of.name), of.category, rank_, row(thread), at(event.start),
+            json_text(of.name), of.category, process(), row(thread), at(event.start),
             static_cast<double>(event.end - event.start) * 1e-3);
         if (event.step != no_step) out_ += fmt::format(",\"args\":{{\"step\":{}}}", event.step);
         out_ += "},\n";
@@ -116,7 +118,7 @@ private:
             out_ += fmt::format(
                 "{{\"ph\":\"{}\",\"name\":\"{}\",\"cat\":\"flow\",\"id\":{},\"pid\":{},\"tid\":{},"
                 "\"ts\":{}{}}},\n",
-                phase, flow.name, id, rank_, row(place.thread), at(place.time), bind);
+                phase, flow.name, id, process(), row(place.thread), at(place.time), bind);
         };
         end("s", flow.from, "");
         end("f", flow.to, ",\"bp\":\"e\"");
