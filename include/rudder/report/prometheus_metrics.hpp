@@ -36,7 +36,8 @@ struct PrometheusInfo {
 class PrometheusMetrics {
 public:
     /// `info` are the labels of rudder_run_info.
-    PrometheusMetrics(std::size_t ranks, std::vector<std::pair<std::string, std::string>> info);
+    PrometheusMetrics(std::size_t ranks,
+                      const std::vector<std::pair<std::string, std::string>>& info);
     ~PrometheusMetrics();
     PrometheusMetrics(const PrometheusMetrics&) = delete;
     PrometheusMetrics& operator=(const PrometheusMetrics&) = delete;

@@ -46,8 +46,9 @@ Layout make_layout() {
         if (of != group && !group.empty()) before += '}';
         if (of != group && group == "bytes") layout.owners = i;
         before += ',';
-        if (of != group && !of.empty()) before += "\"" + of + "\":{";
-        layout.places.push_back({before + "\"" + name + "\":", catalogue[i].whole()});
+        if (of != group && !of.empty()) before.append("\"").append(of).append("\":{");
+        before.append("\"").append(name).append("\":");
+        layout.places.push_back({std::move(before), catalogue[i].whole()});
         group = of;
     }
     return layout;

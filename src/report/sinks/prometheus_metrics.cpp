@@ -112,7 +112,7 @@ struct PrometheusMetrics::State {
 };
 
 PrometheusMetrics::PrometheusMetrics(std::size_t ranks,
-                                     std::vector<std::pair<std::string, std::string>> info)
+                                     const std::vector<std::pair<std::string, std::string>>& info)
     : state_(std::make_unique<State>()) {
     state_->ranks.resize(ranks);
     state_->policies.resize(ranks);
@@ -210,9 +210,10 @@ void PrometheusMetrics::State::append_further(std::string& text) const {
     gauge(loss, progress->loss.load(std::memory_order_relaxed));
     append_owners(text);
     append_head(text, decided);
-    for (const auto& [status, count] : decisions)
+    for (const auto& [status, count] : decisions) {
         append_sample(text, decided, fmt::format("status=\"{}\"", status),
                       static_cast<double>(count));
+    }
     gauge(cpu, process_cpu_seconds());
     gauge(start, started);
 }

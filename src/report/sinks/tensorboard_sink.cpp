@@ -119,9 +119,10 @@ void TensorBoardSink::epoch(const EpochFrame& epoch) {
     // Epochs have the same number of steps.
     const std::uint64_t last = (std::uint64_t{epoch.epoch} + 1) * epoch.steps - 1;
     state_->event.begin(wall_time(), last);
-    for (const EpochMetric& metric : epoch_metrics())
+    for (const EpochMetric& metric : epoch_metrics()) {
         if (const auto value = metric.value(epoch))
             state_->event.value(metric.tag, static_cast<float>(*value));
+    }
     state_->event.end(state_->out);
     state_->write();
 }
