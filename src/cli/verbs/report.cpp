@@ -114,9 +114,10 @@ int ReportVerb::run(const Context& context) {
     const bool own = out_.empty() && runs_.size() == 1;
     if (!own && !force_) {
         std::error_code code;
-        if (fs::symlink_status(file, code).type() != fs::file_type::not_found)
+        if (fs::symlink_status(file, code).type() != fs::file_type::not_found) {
             throw usage_error("the output exists already", file.string(),
                               "choose another name, or give --force to replace it");
+        }
     }
     std::vector<RunData> runs;
     for (const std::string& folder : runs_)
@@ -138,9 +139,10 @@ int ReportVerb::run(const Context& context) {
             runs.size() == 1 ? fmt::format("a run that is {}", to_string(runs[0].state))
                              : fmt::format("{} runs", runs.size()),
             seconds.count()));
-        for (const RunData& run : runs)
+        for (const RunData& run : runs) {
             for (const std::string& sentence : run.missing)
                 print_text(fmt::format("  {}: {}\n", run.name, sentence));
+        }
     }
     return 0;
 }

@@ -65,9 +65,10 @@ void draw(Html& html, const AreaChart& chart) {
     });
     for (const Series& line : chart.lines)
         keys.push_back({line.name, line.colour, 'l', line.dash});
-    for (std::size_t l = chart.layers.size(); l-- > 0;)  // as they lie: the topmost first
+    for (std::size_t l = chart.layers.size(); l-- > 0;) {  // as they lie: the topmost first
         keys.push_back({chart.layers[l].name + (is_none(chart.layers[l]) ? " (none)" : ""),
                         chart.layers[l].colour, 'a', 0});
+    }
     figure.legend(keys);
     NumberTable table = table_of(chart.text, chart.x);
     for (const Series& layer : chart.layers)

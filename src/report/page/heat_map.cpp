@@ -80,10 +80,11 @@ private:
                             {"width", number(size_ - 2)},
                             {"height", number(size_ - 2)},
                             {"fill-opacity", fmt::format("{:.3f}", 0.06 + 0.94 * share)}});
-        if (n_ <= most_titled)
+        if (n_ <= most_titled) {
             html_.leaf("title", fmt::format("{} {}, {} {}: {}", map_.row_name, map_.names[row],
                                             map_.column_name, map_.names[column],
                                             value_text(value, map_.unit)));
+        }
         html_.close();
         if (n_ > most_written) return;
         html_.leaf("text", value == 0 ? "\u2013" : value_text(value, map_.unit),

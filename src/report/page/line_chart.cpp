@@ -46,9 +46,10 @@ std::string describe(const LineChart& chart) {
     std::string text = fmt::format("Line chart by {}.", chart.x.name);
     for (const Series& line : chart.lines) {
         const Range range = range_of({line});
-        if (range.any)
+        if (range.any) {
             text += fmt::format(" {}: {} to {}.", line.name, value_text(range.min, chart.unit),
                                 value_text(range.max, chart.unit));
+        }
     }
     return text;
 }
@@ -85,9 +86,10 @@ std::string area_path(const Figure& figure, std::span<const double> at, const Va
         std::size_t end = begin;
         while (end < high.size() && high[end] && low[end])
             ++end;
-        for (std::size_t i = begin; i < end; ++i)
+        for (std::size_t i = begin; i < end; ++i) {
             path += fmt::format("{}{:.1f} {:.1f}", i == begin ? "M" : "L", figure.px(at[i]),
                                 figure.py(*high[i]));
+        }
         for (std::size_t i = end; i-- > begin;)
             path += fmt::format("L{:.1f} {:.1f}", figure.px(at[i]), figure.py(*low[i]));
         path += "Z";
@@ -101,9 +103,10 @@ void draw_series(Html& html, const Figure& figure, const Series& series,
     const auto at = places(series, axis);
     const Element group(
         html, "g", {{"class", colour_class(series.colour)}, {"data-k", std::to_string(number)}});
-    if (!series.low.empty())
+    if (!series.low.empty()) {
         html.empty("path",
                    {{"class", "band"}, {"d", area_path(figure, at, series.low, series.high)}});
+    }
     html.empty("path", {{"class", fmt::format("line d{}", series.dash)},
                         {"d", line_path(figure, at, series.mean)}});
     if (series.mean.size() <= most_dots)
@@ -114,8 +117,8 @@ void add_columns(NumberTable& table, const Series& series) {
     const bool band = !series.low.empty();
     table.header.push_back(band ? series.name + ", mean" : series.name);
     if (band) {
-        table.header.push_back("least");
-        table.header.push_back("most");
+        table.header.emplace_back("least");
+        table.header.emplace_back("most");
     }
     const auto cell = [](const Values& values, std::size_t i) {
         return i < values.size() && values[i] ? exact_text(*values[i]) : std::string("-");

@@ -32,9 +32,10 @@ std::vector<std::string> labels_of(std::span<const RunData> runs) {
     for (std::size_t i = 0; i < runs.size(); ++i) {
         const RunData& run = runs[i];
         std::string label = shortened(run.name, 80);
-        if (uses[run.name] > 1)
+        if (uses[run.name] > 1) {
             label =
                 fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80), i + 1);
+        }
         labels.push_back(std::move(label));
     }
     return labels;
@@ -126,10 +127,11 @@ void write_contents(Html& html, const ShownRun& shown) {
                                             {"settings", "Configuration"}}};
     html.open("nav", {{"class", "contents"}, {"aria-label", "Contents of " + shown.label}});
     html.open("ul");
-    for (const Entry& entry : entries)
+    for (const Entry& entry : entries) {
         html.open("li")
             .leaf("a", entry.name.view(), {{"href", "#" + shown.id + std::string(entry.id.view())}})
             .close();
+    }
     html.close().close().line();
 }
 

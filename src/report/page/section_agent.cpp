@@ -152,12 +152,13 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         "The height is what a decision saved against its alternative, which a copy of the buffer "
         "took: rows per step, as a share. Above the line it was right, below it was wrong; on it "
         "nobody could tell, or both came to the same.";
-    if (chart.dots.size() < decisions.points.size())
+    if (chart.dots.size() < decisions.points.size()) {
         chart.text.note += fmt::format(
             " {} of {} are drawn; the extremes of every stretch are "
             "among them.",
             count_text(static_cast<double>(chart.dots.size())),
             count_text(static_cast<double>(decisions.points.size())));
+    }
     draw(html, chart);
 }
 
@@ -194,9 +195,10 @@ void write_list(Html& html, const ShownRun& shown) {
         html.close().close().line();
     }
     html.close();
-    if (acts > list.size())
+    if (acts > list.size()) {
         html.leaf("p", "These had the largest effect; more are under Numbers above.",
                   {{"class", "small"}});
+    }
 }
 
 /// A knob that changed, as a line.

@@ -26,11 +26,12 @@ LineChart accuracy_chart(const ShownRun& shown) {
     chart.text.title = "Accuracy";
     if (const auto best = shown.answers.best_epoch)
         chart.text.note = fmt::format("Epoch {} is the best by validation.", count_text(*best));
-    if (axis.width > 1)
+    if (axis.width > 1) {
         chart.text.note += fmt::format(
             " Each point is the mean of {} epochs; the band reaches from "
             "the least to the most.",
             axis.width);
+    }
     chart.x = axis.x;
     chart.unit = Unit::share;
     chart.from_zero = false;

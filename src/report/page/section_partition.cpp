@@ -22,9 +22,10 @@ void write_halo(Html& html, const ShownRun& shown, const std::vector<double>& ha
         html.close().leaf("span", count_text(halo[i]), {{"class", "amount"}}).close().line();
     }
     html.close();
-    if (halo.size() > most)
+    if (halo.size() > most) {
         html.leaf("p", fmt::format("{} more parts are left out.", halo.size() - most),
                   {{"class", "small"}});
+    }
 }
 
 void write_quality(Html& html, const ShownRun& shown) {
@@ -74,7 +75,8 @@ void draw_owners(Html& html, const ShownRun& shown) {
     HeatMap map;
     map.text.id = shown.id + "heat";
     map.text.title = "Feature bytes by owner";
-    map.text.note = "What each rank received from each owner over the run; the darker the more.";
+    map.text.note =
+        "What each rank received from each owner over the run; the stronger the colour, the more.";
     map.row_name = "to";
     map.column_name = "from rank";
     map.cells = metrics.by_owner;

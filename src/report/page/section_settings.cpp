@@ -30,12 +30,14 @@ void write_totals(Html& html, const ShownRun& shown) {
     if (shown.run.summary.empty()) return;
     NumberTable table{"summary.json, key by key", {"key", "value"}, {}, {}};
     constexpr std::size_t most = 400;
-    for (const auto& [key, value] : shown.run.summary.numbers)
+    for (const auto& [key, value] : shown.run.summary.numbers) {
         if (table.rows.size() < most)
             table.rows.push_back({shortened(key, 100), fmt::format("{}", value)});
-    for (const auto& [key, value] : shown.run.summary.texts)
+    }
+    for (const auto& [key, value] : shown.run.summary.texts) {
         if (table.rows.size() < most)
             table.rows.push_back({shortened(key, 100), shortened(value, 300)});
+    }
     std::ranges::sort(table.rows);
     html.open("div", {{"class", "totals"}, {"id", shown.id + "totals"}}).leaf("h4", "All totals");
     numbers(html, table);

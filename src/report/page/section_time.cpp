@@ -72,11 +72,12 @@ void write_ranks(Html& html, const ShownRun& shown) {
 void write_time(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "time", "Where the time went");
     const Answers& a = shown.answers;
-    if (a.stall)
+    if (a.stall) {
         write_bar(html, {{{"compute", colour::compute, a.compute},
                           {"gradients", colour::reduce, a.reduce},
                           {"rest", colour::rest, a.rest},
                           {"stall, waiting for rows", colour::stall, a.stall}}});
+    }
     const StepAxis axis = step_axis(shown);
     if (axis.buckets.empty()) {
         html.leaf("p", "No steps are recorded, so the times of steps are not known.",

@@ -78,7 +78,7 @@ int weight(const DecisionPoint& p) {
 std::string action_text(const Json& action) {
     if (!action.is_object()) return "";
     const Facts facts = flat_facts(action);
-    const std::string kind = facts.text("action");
+    std::string kind = facts.text("action");
     if (kind == "replace") {
         const auto share = facts.number("fraction");
         return share && *share < 1 ? fmt::format("replace up to {:.0f} %", *share * 100)

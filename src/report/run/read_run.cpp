@@ -49,10 +49,11 @@ public:
         run_.missing.push_back(fmt::format(format, std::forward<Values>(values)...));
     }
     void say_lines(const char* name, std::uint64_t damaged, bool cut) {
-        if (damaged != 0)
+        if (damaged != 0) {
             say("{} of {} could not be read and {} left out.",
                 damaged == 1 ? "1 line" : format_count(damaged) + " lines", name,
                 damaged == 1 ? "is" : "are");
+        }
         if (cut) say("{} ends in the middle of a line, which is left out.", name);
     }
     void say_schema(const char* name, const Facts& facts) {
@@ -85,9 +86,10 @@ void read_metrics_part(RunData& run, PartReader& parts) {
     }
     if (metrics.unordered != 0)
         parts.say("metrics.jsonl is not in order of steps: a step may have been counted twice.");
-    if (metrics.bad_losses != 0)
+    if (metrics.bad_losses != 0) {
         parts.say("The loss is no number in {} of {} lines of metrics.jsonl.",
                   format_count(metrics.bad_losses), format_count(metrics.lines));
+    }
     std::string absent;
     for (std::size_t m = 0; m < metrics.seen.size(); ++m) {
         const std::string_view path = metric_catalogue()[m].path;
@@ -114,9 +116,10 @@ void read_decision_part(RunData& run, PartReader& parts) {
     parts.say_lines("decisions.jsonl", run.decisions.damaged, run.decisions.cut);
     const std::string agent = run.summary.text("agent.name");
     const auto decided = run.summary.number("agent.decisions");
-    if (!there && decided && *decided > 0)
+    if (!there && decided && *decided > 0) {
         parts.say("There is no decisions.jsonl, though agent {} decided {} times.", agent,
                   format_count(static_cast<std::uint64_t>(*decided)));
+    }
 }
 
 RunState state_of(const RunData& run) {
@@ -167,10 +170,11 @@ RunData read_run(const fs::path& folder) {
     parts.read("summary.json", [&](const fs::path& file) { run.summary = read_facts(file); });
     parts.say_schema("summary.json", run.summary);
     run.state = state_of(run);
-    if (!is_file(folder / "summary.json"))
+    if (!is_file(folder / "summary.json")) {
         parts.say(
             "There is no summary.json, which a run writes at its end: totals are of the steps "
             "in metrics.jsonl.");
+    }
     if (!parts.read("config.toml",
                     [&](const fs::path& file) { run.config = read_text(file, most_config); }))
         parts.say("There is no config.toml: the options are not known.");
