@@ -11,6 +11,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/log_hook.hpp"
 #include "rudder/core/text.hpp"
 
@@ -114,7 +115,7 @@ bool live_terminal() {
 bool output_on_terminal() {
     // A launcher may give ranks a terminal of their own, whatever its output is.
     if (const auto terminal = passed()) return terminal->output;
-    return ::isatty(STDOUT_FILENO) != 0;
+    return !MpiSession::launched() && ::isatty(STDOUT_FILENO) != 0;
 }
 
 ScreenLook screen_look() {

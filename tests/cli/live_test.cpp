@@ -128,6 +128,17 @@ TEST_F(Live, CompareNamesTheOneThatRuns) {
     EXPECT_THAT(settled(outcome.out, 90), HasSubstr("All digests are equal"));
 }
 
+TEST_F(Live, APipeGetsWholeLinesOfRanksToo) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Outcome outcome =
+        rudder({"compare", "parts", "--epochs", "1", "--batch", "20", "--hidden", "64", "--fanout",
+                "4,6", "--ranks", "2", "--policy", "scored-faithful,every:4"},
+               here());
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const std::regex line("scored-faithful,every:4[^\n]* \\(1 of 1\\)  epoch 1/1 [^\n]* s\n");
+    EXPECT_TRUE(std::regex_search(outcome.out, line)) << outcome.out;
+}
+
 TEST_F(Live, ADumbTerminalOrAPipeGetsALinePerEpoch) {
     const Outcome dumb = shown(training("2"), {.extra = {"TERM=dumb"}});
     EXPECT_EQ(dumb.out.find('\x1b'), std::string::npos);
