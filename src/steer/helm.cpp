@@ -52,7 +52,7 @@ Helm::State::State(HelmOptions given)
     totals.agent = o.agent.text();
     if (o.follower) return;
     o.facts.repeatable = o.mode != AgentMode::async;
-    if (o.facts.refit) {
+    if (o.facts.refit && !o.facts.repeatable) {  // else it is within the answer, and counted there
         o.facts.refit = [this, body = o.facts.refit](auto... arguments) {
             const CpuMeter meter(cpu);
             return body(arguments...);

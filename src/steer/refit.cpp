@@ -40,14 +40,19 @@ void LastLayerRefit::begin(std::span<const float> weights) {
     fit_ = std::make_shared<Fit>(Fit{{inputs.begin(), inputs.end()},
                                      {labels.begin(), labels.end()},
                                      {weights.begin(), weights.end()}});
-    task_ = Executor::current().spawn("refit", [fit = fit_, body = body_] {
+    const auto work = [fit = fit_, body = body_] {
         fit->weights = body(fit->inputs, fit->labels, fit->weights, epochs, learning_rate);
-    });
+    };
+    if (repeatable_) {
+        work();  // replays run side by side in a loop, where nobody may wait
+    } else {
+        task_ = Executor::current().spawn("refit", work);
+    }
 }
 
 void LastLayerRefit::take_over(std::span<float> weights) {
     const auto fit = std::exchange(fit_, nullptr);
-    std::exchange(task_, {}).join();
+    if (task_.valid()) std::exchange(task_, {}).join();
     const std::size_t first = labels_.size() - held_out;
     if (balanced(fit->weights, first) >= balanced(weights, first)) {
         std::ranges::copy(fit->weights, weights.begin());
@@ -65,7 +70,7 @@ void LastLayerRefit::update(std::span<float> weights) {
 
 LastLayerRefit::~LastLayerRefit() {
     try {
-        if (fit_) task_.join();
+        if (task_.valid()) task_.join();
     } catch (...) {  // what it made is not wanted any more, and neither is why it failed
     }
 }

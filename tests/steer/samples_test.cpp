@@ -6,6 +6,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/collect.hpp"
 #include "rudder/steer/fit.hpp"
@@ -335,6 +336,25 @@ TEST(Refit, IsTurnedDownWhereItAnswersWorse) {
     EXPECT_EQ(weights, right);
     better.update(weights);
     EXPECT_EQ(better.taken(), 1U) << "nothing new since";
+}
+
+TEST(Refit, IsMadeInReplaysThatRunSideBySide) {
+    // Nobody may wait in such a loop.
+    std::vector<std::uint64_t> taken(4);
+    parallel_chunks(taken.size(), 1, [&](const Chunk& chunk) {
+        LastLayerRefit refit(
+            [](auto, auto, auto weights, auto, auto) {
+                return std::vector<float>(weights.begin(), weights.end());
+            },
+            true);
+        std::vector<float> weights{1, 0, 0};
+        for (std::size_t i = 0; i < 200; ++i) {
+            refit.add(std::vector<float>{1.0F, 1.0F}, true);
+            refit.update(weights);
+        }
+        taken[chunk.index] = refit.taken();
+    });
+    EXPECT_THAT(taken, testing::Each(2U));
 }
 
 TEST(Refit, NoAnswerWaitsForIt) {

@@ -12,7 +12,8 @@
 namespace rudder {
 
 /// New weights (the bias last) of a linear layer under a sigmoid. `inputs` is rows x width, labels
-/// are 0 or 1. Called on a task of its own; its CPU time counts as the agent's.
+/// are 0 or 1. Called on a task of its own where training goes on beside it; its CPU time counts as
+/// the agent's.
 using RefitLastLayer = std::function<std::vector<float>(
     std::span<const float> inputs, std::span<const std::uint8_t> labels,
     std::span<const float> weights, std::uint32_t epochs, double learning_rate)>;
@@ -30,7 +31,7 @@ public:
     static constexpr std::size_t held_out = 50;  ///< newest samples, for the guard
     static constexpr std::size_t memory = 500;   ///< samples kept
 
-    /// `repeatable`: the `update` after the one that began a fit waits for it, so that the same
+    /// `repeatable`: a fit is made at once and taken over by the next `update`, so that the same
     /// samples make the same weights at the same time (replays).
     LastLayerRefit(RefitLastLayer body, bool repeatable)
         : body_(std::move(body)), repeatable_(repeatable) {}
