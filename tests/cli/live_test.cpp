@@ -142,6 +142,15 @@ TEST_F(Live, CompareNamesTheOneThatRuns) {
     EXPECT_THAT(settled(outcome.out, 90), HasSubstr("All digests are equal"));
 }
 
+TEST_F(Live, QuietLeavesALinePerEpochAlone) {
+    const Outcome outcome = shown(training("2", {"--quiet"}), {.columns = 90});
+    EXPECT_EQ(outcome.code, 0) << outcome.out;
+    EXPECT_THAT(outcome.out, HasSubstr("epoch 1/2  loss "));
+    EXPECT_THAT(outcome.out, HasSubstr("epoch 2/2  loss "));
+    EXPECT_EQ(std::ranges::count(outcome.out, '\n'), 2) << outcome.out;
+    EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b")));
+}
+
 TEST_F(Live, APipeGetsWholeLinesOfRanksToo) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Outcome outcome =

@@ -180,9 +180,9 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
         if (!out.empty()) one.folder = out / folder_name(i, asked.size(), one.policy());
-        const bool shown = comm.rank() == 0 && !context.quiet;
-        TrainView view({.live = shown && live_terminal(),
-                        .lines = shown && !context.json,
+        const bool first = comm.rank() == 0;
+        TrainView view({.live = first && !context.quiet && live_terminal(),
+                        .lines = first && !context.json,
                         .title = fmt::format("{} ({} of {})", one.policy(), i + 1, asked.size()),
                         .epochs = one.options.epochs,
                         .ranks = comm.size()});

@@ -418,9 +418,8 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
         observers.add(profile);
         keeper.emplace(out_);
     }
-    const bool shown = first && !context.quiet;
-    TrainView view({.live = shown && live_terminal(),
-                    .lines = shown && !context.json,
+    TrainView view({.live = first && !context.quiet && live_terminal(),
+                    .lines = first && !context.json,
                     .title = "",
                     .epochs = options_.epochs,
                     .ranks = comm.size()});
