@@ -35,6 +35,8 @@ target_compile_options(rudder_flags INTERFACE
   -Wold-style-cast -Woverloaded-virtual -Wcast-align -Wunused -Wdouble-promotion -Wno-missing-field-initializers
   # GCC 12 finds overlaps in ("x" + std::string) that are not there (its bug 105651).
   $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+  # Under sanitizers GCC takes members of variants for uninitialised that are not looked at.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<STREQUAL:${RUDDER_SANITIZE},>>>:-Wno-maybe-uninitialized>
   $<$<BOOL:${RUDDER_WERROR}>:-Werror>
   $<$<CONFIG:Release>:-fno-math-errno>)
 target_compile_definitions(rudder_flags INTERFACE
