@@ -8,22 +8,11 @@ program=$1
 cache=$2
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$cache/venv
-stamp=$venv/.installed
 
 # --- llama.cpp's server, in a virtual environment of its own -----------------------------------
 
-if ! cmp -s "$here/requirements.txt" "$stamp"; then
-    mkdir -p "$cache"
-    python=/usr/bin/python3
-    [ -x "$python" ] || python=python3
-    if ! { "$python" -m venv --clear "$venv" &&
-           "$venv/bin/python" -m pip install -q --no-input --disable-pip-version-check \
-               -r "$here/requirements.txt"; } >"$cache/log" 2>&1; then
-        echo "SKIPPED: llama.cpp's server could not be installed; $cache/log says why"
-        exit 0
-    fi
-    cp "$here/requirements.txt" "$stamp"
-fi
+. "$here/../support/venv.sh"
+need_packages "$here" "$cache" "llama.cpp's server"
 
 # --- A model, a server, decisions --------------------------------------------------------------
 

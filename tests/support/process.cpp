@@ -13,6 +13,21 @@
 
 namespace rudder::test {
 
+void become(const std::vector<std::string>& command, const std::filesystem::path& folder,
+            const std::vector<std::string>& extra) {
+    if (!folder.empty() && ::chdir(folder.c_str()) != 0) ::_exit(126);
+    for (const std::string& setting : extra) {
+        const std::size_t equals = setting.find('=');
+        ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
+    }
+    std::vector<char*> arguments;
+    for (const std::string& word : command)
+        arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execvp(arguments[0], arguments.data());
+    ::_exit(127);
+}
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -23,17 +38,7 @@ using Clock = std::chrono::steady_clock;
     ::dup2(null, 0);
     ::dup2(out, 1);
     ::dup2(err, 2);
-    if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) ::_exit(126);
-    for (const std::string& setting : options.extra) {
-        const std::size_t equals = setting.find('=');
-        ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-    }
-    std::vector<char*> arguments;
-    for (const std::string& word : command)
-        arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
+    become(command, options.folder, options.extra);
 }
 
 /// Reads both pipes until both close or time is up; false if time was up.

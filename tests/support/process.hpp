@@ -30,6 +30,12 @@ struct RunOptions {
 /// Runs a program with arguments, with no terminal and no standard input.
 [[nodiscard]] Outcome run(const std::vector<std::string>& command, const RunOptions& options = {});
 
+/// In a child process: becomes the program, in that folder (empty: the current one), with
+/// NAME=value added to the environment.
+[[noreturn]] void become(const std::vector<std::string>& command,
+                         const std::filesystem::path& folder,
+                         const std::vector<std::string>& extra);
+
 /// Runs the rudder of this build.
 [[nodiscard]] Outcome rudder(std::vector<std::string> arguments, const RunOptions& options = {});
 

@@ -18,21 +18,11 @@ namespace {
 
 [[noreturn]] void exec_child(const std::vector<std::string>& command,
                              const TerminalOptions& options) {
-    if (!options.folder.empty() && ::chdir(options.folder.c_str()) != 0) ::_exit(126);
     for (const char* name : {"NO_COLOR", "COLUMNS", "LC_ALL", "LC_CTYPE"})
         ::unsetenv(name);
     ::setenv("TERM", "xterm", 1);
     ::setenv("LANG", "C.UTF-8", 1);
-    for (const std::string& setting : options.extra) {
-        const std::size_t equals = setting.find('=');
-        ::setenv(setting.substr(0, equals).c_str(), setting.substr(equals + 1).c_str(), 1);
-    }
-    std::vector<char*> arguments;
-    for (const std::string& word : command)
-        arguments.push_back(const_cast<char*>(word.c_str()));
-    arguments.push_back(nullptr);
-    ::execvp(arguments[0], arguments.data());
-    ::_exit(127);
+    become(command, options.folder, options.extra);
 }
 
 std::size_t letter_bytes(unsigned char lead) {

@@ -7,12 +7,12 @@
 
 #include "rudder/cli/verb.hpp"
 #include "rudder/comm/together.hpp"
-#include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/steer/collect.hpp"
+#include "rudder/train/inference.hpp"
 #include "rudder/train/trainer.hpp"
 
 #include "collect_table.hpp"
@@ -223,9 +223,8 @@ int AgentCollectVerb::run_live(const Context& context) {
     RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
-    const std::string manifest = data.folder().manifest().dump();
     const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+                                  {"data", data_checksum(data)}};
     return run_ranked(ranks, fingerprint, [&](const Communicator& comm) {
         share_cores(comm, context.threads);
         return train(comm, data, one.graph, all, context);

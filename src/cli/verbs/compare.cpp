@@ -18,6 +18,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/train/inference.hpp"
 #include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
 
@@ -135,9 +136,8 @@ int CompareVerb::run(const Context& context) {
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
     if (ranks.ranks > 0) pass_terminal_on();
-    const std::string manifest = data.folder().manifest().dump();
     const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", to_hex(hash_bytes(std::as_bytes(std::span(manifest))))}};
+                                  {"data", data_checksum(data)}};
     return run_ranked(ranks, fingerprint,
                       [&](const Communicator& comm) { return train(comm, options, context); });
 }

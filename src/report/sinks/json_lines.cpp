@@ -1,6 +1,7 @@
 // The layout of a line, put together from the catalogue once.
 #include <vector>
 
+#include "rudder/core/json.hpp"
 #include "rudder/report/json_lines_sink.hpp"
 
 #include "json_text.hpp"
@@ -92,14 +93,6 @@ void append_knobs(std::string& text, const Layout& layout, const StepFrame& step
     text += '}';
 }
 
-void append_share(std::string& text, const std::optional<double>& share) {
-    if (share) {
-        append_json(text, *share);
-    } else {
-        text += "null";
-    }
-}
-
 }  // namespace
 
 void append_step_line(std::string& text, const StepBatch& batch, std::size_t index) {
@@ -127,24 +120,19 @@ void append_step_line(std::string& text, const StepBatch& batch, std::size_t ind
 }
 
 std::string epoch_line(const EpochFrame& epoch) {
-    std::string text = "{\"epoch\":";
-    append_json(text, epoch.epoch);
-    text += ",\"steps\":";
-    append_json(text, epoch.steps);
-    text += ",\"loss\":";
-    append_json(text, epoch.loss);
-    text += ",\"seconds\":";
-    append_json(text, epoch.seconds);
-    text += ",\"evaluation_seconds\":";
-    append_json(text, epoch.evaluation_seconds);
-    text += ",\"accuracy\":{\"train\":";
-    append_share(text, epoch.train);
-    text += ",\"valid\":";
-    append_share(text, epoch.valid);
-    text += ",\"test\":";
-    append_share(text, epoch.test);
-    text += "}}\n";
-    return text;
+    const auto share = [](const std::optional<double>& value) {
+        return value ? Json(*value) : Json(nullptr);
+    };
+    const Json line{{"epoch", epoch.epoch},
+                    {"steps", epoch.steps},
+                    {"loss", epoch.loss},
+                    {"seconds", epoch.seconds},
+                    {"evaluation_seconds", epoch.evaluation_seconds},
+                    {"accuracy",
+                     {{"train", share(epoch.train)},
+                      {"valid", share(epoch.valid)},
+                      {"test", share(epoch.test)}}}};
+    return line.dump() + "\n";
 }
 
 }  // namespace rudder

@@ -9,24 +9,13 @@ program=$1
 cache=$2
 here=$(cd "$(dirname "$0")" && pwd)
 venv=$cache/venv
-stamp=$venv/.installed
 
-if ! cmp -s "$here/requirements.txt" "$stamp"; then
-    if [ "${3:-}" = --installed ]; then
-        echo "SKIPPED: TensorBoard is not installed yet; make test-long does it"
-        exit 0
-    fi
-    mkdir -p "$cache"
-    python=/usr/bin/python3
-    [ -x "$python" ] || python=python3
-    if ! { "$python" -m venv --clear "$venv" &&
-           "$venv/bin/python" -m pip install -q --no-input --disable-pip-version-check \
-               -r "$here/requirements.txt"; } >"$cache/log" 2>&1; then
-        echo "SKIPPED: TensorBoard could not be installed; $cache/log says why"
-        exit 0
-    fi
-    cp "$here/requirements.txt" "$stamp"
+. "$here/../../support/venv.sh"
+if [ "${3:-}" = --installed ] && ! installed "$here" "$cache"; then
+    echo "SKIPPED: TensorBoard is not installed yet; make test-long does it"
+    exit 0
 fi
+need_packages "$here" "$cache" TensorBoard
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
