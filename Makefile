@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-lint setup-look configure build demo test test-long lint format bench coverage install accuracy clean
+.PHONY: help setup setup-tests setup-lint setup-look configure build demo test test-long lint format bench coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -14,14 +14,17 @@ help: ## this list
 	@echo 'make TARGET [PRESET=release|dev|asan|tsan|coverage] [JOBS=N] [PREFIX=/usr/local]'
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
 
-setup: ## install what is missing (Debian packages, libtorch in .venv)
+setup: ## install what is missing to build (Debian packages)
 	@scripts/setup
 
+setup-tests: ## the same, and what make test needs (NumPy in .venv)
+	@scripts/setup --tests
+
 setup-lint: ## the same, and what make lint and make coverage need
-	@scripts/setup --lint
+	@scripts/setup --tests --lint
 
 setup-look: ## the same, and what the long tests look at results with (Chromium, promtool)
-	@scripts/setup --look
+	@scripts/setup --tests --look
 
 configure: setup
 	@mkdir -p build
@@ -33,7 +36,7 @@ build: configure ## build everything into build/PRESET
 demo: build ## make a graph, divide it, and train on four ranks over a modelled slow network
 	@scripts/demo build/$(PRESET)/src/cli/rudder
 
-test: build ## build and run all quick tests
+test: setup-tests build ## build and run all quick tests
 	@scripts/run-tests $(PRESET) -L quick -j $(JOBS)
 
 test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy

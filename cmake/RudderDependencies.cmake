@@ -23,23 +23,6 @@ set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMP
 execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
 string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
 
-# libtorch of the wheel; pinned in scripts/requirements.txt.
-file(STRINGS "${PROJECT_SOURCE_DIR}/scripts/requirements.txt" rudder_torch_pin REGEX "^torch==")
-string(REPLACE "torch==" "" RUDDER_TORCH_PIN "${rudder_torch_pin}")
-find_package(RudderTorch QUIET)
-if(NOT RudderTorch_FOUND)
-  message(FATAL_ERROR "torch ${RUDDER_TORCH_PIN} not found, which training needs: run make setup, "
-    "or give -DRUDDER_TORCH=<site-packages>/torch")
-elseif(NOT RudderTorch_VERSION VERSION_EQUAL RUDDER_TORCH_PIN)
-  message(WARNING "torch ${RudderTorch_VERSION} in ${RudderTorch_DIR} is not ${RUDDER_TORCH_PIN}, which Rudder is tested with")
-else()
-  set(rudder_torch_build CPU)
-  if(RudderTorch_CUDA)
-    set(rudder_torch_build CUDA)
-  endif()
-  message(STATUS "Found torch ${RudderTorch_VERSION} (${rudder_torch_build} build): ${RudderTorch_DIR}")
-endif()
-
 if(RUDDER_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -1,6 +1,7 @@
 # rudder_layer(NAME SOURCES ... [LINK ...] [PRIVATE ...]): one static library per folder of src/.
 #
-# The public headers of a layer lie in include/rudder/NAME. LINK names the layers it builds on,
+# The installed headers of a layer lie in include/rudder/NAME, the others in src/NAME: those of a layer are
+# included from src/ ("NAME/...") by the layers that the table of docs/design.md allows. LINK names the layers it builds on,
 # PRIVATE the libraries that stay out of its headers.
 function(rudder_layer name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK;PRIVATE" ${ARGN})
@@ -8,7 +9,8 @@ function(rudder_layer name)
   add_library(rudder::${name} ALIAS rudder_${name})
   set_target_properties(rudder_${name} PROPERTIES EXPORT_NAME ${name})
   target_include_directories(rudder_${name}
-    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>)
+    PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:include>
+    PRIVATE "${PROJECT_SOURCE_DIR}/src")
   target_compile_features(rudder_${name} PUBLIC cxx_std_20)
   target_link_libraries(rudder_${name} PUBLIC ${arg_LINK} PRIVATE ${arg_PRIVATE} $<BUILD_INTERFACE:rudder_flags>)
 endfunction()

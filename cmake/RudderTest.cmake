@@ -8,7 +8,7 @@ function(rudder_test layer)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   set(target test_${layer})
   add_executable(${target} ${arg_SOURCES})
-  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests")
+  target_include_directories(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests" "${PROJECT_SOURCE_DIR}/src")
   # Tests themselves need no speed, and compile a third faster so.
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   add_dependencies(${target} rudder)

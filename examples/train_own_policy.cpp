@@ -5,48 +5,50 @@
 
 #include "rudder/buffer/cloned_policy.hpp"
 #include "rudder/buffer/policy_registry.hpp"
-#include "rudder/cli/ranks.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/nn/runtime.hpp"
+#include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"
 
 /// Keeps the rows that were missed first, for good.
-class FirstCome final : public rudder::ClonedPolicy<FirstCome> {
+class FirstCome final : public rudder::buffer::ClonedPolicy<FirstCome> {
 public:
-    FirstCome(const rudder::PolicyFacts& facts, rudder::Residents& residents)
+    FirstCome(const rudder::buffer::PolicyFacts& facts, rudder::buffer::Residents& residents)
         : ClonedPolicy(facts, residents) {}
-    void advance(std::uint64_t /*step*/, std::span<const rudder::RowKey> rows,
-                 const rudder::Decision& /*decision*/, rudder::StepPlan& plan) override {
+    void advance(std::uint64_t /*step*/, std::span<const rudder::buffer::RowKey> rows,
+                 const rudder::buffer::Decision& /*decision*/,
+                 rudder::buffer::StepPlan& plan) override {
         for (std::uint32_t i = 0; i < rows.size() && residents_->room() > 0; ++i) {
-            if (plan.slots[i] == rudder::no_slot)
+            if (plan.slots[i] == rudder::buffer::no_slot)
                 plan.admit.push_back({i, residents_->place(rows[i])});
         }
     }
-    void capacity_changed(std::uint64_t /*step*/, rudder::StepPlan& plan) override {
-        for (rudder::SlotId s = 0; residents_->count() > residents_->capacity(); ++s)
-            if (residents_->row_at(s) != rudder::no_row) leave(residents_->row_at(s), plan);
+    void capacity_changed(std::uint64_t /*step*/, rudder::buffer::StepPlan& plan) override {
+        for (rudder::buffer::SlotId s = 0; residents_->count() > residents_->capacity(); ++s)
+            if (residents_->row_at(s) != rudder::buffer::no_row) leave(residents_->row_at(s), plan);
     }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
 };
 
 int main(int argc, char** argv) try {
-    rudder::prepare_torch_environment();
     if (argc != 2) return std::fputs("usage: train_own_policy PARTS\n", stderr), 2;
-    const rudder::PolicyInfo info{"first-come", "Keeps the rows that were missed first.", "", {}};
-    rudder::register_policy(info, [](const auto&, const auto& facts, auto& residents) {
-        return std::unique_ptr<rudder::Policy>(std::make_unique<FirstCome>(facts, residents));
+    const rudder::buffer::PolicyInfo info{
+        "first-come", "Keeps the rows that were missed first.", "", {}};
+    rudder::buffer::register_policy(info, [](const auto&, const auto& facts, auto& residents) {
+        return std::unique_ptr<rudder::buffer::Policy>(
+            std::make_unique<FirstCome>(facts, residents));
     });
-    rudder::TrainOptions options;
+    rudder::train::TrainOptions options;
     options.policy = "first-come";
     options.batch = 200;
     options.epochs = 3;
-    rudder::cli::RankOptions ranks{.ranks_per_host = 1, .arguments = {argv[1]}};
-    if (!rudder::MpiSession::launched()) ranks.ranks = 2;  // starts this program again, as ranks
-    return rudder::cli::run_ranked(ranks, {}, [&](const rudder::Communicator& comm) {
-        const rudder::PartitionedDataset data(argv[1]);
-        rudder::TrainObserver nobody;
-        const auto result = rudder::Trainer(comm, data, options).run(nobody);
+    rudder::run::RankOptions ranks{.ranks_per_host = 1, .arguments = {argv[1]}};
+    if (!rudder::comm::MpiSession::launched())
+        ranks.ranks = 2;  // starts this program again, as ranks
+    return rudder::run::run_ranked(ranks, {}, [&](const rudder::comm::Communicator& comm) {
+        const rudder::partition::PartitionedDataset data(argv[1]);
+        rudder::train::TrainObserver nobody;
+        const auto result = rudder::train::Trainer(comm, data, options).run(nobody);
         if (comm.rank() != 0) return 0;
         std::printf("test accuracy %.1f %%\n", 100 * result.epochs.back().scores.test.share());
         std::printf("remote rows: %llu fetched, %llu found in the buffer\n",

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "buffer/shadow_buffer.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/buffer/shadow_buffer.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 
@@ -46,15 +46,16 @@ void look_ups(VertexId vertices, std::size_t buffered) {
     constexpr std::size_t count = 1 << 21;
     constexpr int rounds = 9;
     const auto ids = skewed_ids(vertices, count);
-    RowNumbering direct(vertices, {});
-    RowNumbering hashed(vertices, {}, 0);
-    std::vector<RowKey> rows(count);
-    std::vector<SlotId> slots(count);
+    buffer::RowNumbering direct(vertices, {});
+    buffer::RowNumbering hashed(vertices, {}, 0);
+    std::vector<buffer::RowKey> rows(count);
+    std::vector<buffer::SlotId> slots(count);
     direct.number(ids, rows);
     hashed.number(ids, rows);
-    Residents residents(static_cast<SlotId>(buffered), static_cast<SlotId>(buffered));
+    buffer::Residents residents(static_cast<buffer::SlotId>(buffered),
+                                static_cast<buffer::SlotId>(buffered));
     residents.know(direct.size());
-    std::unordered_map<VertexId, SlotId> map;
+    std::unordered_map<VertexId, buffer::SlotId> map;
     for (std::size_t i = 0; i < count && residents.room() != 0; ++i) {
         if (!residents.holds(rows[i])) map.emplace(ids[i], residents.place(rows[i]));
     }
@@ -83,7 +84,7 @@ void look_ups(VertexId vertices, std::size_t buffered) {
         theirs.push_back(seconds([&] {
             for (std::size_t i = 0; i < count; ++i) {
                 const auto at = map.find(ids[i]);
-                slots[i] = at == map.end() ? no_slot : at->second;
+                slots[i] = at == map.end() ? buffer::no_slot : at->second;
                 found += at == map.end() ? 0U : 1U;
             }
         }));
@@ -97,30 +98,32 @@ void look_ups(VertexId vertices, std::size_t buffered) {
     if (found == 0) fmt::print("nothing was found\n");
 }
 
-void policies(const HostTrace& trace, double fraction) {
+void policies(const buffer::HostTrace& trace, double fraction) {
     const auto capacity = static_cast<std::uint64_t>(fraction * static_cast<double>(trace.halo()));
     for (const char* text :
          {"none", "static-degree", "lru", "lfu", "clock", "periodic", "scored-faithful,every:4",
           "scored,every:16", "window:16", "window:16,distance:0", "optimal"}) {
-        const PolicySpec spec = PolicySpec::parse(text);
+        const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
         std::vector<double> times;
-        RowAccounts rows;
+        buffer::RowAccounts rows;
         for (int round = 0; round < 7; ++round)
-            times.push_back(seconds([&] { rows = replay_host(trace, spec, capacity); }));
+            times.push_back(seconds([&] { rows = buffer::replay_host(trace, spec, capacity); }));
         fmt::print("{:<26} {:>6.2f} {:>8.1f} {:>12}\n", text, fraction,
                    median(times) / static_cast<double>(trace.needed()) * 1e9, rows.fetched());
     }
 }
 
-void shadows(const HostTrace& trace, double fraction) {
-    const auto capacity = static_cast<SlotId>(fraction * static_cast<double>(trace.halo()));
+void shadows(const buffer::HostTrace& trace, double fraction) {
+    const auto capacity = static_cast<buffer::SlotId>(fraction * static_cast<double>(trace.halo()));
     for (const char* text : {"lru", "scored,every:16", "window:16"}) {
         std::vector<double> times;
-        RowAccounts guess;
+        buffer::RowAccounts guess;
         for (int round = 0; round < 7; ++round) {
             times.push_back(seconds([&] {
-                const auto feed = std::make_shared<ShadowFeed>(trace.facts(), ShadowOptions{});
-                ShadowBuffer shadow(PolicySpec::parse(text), feed, capacity, capacity);
+                const auto feed =
+                    std::make_shared<buffer::ShadowFeed>(trace.facts(), buffer::ShadowOptions{});
+                buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(text), feed, capacity,
+                                            capacity);
                 std::uint64_t published = 0;
                 for (std::uint64_t step = 0; step < trace.steps(); ++step) {
                     for (; published < trace.steps() && published - step <= shadow.horizon();
@@ -132,7 +135,8 @@ void shadows(const HostTrace& trace, double fraction) {
                 guess = shadow.estimated();
             }));
         }
-        const auto real = replay_host(trace, PolicySpec::parse(text), capacity).fetched();
+        const auto real =
+            buffer::replay_host(trace, buffer::PolicySpec::parse(text), capacity).fetched();
         fmt::print("{:<26} {:>6.2f} {:>8.1f} {:>12} {:>12} {:>7.3f}\n", text, fraction,
                    median(times) / static_cast<double>(trace.needed()) * 1e9, guess.fetched(), real,
                    static_cast<double>(guess.fetched()) / static_cast<double>(real));
@@ -152,7 +156,7 @@ int main(int argc, char** argv) {
     look_ups(100'000'000, 1'000'000);
     const std::string file =
         argc > 1 ? argv[1] : RUDDER_SOURCE_DIR "/tests/data/golden/npm_1000.npz";
-    const Trace trace = read_trace(file);
+    const buffer::Trace trace = buffer::read_trace(file);
     fmt::print("\npolicies, {}: nanoseconds per id\n{:<26} {:>6} {:>8} {:>12}\n", file, "policy",
                "buffer", "ns", "rows");
     for (const double fraction : {0.05, 0.25})

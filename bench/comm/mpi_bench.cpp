@@ -12,9 +12,9 @@
 
 #include <mpi.h>
 
+#include "comm/reduction.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/comm/mpi_transport.hpp"
-#include "rudder/comm/reduction.hpp"
 #include "rudder/core/random.hpp"
 
 #include "figures.hpp"
@@ -29,8 +29,8 @@ constexpr std::size_t mebibyte = std::size_t{1} << 20;
 
 /// One-way times of messages over a link of 100 us and 1 Gbit/s; both ranks read one clock.
 void link_figure() {
-    const LinkModel model = parse_link("100us,1gbit");
-    const Communicator comm(make_mpi_transport({.link = model}));
+    const comm::LinkModel model = comm::parse_link("100us,1gbit");
+    const comm::Communicator comm(comm::make_mpi_transport({.link = model}));
     for (const std::size_t size : {std::size_t{8}, mebibyte / 16, mebibyte}) {
         std::vector<std::byte> bytes(size);
         std::vector<double> times;
@@ -40,9 +40,11 @@ void link_figure() {
             if (comm.rank() == 0) {
                 const double start = seconds();
                 std::memcpy(bytes.data(), &start, sizeof(start));
-                comm.send(1, user_channels, Kind::features, std::span<const std::byte>(all)).wait();
+                comm.send(1, comm::user_channels, comm::Kind::features,
+                          std::span<const std::byte>(all))
+                    .wait();
             } else {
-                comm.receive(0, user_channels, all).wait();
+                comm.receive(0, comm::user_channels, all).wait();
                 double start = 0;
                 std::memcpy(&start, bytes.data(), sizeof(start));
                 times.push_back(seconds() - start);
@@ -75,7 +77,7 @@ double read_rows(std::span<const float> table, const std::vector<std::uint32_t>&
 
 /// Rank 0 has filled the window, rank 1 reads it; a table of its own is filled the same way.
 void window_figure() {
-    const Communicator comm(make_mpi_transport({}));
+    const comm::Communicator comm(comm::make_mpi_transport({}));
     constexpr std::size_t row_count = std::size_t{1} << 20;  // of 512 bytes: 512 MiB
     const auto window = comm.share<float>(row_count * 128);
     if (comm.rank() == 0) std::fill(window->begin(), window->end(), 1.0F);
@@ -128,7 +130,7 @@ void compare(const std::string& what, double target, const Prepare& prepare, con
         return time;
     };
     const auto our_turn = [&] {
-        const Communicator comm(make_mpi_transport({}));
+        const comm::Communicator comm(comm::make_mpi_transport({}));
         const auto ours = prepare(comm);
         ours();
         comm.barrier();
@@ -174,7 +176,7 @@ void all_to_all_figure() {
     }
     compare(
         "all-to-all of 1 MiB per rank, of MPI_Alltoall", 1.3,
-        [&](const Communicator& comm) {
+        [&](const comm::Communicator& comm) {
             return [&from, &into, comm] {
                 comm.all_to_all(std::span<const std::span<const std::byte>>(from),
                                 std::span<const std::span<std::byte>>(into));
@@ -191,9 +193,9 @@ void reduce_figure() {
     std::vector<float> out(in.size());
     compare(
         "ordered reduction of 1 MiB, of MPI_Allreduce", 1.5,
-        [&](const Communicator& comm) {
+        [&](const comm::Communicator& comm) {
             const auto mine = static_cast<std::uint32_t>(comm.rank());
-            auto reducer = std::make_shared<OrderedReducer>(comm, std::span(&mine, 1));
+            auto reducer = std::make_shared<comm::OrderedReducer>(comm, std::span(&mine, 1));
             return [&in, &out, reducer] { reducer->reduce({in}, out).wait(); };
         },
         [&] {
@@ -214,7 +216,7 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "mpi_bench: name one figure: link, window, all-to-all or reduce\n");
         return 2;
     }
-    const MpiSession session;
+    const comm::MpiSession session;
     figure->second();
     return 0;
 }

@@ -1,5 +1,5 @@
 // The simulated body: messages per second on one core, and an exchange of many ranks.
-#include "rudder/comm/simulated_cluster.hpp"
+#include "comm/simulated_cluster.hpp"
 
 #include "figures.hpp"
 
@@ -13,18 +13,18 @@ constexpr int repetitions = 7;
 
 /// `ranks` ranks in a ring; each sends `rounds` letters of 64 bytes and receives as many, one by
 /// one. Returns messages per second.
-double ring(int ranks, int rounds, const LinkModel& link) {
-    SimulatedCluster cluster({.ranks = ranks, .seed = 1, .link = link});
+double ring(int ranks, int rounds, const comm::LinkModel& link) {
+    comm::SimulatedCluster cluster({.ranks = ranks, .seed = 1, .link = link});
     const double start = seconds();
-    cluster.run([rounds](const Communicator& comm) {
+    cluster.run([rounds](const comm::Communicator& comm) {
         const std::vector<std::byte> out(64);
         std::vector<std::byte> in(64);
         const int next = (comm.rank() + 1) % comm.size();
         const int before = (comm.rank() + comm.size() - 1) % comm.size();
         for (int i = 0; i < rounds; ++i) {
-            Request sent =
-                comm.send(next, user_channels, Kind::features, std::span<const std::byte>(out));
-            comm.receive(before, user_channels, std::span(in)).wait();
+            comm::Request sent = comm.send(next, comm::user_channels, comm::Kind::features,
+                                           std::span<const std::byte>(out));
+            comm.receive(before, comm::user_channels, std::span(in)).wait();
             sent.wait();
         }
     });
@@ -34,10 +34,10 @@ double ring(int ranks, int rounds, const LinkModel& link) {
 /// Seconds for one all-to-all of 64 bytes for each pair, the making of the cluster included.
 double exchange(int ranks) {
     const double start = seconds();
-    SimulatedCluster cluster({.ranks = ranks, .seed = 1});
-    cluster.run([](const Communicator& comm) {
-        const PerRank<std::uint64_t> out(static_cast<std::size_t>(comm.size()),
-                                         std::vector<std::uint64_t>(8));
+    comm::SimulatedCluster cluster({.ranks = ranks, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        const comm::PerRank<std::uint64_t> out(static_cast<std::size_t>(comm.size()),
+                                               std::vector<std::uint64_t>(8));
         static_cast<void>(comm.all_to_all(out));
     });
     return seconds() - start;
@@ -54,8 +54,8 @@ double repeat(const F& f) {
 }  // namespace
 
 int main() {
-    const LinkModel none;
-    const LinkModel link{.delay = 100us, .bytes_per_second = 125e6};
+    const comm::LinkModel none;
+    const comm::LinkModel link{.delay = 100us, .bytes_per_second = 125e6};
     const double plain = repeat([&] { return ring(8, 20000, none); });
     bench::report("simulated messages, 8 ranks in a ring", plain, "per second", ">= 500000",
                   plain >= 5e5, "64 bytes, no link, median of 7");

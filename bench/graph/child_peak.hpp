@@ -4,7 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rudder/core/system.hpp"
+#include "core/system.hpp"
 #include "rudder/graph/dataset.hpp"
 
 namespace rudder::bench {
@@ -17,7 +17,7 @@ double peak_of(Make&& make) {
     if (::pipe(ends) != 0) return -1;
     const pid_t child = ::fork();
     if (child == 0) {
-        const DatasetInfo info = make();
+        const graph::DatasetInfo info = make();
         const double graph =
             8.0 * static_cast<double>(info.vertices + 1) + 4.0 * static_cast<double>(info.edges);
         const double ratio = static_cast<double>(peak_resident_bytes()) / graph;

@@ -6,7 +6,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "rudder/graph/generate/generate.hpp"
+#include "graph/generate/generate.hpp"
 
 #include "child_peak.hpp"
 
@@ -15,18 +15,19 @@ namespace {
 namespace fs = std::filesystem;
 
 void generate_rmat(benchmark::State& state) {
-    rudder::GenerateOptions options;
+    rudder::graph::GenerateOptions options;
     options.kind = "rmat";
     options.output = fs::temp_directory_path() / ("rudder-bench-" + std::to_string(::getpid()));
     options.existing = rudder::Existing::replace;
     options.generator.vertices = std::uint64_t{1} << state.range(0);
     double ratio = 0;
     for (auto _ : state) {
-        ratio = std::max(ratio, rudder::bench::peak_of([&] {
-                             return rudder::generate_dataset(options, rudder::Progress::none());
-                         }));
+        ratio =
+            std::max(ratio, rudder::bench::peak_of([&] {
+                         return rudder::graph::generate_dataset(options, rudder::Progress::none());
+                     }));
     }
-    const auto edges = rudder::make_generator("rmat", options.generator)->edges();
+    const auto edges = rudder::graph::make_generator("rmat", options.generator)->edges();
     state.counters["edges/s"] = benchmark::Counter(static_cast<double>(edges),
                                                    benchmark::Counter::kIsIterationInvariantRate);
     state.counters["peak/graph"] = ratio;

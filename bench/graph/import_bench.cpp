@@ -6,9 +6,9 @@
 
 #include <benchmark/benchmark.h>
 
+#include "graph/io/import.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/io/import.hpp"
 
 #include "child_peak.hpp"
 
@@ -39,13 +39,13 @@ void import_binary(benchmark::State& state) {
         fs::temp_directory_path() / ("rudder-bench-" + std::to_string(::getpid()));
     fs::create_directories(folder);
     write_pairs(folder / "edges.bin", vertices, edges);
-    rudder::ImportOptions options{.input = folder / "edges.bin", .output = folder / "out"};
+    rudder::graph::ImportOptions options{.input = folder / "edges.bin", .output = folder / "out"};
     options.directed = state.range(2) != 0;
     options.force = true;
     double ratio = 0;
     for (auto _ : state)
-        ratio = std::max(ratio,
-                         rudder::bench::peak_of([&] { return rudder::import_dataset(options); }));
+        ratio = std::max(
+            ratio, rudder::bench::peak_of([&] { return rudder::graph::import_dataset(options); }));
     state.counters["edges/s"] = benchmark::Counter(static_cast<double>(edges),
                                                    benchmark::Counter::kIsIterationInvariantRate);
     state.counters["peak/graph"] = ratio;

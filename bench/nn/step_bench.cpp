@@ -16,15 +16,15 @@
 #include <ctime>
 #include <numeric>
 
+#include "nn/random_batch.hpp"
+#include "nn/simd.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/nn/dropout.hpp"
 #include "rudder/nn/linear.hpp"
 #include "rudder/nn/optimiser.hpp"
-#include "rudder/nn/simd.hpp"
 
-#include "nn/random_batch.hpp"
 #include "timing.hpp"
 
 namespace {
@@ -37,9 +37,9 @@ constexpr std::size_t classes = 47;
 constexpr std::uint64_t graph_vertices = 95'000;
 
 /// A batch of a random graph whose popular vertices are drawn more often: about 85,000 input rows.
-Batch make_batch() {
+sample::Batch make_batch() {
     std::mt19937_64 random(5);
-    Batch batch;
+    sample::Batch batch;
     batch.key = {0, 3, 0};
     batch.seeds = 2000;
     batch.blocks.resize(2);
@@ -59,7 +59,7 @@ Batch make_batch() {
         add(popular());
     const std::uint32_t fanouts[]{10, 25};
     for (std::size_t l = 2; l-- > 0;) {
-        Block& block = batch.blocks[l];
+        sample::Block& block = batch.blocks[l];
         block.destinations = static_cast<std::uint32_t>(batch.vertices.size());
         block.offsets.push_back(0);
         for (std::uint32_t d = 0; d < block.destinations; ++d) {
@@ -76,7 +76,7 @@ Batch make_batch() {
 }
 
 /// Rows by index on all threads, fetched ahead.
-void gather(const Array<float>& table, const Batch& batch, Array<float>& rows) {
+void gather(const Array<float>& table, const sample::Batch& batch, Array<float>& rows) {
     parallel_chunks(batch.vertices.size(), 1024, [&](const Chunk& chunk) {
         for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
             const std::size_t later = std::min(i + 8, batch.vertices.size() - 1);
@@ -95,25 +95,26 @@ struct Products {
     Array<float> x = Array<float>::zeroed(rows * aligned_columns(in));
     Array<float> w = Array<float>::zeroed(out * aligned_columns(in));
     Array<float> y = Array<float>::zeroed(rows * aligned_columns(out));
-    Lanes lanes{rows};
-    Array<float> sums = Array<float>::zeroed(LaneSums::floats(lanes, out, in));
+    nn::Lanes lanes{rows};
+    Array<float> sums = Array<float>::zeroed(nn::LaneSums::floats(lanes, out, in));
 
     void run() {
-        const Matrix xs{x.data(), rows, in, aligned_columns(in)};
-        const Matrix ws{w.data(), out, in, aligned_columns(in)};
-        const Matrix ys{y.data(), rows, out, aligned_columns(out)};
-        parallel_chunks(rows, chunk_rows, [&](const Chunk& c) {
-            multiply_transposed(xs.part(c.begin, c.end - c.begin), ws,
-                                ys.part(c.begin, c.end - c.begin));
+        const nn::Matrix xs{x.data(), rows, in, nn::aligned_columns(in)};
+        const nn::Matrix ws{w.data(), out, in, nn::aligned_columns(in)};
+        const nn::Matrix ys{y.data(), rows, out, nn::aligned_columns(out)};
+        parallel_chunks(rows, nn::chunk_rows, [&](const Chunk& c) {
+            nn::multiply_transposed(xs.part(c.begin, c.end - c.begin), ws,
+                                    ys.part(c.begin, c.end - c.begin));
         });
         parallel_chunks(rows, lanes.size, [&](const Chunk& lane) {
-            const Matrix sum{sums.data() + lane.index * out * aligned_columns(in), out, in,
-                             aligned_columns(in)};
-            for (std::size_t first = lane.begin; first < lane.end; first += chunk_rows) {
-                const std::size_t count = std::min(chunk_rows, lane.end - first);
-                multiply_first_transposed(ys.part(first, count), xs.part(first, count), sum,
-                                          first == lane.begin ? Accumulate::no : Accumulate::yes);
-                if (below) multiply(ys.part(first, count), ws, xs.part(first, count));
+            const nn::Matrix sum{sums.data() + lane.index * out * aligned_columns(in), out, in,
+                                 nn::aligned_columns(in)};
+            for (std::size_t first = lane.begin; first < lane.end; first += nn::chunk_rows) {
+                const std::size_t count = std::min(nn::chunk_rows, lane.end - first);
+                nn::multiply_first_transposed(
+                    ys.part(first, count), xs.part(first, count), sum,
+                    first == lane.begin ? nn::Accumulate::no : nn::Accumulate::yes);
+                if (below) nn::multiply(ys.part(first, count), ws, xs.part(first, count));
             }
         });
     }
@@ -124,7 +125,7 @@ struct Moved {
     double needed = 0;
 };
 
-Moved bytes_moved(const Batch& batch) {
+Moved bytes_moved(const sample::Batch& batch) {
     Moved moved;
     const auto floats = [](std::size_t rows, std::size_t columns) {
         return static_cast<double>(rows * columns * sizeof(float));
@@ -134,7 +135,7 @@ Moved bytes_moved(const Batch& batch) {
     const std::size_t in[]{features, hidden};
     const std::size_t out[]{hidden, classes};
     for (std::size_t l = 0; l < 2; ++l) {
-        const Block& block = batch.blocks[l];
+        const sample::Block& block = batch.blocks[l];
         const double edge_rows = floats(block.edges() + block.destinations, in[l]);
         const double joined = floats(block.destinations, 2 * in[l]);
         const double result = floats(block.destinations, out[l]);
@@ -152,13 +153,13 @@ Moved bytes_moved(const Batch& batch) {
 /// Nanoseconds of CPU time per element of bias, rectifier and dropout, one thread, in the cache:
 /// the best of many, since it is a part of the step and not a side of the comparison.
 double dropout_cost() {
-    constexpr std::size_t rows = chunk_rows;
+    constexpr std::size_t rows = nn::chunk_rows;
     const auto now = [] {
         timespec time{};
         ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
     };
-    const Dropout dropout({Purpose::dropout, 1, 0, 0, 1}, 0.5);
+    const nn::Dropout dropout({Purpose::dropout, 1, 0, 0, 1}, 0.5);
     const std::vector<float> bias(hidden, 0.1F);
     std::vector<VertexId> vertices(rows);
     std::iota(vertices.begin(), vertices.end(), VertexId{100});
@@ -166,7 +167,7 @@ double dropout_cost() {
     double best = 1e18;
     for (int round = 0; round < 200; ++round) {
         const double start = now();
-        bias_rectify_drop({values.data(), rows, hidden, hidden}, bias, dropout, vertices);
+        nn::bias_rectify_drop({values.data(), rows, hidden, hidden}, bias, dropout, vertices);
         best = std::min(best, now() - start);
     }
     return best / static_cast<double>(rows * hidden);
@@ -177,20 +178,20 @@ double dropout_cost() {
 int main(int argc, char** argv) {
     const int threads = argc > 1 ? std::atoi(argv[1]) : 2;
     set_thread_count(threads);
-    const Batch batch = make_batch();
+    const sample::Batch batch = make_batch();
     auto table = Array<float>::copy_of(testing::random_floats(graph_vertices * features, 1));
     auto rows = Array<float>::uninitialised(batch.vertices.size() * features);
     std::vector<std::int32_t> labels;
     for (std::uint32_t s = 0; s < batch.seeds; ++s)
         labels.push_back(static_cast<std::int32_t>(batch.vertices[s] % classes));
-    NetworkOptions options;
+    nn::NetworkOptions options;
     options.inputs = features;
     options.hidden = hidden;
     options.outputs = classes;
-    const auto network = make_network(options);
-    const auto adam = make_optimiser({}, network->parameters());
+    const auto network = nn::make_network(options);
+    const auto adam = nn::make_optimiser({}, network->parameters());
     auto gradient = Array<float>::zeroed(network->weights().size());
-    SeedTargets targets;
+    nn::SeedTargets targets;
     targets.classes = labels;
     const auto train = [&] {
         network->train(batch, rows.span(), targets, 1.F / 2000, gradient.span(),

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/core/log.hpp"
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/graph/io/import.hpp"
-#include "rudder/partition/loads.hpp"
-#include "rudder/partition/partition.hpp"
+#include "core/log.hpp"
+#include "graph/generate/generate.hpp"
+#include "graph/io/import.hpp"
+#include "partition/loads.hpp"
+#include "partition/partition.hpp"
 
 namespace {
 
@@ -26,20 +26,20 @@ public:
     Bed() : folder_(fs::temp_directory_path() / fmt::format("rudder-bench-{}", ::getpid())) {
         const fs::path real = fs::path(RUDDER_SOURCE_DIR) / "../shared/data/npm_deps.npz";
         if (fs::exists(real)) {
-            ImportOptions options;
+            graph::ImportOptions options;
             options.input = real;
             options.output = folder_;
-            import_dataset(options);
+            graph::import_dataset(options);
         } else {
             fmt::print(stderr, "no {}: a generated graph takes its place\n", real.string());
-            GenerateOptions options;
+            graph::GenerateOptions options;
             options.kind = "sbm";
             options.output = folder_;
             options.generator.vertices = 300'000;
             options.generator.classes = 40;
-            generate_dataset(options, Progress::none());
+            graph::generate_dataset(options, Progress::none());
         }
-        data_ = std::make_unique<Dataset>(folder_);
+        data_ = std::make_unique<graph::Dataset>(folder_);
     }
     ~Bed() {
         data_.reset();
@@ -49,13 +49,13 @@ public:
     Bed(const Bed&) = delete;
     Bed& operator=(const Bed&) = delete;
 
-    [[nodiscard]] PartitionInput input() const {
+    [[nodiscard]] partition::PartitionInput input() const {
         return {data_->topology(), data_->topology(), data_->roles()};
     }
 
 private:
     fs::path folder_;
-    std::unique_ptr<Dataset> data_;
+    std::unique_ptr<graph::Dataset> data_;
 };
 
 struct Figures {
@@ -63,7 +63,7 @@ struct Figures {
     double cut = 0;
 };
 
-double cut_of(const TopologyView& graph, std::span<const PartId> parts) {
+double cut_of(const graph::TopologyView& graph, std::span<const PartId> parts) {
     EdgeIndex crossing = 0;
     for (VertexId v = 0; v < graph.vertices(); ++v) {
         for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e)
@@ -74,18 +74,18 @@ double cut_of(const TopologyView& graph, std::span<const PartId> parts) {
 
 void divide(benchmark::State& state, const Bed& bed, const std::string& method,
             const std::string& balance, std::uint32_t passes, Figures& reference) {
-    const PartitionInput input = bed.input();
-    PartitionOptions options;
+    const partition::PartitionInput input = bed.input();
+    partition::PartitionOptions options;
     options.parts = 4;
     options.method = method;
-    options.balance = parse_balance(balance);
+    options.balance = partition::parse_balance(balance);
     options.passes = passes;
     Figures figures;
-    Assignment assignment;
+    partition::Assignment assignment;
     std::int64_t rounds = 0;
     for (auto _ : state) {
         const auto start = std::chrono::steady_clock::now();
-        assignment = assign_parts(input, options);
+        assignment = partition::assign_parts(input, options);
         figures.seconds +=
             std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
         ++rounds;
@@ -93,7 +93,7 @@ void divide(benchmark::State& state, const Bed& bed, const std::string& method,
     figures.seconds /= static_cast<double>(rounds);
     figures.cut = cut_of(input.graph, assignment.parts.span());
     if (reference.seconds == 0) reference = figures;
-    Loads loads(input, options);
+    partition::Loads loads(input, options);
     loads.count(input, assignment.parts.span());
     state.counters["cut_%"] = 100 * figures.cut;
     state.counters["cut_ratio"] = figures.cut / reference.cut;

@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/partition/partition.hpp"
+#include "graph/generate/generate.hpp"
+#include "partition/partition.hpp"
 
 namespace {
 
@@ -27,17 +27,17 @@ std::uintmax_t bytes_in(const fs::path& folder) {
 class Bed {
 public:
     Bed() : folder_(fs::temp_directory_path() / fmt::format("rudder-bench-{}", ::getpid())) {
-        GenerateOptions options;
+        graph::GenerateOptions options;
         options.kind = "sbm";
         options.output = folder_ / "data";
         options.generator.vertices = 900'000;
         options.features = "planted:250";
-        generate_dataset(options, Progress::none());
-        const Dataset data(folder_ / "data");
-        PartitionOptions parts;
+        graph::generate_dataset(options, Progress::none());
+        const graph::Dataset data(folder_ / "data");
+        partition::PartitionOptions parts;
         parts.parts = 4;
         parts.method = "random";
-        partition_dataset(data, path(), parts, Existing::refuse);
+        partition::partition_dataset(data, path(), parts, Existing::refuse);
         fmt::print(stderr, "partitioned data set of {:.2f} GB\n",
                    static_cast<double>(bytes_in(path())) * 1e-9);
     }
@@ -61,19 +61,19 @@ const Bed& bed() {
 void open_manifest(benchmark::State& state) {
     const fs::path path = bed().path();
     for (auto _ : state)
-        benchmark::DoNotOptimize(PartitionedDataset(path));
+        benchmark::DoNotOptimize(partition::PartitionedDataset(path));
 }
 
 void open_one_part(benchmark::State& state) {
     const fs::path path = bed().path();
     for (auto _ : state)
-        benchmark::DoNotOptimize(PartitionedDataset(path).part(1));
+        benchmark::DoNotOptimize(partition::PartitionedDataset(path).part(1));
 }
 
 void open_all_parts(benchmark::State& state) {
     const fs::path path = bed().path();
     for (auto _ : state)
-        benchmark::DoNotOptimize(PartitionedDataset(path).all_parts());
+        benchmark::DoNotOptimize(partition::PartitionedDataset(path).all_parts());
 }
 
 }  // namespace

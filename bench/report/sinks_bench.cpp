@@ -12,17 +12,16 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/cli/step_frames.hpp"
-#include "rudder/core/cpu_meter.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/random.hpp"
-#include "rudder/report/json_lines_sink.hpp"
-#include "rudder/report/prometheus_sink.hpp"
-#include "rudder/report/sink_runner.hpp"
-#include "rudder/report/tensorboard_sink.hpp"
-
 #include "comm/figures.hpp"
+#include "core/cpu_meter.hpp"
+#include "core/executor/thread_executor.hpp"
+#include "core/json.hpp"
+#include "report/json_lines_sink.hpp"
+#include "report/prometheus_sink.hpp"
+#include "report/sink_runner.hpp"
+#include "report/tensorboard_sink.hpp"
+#include "rudder/core/random.hpp"
+#include "run/step_frames.hpp"
 
 namespace {
 
@@ -34,12 +33,12 @@ constexpr std::uint32_t ranks = 16;
 constexpr int rounds = 15;
 
 /// Records as a run on 16 ranks has them.
-std::vector<StepRecord> make_records(std::uint64_t first) {
+std::vector<train::StepRecord> make_records(std::uint64_t first) {
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = 1}), first);
     const auto seconds = [&] { return static_cast<double>(draws.below(50'000'000)) * 1e-9; };
-    std::vector<StepRecord> records;
+    std::vector<train::StepRecord> records;
     for (std::uint64_t i = 0; i < steps * ranks; ++i) {
-        StepRecord r;
+        train::StepRecord r;
         r.step = first + i / ranks;
         r.rank = static_cast<std::uint32_t>(i % ranks);
         r.loss = static_cast<float>(seconds());
@@ -74,33 +73,33 @@ double per_line(const std::function<void(std::uint64_t round)>& work) {
 }
 
 void measure(const fs::path& folder) {
-    cli::StepFrames frames;
+    run::StepFrames frames;
     const auto records = make_records(0);
-    const StepBatch batch = frames.frames(records);
+    const report::StepBatch batch = frames.frames(records);
     const double made = per_line([&](std::uint64_t) { static_cast<void>(frames.frames(records)); });
 
-    JsonLinesSink lines(folder);
+    report::JsonLinesSink lines(folder);
     const double json = per_line([&](std::uint64_t) { lines.steps(batch); });
     std::string text;
-    append_step_line(text, batch, 0);
-    TensorBoardSink board(folder, 0);
+    report::append_step_line(text, batch, 0);
+    report::TensorBoardSink board(folder, 0);
     const double events = per_line([&](std::uint64_t) { board.steps(batch); });
-    PrometheusSink prometheus({.ranks = ranks, .info = {{"model", "sage"}}});
+    report::PrometheusSink prometheus({.ranks = ranks, .info = {{"model", "sage"}}});
     const double counted = per_line([&](std::uint64_t) { prometheus.steps(batch); });
 
-    std::vector<std::unique_ptr<MetricSink>> sinks;
-    sinks.push_back(std::make_unique<JsonLinesSink>(folder));
-    sinks.push_back(std::make_unique<TensorBoardSink>(folder, 0));
-    SinkRunner runner(std::move(sinks));
+    std::vector<std::unique_ptr<report::MetricSink>> sinks;
+    sinks.push_back(std::make_unique<report::JsonLinesSink>(folder));
+    sinks.push_back(std::make_unique<report::TensorBoardSink>(folder, 0));
+    report::SinkRunner runner(std::move(sinks));
     const double handed = per_line([&](std::uint64_t) {
         runner.steps([&] { return frames.frames(records); });
         runner.flush();
     });
     runner.close();
-    const SinkTotals totals = runner.totals();
+    const report::SinkTotals totals = runner.totals();
 
     const double us_per_scrape = [&] {
-        PrometheusMetrics metrics(ranks, {{"model", "sage"}});
+        report::PrometheusMetrics metrics(ranks, {{"model", "sage"}});
         metrics.steps(batch);
         return per_line([&](std::uint64_t) { static_cast<void>(metrics.text()); }) *
                static_cast<double>(steps * ranks);

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/graph/io/import.hpp"
-#include "rudder/partition/partition.hpp"
+#include "graph/generate/generate.hpp"
+#include "graph/io/import.hpp"
+#include "partition/partition.hpp"
 
 namespace rudder::bench {
 
@@ -17,25 +17,26 @@ Bed::Bed(const std::string& name, PartId parts, VertexId cluster_size)
     const fs::path real = fs::path(RUDDER_SOURCE_DIR) / "../shared/data" / (name + ".npz");
     fs::create_directories(folder_);
     if (fs::exists(real)) {
-        ImportOptions options;
+        graph::ImportOptions options;
         options.input = real;
         options.output = folder_ / "data";
-        import_dataset(options);
+        graph::import_dataset(options);
     } else {
         fmt::print(stderr, "no {}: a generated graph takes its place\n", real.string());
-        GenerateOptions options;
+        graph::GenerateOptions options;
         options.kind = "sbm";
         options.output = folder_ / "data";
         options.generator.vertices = 300'000;
         options.generator.classes = 40;
-        generate_dataset(options, Progress::none());
+        graph::generate_dataset(options, Progress::none());
         name_ = "sbm (generated)";
     }
-    PartitionOptions partition;
+    partition::PartitionOptions partition;
     partition.parts = parts;
     partition.cluster_size = cluster_size;
-    partition_dataset(Dataset(folder_ / "data"), folder_ / "parts", partition, Existing::refuse);
-    data_ = std::make_unique<PartitionedDataset>(folder_ / "parts");
+    partition::partition_dataset(graph::Dataset(folder_ / "data"), folder_ / "parts", partition,
+                                 Existing::refuse);
+    data_ = std::make_unique<partition::PartitionedDataset>(folder_ / "parts");
 }
 
 Bed::~Bed() {

@@ -17,13 +17,13 @@ public:
     Bed(const Bed&) = delete;
     Bed& operator=(const Bed&) = delete;
 
-    [[nodiscard]] const PartitionedDataset& data() const { return *data_; }
+    [[nodiscard]] const partition::PartitionedDataset& data() const { return *data_; }
     [[nodiscard]] const std::string& name() const { return name_; }
 
 private:
     std::filesystem::path folder_;
     std::string name_;
-    std::unique_ptr<PartitionedDataset> data_;
+    std::unique_ptr<partition::PartitionedDataset> data_;
 };
 
 }  // namespace rudder::bench

@@ -16,17 +16,18 @@ namespace {
 using namespace rudder;
 
 /// Rows of other parts per batch, over three epochs.
-double remote_rows(const PartitionedDataset& data, const NeighbourSource& source,
-                   std::span<const Part> parts, std::uint64_t batch_size, SeedOrder order) {
-    const Schedule schedule(Communicator::local(), parts, data.parts(),
-                            {.batch = batch_size, .order = order});
-    NeighbourSampler sampler(source, {});
-    Batch batch;
+double remote_rows(const partition::PartitionedDataset& data, const sample::NeighbourSource& source,
+                   std::span<const partition::Part> parts, std::uint64_t batch_size,
+                   sample::SeedOrder order) {
+    const sample::Schedule schedule(comm::Communicator::local(), parts, data.parts(),
+                                    {.batch = batch_size, .order = order});
+    sample::NeighbourSampler sampler(source, {});
+    sample::Batch batch;
     std::vector<VertexId> seeds;
     std::uint64_t remote = 0;
     std::uint64_t batches = 0;
     for (std::uint64_t step = 0; step < schedule.steps_per_epoch() * 3; ++step) {
-        for (const Part& part : parts) {
+        for (const partition::Part& part : parts) {
             schedule.seeds(part.id(), step, seeds);
             if (seeds.empty()) continue;
             sampler.sample({schedule.epoch_of(step), step, part.id()}, seeds, batch);
@@ -41,9 +42,11 @@ double remote_rows(const PartitionedDataset& data, const NeighbourSource& source
 void compare(const char* name, std::uint64_t batch, VertexId cluster_size, double target) {
     const bench::Bed bed(name, 4, cluster_size);
     const auto parts = bed.data().all_parts();
-    const auto source = make_replicated_source(Communicator::local(), bed.data().book(), parts);
-    const double random = remote_rows(bed.data(), *source, parts, batch, SeedOrder::random);
-    const double clustered = remote_rows(bed.data(), *source, parts, batch, SeedOrder::clustered);
+    const auto source =
+        sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
+    const double random = remote_rows(bed.data(), *source, parts, batch, sample::SeedOrder::random);
+    const double clustered =
+        remote_rows(bed.data(), *source, parts, batch, sample::SeedOrder::clustered);
     fmt::print(
         "{} batch {}: random {:.0f}, clustered {:.0f} remote rows per batch: {:.1f} % fewer "
         "(wanted: {:.0f})\n",

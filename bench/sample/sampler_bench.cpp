@@ -100,8 +100,8 @@ struct WholeGraph {
     std::vector<EdgeIndex> offsets{0};
     std::vector<std::uint32_t> neighbours;
 
-    explicit WholeGraph(std::span<const Part> parts) {
-        for (const Part& part : parts) {
+    explicit WholeGraph(std::span<const partition::Part> parts) {
+        for (const partition::Part& part : parts) {
             for (LocalId v = 0; v < part.own(); ++v) {
                 for (const LocalId u : part.row(v))
                     neighbours.push_back(static_cast<std::uint32_t>(part.global(u)));
@@ -112,9 +112,10 @@ struct WholeGraph {
 };
 
 /// Millions of edges per second (of processor time) of one epoch.
-double our_speed(const NeighbourSource& source, const std::vector<std::vector<VertexId>>& batches) {
-    NeighbourSampler sampler(source, {});
-    Batch batch;
+double our_speed(const sample::NeighbourSource& source,
+                 const std::vector<std::vector<VertexId>>& batches) {
+    sample::NeighbourSampler sampler(source, {});
+    sample::Batch batch;
     sampler.sample({}, batches.front(), batch);  // memory touched
     std::uint64_t edges = 0;
     const double start = cpu_seconds();
@@ -141,19 +142,20 @@ struct QueueFigures {
 };
 
 /// The same through the queue, with so many tasks.
-QueueFigures queue_speed(const Schedule& schedule, const NeighbourSource& source, int tasks) {
-    LookAheadOptions options;
+QueueFigures queue_speed(const sample::Schedule& schedule, const sample::NeighbourSource& source,
+                         int tasks) {
+    sample::LookAheadOptions options;
     options.last_step = schedule.steps_per_epoch() * 10;
     options.tasks = tasks;
     options.parts = {0};
-    LookAhead queue(schedule, source, {}, options);
+    sample::LookAhead queue(schedule, source, {}, options);
     for (int i = 0; i < 16; ++i)
         queue.recycle(queue.take());
     std::uint64_t edges = 0;
     const auto start = Clock::now();
     const double cpu = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID);
     for (;;) {
-        SampledStep step = queue.take();
+        sample::SampledStep step = queue.take();
         if (step.batches.empty()) break;
         edges += step.batches.front().edges();
         queue.recycle(std::move(step));
@@ -168,9 +170,10 @@ QueueFigures queue_speed(const Schedule& schedule, const NeighbourSource& source
 int main() {
     const bench::Bed bed("npm_deps", 1);
     const auto parts = bed.data().all_parts();
-    const auto source = make_replicated_source(Communicator::local(), bed.data().book(), parts);
+    const auto source =
+        sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
     const WholeGraph graph(parts);
-    const Schedule schedule(Communicator::local(), parts, 1, {.batch = batch_size});
+    const sample::Schedule schedule(comm::Communicator::local(), parts, 1, {.batch = batch_size});
     std::vector<std::vector<VertexId>> batches(schedule.steps_per_epoch());
     for (std::size_t i = 0; i < batches.size(); ++i)
         schedule.seeds(0, i, batches[i]);

@@ -15,16 +15,17 @@ namespace {
 
 using namespace rudder;
 
-void print(const std::string& name, const bench::SteeredRun& run, const Trace& trace, bool notes) {
+void print(const std::string& name, const bench::SteeredRun& run, const buffer::Trace& trace,
+           bool notes) {
     std::uint64_t steps = 0;
     for (const auto& host : trace)
         steps += host->steps();
-    const HelmTotals& agent = run.result.agent;
+    const steer::HelmTotals& agent = run.result.agent;
     fmt::print("{:<48} {:>11} {:>11.0f} applied {:>4} undone {:>2} cpu {:.3f} ms/step\n", name,
                run.result.rows.fetched(), run.later, agent.applied, agent.undone,
                1e3 * agent.cpu_seconds / static_cast<double>(steps));
     if (notes) {
-        for (const DecisionRecord& record : run.result.decisions) {
+        for (const steer::DecisionRecord& record : run.result.decisions) {
             if (record.rank == trace[0]->header().host && !record.note.empty())
                 fmt::print("    {:>5} {}\n", record.step, record.note);
         }
@@ -38,7 +39,7 @@ int bench_agents(const std::vector<std::string>& words) {
         throw usage_error("too few arguments", "bench_steer_agents",
                           "give TRACE FRACTION [--hosts N] [--notes] POLICY@AGENT[@SHARE] ...");
     }
-    Trace trace = read_trace(words[0]);
+    buffer::Trace trace = buffer::read_trace(words[0]);
     const double fraction = parse_double(words[1]).value();
     bool notes = false;
     for (std::size_t i = 2; i < words.size(); ++i) {

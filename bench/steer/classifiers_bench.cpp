@@ -10,12 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
-#include "rudder/nn/tabular.hpp"
-#include "rudder/steer/steered_replay.hpp"
-
 #include "steer/random_models.hpp"
+#include "steer/steered_replay.hpp"
 
 using namespace rudder;
 using Clock = std::chrono::steady_clock;
@@ -24,9 +22,9 @@ namespace {
 
 void time_answers() {
     constexpr int rounds = 2000;
-    for (const std::string_view kind : classifier_kinds) {
-        const Model model = test::random_model(std::string(kind), 1);
-        const auto classifier = make_classifier(model, "bench");
+    for (const std::string_view kind : steer::classifier_kinds) {
+        const steer::Model model = test::random_model(std::string(kind), 1);
+        const auto classifier = steer::make_classifier(model, "bench");
         const RandomStream stream({.purpose = Purpose::test, .seed = 1});
         Draws draws(stream, 0);
         std::vector<std::vector<float>> inputs;
@@ -48,20 +46,20 @@ void time_answers() {
 }
 
 void replay_agents(int count, char** words) {
-    const Trace trace = read_trace(words[0]);
-    const BufferSize size{std::atof(words[1]), 0};
-    const PolicySpec policy = PolicySpec::parse(words[2]);
+    const buffer::Trace trace = buffer::read_trace(words[0]);
+    const buffer::BufferSize size{std::atof(words[1]), 0};
+    const buffer::PolicySpec policy = buffer::PolicySpec::parse(words[2]);
     double first = 0;
     for (int i = 3; i < count; ++i) {
-        SteeredCase one{policy, size, AgentSpec::parse(words[i])};
-        SteeredOptions options;
-        options.refit = refit_last_layer;
+        steer::SteeredCase one{policy, size, steer::AgentSpec::parse(words[i])};
+        steer::SteeredOptions options;
+        options.refit = true;
         const auto start = Clock::now();
-        const SteeredResult result = steered_replay(trace, one, options);
+        const steer::SteeredResult result = steer::steered_replay(trace, one, options);
         const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
         const auto rows = static_cast<double>(result.rows.fetched());
         if (i == 3) first = rows;
-        const HelmTotals& t = result.agent;
+        const steer::HelmTotals& t = result.agent;
         const double judged = static_cast<double>(std::max<std::uint64_t>(1, t.judged));
         fmt::print(
             "{:<40} rows {:>12.0f}  of first {:.4f}  of needed {:.4f}  yes {:.3f}  right "

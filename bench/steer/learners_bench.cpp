@@ -20,7 +20,7 @@ using Names = std::vector<std::string>;
 
 class Figures {
 public:
-    Figures(Trace trace, double fraction) : trace_(std::move(trace)), fraction_(fraction) {
+    Figures(buffer::Trace trace, double fraction) : trace_(std::move(trace)), fraction_(fraction) {
         for (const auto& host : trace_)
             steps_ += host->steps();
     }
@@ -32,7 +32,7 @@ public:
             const bench::SteeredRun run = bench::steered_run(trace_, fraction_, what);
             const double all = static_cast<double>(run.result.rows.fetched());
             found = runs_.emplace(what, std::pair(all, run.later)).first;
-            const HelmTotals& agent = run.result.agent;
+            const steer::HelmTotals& agent = run.result.agent;
             fmt::print("  {:<52} {:>10.0f} {:>10.0f}  undone {:>2}  cpu {:.3f} ms/step\n", what,
                        all, run.later, agent.undone,
                        1e3 * agent.cpu_seconds / static_cast<double>(steps_));
@@ -54,7 +54,7 @@ public:
     }
 
 private:
-    Trace trace_;
+    buffer::Trace trace_;
     double fraction_;
     std::uint64_t steps_ = 0;
     std::map<std::string, std::pair<double, double>> runs_;
@@ -65,7 +65,7 @@ int bench_learners(const std::vector<std::string>& words) {
         throw usage_error("too few arguments", "bench_steer_learners",
                           "give TRACE FRACTION [HOSTS]");
     }
-    Trace trace = read_trace(words[0]);
+    buffer::Trace trace = buffer::read_trace(words[0]);
     if (words.size() > 2)
         trace.resize(std::min<std::size_t>(trace.size(), parse_u64(words[2]).value()));
     Figures figures(std::move(trace), parse_double(words[1]).value());

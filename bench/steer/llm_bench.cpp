@@ -5,9 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
-
+#include "core/json.hpp"
+#include "core/log.hpp"
 #include "steer/llm/fake_server.hpp"
 #include "steer/llm/seen.hpp"
 
@@ -29,7 +28,7 @@ void measure(const char* name, bool speaks_ollama, const std::string& keys, cons
     };
     FakeServer server(speaks_ollama ? ollama(chat) : openai(chat));
     const auto agent = llm_agent(server.url(), keys);
-    Observation o = seen(1600);
+    steer::Observation o = seen(1600);
     for (std::uint64_t step = 16; step <= 1584; step += 16)
         o.history.push_back(past(step));
     constexpr std::size_t decisions = 1000;

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/executor/thread_executor.hpp"
+#include "core/executor/thread_executor.hpp"
 #include "rudder/steer/mailbox.hpp"
 
 using namespace rudder;
@@ -36,7 +36,7 @@ int main() {
     executor
         .spawn("training",
                [&] {
-                   Mailbox box;
+                   steer::Mailbox box;
                    Task agent = executor.spawn("agent", [&box] {
                        while (const auto question = box.take())
                            box.reply({.sequence = question->sequence});
@@ -45,14 +45,14 @@ int main() {
                    std::vector<double> empties;
                    std::vector<double> polls;
                    for (std::uint64_t i = 1; i <= rounds; ++i) {
-                       auto question = std::make_shared<Observation>();
+                       auto question = std::make_shared<steer::Observation>();
                        question->sequence = i;
                        executor.sleep_for(std::chrono::microseconds(200));  // a step
                        auto start = Clock::now();
                        box.ask(std::move(question), executor.now() + std::chrono::seconds(1));
                        asks.push_back(nanoseconds_since(start));
                        start = Clock::now();
-                       std::optional<Reply> reply = box.poll();
+                       std::optional<steer::Reply> reply = box.poll();
                        if (!reply) empties.push_back(nanoseconds_since(start));
                        while (!reply) {
                            executor.sleep_for(std::chrono::microseconds(50));
@@ -61,7 +61,7 @@ int main() {
                            if (reply) polls.push_back(nanoseconds_since(start));
                        }
                    }
-                   const MailCounts counts = box.counts();
+                   const steer::MailCounts counts = box.counts();
                    box.close();
                    agent.join();
                    print("ask, the agent asleep", std::move(asks));

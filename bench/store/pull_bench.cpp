@@ -9,10 +9,10 @@
 #include <deque>
 #include <optional>
 
+#include "comm/figures.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/store/feature_store.hpp"
 
-#include "comm/figures.hpp"
 #include "store_data.hpp"
 
 namespace {
@@ -30,12 +30,12 @@ constexpr double wire = 125e6;
 struct Batch {
     std::vector<VertexId> ids;
     std::vector<float> rows;
-    RowsWanted wanted;
-    std::optional<Pull> pull;
+    store::RowsWanted wanted;
+    std::optional<store::Pull> pull;
 };
 
 /// Rows of other hosts only.
-std::vector<VertexId> remote_vertices(const FeatureStore& store, std::uint64_t seed) {
+std::vector<VertexId> remote_vertices(const store::FeatureStore& store, std::uint64_t seed) {
     std::vector<VertexId> ids;
     for (const VertexId v : bench::random_vertices(seed, 2 * pull_rows, 0, vertices)) {
         if (!store.local(v) && ids.size() < pull_rows) ids.push_back(v);
@@ -44,7 +44,8 @@ std::vector<VertexId> remote_vertices(const FeatureStore& store, std::uint64_t s
 }
 
 /// Bytes of rows received by a rank and seconds, with `in_flight` pulls under way at a time.
-void measure(const Communicator& comm, const FeatureStore& store, std::size_t in_flight) {
+void measure(const comm::Communicator& comm, const store::FeatureStore& store,
+             std::size_t in_flight) {
     std::vector<Batch> batches(static_cast<std::size_t>(pulls + warm_up));
     for (std::size_t i = 0; i < batches.size(); ++i) {
         Batch& batch = batches[i];
@@ -100,16 +101,17 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "pull_bench: name a folder for its data set\n");
         return 2;
     }
-    const MpiSession session;
-    MpiOptions options;
-    if (arguments.size() > 1 && !arguments[1].empty()) options.link = parse_link(arguments[1]);
-    const Communicator comm(make_mpi_transport(options));
+    const comm::MpiSession session;
+    comm::MpiOptions options;
+    if (arguments.size() > 1 && !arguments[1].empty())
+        options.link = comm::parse_link(arguments[1]);
+    const comm::Communicator comm(comm::make_mpi_transport(options));
     const std::filesystem::path folder = arguments[0];
     if (comm.rank() == 0 && !std::filesystem::exists(folder / "parts"))
         bench::make_store_data(folder, vertices);
     comm.barrier();
-    const PartitionedDataset data(folder / "parts");
-    FeatureStore store(comm, data, {Precision::native, Shards::shared});
+    const partition::PartitionedDataset data(folder / "parts");
+    store::FeatureStore store(comm, data, {store::Precision::native, store::Shards::shared});
     if (arguments.size() > 2) {
         measure(comm, store, std::stoull(arguments[2]));
     } else {

@@ -4,11 +4,11 @@
 #include <cstring>
 #include <functional>
 
+#include "comm/figures.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/store/feature_store.hpp"
-
-#include "comm/figures.hpp"
 #include "store/row_kernels.hpp"
+
 #include "store_data.hpp"
 
 namespace {
@@ -79,7 +79,8 @@ std::vector<std::vector<VertexId>> batches() {
     return all;
 }
 
-void gather_figures(const FeatureStore& store, const std::vector<std::vector<VertexId>>& ids) {
+void gather_figures(const store::FeatureStore& store,
+                    const std::vector<std::vector<VertexId>>& ids) {
     auto table = Array<float>::uninitialised(table_rows * bench_width);
     std::fill(table.begin(), table.end(), 1.0F);
     std::vector<float> out(batch_rows * bench_width);
@@ -102,7 +103,7 @@ void gather_figures(const FeatureStore& store, const std::vector<std::vector<Ver
     for (const int threads : {1, 2}) {
         set_thread_count(threads);
         const auto pull = [&](int round) {
-            const RowsWanted wanted{ids[static_cast<std::size_t>(round)], out};
+            const store::RowsWanted wanted{ids[static_cast<std::size_t>(round)], out};
             store.pull({&wanted, 1}).wait();
         };
         const auto plain_threads = [&](int round) {
@@ -124,7 +125,7 @@ void decode_figures() {
                                    ElementType::i8, ElementType::u8}) {
         for (const bool normalise : {false, true}) {
             const std::vector<float> scale(bench_width, 0.5F);
-            const RowRecipe recipe{
+            const store::RowRecipe recipe{
                 .width = bench_width, .type = type, .normalise = normalise, .scale = scale.data()};
             const std::size_t bytes = bench_width * element_size(type);
             std::vector<std::byte> rows(count * bytes, std::byte{17});
@@ -137,8 +138,8 @@ void decode_figures() {
             }
             std::string line =
                 fmt::format("decode {:<9}{:<12}", to_string(type), normalise ? "normalised" : "");
-            for (const std::string_view set : row_instruction_sets()) {
-                const RowLoader load = row_loader(recipe, set);
+            for (const std::string_view set : store::row_instruction_sets()) {
+                const store::RowLoader load = store::row_loader(recipe, set);
                 std::vector<double> times;
                 for (int round = 0; round < 200; ++round) {
                     const double start = seconds();
@@ -161,8 +162,8 @@ int main() {
     if (::mkdtemp(folder.data()) == nullptr) return 1;
     bench::make_store_data(folder, table_rows);
     {
-        const PartitionedDataset data(std::filesystem::path(folder) / "parts");
-        FeatureStore store(Communicator::local(), data, {});
+        const partition::PartitionedDataset data(std::filesystem::path(folder) / "parts");
+        store::FeatureStore store(comm::Communicator::local(), data, {});
         gather_figures(store, batches());
         store.stop();
     }

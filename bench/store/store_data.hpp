@@ -5,10 +5,10 @@
 #include <memory>
 #include <vector>
 
+#include "graph/dataset_writer.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/dataset_writer.hpp"
 #include "rudder/graph/topology_builder.hpp"
-#include "rudder/partition/partition.hpp"
 
 namespace rudder::bench {
 
@@ -16,20 +16,22 @@ inline constexpr std::uint64_t bench_width = 128;
 
 /// Writes it to folder/parts.
 inline void make_store_data(const std::filesystem::path& folder, VertexId vertices) {
-    DatasetWriter writer(folder / "data", Existing::replace);
-    const std::vector<Edge> edges{{0, 1}};
-    writer.topology(build_topology(EdgeSpan(vertices, std::span<const Edge>(edges)), {}), true);
-    writer.features(*random_features(vertices, bench_width, 1), std::nullopt, false,
+    graph::DatasetWriter writer(folder / "data", Existing::replace);
+    const std::vector<graph::Edge> edges{{0, 1}};
+    writer.topology(
+        graph::build_topology(graph::EdgeSpan(vertices, std::span<const graph::Edge>(edges)), {}),
+        true);
+    writer.features(*graph::random_features(vertices, bench_width, 1), std::nullopt, false,
                     Progress::none());
-    writer.split(std::vector<Role>(vertices, Role::train));
+    writer.split(std::vector<graph::Role>(vertices, graph::Role::train));
     writer.commit({R"({"verb": "bench"})", ""});
     std::vector<PartId> assignment(vertices);
     for (VertexId v = 0; v < vertices; ++v)
         assignment[v] = static_cast<PartId>(v % 4);
-    PartitionOptions options;
+    partition::PartitionOptions options;
     options.parts = 4;
-    partition_dataset(Dataset(folder / "data"), assignment, folder / "parts", options,
-                      Existing::replace);
+    partition::partition_dataset(graph::Dataset(folder / "data"), assignment, folder / "parts",
+                                 options, Existing::replace);
     std::filesystem::remove_all(folder / "data");
 }
 

@@ -13,14 +13,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "comm/figures.hpp"
+#include "graph/generate/generate.hpp"
+#include "partition/partition.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/partition/partition.hpp"
-#include "rudder/train/checkpoint_keeper.hpp"
 #include "rudder/train/trainer.hpp"
-
-#include "comm/figures.hpp"
+#include "train/checkpoints/checkpoint_keeper.hpp"
 
 namespace {
 
@@ -28,9 +27,9 @@ using namespace rudder;
 namespace fs = std::filesystem;
 
 /// Takes down when each step ended.
-class StepTimes final : public TrainObserver {
+class StepTimes final : public train::TrainObserver {
 public:
-    void step_done(const StepRecord& record, std::uint64_t) override {
+    void step_done(const train::StepRecord& record, std::uint64_t) override {
         ends_.push_back(bench::seconds());
         steps_.push_back(record.seconds.step);
     }
@@ -52,22 +51,23 @@ private:
     std::vector<double> steps_;
 };
 
-PartitionedDataset make_data(const fs::path& folder) {
-    GenerateOptions options;
+partition::PartitionedDataset make_data(const fs::path& folder) {
+    graph::GenerateOptions options;
     options.kind = "sbm";
     options.output = folder / "graph";
     options.generator.vertices = 400;
     options.generator.classes = 4;
     options.features = "random:16";
-    generate_dataset(options, Progress::none());
-    PartitionOptions partition;
+    graph::generate_dataset(options, Progress::none());
+    partition::PartitionOptions partition;
     partition.parts = 1;
-    partition_dataset(Dataset(folder / "graph"), folder / "parts", partition, Existing::refuse);
-    return PartitionedDataset(folder / "parts");
+    partition::partition_dataset(graph::Dataset(folder / "graph"), folder / "parts", partition,
+                                 Existing::refuse);
+    return partition::PartitionedDataset(folder / "parts");
 }
 
-TrainOptions options_of(std::uint32_t epochs) {
-    TrainOptions options;
+train::TrainOptions options_of(std::uint32_t epochs) {
+    train::TrainOptions options;
     options.layers = 3;
     options.hidden = 3600;
     options.fanout = {2, 2, 2};
@@ -83,23 +83,24 @@ struct Measured {
     std::uint64_t bytes;  ///< of the weights
 };
 
-Measured train(const PartitionedDataset& data, std::uint32_t epochs, const fs::path& run) {
-    Trainer trainer(Communicator::local(), data, options_of(epochs));
+Measured train(const partition::PartitionedDataset& data, std::uint32_t epochs,
+               const fs::path& run) {
+    train::Trainer trainer(comm::Communicator::local(), data, options_of(epochs));
     StepTimes times;
-    CheckpointPlan plan;
-    std::optional<CheckpointKeeper> keeper;
+    train::CheckpointPlan plan;
+    std::optional<train::CheckpointKeeper> keeper;
     if (!run.empty()) {
         keeper.emplace(run);
         plan = {
             .every_epochs = 1, .keeper = &*keeper, .wanted = true, .data = {}, .data_checksum = {}};
     }
-    const TrainResult result = trainer.run(times, plan);
+    const train::TrainResult result = trainer.run(times, plan);
     return {times.gaps(result.steps_per_epoch), times.step_milliseconds(),
             trainer.weights().size_bytes()};
 }
 
 void measure(const fs::path& folder, std::uint32_t epochs) {
-    const PartitionedDataset data = make_data(folder);
+    const partition::PartitionedDataset data = make_data(folder);
     Measured without = train(data, epochs, {});
     Measured with = train(data, epochs, folder / "run");
     const double usual = bench::median(without.gaps);

@@ -12,20 +12,19 @@
 
 #include <fmt/format.h>
 
+#include "comm/figures.hpp"
+#include "core/system.hpp"
+#include "graph/generate/generate.hpp"
+#include "graph/io/import.hpp"
+#include "partition/partition.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/graph/io/import.hpp"
 #include "rudder/nn/aggregate.hpp"
 #include "rudder/nn/linear.hpp"
-#include "rudder/partition/partition.hpp"
 #include "rudder/partition/share.hpp"
-#include "rudder/train/exact_evaluator.hpp"
-#include "rudder/train/seed_targets.hpp"
-
-#include "comm/figures.hpp"
+#include "train/evaluation/exact_evaluator.hpp"
+#include "train/steps/seed_targets.hpp"
 
 namespace {
 
@@ -36,29 +35,30 @@ namespace fs = std::filesystem;
 void make_data(const fs::path& folder) {
     const fs::path real = fs::path(RUDDER_SOURCE_DIR) / "../shared/data/npm_deps.npz";
     if (fs::exists(real)) {
-        ImportOptions options;
+        graph::ImportOptions options;
         options.input = real;
         options.output = folder / "data";
         options.features = "random:100";
-        import_dataset(options);
+        graph::import_dataset(options);
     } else {
         fmt::print(stderr, "no {}: a generated graph takes its place\n", real.string());
-        GenerateOptions options;
+        graph::GenerateOptions options;
         options.kind = "sbm";
         options.output = folder / "data";
         options.generator.vertices = 300'000;
         options.generator.classes = 40;
-        generate_dataset(options, Progress::none());
+        graph::generate_dataset(options, Progress::none());
     }
-    PartitionOptions partition;
+    partition::PartitionOptions partition;
     partition.parts = 2;
-    partition_dataset(Dataset(folder / "data"), folder / "parts", partition, Existing::refuse);
+    partition::partition_dataset(graph::Dataset(folder / "data"), folder / "parts", partition,
+                                 Existing::refuse);
 }
 
 /// The products and the pass over the edges of one layer over one part.
 class BareLayer {
 public:
-    BareLayer(const Part& part, std::size_t in, std::size_t out)
+    BareLayer(const partition::Part& part, std::size_t in, std::size_t out)
         : rows_(part.own()),
           in_(in),
           out_(out),
@@ -74,33 +74,33 @@ public:
     }
 
     void products() {
-        const Matrix x{joined_.data(), rows_, 2 * in_, aligned_columns(2 * in_)};
-        const Matrix w{weights_.data(), out_, 2 * in_, aligned_columns(2 * in_)};
-        const Matrix y{result_.data(), rows_, out_, aligned_columns(out_)};
-        parallel_chunks(rows_, chunk_rows, [&](const Chunk& c) {
-            multiply_transposed(x.part(c.begin, c.end - c.begin), w,
-                                y.part(c.begin, c.end - c.begin));
+        const nn::Matrix x{joined_.data(), rows_, 2 * in_, nn::aligned_columns(2 * in_)};
+        const nn::Matrix w{weights_.data(), out_, 2 * in_, nn::aligned_columns(2 * in_)};
+        const nn::Matrix y{result_.data(), rows_, out_, nn::aligned_columns(out_)};
+        parallel_chunks(rows_, nn::chunk_rows, [&](const Chunk& c) {
+            nn::multiply_transposed(x.part(c.begin, c.end - c.begin), w,
+                                    y.part(c.begin, c.end - c.begin));
         });
     }
     void edges() {
-        const ConstMatrix table{table_.data(), block_.sources, in_, in_};
-        parallel_chunks(rows_, chunk_rows, [&](const Chunk& c) {
-            mean_of_neighbours(block_, table, static_cast<std::uint32_t>(c.begin),
-                               static_cast<std::uint32_t>(c.end),
-                               {joined_.data() + c.begin * aligned_columns(2 * in_),
-                                c.end - c.begin, in_, aligned_columns(2 * in_)});
+        const nn::ConstMatrix table{table_.data(), block_.sources, in_, in_};
+        parallel_chunks(rows_, nn::chunk_rows, [&](const Chunk& c) {
+            nn::mean_of_neighbours(block_, table, static_cast<std::uint32_t>(c.begin),
+                                   static_cast<std::uint32_t>(c.end),
+                                   {joined_.data() + c.begin * aligned_columns(2 * in_),
+                                    c.end - c.begin, in_, nn::aligned_columns(2 * in_)});
         });
     }
 
 private:
     std::size_t rows_, in_, out_;
-    Block block_;
+    sample::Block block_;
     Array<float> table_, joined_, weights_, result_;
 };
 
 /// Seconds of the slowest rank.
 template <class F>
-double timed(const Communicator& comm, F&& f) {
+double timed(const comm::Communicator& comm, F&& f) {
     comm.barrier();
     const double start = seconds();
     f();
@@ -135,26 +135,27 @@ std::uint64_t growth(F&& f) {
     return most - before;
 }
 
-void measure(const Communicator& comm, const PartitionedDataset& data, std::uint64_t memory,
-             int rounds) {
-    std::vector<Part> parts;
-    const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+void measure(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+             std::uint64_t memory, int rounds) {
+    std::vector<partition::Part> parts;
+    const partition::PartShare share = partition::share_of(data.parts(), comm.size(), comm.rank());
     for (PartId p = share.first; p < share.last; ++p)
         parts.push_back(data.part(p));
-    const NetworkOptions options{.objective = objective_of(data.info(), ""),
-                                 .inputs = data.info().features.width,
-                                 .hidden = 256,
-                                 .outputs = data.info().targets.count};
-    const auto network = make_network(options);
-    FeatureStore store(comm, data, {});
-    ExactEvaluator evaluator(comm, data, parts, store, {.network = options, .memory = memory});
-    Scores scores;
+    const nn::NetworkOptions options{.objective = train::objective_of(data.info(), ""),
+                                     .inputs = data.info().features.width,
+                                     .hidden = 256,
+                                     .outputs = data.info().targets.count};
+    const auto network = nn::make_network(options);
+    store::FeatureStore store(comm, data, {});
+    train::ExactEvaluator evaluator(comm, data, parts, store,
+                                    {.network = options, .memory = memory});
+    train::Scores scores;
     // Once without a count: the library that multiplies takes memory of its own at its first use.
     BareLayer(parts.front(), 1, 1).products();
     const auto grown = comm.all_max(
         static_cast<std::int64_t>(growth([&] { evaluator.evaluate(*network, scores); })));
     std::vector<BareLayer> bare;
-    for (const Part& part : parts) {
+    for (const partition::Part& part : parts) {
         for (std::size_t l = 0; l < network->layers(); ++l)
             bare.emplace_back(part, network->layer_inputs(l), network->layer_outputs(l));
     }
@@ -201,13 +202,13 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "exact_bench: name a folder for its data set\n");
         return 2;
     }
-    const MpiSession session;
-    const Communicator comm(make_mpi_transport({}));
+    const comm::MpiSession session;
+    const comm::Communicator comm(comm::make_mpi_transport({}));
     set_thread_count(std::max(1, usable_cores() / comm.size()));
     const fs::path folder = arguments[0];
     if (comm.rank() == 0 && !fs::exists(folder / "parts")) make_data(folder);
     comm.barrier();
-    const PartitionedDataset data(folder / "parts");
+    const partition::PartitionedDataset data(folder / "parts");
     const std::uint64_t memory =
         arguments.size() > 1 ? parse_bytes(arguments[1]).value_or(0) : std::uint64_t{0};
     measure(comm, data, memory, arguments.size() > 2 ? std::stoi(arguments[2]) : 7);

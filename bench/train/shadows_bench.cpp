@@ -7,35 +7,36 @@
 
 #include <fmt/format.h>
 
-#include "rudder/buffer/shadow_buffer.hpp"
+#include "buffer/shadow_buffer.hpp"
+#include "comm/figures.hpp"
+#include "core/system.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/train/trainer.hpp"
-
-#include "comm/figures.hpp"
 
 namespace {
 
 using namespace rudder;
 
 /// Runs the shadows, and changes nothing.
-class ShadowPilot final : public BufferPilot, public RunPilot {
+class ShadowPilot final : public buffer::BufferPilot, public train::RunPilot {
 public:
-    [[nodiscard]] BufferPilot* buffer_pilot() override { return this; }
-    void start(const PolicyFacts& facts, const BufferControl& control) override {
-        feed_ = std::make_shared<ShadowFeed>(facts, ShadowOptions{});
+    [[nodiscard]] buffer::BufferPilot* buffer_pilot() override { return this; }
+    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override {
+        feed_ = std::make_shared<buffer::ShadowFeed>(facts, buffer::ShadowOptions{});
         for (const char* text : {"lru", "lfu", "scored,every:16", "window:16"}) {
-            shadows_.push_back(std::make_unique<ShadowBuffer>(PolicySpec::parse(text), feed_,
-                                                              control.slots(), control.capacity()));
+            shadows_.push_back(std::make_unique<buffer::ShadowBuffer>(
+                buffer::PolicySpec::parse(text), feed_, control.slots(), control.capacity()));
         }
     }
     [[nodiscard]] std::uint64_t horizon() const override { return 16; }
-    void published(std::uint64_t step, std::span<const RowKey> rows) override {
+    void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override {
         feed_->publish(step, rows);
     }
-    Decision before(std::uint64_t /*step*/, BufferControl& /*control*/) override { return {}; }
-    void after(std::uint64_t step, const RowAccounts& /*accounts*/) override {
+    buffer::Decision before(std::uint64_t /*step*/, buffer::BufferControl& /*control*/) override {
+        return {};
+    }
+    void after(std::uint64_t step, const buffer::RowAccounts& /*accounts*/) override {
         for (const auto& shadow : shadows_)
             shadow->advance();
         feed_->forget(step + 1);
@@ -43,7 +44,7 @@ public:
     [[nodiscard]] std::string told() const {
         std::string text;
         for (const auto& shadow : shadows_) {
-            const RowAccounts rows = shadow->estimated();
+            const buffer::RowAccounts rows = shadow->estimated();
             text += fmt::format("{} {:.3f}, ", shadow->spec().text(),
                                 static_cast<double>(rows.fetched()) /
                                     static_cast<double>(std::max<std::uint64_t>(1, rows.needed)));
@@ -52,8 +53,8 @@ public:
     }
 
 private:
-    std::shared_ptr<ShadowFeed> feed_;
-    std::vector<std::unique_ptr<ShadowBuffer>> shadows_;
+    std::shared_ptr<buffer::ShadowFeed> feed_;
+    std::vector<std::unique_ptr<buffer::ShadowBuffer>> shadows_;
 };
 
 }  // namespace
@@ -64,23 +65,23 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "shadows_bench: PARTS BATCH [EPOCHS]\n");
         return 2;
     }
-    const MpiSession session;
-    MpiOptions mpi;
+    const comm::MpiSession session;
+    comm::MpiOptions mpi;
     mpi.ranks_per_host = 1;
-    const Communicator comm(make_mpi_transport(mpi));
+    const comm::Communicator comm(comm::make_mpi_transport(mpi));
     set_thread_count(std::max(1, usable_cores() / comm.size()));
-    const PartitionedDataset data(arguments[0]);
-    TrainOptions options;
+    const partition::PartitionedDataset data(arguments[0]);
+    train::TrainOptions options;
     options.batch = std::stoull(arguments[1]);
     options.epochs =
         arguments.size() > 2 ? static_cast<std::uint32_t>(std::stoul(arguments[2])) : 5;
     options.eval_every = 0;
     options.policy = "window:16";
-    options.precision = Precision::float32;
-    Trainer trainer(comm, data, options);
-    TrainObserver observer;
+    options.precision = store::Precision::float32;
+    train::Trainer trainer(comm, data, options);
+    train::TrainObserver observer;
     ShadowPilot pilot;
-    const TrainResult result = trainer.run(observer, {}, &pilot);
+    const train::TrainResult result = trainer.run(observer, {}, &pilot);
     if (comm.rank() != 0) return 0;
     const double share = result.pilot_seconds / result.cpu_seconds;
     bench::report(

@@ -5,7 +5,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 RowAccounts& RowAccounts::operator+=(const RowAccounts& other) noexcept {
     steps += other.steps;
@@ -133,4 +133,4 @@ std::uint64_t IdBuffer::bytes() const noexcept {
     return residents_.bytes() + policy_->bytes() + unused_.capacity();
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -1,11 +1,11 @@
-#include "rudder/buffer/inclusion.hpp"
+#include "inclusion.hpp"
 
 #include <algorithm>
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -16,7 +16,7 @@ double taken(EdgeIndex degree, std::int32_t fanout) noexcept {
 }
 
 /// Multiplies `spared[u]` by the probability that no vertex of `current` reaches u.
-void spread(const TopologyView& graph, std::span<const double> current, std::int32_t fanout,
+void spread(const graph::TopologyView& graph, std::span<const double> current, std::int32_t fanout,
             std::span<double> spared) {
     // Rows say who is read; the product is over who reads, so it is scattered, in order of rows:
     // the same bits for any number of threads.
@@ -32,7 +32,7 @@ void spread(const TopologyView& graph, std::span<const double> current, std::int
 
 }  // namespace
 
-std::vector<double> inclusion_probabilities(const TopologyView& graph,
+std::vector<double> inclusion_probabilities(const graph::TopologyView& graph,
                                             std::span<const double> seed_probability,
                                             std::span<const std::int32_t> fanout) {
     const std::size_t vertices = graph.vertices();
@@ -76,4 +76,4 @@ std::vector<double> halo_inclusion(std::span<const VertexId> halo,
     return inclusion;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -1,10 +1,9 @@
 #include "rudder/buffer/policy.hpp"
 
+#include "buffer/policies/registry.hpp"
 #include "rudder/core/check.hpp"
 
-#include "policies/registry.hpp"
-
-namespace rudder {
+namespace rudder::buffer {
 
 void StepPlan::clear() {
     slots.clear();
@@ -33,4 +32,4 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyFacts& f
     return nullptr;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,13 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "buffer/policies/policies.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-#include "policies/policies.hpp"
-
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -191,4 +190,4 @@ void apply_window(PolicySpec& spec, std::uint64_t window, const std::string& whe
     spec.set("window", static_cast<double>(window), where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 std::uint64_t BufferSize::of(std::uint64_t halo) const {
     if (!fraction) return rows;
@@ -31,9 +31,9 @@ private:
 };
 
 /// Publishes the steps of a trace as far ahead as anyone wants to see.
-class TraceSteps {
+class ReplayedSteps {
 public:
-    TraceSteps(const HostTrace& trace, IdBuffer& buffer, BufferPilot* pilot)
+    ReplayedSteps(const HostTrace& trace, IdBuffer& buffer, BufferPilot* pilot)
         : trace_(trace), buffer_(buffer), pilot_(pilot) {}
 
     /// `step` counts from 0.
@@ -64,7 +64,7 @@ RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy, std::u
     const std::uint64_t first = trace.header().first_step;
     IdBuffer buffer(policy, trace.facts(), slots, slots, first);
     ReplayControl control(buffer);
-    TraceSteps steps(trace, buffer, pilot);
+    ReplayedSteps steps(trace, buffer, pilot);
     if (pilot != nullptr) pilot->start(trace.facts(), control);
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         steps.publish_for(step);
@@ -98,4 +98,4 @@ std::vector<ReplayResult> replay(const Trace& trace, std::span<const ReplayCase>
     return results;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

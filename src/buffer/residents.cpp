@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rudder {
+namespace rudder::buffer {
 
 Residents::Residents(SlotId slots, SlotId capacity)
     : row_of_(slots, no_row), free_(slots), capacity_(capacity) {
@@ -32,4 +32,4 @@ std::uint64_t Residents::bytes() const noexcept {
            free_.capacity() * sizeof(SlotId);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -101,4 +101,4 @@ std::uint64_t RowNumbering::bytes() const noexcept {
            vertices_.capacity() * sizeof(VertexId);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

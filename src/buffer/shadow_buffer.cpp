@@ -1,4 +1,4 @@
-#include "rudder/buffer/shadow_buffer.hpp"
+#include "shadow_buffer.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 ShadowBuffer::ShadowBuffer(const PolicySpec& spec, std::shared_ptr<const ShadowFeed> feed,
                            SlotId slots, SlotId capacity, std::uint64_t first_step)
@@ -63,4 +63,4 @@ RowAccounts ShadowBuffer::estimated() const noexcept {
     return all;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -1,11 +1,11 @@
-#include "rudder/buffer/shadow_feed.hpp"
+#include "shadow_feed.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::uint64_t ShadowFeed::bytes() const noexcept {
     return bytes;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -9,7 +9,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -134,4 +134,4 @@ void expect_graph(const Trace& trace, const std::filesystem::path& folder) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
+#include "graph/io/npz.hpp"
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/graph/array_folder.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -32,25 +32,25 @@ std::vector<To> converted(std::span<const From> from, const std::string& where) 
 // ---- NPZ ---------------------------------------------------------------------------------------
 
 template <class To>
-std::vector<To> integers(const NpzArchive& archive, const std::string& name) {
-    NpyReader reader = archive.open(name);
-    const Array<std::int64_t> values = read_integers(reader);
+std::vector<To> integers(const graph::NpzArchive& archive, const std::string& name) {
+    graph::NpyReader reader = archive.open(name);
+    const Array<std::int64_t> values = graph::read_integers(reader);
     return converted<To>(values.span(), archive.where(name));
 }
 
-std::uint64_t scalar(const NpzArchive& archive, const std::string& name) {
-    NpyReader reader = archive.open(name);
-    return read_scalar(reader);
+std::uint64_t scalar(const graph::NpzArchive& archive, const std::string& name) {
+    graph::NpyReader reader = archive.open(name);
+    return graph::read_scalar(reader);
 }
 
-std::vector<double> numbers(const NpzArchive& archive, const std::string& name) {
-    NpyReader reader = archive.open(name);
-    const Array<float> values = read_floats(reader);
+std::vector<double> numbers(const graph::NpzArchive& archive, const std::string& name) {
+    graph::NpyReader reader = archive.open(name);
+    const Array<float> values = graph::read_floats(reader);
     return {values.begin(), values.end()};
 }
 
 std::unique_ptr<const HostTrace> read_npz(const fs::path& file) {
-    const NpzArchive archive(file);
+    const graph::NpzArchive archive(file);
     TraceHeader header;
     header.vertices = scalar(archive, "num_nodes");
     if (archive.has("steps_per_epoch")) header.steps_per_epoch = scalar(archive, "steps_per_epoch");
@@ -62,8 +62,8 @@ std::unique_ptr<const HostTrace> read_npz(const fs::path& file) {
     if (archive.has("inclusion")) arrays.inclusion = numbers(archive, "inclusion");
     if (archive.has("decision")) arrays.listed = integers<std::uint8_t>(archive, "decision");
     arrays.offsets = integers<std::uint64_t>(archive, "offset");
-    NpyReader reader = archive.open("id");
-    const IdArray ids = read_ids(reader, reader.left(), header.vertices);
+    graph::NpyReader reader = archive.open("id");
+    const IdArray ids = graph::read_ids(reader, reader.left(), header.vertices);
     reader.finish();
     return std::make_unique<const HostTrace>(header, std::move(arrays), ids.span(), file.string());
 }
@@ -71,12 +71,13 @@ std::unique_ptr<const HostTrace> read_npz(const fs::path& file) {
 // ---- folders -----------------------------------------------------------------------------------
 
 template <class T>
-std::vector<T> array_of(const ArrayFolder& folder, const std::string& name, std::uint64_t count) {
+std::vector<T> array_of(const graph::ArrayFolder& folder, const std::string& name,
+                        std::uint64_t count) {
     const Array<T> values = folder.map<T>(name, {count});
     return {values.begin(), values.end()};
 }
 
-TraceHeader header_of(const ArrayFolder& folder) {
+TraceHeader header_of(const graph::ArrayFolder& folder) {
     const Json& json = folder.manifest();
     const std::string where = folder.manifest_path();
     TraceHeader header;
@@ -97,7 +98,7 @@ TraceHeader header_of(const ArrayFolder& folder) {
 }
 
 std::unique_ptr<const HostTrace> read_host(const fs::path& path) {
-    const ArrayFolder folder(path, trace_format, trace_version);
+    const graph::ArrayFolder folder(path, trace_format, trace_version);
     folder.verify_checksums();
     const std::string where = folder.manifest_path();
     const TraceHeader header = header_of(folder);
@@ -183,4 +184,4 @@ Trace read_trace(const fs::path& path) {
     return trace;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
+#include "core/staging.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/array_folder.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace fs = std::filesystem;
 
@@ -25,7 +25,7 @@ constexpr std::size_t block = std::size_t{1} << 20;
 /// An array that grows by small pieces.
 class Collected {
 public:
-    explicit Collected(ArrayStream stream) : stream_(std::move(stream)) {}
+    explicit Collected(graph::ArrayStream stream) : stream_(std::move(stream)) {}
     template <class T>
     void add(T value) {
         const auto bytes = std::as_bytes(std::span(&value, 1));
@@ -42,7 +42,7 @@ public:
     }
 
 private:
-    ArrayStream stream_;
+    graph::ArrayStream stream_;
     std::vector<std::byte> pending_;
 };
 
@@ -193,7 +193,7 @@ struct TraceWriter::State {
     TraceHeader header;
     bool wide;
     Staging staging;
-    ArrayFolderWriter folder;
+    graph::ArrayFolderWriter folder;
     std::optional<Collected> offsets;
     std::optional<Collected> ids;
     std::optional<Collected> decisions;
@@ -294,4 +294,4 @@ void TraceWriter::finish(std::uint64_t steps) {
     s.staging.commit();
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

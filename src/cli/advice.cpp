@@ -1,11 +1,12 @@
-#include "rudder/cli/advice.hpp"
+#include "advice.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
+#include "rudder/core/text.hpp"
 
 namespace rudder::cli {
 
@@ -20,27 +21,23 @@ constexpr double much_reduce = 0.25;
 constexpr double much_compute = 0.75;
 constexpr double much_cut = 0.30;
 
-std::string percent(double share) {
-    return fmt::format("{:.0f} %", share * 100);
-}
-
 Advice harmful_agent(const RunSigns& s) {
     if (!s.steered || !s.regret || *s.regret < 0.02) return {};
     return fmt::format("--agent never: the agent fetched {} more rows than the built-in rule",
-                       percent(*s.regret));
+                       format_percent(*s.regret));
 }
 
 Advice larger_buffer(const RunSigns& s) {
     if (s.stall < much_stall || !s.buffered || s.buffer <= 0 || s.buffer >= 1) return {};
     if (s.travelled < 0.3) return {};
     return fmt::format("--buffer {:.2g} (it was {:.2g}): steps wait for rows {} of their time",
-                       std::min(1.0, s.buffer * 2), s.buffer, percent(s.stall));
+                       std::min(1.0, s.buffer * 2), s.buffer, format_percent(s.stall));
 }
 
 Advice any_buffer(const RunSigns& s) {
     if (s.stall < much_stall || s.buffered || s.travelled <= 0) return {};
     return fmt::format("--policy window: steps wait for rows {} of their time, and none are kept",
-                       percent(s.stall));
+                       format_percent(s.stall));
 }
 
 Advice longer_window(const RunSigns& s) {
@@ -52,14 +49,14 @@ Advice longer_window(const RunSigns& s) {
 Advice shorter_rows(const RunSigns& s) {
     if (s.stall < much_stall || !s.float_rows || s.feature_share < 0.5) return {};
     return fmt::format("--precision bfloat16: rows are {} of the bytes, and would be half as long",
-                       percent(s.feature_share));
+                       format_percent(s.feature_share));
 }
 
 Advice better_partition(const RunSigns& s) {
     if (s.cut < much_cut || s.method == "metis" || s.method.empty()) return {};
     if (s.stall < much_stall && s.reduce < much_reduce) return {};
     return fmt::format("rudder partition --method metis: {} cut {} of the edges", s.method,
-                       percent(s.cut));
+                       format_percent(s.cut));
 }
 
 Advice fewer_ranks(const RunSigns& s) {
@@ -69,24 +66,25 @@ Advice fewer_ranks(const RunSigns& s) {
         "fewer ranks: {} with {} each share {} cores, and wait for gradients {} of "
         "their time",
         s.ranks, s.threads == 1 ? "1 thread" : fmt::format("{} threads", s.threads), s.cores,
-        percent(s.reduce));
+        format_percent(s.reduce));
 }
 
 Advice larger_batch(const RunSigns& s) {
     if (s.reduce < much_reduce || s.ranks * s.threads > s.cores) return {};
     if (s.steps_per_epoch < 8 || s.batch == 0) return {};
     return fmt::format("--batch {}: steps wait for gradients {} of their time, and would be fewer",
-                       s.batch * 2, percent(s.reduce));
+                       s.batch * 2, format_percent(s.reduce));
 }
 
 Advice more_hands(const RunSigns& s) {
     if (s.compute < much_compute) return {};
     if (s.ranks * s.threads < s.cores) {
         return fmt::format("--threads {}: steps compute {} of their time, and {} cores are idle",
-                           s.cores / s.ranks, percent(s.compute), s.cores - s.ranks * s.threads);
+                           s.cores / s.ranks, format_percent(s.compute),
+                           s.cores - s.ranks * s.threads);
     }
     return fmt::format("more machines: steps compute {} of their time, on all {} cores",
-                       percent(s.compute), s.cores);
+                       format_percent(s.compute), s.cores);
 }
 
 Advice more_epochs(const RunSigns& s) {
@@ -101,7 +99,7 @@ Advice less_overfit(const RunSigns& s) {
     return fmt::format(
         "--dropout {:.1f} or --patience 3: {} right in training, {} in validation, "
         "best at epoch {}",
-        s.dropout + 0.2, percent(*s.train), percent(*s.valid), s.best_epoch);
+        s.dropout + 0.2, format_percent(*s.train), format_percent(*s.valid), s.best_epoch);
 }
 
 Advice keep_the_run(const RunSigns& s) {

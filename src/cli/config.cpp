@@ -1,4 +1,4 @@
-#include "rudder/cli/config.hpp"
+#include "config.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,9 +7,9 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

@@ -3,8 +3,9 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/live_frame.hpp"
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
+
+#include "live_frame.hpp"
 
 namespace rudder::cli {
 

@@ -1,56 +1,37 @@
-#include "rudder/cli/describe.hpp"
+#include "describe.hpp"
 
 #include <cstdio>
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/buffer/policy_spec.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
+
+#include "table.hpp"
 
 namespace rudder::cli {
 
-Json dataset_json(const DatasetInfo& info) {
-    Json json = {{"kind", "dataset"}, {"vertices", info.vertices}, {"edges", info.edges}};
-    json["features"] = nullptr;
-    if (info.features.present()) {
-        json["features"] = {{"width", info.features.width},
-                            {"type", to_string(info.features.type)},
-                            {"row_normalise", info.features.row_normalise}};
-    }
-    json["targets"] = to_string(info.targets.kind);
-    json["classes"] = info.targets.count;
-    json["labelled"] = info.targets.labelled;
-    json["train"] = info.split.train;
-    json["valid"] = info.split.valid;
-    json["test"] = info.split.test;
-    json["symmetric"] = info.symmetric;
-    json["self_loops"] = info.self_loops;
-    json["duplicates"] = info.duplicates;
-    return json;
-}
-
 namespace {
 
-std::string feature_text(const FeatureInfo& features) {
+std::string feature_text(const graph::FeatureInfo& features) {
     if (!features.present()) return "none";
     return fmt::format("{} x {}{}", format_count(features.width), to_string(features.type),
                        features.row_normalise ? ", rows normalised when used" : "");
 }
 
-std::string target_text(const DatasetInfo& info) {
-    if (info.targets.kind == TargetKind::none) return "none";
+std::string target_text(const graph::DatasetInfo& info) {
+    if (info.targets.kind == graph::TargetKind::none) return "none";
     return fmt::format("{} {} on {} vertices", info.targets.count,
-                       info.targets.kind == TargetKind::regression   ? "numbers"
-                       : info.targets.kind == TargetKind::multilabel ? "labels"
-                                                                     : "classes",
+                       info.targets.kind == graph::TargetKind::regression   ? "numbers"
+                       : info.targets.kind == graph::TargetKind::multilabel ? "labels"
+                                                                            : "classes",
                        format_count(info.targets.labelled));
 }
 
 }  // namespace
 
-KeyValues dataset_lines(const DatasetInfo& info) {
+KeyValues dataset_lines(const graph::DatasetInfo& info) {
     return {
         {"vertices", format_count(info.vertices)},
         {"edges", fmt::format("{} stored{}", format_count(info.edges),
@@ -64,14 +45,8 @@ KeyValues dataset_lines(const DatasetInfo& info) {
     };
 }
 
-Json partition_json(const DatasetInfo& info, const PartitionSummary& summary) {
-    Json json = dataset_json(info);
-    json["kind"] = "partition";
-    describe(summary, json);
-    return json;
-}
-
-KeyValues partition_lines(const DatasetInfo& info, const PartitionSummary& summary) {
+KeyValues partition_lines(const graph::DatasetInfo& info,
+                          const partition::PartitionSummary& summary) {
     KeyValues lines = dataset_lines(info);
     std::vector<std::string> halo;
     for (const VertexId rows : summary.halo)
@@ -94,7 +69,7 @@ std::string policy_notes() {
     constexpr std::size_t indent = 19;
     constexpr std::size_t columns = 98;
     std::string text = "Policies:\n";
-    for (const PolicyInfo* info : all_policies()) {
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         std::string line = fmt::format("  {:<{}}", info->name, indent - 2);
         const std::string sentence = fmt::format("{} [{}]", info->sentence, info->paper);
         for (const std::string_view word : split(sentence, ' ')) {

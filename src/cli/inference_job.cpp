@@ -1,11 +1,13 @@
-#include "rudder/cli/inference_job.hpp"
+#include "inference_job.hpp"
 
 #include <fmt/format.h>
 
-#include "rudder/cli/table.hpp"
+#include "cli/common_options.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
+
+#include "table.hpp"
 
 namespace rudder::cli {
 
@@ -23,11 +25,11 @@ std::uint64_t memory_bytes(const std::string& text) {
 
 struct SetScore {
     const char* name;
-    const Score* score;
+    const train::Score* score;
     std::uint64_t vertices;
 };
 
-std::array<SetScore, 3> sets(const InferenceResult& result) {
+std::array<SetScore, 3> sets(const train::InferenceResult& result) {
     return {{{"train", &result.scores.train, result.scored[0]},
              {"valid", &result.scores.valid, result.scored[1]},
              {"test", &result.scores.test, result.scored[2]}}};
@@ -46,11 +48,11 @@ void InferenceJob::define_run(CLI::App& app) {
 void InferenceJob::define_options(CLI::App& app) {
     app.add_option("--data", data_, "Partitioned data set; default: where the run found it");
     app.add_option("--memory", memory_, "Bytes a host may use for rows, such as 8GiB");
-    ranks_.define(app);
+    define_ranks(ranks_, app);
     app.add_flag("--trust-data", trust_, "Skip the checksums of the parts");
 }
 
-std::string InferenceJob::data_path(const SavedNetwork& saved) const {
+std::string InferenceJob::data_path(const train::SavedNetwork& saved) const {
     if (!data_.empty()) return data_;
     if (!std::filesystem::exists(saved.data)) {
         throw input_error("the data set of the run is no longer where it was",
@@ -61,42 +63,43 @@ std::string InferenceJob::data_path(const SavedNetwork& saved) const {
 }
 
 int InferenceJob::run(const Context& context, const Body& body) {
-    const InferenceOptions options{.memory = memory_bytes(memory_), .verify = !trust_};
-    SavedNetwork saved = load_network(run_);
-    const PartitionedDataset data(data_path(saved));
-    check_same_data(saved, data);
+    const train::InferenceOptions options{.memory = memory_bytes(memory_), .verify = !trust_};
+    train::SavedNetwork saved = train::load_network(run_);
+    const partition::PartitionedDataset data(data_path(saved));
+    train::check_same_data(saved, data);
     ranks_.arguments = context.arguments;
     ranks_.parts = data.parts();
-    if (ranks_.ranks > 0) check_ranks(ranks_.ranks, data.parts());
-    const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", saved.data_checksum}};
-    return run_ranked(ranks_, fingerprint, [&](const Communicator& comm) {
-        share_cores(comm, context.threads);
-        share_network(comm, saved);
+    if (ranks_.ranks > 0) partition::check_ranks(ranks_.ranks, data.parts());
+    const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                        {"data", saved.data_checksum}};
+    return run::run_ranked(ranks_, fingerprint, [&](const comm::Communicator& comm) {
+        run::share_cores(comm, context.threads);
+        train::share_network(comm, saved);
         return body(comm, data, saved, options);
     });
 }
 
-Json scores_json(const InferenceResult& result, Objective objective) {
+Json scores_json(const train::InferenceResult& result, nn::Objective objective) {
     Json accuracy;
     Json loss;
     Json vertices;
     for (const SetScore& set : sets(result)) {
         const bool counts = set.vertices > 0;
-        accuracy[set.name] =
-            counts && objective != Objective::regression ? Json(set.score->share()) : Json(nullptr);
+        accuracy[set.name] = counts && objective != nn::Objective::regression
+                                 ? Json(set.score->share())
+                                 : Json(nullptr);
         loss[set.name] = counts ? Json(mean_loss(set)) : Json(nullptr);
         vertices[set.name] = set.vertices;
     }
     return {{"accuracy", accuracy}, {"loss", loss}, {"vertices", vertices}};
 }
 
-std::string scores_text(const InferenceResult& result, Objective objective) {
+std::string scores_text(const train::InferenceResult& result, nn::Objective objective) {
     Table table({"set", "vertices", "accuracy", "loss"});
     for (const SetScore& set : sets(result)) {
         const bool counts = set.vertices > 0;
         table.add({set.name, format_count(set.vertices),
-                   counts && objective != Objective::regression
+                   counts && objective != nn::Objective::regression
                        ? fmt::format("{:.4f}", set.score->share())
                        : "-",
                    counts ? fmt::format("{:.4f}", mean_loss(set)) : "-"});

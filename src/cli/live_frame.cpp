@@ -1,4 +1,4 @@
-#include "rudder/cli/live_frame.hpp"
+#include "live_frame.hpp"
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ constexpr std::string_view yellow = "33";
 constexpr std::string_view red = "31";
 constexpr std::string_view cyan = "36";
 constexpr std::string_view dim = "2";
-constexpr double much_stall = 0.1;
+constexpr double red_stall = 0.1;
 
 std::string painted(const std::string& text, std::string_view colour, const ScreenLook& look) {
     if (colour.empty() || !look.colour || text.empty()) return text;
@@ -79,10 +79,6 @@ std::string repeated(std::string_view text, std::size_t times) {
     return all;
 }
 
-std::string percent(double share) {
-    return fmt::format("{:.0f} %", share * 100);
-}
-
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
@@ -117,7 +113,7 @@ std::string spark(const std::vector<double>& values, const ScreenLook& look) {
 }
 
 /// Rows by where they came from: own host, buffer, network.
-std::string row_bar(const RowCounts& rows, const ScreenLook& look) {
+std::string row_bar(const buffer::RowCounts& rows, const ScreenLook& look) {
     const std::size_t width = std::clamp<std::size_t>(look.columns / 6, 6, 20);
     if (rows.needed == 0) return {};
     const auto cells = [&](std::uint64_t n) {
@@ -158,9 +154,9 @@ std::string loss_line(const LiveFacts& f, const ScreenLook& look) {
 }
 
 std::string rows_line(const LiveFacts& f, const ScreenLook& look) {
-    const RowCounts& rows = f.rows;
+    const buffer::RowCounts& rows = f.rows;
     const auto kind = [&](std::string_view name, std::uint64_t count) {
-        return fmt::format("{} {}", name, percent(share(count, rows.needed)));
+        return fmt::format("{} {}", name, format_percent(share(count, rows.needed)));
     };
     Line line(look);
     line.add(0, "rows");
@@ -179,9 +175,9 @@ std::string speed_line(const LiveFacts& f, const ScreenLook& look) {
     line.add(0, "speed");
     line.add(4, fmt::format("{:.1f} steps/s", f.steps_per_second));
     line.add(2, fmt::format("{:.1f} MB/s", f.bytes_per_second / 1e6));
-    line.add(1, "stall " + percent(f.stall), f.stall > much_stall ? red : "");
+    line.add(1, "stall " + format_percent(f.stall), f.stall > red_stall ? red : "");
     if (const std::uint64_t remote = f.rows.hit + f.rows.demand; remote != 0)
-        line.add(3, "hit rate " + percent(share(f.rows.hit, remote)));
+        line.add(3, "hit rate " + format_percent(share(f.rows.hit, remote)));
     return line.text();
 }
 

@@ -1,4 +1,4 @@
-#include "rudder/cli/live_state.hpp"
+#include "live_state.hpp"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ LiveState::LiveState(std::string title, std::uint32_t epochs, int ranks, Clock::
     now_.begin = start;
 }
 
-void LiveState::step(const StepRecord& record, std::uint64_t steps, Clock::time_point now) {
+void LiveState::step(const train::StepRecord& record, std::uint64_t steps, Clock::time_point now) {
     if (now - now_.begin > stretch) {
         before_ = now_;
         now_ = {};
@@ -61,7 +61,7 @@ void LiveState::note_loss(double loss) {
 }
 
 /// The last that changed something, or else the last.
-void LiveState::decisions(std::span<const DecisionLine> lines) {
+void LiveState::decisions(std::span<const train::DecisionLine> lines) {
     std::string last;
     const std::size_t looked_at = std::min(lines.size(), lines_looked_at);
     for (std::size_t i = 0; i < looked_at; ++i) {
@@ -74,7 +74,7 @@ void LiveState::decisions(std::span<const DecisionLine> lines) {
     if (!last.empty()) facts_.decision = last;
 }
 
-void LiveState::epoch(const EpochRecord& record) {
+void LiveState::epoch(const train::EpochRecord& record) {
     if (!record.scores.evaluated || record.scores.valid.answers == 0) return;
     facts_.valid = record.scores.valid.share();
     facts_.valid_epoch = record.epoch;

@@ -1,4 +1,4 @@
-#include "rudder/cli/llm_models.hpp"
+#include "llm_models.hpp"
 
 #include "rudder/steer/agent_spec.hpp"
 
@@ -8,7 +8,7 @@ namespace {
 
 /// Whether it is an `llm` that leaves the model open.
 bool takes_model(const std::string& text) {
-    const AgentSpec spec = AgentSpec::parse(text);
+    const steer::AgentSpec spec = steer::AgentSpec::parse(text);
     return spec.name() == "llm" && !spec.given("model");
 }
 

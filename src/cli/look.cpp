@@ -1,4 +1,4 @@
-#include "rudder/cli/look.hpp"
+#include "look.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,15 +7,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "graph/io/npz.hpp"
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/array_folder.hpp"
-#include "rudder/graph/io/npz.hpp"
-#include "rudder/train/checkpoint.hpp"
-#include "rudder/train/run_folder.hpp"
+#include "run/run_folder.hpp"
+#include "train/checkpoints/checkpoint.hpp"
 
 namespace rudder::cli {
 
@@ -41,14 +41,14 @@ std::uint64_t size_of(const fs::path& folder) {
 bool is_trace(const fs::path& path) {
     if (fs::is_directory(path)) return there_is(path / "host-00000" / "manifest.json");
     if (path.extension() != ".npz") return false;
-    const NpzArchive archive(path);
+    const graph::NpzArchive archive(path);
     return archive.has("offset") && archive.has("id");
 }
 
 /// Reading a trace verifies it.
 Looked look_at_trace(const fs::path& path) {
-    const Trace trace = read_trace(path);
-    const TraceHeader& first = trace.front()->header();
+    const buffer::Trace trace = buffer::read_trace(path);
+    const buffer::TraceHeader& first = trace.front()->header();
     Json json{{"kind", "trace"},
               {"hosts", trace.size()},
               {"steps", trace.front()->steps()},
@@ -96,9 +96,9 @@ bool is_checkpoint(const fs::path& path) {
 
 /// Reading a checkpoint verifies it.
 Looked look_at_checkpoint(const fs::path& path) {
-    const Checkpoint c = read_checkpoint(path);
-    const NetworkOptions& network = c.identity.network;
-    const auto best = best_checkpoint(path.parent_path().parent_path());
+    const train::Checkpoint c = train::read_checkpoint(path);
+    const nn::NetworkOptions& network = c.identity.network;
+    const auto best = train::best_checkpoint(path.parent_path().parent_path());
     const bool is_best = best && best->filename() == path.filename();
     Json json{{"kind", "checkpoint"},
               {"step", c.state.step},
@@ -159,9 +159,9 @@ std::string state_of(const Json& summary) {
 
 Json checkpoints_of(const fs::path& run, bool check) {
     Json list = Json::array();
-    const auto best = best_checkpoint(run);
-    for (const fs::path& folder : list_checkpoints(run)) {
-        if (check) static_cast<void>(read_checkpoint(folder));
+    const auto best = train::best_checkpoint(run);
+    for (const fs::path& folder : train::list_checkpoints(run)) {
+        if (check) static_cast<void>(train::read_checkpoint(folder));
         list.push_back({{"name", folder.filename().string()},
                         {"best", best && best->filename() == folder.filename()},
                         {"bytes", size_of(folder)}});
@@ -226,7 +226,7 @@ KeyValues run_lines(const Json& json, const Json& summary) {
 }
 
 Looked look_at_folder(const fs::path& path, bool check) {
-    const auto text = RunFolder::finished(path);
+    const auto text = run::RunFolder::finished(path);
     const std::string where = (path / "summary.json").string();
     const Json summary = text ? parse_json(*text, where) : Json();
     if (text && !summary.is_object())
@@ -246,7 +246,7 @@ Looked look_at_folder(const fs::path& path, bool check) {
         for (const auto& entry : fs::directory_iterator(path / "trace"))
             hosts += entry.path().filename().string().starts_with("host-") ? 1U : 0U;
         json["trace"] = {{"hosts", hosts}};
-        if (check) static_cast<void>(read_trace(path));
+        if (check) static_cast<void>(buffer::read_trace(path));
     }
     json["bytes"] = size_of(path);
     json["warnings"] = warnings_of(summary, metrics, json["checkpoints"]);

@@ -1,8 +1,8 @@
 // Every option of every verb, from the verbs themselves, as a page of Markdown.
 #include <fmt/format.h>
 
-#include "rudder/cli/common_options.hpp"
-#include "rudder/cli/verb.hpp"
+#include "common_options.hpp"
+#include "verb.hpp"
 
 namespace rudder::cli {
 

@@ -6,17 +6,18 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/common_options.hpp"
-#include "rudder/cli/config.hpp"
-#include "rudder/cli/progress_bar.hpp"
-#include "rudder/cli/verb.hpp"
+#include "core/json.hpp"
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
+
+#include "common_options.hpp"
+#include "config.hpp"
+#include "progress_bar.hpp"
+#include "verb.hpp"
 
 namespace rudder::cli {
 

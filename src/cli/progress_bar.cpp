@@ -1,4 +1,4 @@
-#include "rudder/cli/progress_bar.hpp"
+#include "progress_bar.hpp"
 
 #include <algorithm>
 #include <cstdio>

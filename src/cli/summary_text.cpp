@@ -1,15 +1,16 @@
-#include "rudder/cli/summary_text.hpp"
+#include "summary_text.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/terminal.hpp"
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/core/text.hpp"
+
+#include "describe.hpp"
+#include "table.hpp"
+#include "terminal.hpp"
 
 namespace rudder::cli {
 
@@ -195,7 +196,7 @@ std::string summary_text(const Json& summary, RunSigns signs, const std::string&
     return key_values(lines);
 }
 
-std::string plan_text(const TrainPlan& plan, int ranks) {
+std::string plan_text(const train::TrainPlan& plan, int ranks) {
     const auto bytes = [](double value) { return format_bytes(static_cast<std::uint64_t>(value)); };
     const auto count = [](double value) { return format_count(static_cast<std::uint64_t>(value)); };
     return key_values(

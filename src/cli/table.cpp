@@ -1,4 +1,4 @@
-#include "rudder/cli/table.hpp"
+#include "table.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "rudder/cli/terminal.hpp"
+#include "terminal.hpp"
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "core/log_hook.hpp"
 #include "rudder/comm/mpi_transport.hpp"
-#include "rudder/core/log_hook.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {
@@ -115,7 +115,7 @@ bool live_terminal() {
 bool output_on_terminal() {
     // A launcher may give ranks a terminal of their own, whatever its output is.
     if (const auto terminal = passed()) return terminal->output;
-    return !MpiSession::launched() && ::isatty(STDOUT_FILENO) != 0;
+    return !comm::MpiSession::launched() && ::isatty(STDOUT_FILENO) != 0;
 }
 
 ScreenLook screen_look() {

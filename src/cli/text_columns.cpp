@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <array>
 
-#include "rudder/cli/terminal.hpp"
+#include "terminal.hpp"
 
 namespace rudder::cli {
 

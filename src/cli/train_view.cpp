@@ -1,23 +1,25 @@
-#include "rudder/cli/train_view.hpp"
+#include "train_view.hpp"
 
 #include <cstdio>
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
 #include "rudder/core/error.hpp"
+
+#include "describe.hpp"
 
 namespace rudder::cli {
 
 namespace {
 
-constexpr auto pause = std::chrono::milliseconds(100);
+constexpr auto frame_pause = std::chrono::milliseconds(100);
 
-std::string score_text(const Score& score) {
+std::string score_text(const train::Score& score) {
     return score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100);
 }
 
-std::string epoch_line(const std::string& title, const EpochRecord& record, std::uint32_t epochs) {
+std::string epoch_line(const std::string& title, const train::EpochRecord& record,
+                       std::uint32_t epochs) {
     std::string line = title.empty() ? "" : title + "  ";
     line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs, record.loss,
                         score_text(record.scores.train));
@@ -47,21 +49,21 @@ TrainView::TrainView(ViewOptions options)
     if (options_.live) screen_.emplace();
 }
 
-void TrainView::step_done(const StepRecord& record, std::uint64_t steps) {
+void TrainView::step_done(const train::StepRecord& record, std::uint64_t steps) {
     if (!options_.live) return;
     const Clock::time_point now = Clock::now();
     state_.step(record, steps, now);
     if (now < next_draw_) return;
-    next_draw_ = now + pause;
+    next_draw_ = now + frame_pause;
     const ScreenLook look = screen_look();
     Screen::draw(live_frame(state_.facts(now), look), look);
 }
 
-void TrainView::decisions(std::span<const DecisionLine> lines) {
+void TrainView::decisions(std::span<const train::DecisionLine> lines) {
     if (options_.live) state_.decisions(lines);
 }
 
-void TrainView::epoch_done(const EpochRecord& record, std::uint32_t epochs) {
+void TrainView::epoch_done(const train::EpochRecord& record, std::uint32_t epochs) {
     state_.epoch(record);
     if (!options_.lines) return;
     std::string line = epoch_line(options_.title, record, epochs);

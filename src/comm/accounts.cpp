@@ -1,6 +1,6 @@
 #include "rudder/comm/accounts.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 std::string_view to_string(Kind kind) noexcept {
     static constexpr std::array<std::string_view, kind_count> names{
@@ -36,4 +36,4 @@ AccountTotals Accounts::totals() const {
     return totals;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

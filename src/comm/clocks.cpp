@@ -1,8 +1,8 @@
-#include "rudder/comm/clocks.hpp"
+#include "clocks.hpp"
 
 #include <limits>
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -49,4 +49,4 @@ std::vector<ClockReading> compare_clocks(const Communicator& comm,
     return readings;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -8,7 +8,7 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -190,4 +190,4 @@ std::int64_t Communicator::all_sum(std::int64_t value) const {
     return sum;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

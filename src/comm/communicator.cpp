@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <numeric>
 
-#include "rudder/comm/local_transport.hpp"
+#include "local_transport.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -60,4 +60,4 @@ std::shared_ptr<std::span<std::byte>> Communicator::share_bytes(std::size_t byte
     return transport_->share(bytes, (*windows_)++);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -7,7 +7,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 std::string build_fingerprint() {
     const Region program = Region::map("/proc/self/exe");
@@ -38,4 +38,4 @@ void verify_same(const Communicator& comm, const Fingerprint& fingerprint) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

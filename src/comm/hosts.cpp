@@ -4,7 +4,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 HostMap::HostMap(const std::vector<int>& label_of_rank) {
     std::map<int, int> host_of_label;
@@ -25,4 +25,4 @@ HostMap HostMap::consecutive(int ranks, int per_host) {
     return HostMap(labels);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -7,7 +7,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -133,4 +133,4 @@ void Inbox::fail_all(const std::exception_ptr& failure) {
         receive.operation->complete(failure);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/comm/launcher.hpp"
+#include "launcher.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,12 +14,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rudder/comm/rank_status.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+#include "rank_status.hpp"
+
+namespace rudder::comm {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
@@ -215,4 +216,4 @@ int launch_ranks(const LaunchOptions& options) {
     return ranks.code();
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -13,7 +13,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -71,4 +71,4 @@ Duration LinkClock::arrival(Duration now, std::size_t bytes) {
     return free_ + model_.delay;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,9 +1,10 @@
-#include "rudder/comm/local_transport.hpp"
+#include "local_transport.hpp"
 
-#include "rudder/comm/window.hpp"
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+#include "window.hpp"
+
+namespace rudder::comm {
 
 void LocalTransport::wait(Operation& operation) {
     const std::string what = operation.name().text();
@@ -22,4 +23,4 @@ void LocalTransport::do_send(int /*to*/, Tag /*tag*/, Kind /*kind*/,
     fail_check("a single rank has no peers", __FILE__, __LINE__);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,9 +1,9 @@
-#include "rudder/comm/measure.hpp"
+#include "measure.hpp"
 
 #include <algorithm>
 #include <chrono>
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -92,4 +92,4 @@ double measure_barrier_us(const Communicator& comm) {
     return median(times) * 1e6;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -3,9 +3,9 @@
 
 #include <mpi.h>
 
-namespace rudder {
+namespace rudder::comm {
 
 /// Throws an Error of kind `rank` naming `call` unless `code` is MPI_SUCCESS.
 void check_mpi(int code, const char* call);
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -23,7 +23,7 @@ extern "C" int __lsan_is_turned_off() {
 }
 #endif
 
-namespace rudder {
+namespace rudder::comm {
 
 void check_mpi(int code, const char* call) {
     if (code == MPI_SUCCESS) return;
@@ -65,4 +65,4 @@ std::string MpiSession::library() {
     return whole.substr(0, whole.find_first_of(",\n"));
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -22,14 +22,14 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "rudder/comm/window.hpp"
-#include "rudder/core/executor/task_state.hpp"
+#include "core/executor/task_state.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
 
 #include "mpi_check.hpp"
+#include "window.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -593,4 +593,4 @@ std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options) {
     return std::make_shared<MpiTransport>(comm, rank, size, options);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -13,7 +13,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -192,4 +192,4 @@ bool PeerLinks::receive(int rank, RankReport& report, bool& fresh) {
     return true;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

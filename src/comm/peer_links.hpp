@@ -9,7 +9,7 @@
 
 #include "watch_board.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// One TCP connection to each rank in `peers`, made at start. What is sent is whole reports; a
 /// connection that closes without a last report means that its rank died.
@@ -34,4 +34,4 @@ private:
     std::vector<std::vector<char>> partial_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/comm/rank_status.hpp"
+#include "rank_status.hpp"
 
 #include <atomic>
 #include <cstdio>
@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, 
                       line == std::string::npos ? "" : text->substr(line + 1)};
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/comm/reduction.hpp"
+#include "reduction.hpp"
 
 #include <algorithm>
 #include <mutex>
@@ -7,7 +7,7 @@
 
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -236,4 +236,4 @@ Request OrderedReducer::reduce(std::vector<std::span<const float>> contributions
     return under_way_[slot];
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

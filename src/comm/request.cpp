@@ -4,7 +4,7 @@
 
 #include "rudder/comm/transport.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 std::string OperationName::text() const {
     switch (type) {
@@ -73,4 +73,4 @@ void wait_all(std::span<Request> requests) {
         request.wait();
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

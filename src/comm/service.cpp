@@ -6,12 +6,12 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/patience.hpp"
+#include "core/log.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/executor/patience.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -156,4 +156,4 @@ void Service::stop() {
     task.join();
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,14 +1,15 @@
-#include "rudder/comm/simulated_cluster.hpp"
+#include "simulated_cluster.hpp"
 
 #include <algorithm>
 #include <map>
 
 #include <fmt/format.h>
 
-#include "rudder/comm/window.hpp"
 #include "rudder/core/executor/monitor.hpp"
 
-namespace rudder {
+#include "window.hpp"
+
+namespace rudder::comm {
 
 namespace {
 
@@ -169,4 +170,4 @@ std::uint64_t SimulatedCluster::messages() const noexcept {
     return state_->messages;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/comm/together.hpp"
+#include "together.hpp"
 
 #include <array>
 #include <optional>
@@ -8,7 +8,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -56,4 +56,4 @@ void do_together(const Communicator& comm, FunctionRef<void()> work) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

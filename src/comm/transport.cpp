@@ -2,7 +2,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 std::shared_ptr<Operation> Transport::send(int to, Tag tag, Kind kind,
                                            std::span<const std::byte> bytes) {
@@ -46,4 +46,4 @@ std::shared_ptr<Operation> Transport::receive_message(int from, Tag tag) {
     return operation;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -6,7 +6,7 @@
 
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 std::int64_t monotonic_ns() noexcept {
     timespec now{};
@@ -68,4 +68,4 @@ RankReport BoardEntry::read() const noexcept {
     return whole;
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

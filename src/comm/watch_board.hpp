@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace rudder {
+namespace rudder::comm {
 
 /// How a rank is.
 enum class RankState : std::int32_t { running = 0, finished = 1, failed = 2 };
@@ -46,4 +46,4 @@ struct BoardEntry {
 /// Nanoseconds of the machine's monotonic clock.
 [[nodiscard]] std::int64_t monotonic_ns() noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/comm/watchdog.hpp"
+#include "watchdog.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -13,14 +13,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "rudder/comm/rank_status.hpp"
-#include "rudder/comm/window.hpp"
 #include "rudder/core/checksum.hpp"
 
 #include "peer_links.hpp"
+#include "rank_status.hpp"
 #include "watch_board.hpp"
+#include "window.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -313,4 +313,4 @@ bool Watchdog::peer_missing() const {
     return state_->missing.load(std::memory_order_relaxed);
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

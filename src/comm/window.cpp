@@ -1,4 +1,4 @@
-#include "rudder/comm/window.hpp"
+#include "window.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 namespace {
 
@@ -75,4 +75,4 @@ void unlink_shared_window(const std::string& name) noexcept {
     ::shm_unlink(name.c_str());
 }
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -1,4 +1,4 @@
-#include "rudder/core/cpu_meter.hpp"
+#include "cpu_meter.hpp"
 
 #include <ctime>
 

@@ -1,4 +1,4 @@
-#include "rudder/core/json.hpp"
+#include "json.hpp"
 
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-#include "rudder/core/log.hpp"
+#include "log.hpp"
 
 #include <atomic>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "rudder/core/log_hook.hpp"
+#include "log_hook.hpp"
 
 namespace rudder::log {
 
@@ -44,7 +44,7 @@ std::atomic<void (*)()> before_message{nullptr};
 
 void write(Level level, std::string_view message) {
     if (!enabled(level)) return;
-    if (auto* const before = before_message.load()) before();
+    call_before();
     logger().log(native(level), spdlog::string_view_t(message.data(), message.size()));
 }
 
@@ -52,6 +52,10 @@ void write(Level level, std::string_view message) {
 
 void set_before(void (*before)()) {
     before_message = before;
+}
+
+void call_before() {
+    if (auto* const before = before_message.load()) before();
 }
 
 void set_level(Level level) {

@@ -1,4 +1,4 @@
-#include "rudder/core/metrics.hpp"
+#include "metrics.hpp"
 
 #include <map>
 #include <memory>

@@ -16,7 +16,8 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/executor/executor.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/system.hpp"
+
+#include "system.hpp"
 
 namespace rudder {
 

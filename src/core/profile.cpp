@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "core/executor/task_state.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/task_state.hpp"
 
 namespace rudder {
 

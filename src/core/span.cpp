@@ -7,13 +7,13 @@
 #include <unordered_map>
 #include <utility>
 
-#include "rudder/core/metrics.hpp"
+#include "metrics.hpp"
 
 namespace rudder {
 
 namespace {
 
-constexpr std::size_t max_depth = 16;
+constexpr std::size_t max_span_depth = 16;
 
 struct StackList {
     std::mutex mutex;
@@ -35,7 +35,7 @@ thread_local SpanStack* active_stack = nullptr;
 /// The spans one thread or fiber is in. It alone writes; others read, so the fields are atomic. A
 /// reader may see a phase that has just ended: good enough to say where a thread hangs.
 struct SpanStack::Phases {
-    std::array<std::atomic<const char*>, max_depth> names{};
+    std::array<std::atomic<const char*>, max_span_depth> names{};
     std::atomic<std::size_t> depth{0};
     std::atomic<std::uint64_t> since{0};
     std::uint64_t thread = 0;
@@ -75,7 +75,7 @@ Span::Span(const char* name, std::uint64_t step)
     : name_(name), start_(Profiler::now()), step_(step) {
     SpanStack::Phases& stack = SpanStack::current();
     const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
-    if (depth < max_depth) stack.names[depth].store(name, std::memory_order_relaxed);
+    if (depth < max_span_depth) stack.names[depth].store(name, std::memory_order_relaxed);
     stack.since.store(start_, std::memory_order_relaxed);
     stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
                             std::memory_order_relaxed);
@@ -104,7 +104,8 @@ std::vector<ThreadPhase> current_phases() {
     std::vector<ThreadPhase> result;
     for (const SpanStack* held : list.stacks) {
         const SpanStack::Phases* stack = held->phases_.get();
-        const std::size_t depth = std::min(stack->depth.load(std::memory_order_acquire), max_depth);
+        const std::size_t depth =
+            std::min(stack->depth.load(std::memory_order_acquire), max_span_depth);
         if (depth == 0) continue;
         ThreadPhase phase{stack->thread, {}, 0.0};
         for (std::size_t i = 0; i < depth; ++i) {

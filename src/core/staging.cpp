@@ -1,4 +1,4 @@
-#include "rudder/core/staging.hpp"
+#include "staging.hpp"
 
 #include <cerrno>
 #include <cstdio>

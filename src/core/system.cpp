@@ -1,4 +1,4 @@
-#include "rudder/core/system.hpp"
+#include "system.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -103,11 +103,7 @@ CpuInfo cpu_info() {
     unsigned c = 0;
     unsigned d = 0;
     if (__get_cpuid_count(7, 1, &a, &b, &c, &d) != 0) add((a & (1U << 5)) != 0, "avx512_bf16");
-    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (d & (1U << 24)) != 0) {
-        info.features.emplace_back("amx_tile");
-        // Subleaf 0 of leaf 0x1D names the last palette; hypervisors that hide it leave 0.
-        info.amx_broken = __get_cpuid_count(0x1D, 0, &a, &b, &c, &d) == 0 || a == 0;
-    }
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d) != 0) add((d & (1U << 24)) != 0, "amx_tile");
     return info;
 }
 

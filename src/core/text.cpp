@@ -23,6 +23,16 @@ std::string format_bytes(std::uint64_t bytes) {
     return unit == 0 ? fmt::format("{} B", bytes) : fmt::format("{:.1f} {}", value, units[unit]);
 }
 
+std::string_view trimmed(std::string_view text) {
+    const auto first = text.find_first_not_of(" \t\r\n");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
+}
+
+std::string format_percent(double share) {
+    return fmt::format("{:.0f} %", share * 100);
+}
+
 std::string format_count(std::uint64_t count) {
     const std::string digits = std::to_string(count);
     std::string grouped;

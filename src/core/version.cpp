@@ -14,8 +14,6 @@ BuildInfo build_info() noexcept {
         .checks = RUDDER_CHECKS,
         .sanitizers = RUDDER_SANITIZERS,
         .mpi = RUDDER_MPI,
-        .torch_version = RUDDER_TORCH_VERSION,
-        .torch_cuda = RUDDER_TORCH_CUDA != 0,
     };
 }
 

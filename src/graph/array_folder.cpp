@@ -5,11 +5,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 static_assert(std::endian::native == std::endian::little, "arrays are little-endian on disk");
 
@@ -222,4 +222,4 @@ bool ArrayFolder::is(const std::filesystem::path& folder, std::string_view forma
     return manifest.is_object() && manifest.value("format", "") == format;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,8 +1,8 @@
 #include "rudder/graph/dataset.hpp"
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 Dataset::Dataset(const std::filesystem::path& folder)
     : folder_(folder, dataset_format, dataset_version),
@@ -26,4 +26,4 @@ void Dataset::check() const {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

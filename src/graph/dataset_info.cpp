@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/graph/dataset.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr const char* remake = "make the data set again";
+constexpr const char* remake_dataset = "make the data set again";
 
 FeatureInfo feature_info(const Json& manifest, const std::string& where) {
     const Json& entry = json_field(manifest, "features", where);
@@ -17,7 +17,8 @@ FeatureInfo feature_info(const Json& manifest, const std::string& where) {
     const std::string type = json_string(entry, "type", where);
     const auto known = element_type(type);
     if (!known || !is_feature_type(*known)) {
-        throw input_error(fmt::format("features cannot be of type '{}'", type), where, remake);
+        throw input_error(fmt::format("features cannot be of type '{}'", type), where,
+                          remake_dataset);
     }
     info.type = *known;
     info.row_normalise = json_bool(entry, "row_normalise", where);
@@ -33,11 +34,13 @@ TargetInfo target_info(const Json& manifest, const std::string& where) {
     info.labelled = json_u64(entry, "labelled", where);
     if (const auto names = entry.find("names"); names != entry.end()) {
         for (const Json& name : *names) {
-            if (!name.is_string()) throw input_error("a class name is no text", where, remake);
+            if (!name.is_string())
+                throw input_error("a class name is no text", where, remake_dataset);
             info.names.push_back(name.get<std::string>());
         }
         if (info.names.size() != info.count) {
-            throw input_error("there are not as many class names as classes", where, remake);
+            throw input_error("there are not as many class names as classes", where,
+                              remake_dataset);
         }
     }
     return info;
@@ -84,4 +87,4 @@ DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
     return info;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,10 +1,11 @@
-#include "rudder/graph/dataset_writer.hpp"
+#include "dataset_writer.hpp"
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/core/version.hpp"
-#include "rudder/graph/feature_writer.hpp"
 
-namespace rudder {
+#include "feature_writer.hpp"
+
+namespace rudder::graph {
 
 DatasetWriter::DatasetWriter(const std::filesystem::path& output, Existing existing)
     : staging_(Staging::folder(output, existing)), arrays_(staging_.path()) {}
@@ -66,4 +67,4 @@ DatasetInfo DatasetWriter::commit(const Provenance& provenance) {
     return info_;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,4 +1,4 @@
-#include "rudder/graph/feature_writer.hpp"
+#include "feature_writer.hpp"
 
 #include <cerrno>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -113,4 +113,4 @@ FeatureInfo write_features(ArrayFolderWriter& writer, const FeatureSource& sourc
     return info;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,9 +7,10 @@
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/graph/row_sum.hpp"
 
-namespace rudder {
+#include "row_sum.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -108,4 +109,4 @@ void check_finite(const FeatureInfo& info, std::span<const std::byte> rows, Vert
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -11,7 +11,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/graph/feature_source.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -158,4 +158,4 @@ std::unique_ptr<FeatureSource> structure_features(const TopologyView& graph, std
     return std::make_unique<StructureFeatures>(graph, width, seed);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -10,7 +10,7 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -120,4 +120,4 @@ Array<Role> make_split(VertexId vertices, const TargetInfo& info, const TargetVi
     return roles;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,21 +7,22 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::array<std::string_view, 4> names{"none", "classes", "multilabel", "regression"};
+constexpr std::array<std::string_view, 4> target_names{"none", "classes", "multilabel",
+                                                       "regression"};
 
 }  // namespace
 
 std::string_view to_string(TargetKind kind) noexcept {
-    return names[static_cast<std::size_t>(kind)];
+    return target_names[static_cast<std::size_t>(kind)];
 }
 
 TargetKind target_kind(std::string_view name, const std::string& where) {
-    for (std::size_t i = 0; i < names.size(); ++i) {
-        if (names[i] == name) return static_cast<TargetKind>(i);
+    for (std::size_t i = 0; i < target_names.size(); ++i) {
+        if (target_names[i] == name) return static_cast<TargetKind>(i);
     }
     throw input_error(fmt::format("unknown kind of target '{}'", name), where,
                       "use none, classes, multilabel or regression");
@@ -41,4 +42,4 @@ bool is_labelled(const TargetInfo& info, const TargetView& targets, VertexId v) 
     return false;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -5,11 +5,11 @@
 
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t vertices_per_chunk = 1 << 14;
+constexpr std::size_t scanned_per_chunk = 1 << 14;
 
 }  // namespace
 
@@ -17,7 +17,7 @@ TopologyCounts count_irregular(const TopologyView& graph) {
     std::atomic<EdgeIndex> loops{0};
     std::atomic<EdgeIndex> duplicates{0};
     graph.neighbours.visit([&](auto neighbours) {
-        parallel_chunks(graph.vertices(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(graph.vertices(), scanned_per_chunk, [&](const Chunk& chunk) {
             EdgeIndex own_loops = 0;
             EdgeIndex own_duplicates = 0;
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
@@ -40,7 +40,7 @@ bool is_symmetric(const TopologyView& graph) {
         const auto row = [&](VertexId v) {
             return neighbours.subspan(graph.offsets[v], graph.degree(v));
         };
-        parallel_chunks(graph.vertices(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(graph.vertices(), scanned_per_chunk, [&](const Chunk& chunk) {
             if (!symmetric) return;
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
                 const auto own = row(v);
@@ -57,4 +57,4 @@ bool is_symmetric(const TopologyView& graph) {
     return symmetric;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -12,13 +12,13 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t edges_per_block = 1 << 16;
+constexpr std::size_t built_edges_per_block = 1 << 16;
 constexpr std::size_t edges_at_once = 256;
-constexpr std::size_t vertices_per_chunk = 1 << 13;
+constexpr std::size_t built_per_chunk = 1 << 13;
 
 /// Calls `f(row, entry)` for each entry the edge gives under the options.
 template <class AnyEdge, class F>
@@ -119,7 +119,7 @@ private:
         const VertexId vertices = source_.vertices();
         if (!options_.keep_duplicates) distinct_ = Array<EdgeIndex>::zeroed(vertices + 1);
         progress_.phase("sorting rows", vertices);
-        parallel_chunks(vertices, vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(vertices, built_per_chunk, [&](const Chunk& chunk) {
             EdgeIndex loops = 0;
             EdgeIndex duplicates = 0;
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
@@ -182,7 +182,7 @@ public:
     [[nodiscard]] EdgeIndex edges() const override { return graph_.edges(); }
     void walk(Narrow /*narrow*/, Wide wide) const override {
         graph_.neighbours.visit([&](auto neighbours) {
-            parallel_chunks(graph_.vertices(), vertices_per_chunk, [&](const Chunk& chunk) {
+            parallel_chunks(graph_.vertices(), built_per_chunk, [&](const Chunk& chunk) {
                 std::vector<Edge> block;
                 block.reserve(graph_.offsets[chunk.end] - graph_.offsets[chunk.begin]);
                 for (VertexId v = chunk.begin; v < chunk.end; ++v) {
@@ -202,10 +202,10 @@ private:
 }  // namespace
 
 void EdgeSpan::walk(Narrow narrow, Wide wide) const {
-    parallel_chunks(narrow_.size(), edges_per_block, [&](const Chunk& chunk) {
+    parallel_chunks(narrow_.size(), built_edges_per_block, [&](const Chunk& chunk) {
         narrow(narrow_.subspan(chunk.begin, chunk.end - chunk.begin));
     });
-    parallel_chunks(wide_.size(), edges_per_block, [&](const Chunk& chunk) {
+    parallel_chunks(wide_.size(), built_edges_per_block, [&](const Chunk& chunk) {
         wide(wide_.subspan(chunk.begin, chunk.end - chunk.begin));
     });
 }
@@ -222,4 +222,4 @@ Topology symmetrised(const TopologyView& graph) {
     return build_topology(RowEdges(graph), BuildOptions{}).topology;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -5,11 +5,11 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/graph/dataset.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t vertices_per_chunk = 1 << 14;
+constexpr std::size_t checked_per_chunk = 1 << 14;
 
 Error bad_array(const std::string& what, const std::string& array, const std::string& where) {
     return input_error(what, fmt::format("{}, array '{}'", where, array),
@@ -19,7 +19,7 @@ Error bad_array(const std::string& what, const std::string& array, const std::st
 }  // namespace
 
 void check_topology(const TopologyView& graph, VertexId id_limit, const std::string& where) {
-    parallel_chunks(graph.vertices(), vertices_per_chunk, [&](const Chunk& chunk) {
+    parallel_chunks(graph.vertices(), checked_per_chunk, [&](const Chunk& chunk) {
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
             if (graph.offsets[v] <= graph.offsets[v + 1]) continue;
             throw bad_array(fmt::format("offsets descend at position {}", v + 1), "offsets", where);
@@ -29,7 +29,7 @@ void check_topology(const TopologyView& graph, VertexId id_limit, const std::str
         throw bad_array("the last offset is not the number of edges", "offsets", where);
     }
     graph.neighbours.visit([&](auto neighbours) {
-        parallel_chunks(graph.vertices(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(graph.vertices(), checked_per_chunk, [&](const Chunk& chunk) {
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
                 for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
                     if (neighbours[e] >= id_limit) {
@@ -66,4 +66,4 @@ Topology open_topology(const ArrayFolder& folder, const DatasetInfo& info) {
     return {std::move(offsets), std::move(neighbours)};
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -6,17 +6,17 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/graph/dataset.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t rows_per_chunk = 1 << 12;
-constexpr const char* remake = "make the data set again";
+constexpr std::size_t array_rows_per_chunk = 1 << 12;
+constexpr const char* remake_arrays = "make the data set again";
 
 void check_class(const TargetInfo& info, std::int32_t label, VertexId v, const std::string& where) {
     if (label >= no_label && label < static_cast<std::int64_t>(info.count)) return;
     throw input_error(fmt::format("label {} is outside 0..{}", label, info.count - 1),
-                      fmt::format("{}, array 'labels', position {}", where, v), remake);
+                      fmt::format("{}, array 'labels', position {}", where, v), remake_arrays);
 }
 
 void check_multilabel(const TargetInfo& info, const TargetView& targets, VertexId v,
@@ -27,7 +27,7 @@ void check_multilabel(const TargetInfo& info, const TargetView& targets, VertexI
         if (labelled ? value <= 1 : value == no_multilabel) continue;
         throw input_error(fmt::format("label {} is neither 0 nor 1", value),
                           fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
-                          remake);
+                          remake_arrays);
     }
 }
 
@@ -39,7 +39,7 @@ void check_regression(const TargetInfo& info, const TargetView& targets, VertexI
         if (labelled ? std::isfinite(value) : std::isnan(value)) continue;
         throw input_error("a target is infinite or partly missing",
                           fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
-                          remake);
+                          remake_arrays);
     }
 }
 
@@ -52,7 +52,7 @@ VertexArrays VertexArrays::open(const ArrayFolder& folder, const DatasetInfo& in
         const std::array<std::uint64_t, 2> shape{rows, features.width};
         if (folder.expect("features", shape).type != features.type) {
             throw input_error("the features are not of the type the manifest says",
-                              folder.manifest_path(), remake);
+                              folder.manifest_path(), remake_arrays);
         }
         arrays.features = folder.map("features");
         if (features.type == ElementType::i8) {
@@ -92,7 +92,7 @@ void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::stri
     const TargetView targets = target_view();
     const FeatureView stored = feature_view(info.features, rows);
     std::atomic<VertexId> labelled{0};
-    parallel_chunks(rows, rows_per_chunk, [&](const Chunk& chunk) {
+    parallel_chunks(rows, array_rows_per_chunk, [&](const Chunk& chunk) {
         if (info.features.present()) {
             const std::uint64_t row = info.features.row_bytes();
             check_finite(info.features,
@@ -103,7 +103,8 @@ void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::stri
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
             if (roles[v] > static_cast<std::uint8_t>(Role::test)) {
                 throw input_error(fmt::format("{} is no role", roles[v]),
-                                  fmt::format("{}, array 'split', position {}", where, v), remake);
+                                  fmt::format("{}, array 'split', position {}", where, v),
+                                  remake_arrays);
             }
             if (info.targets.kind == TargetKind::classes) {
                 check_class(info.targets, classes[v], v, where);
@@ -118,13 +119,14 @@ void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::stri
     });
     if (labelled != info.targets.labelled || count_split(role_view()) != info.split) {
         throw input_error("the labelled vertices or the split are not as many as the manifest says",
-                          where, remake);
+                          where, remake_arrays);
     }
     for (std::size_t i = 0; i < scale.size(); ++i) {
         if (std::isfinite(scale[i])) continue;
         throw input_error("a scale is NaN or infinite",
-                          fmt::format("{}, array 'feature_scale', position {}", where, i), remake);
+                          fmt::format("{}, array 'feature_scale', position {}", where, i),
+                          remake_arrays);
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -5,7 +5,7 @@
 
 #include "vector_exp.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -19,7 +19,7 @@ struct ExponentialUnits {
         for (std::size_t r = 0; r < rows.rows; ++r) {
             float* row = rows.row(r);
             for (std::size_t c = 0; c < rows.columns; c += 16) {
-                auto& place = *reinterpret_cast<LooseVector*>(row + c);
+                LooseVector& place = *reinterpret_cast<LooseVector*>(row + c);
                 const Vector x = place;
                 Vector below = x;
                 exp_in_place(below);
@@ -78,4 +78,4 @@ void undo_activation(const ConstMatrix& gradient, Activation activation, const A
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

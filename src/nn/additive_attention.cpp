@@ -1,7 +1,7 @@
 // Attention whose scores are sums of what source and destination contribute (GAT).
 #include "attention_kernels.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 RUDDER_INLINE void score(const Attention& a, const AdditiveScores& scores, const Entries& entries,
                          float* out) noexcept {
@@ -196,4 +196,4 @@ void finish_additive(const Heads& heads, const ScoreVectors& vectors,
                               destinations, first, values});
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -5,7 +5,7 @@
 
 #include "dispatch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -75,7 +75,8 @@ struct WeightedFinish {
                              std::size_t column) const noexcept {
         sum = sum * rows->factors[row];
         if (row < rows->own.rows) {
-            const auto& own_row =
+            // Copied: a reference would forget that the row need not be aligned.
+            const typename VectorOf<W>::Type own_row =
                 *reinterpret_cast<const typename VectorOf<W>::Loose*>(rows->own.row(row) + column);
             sum += own_row * rows->own_factors[row];
         }
@@ -175,14 +176,14 @@ void sum(const Gather& gather, const Finish& finish, std::size_t first, std::siz
 
 }  // namespace
 
-void mean_of_neighbours(const Block& block, const ConstMatrix& table, std::uint32_t first,
+void mean_of_neighbours(const sample::Block& block, const ConstMatrix& table, std::uint32_t first,
                         std::uint32_t last, const Matrix& means) noexcept {
     const Gather gather{table, block.offsets.data(), block.neighbours.data(),
                         block.neighbours.size()};
     sum(gather, MeanFinish{block.offsets.data()}, first, last, means.data, means.stride);
 }
 
-void transpose(const Block& block, const TransposedBlock& out) noexcept {
+void transpose(const sample::Block& block, const TransposedBlock& out) noexcept {
     const bool with_edges = !out.edges.empty();
     // Counts shifted by one place, then starts, which move to the ends while filling.
     std::ranges::fill(out.offsets, 0U);
@@ -214,7 +215,7 @@ void weighted_sum(std::span<const std::uint32_t> offsets, std::span<const LocalI
     sum(gather, WeightedFinish{&rows}, first, last, out.data, out.stride);
 }
 
-void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t last,
+void divide_by_neighbours(const sample::Block& block, std::uint32_t first, std::uint32_t last,
                           const Matrix& rows) noexcept {
     for (std::uint32_t d = first; d < last; ++d) {
         const std::uint32_t count = block.offsets[d + 1] - block.offsets[d];
@@ -225,4 +226,4 @@ void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

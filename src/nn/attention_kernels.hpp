@@ -3,11 +3,10 @@
 
 #include <algorithm>
 
-#include "rudder/nn/attention.hpp"
-
+#include "attention.hpp"
 #include "vector_exp.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// How many entries ahead rows are fetched into the cache.
 constexpr std::size_t fetch_ahead = 8;
@@ -60,7 +59,7 @@ struct Entries {
     LocalId self;
     std::size_t fetchable;  ///< neighbours in the block's list from here on
 
-    RUDDER_INLINE Entries(const Block& block, std::uint32_t d) noexcept
+    RUDDER_INLINE Entries(const sample::Block& block, std::uint32_t d) noexcept
         : first(std::size_t{block.offsets[d]} + d),
           count(std::size_t{block.offsets[d + 1]} - block.offsets[d] + 1),
           neighbours(block.neighbours.data() + block.offsets[d]),
@@ -237,4 +236,4 @@ struct Readers {
     }
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -3,9 +3,9 @@
 
 #include <cstddef>
 
-#include "rudder/nn/simd.hpp"
+#include "simd.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// W floats side by side: in registers, and anywhere in memory.
 template <std::size_t W>
@@ -14,7 +14,7 @@ struct VectorOf {
     using Loose __attribute__((vector_size(W * sizeof(float)), aligned(4), may_alias)) = float;
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn
 
 // A kernel's body is inlined (RUDDER_INLINE) into one function per instruction set: only so is it
 // compiled for the instructions of its caller. Contraction of products and sums is off in this
@@ -28,7 +28,7 @@ struct VectorOf {
 #define RUDDER_AVX2 __attribute__((target("avx2,fma")))
 #define RUDDER_INLINE [[gnu::always_inline]] inline
 
-namespace rudder {
+namespace rudder::nn {
 
 template <class Kernel>
 RUDDER_AVX512 void run_avx512(const Kernel& kernel) {
@@ -56,4 +56,4 @@ void run_kernel(const Kernel& kernel) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

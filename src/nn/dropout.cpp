@@ -8,7 +8,7 @@
 
 #include "dispatch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -230,4 +230,4 @@ void drop(const ConstMatrix& rows, const Dropout& dropout, std::span<const Verte
     drop_any(rows, out, dropout, vertices, Same{});
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -1,7 +1,7 @@
 // Attention whose vector comes after its nonlinearity (GATv2).
 #include "attention_kernels.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 RUDDER_INLINE void score(const Attention& a, const DynamicScores& scores, const Entries& entries,
                          float* out) noexcept {
@@ -187,4 +187,4 @@ void gather_attention(const Attention& attention, const DynamicScores& scores,
     run_kernel(DynamicGather{attention, scores, readers, gradient, first, last, out});
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -5,7 +5,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 FlatNetwork::FlatNetwork(NetworkOptions options) : options_(std::move(options)) {}
 
@@ -71,4 +71,4 @@ std::size_t FlatNetwork::layer_outputs(std::size_t layer) const noexcept {
     return layer + 1 == layers() ? options_.outputs : options_.hidden;
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -1,252 +1,161 @@
 // Graph attention, second version: the attention's vector comes after its nonlinearity.
-#include <cmath>
-
-#include <fmt/format.h>
-
-#include "rudder/core/check.hpp"
-
 #include "attention_network.hpp"
 #include "scratch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
-/// Which parameters a layer has, and where its matrices of the present pass lie. `left` maps
-/// sources, `right` destinations.
+/// What a layer has beside what all attention has, whose weights are `left` here: `right` maps
+/// destinations.
 struct GatV2Layer {
-    std::size_t left = 0;
     std::size_t left_bias = 0;
     std::size_t right = 0;
     std::size_t right_bias = 0;
     std::size_t vector = 0;
-    std::size_t bias = 0;
-    Matrix left_weights;       ///< width x inputs, packed
-    Matrix right_weights;      ///< the same
+    Matrix right_weights;      ///< width x inputs, packed
     float* vectors = nullptr;  ///< of the scores, left bias, right bias
-    Matrix values;             ///< sources x width; later their gradient
     Matrix own;                ///< destinations x width
-    float* alphas = nullptr;
-    float* deltas = nullptr;
-    Matrix gradient;  ///< of the sums: destinations x width
-    Matrix back;      ///< of `own`
-    TransposedBlock readers;
+    Matrix back;               ///< its gradient
 };
+
+void add_rows(const Matrix& to, const ConstMatrix& rows) {
+    for (std::size_t r = 0; r < to.rows; ++r) {
+        float* row = to.row(r);
+        for (std::size_t c = 0; c < to.columns; ++c)
+            row[c] += rows.row(r)[c];
+    }
+}
 
 class GatV2 final : public AttentionNetwork {
 public:
     explicit GatV2(const NetworkOptions& network_options);
 
 protected:
-    void plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                          Offsets& offsets) const override;
-    [[nodiscard]] std::size_t sum_floats(std::size_t l, const Block& block) const override;
-    void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
-    void prepare(std::size_t l) override;
-    void forward_rows(std::size_t l, Rows rows, Pass pass) override;
-    void backward_rows(std::size_t l, Rows rows, LaneTurn turn) override;
-    void finish_backward(std::size_t l, std::span<float> gradient) override;
+    [[nodiscard]] std::vector<std::size_t> own_floats(std::size_t l, const sample::Block& block,
+                                                      Pass pass) const override;
+    void begin_own(std::size_t l, const std::vector<float*>& memory, Pass pass) override;
+    [[nodiscard]] std::size_t own_sum_floats(std::size_t l,
+                                             const sample::Block& block) const override {
+        const Lanes lanes(block.destinations);
+        return LaneSums::floats(lanes, heads(l).width(), layer_inputs(l)) +
+               LaneColumns::floats(lanes, heads(l).width());
+    }
+    void values_made(std::size_t l, Rows rows) override {
+        add_bias(layer(l).values.part(rows.first, rows.count), own_[l].vectors + heads(l).width());
+    }
+    void attend_rows(std::size_t l, Rows rows, const Matrix& sums) override;
+    void attend_back(std::size_t l, Rows rows, LaneTurn turn) override;
+    void values_back(std::size_t l, Rows rows, LaneTurn /*turn*/) override {
+        const RowNumbers of(rows);
+        gather_attention(attention(l), scores(l), layer(l).readers, layer(l).gradient, of.first,
+                         of.last, layer(l).values);
+    }
+    void finish_own(std::size_t l, std::span<float> gradient) override;
+    float* value_bias(std::size_t l, std::span<float> gradient) const override {
+        return place(gradient, own_[l].left_bias);
+    }
     void source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
                          const Matrix& out) override;
 
 private:
-    [[nodiscard]] Attention attention(std::size_t l) const noexcept {
-        const GatV2Layer& layer = layers_[l];
-        return {view(l).block, heads(l), layer.values, layer.alphas, layer.deltas};
-    }
     [[nodiscard]] DynamicScores scores(std::size_t l) const noexcept {
-        return {layers_[l].own, layers_[l].vectors};
+        return {own_[l].own, own_[l].vectors};
     }
-    /// Where gradients are added up; all but those of `left` over the destinations.
+    static void add_bias(const Matrix& rows, const float* bias) {
+        add_rows(rows, {bias, rows.rows, rows.columns, 0});
+    }
+    /// Where gradients of `right` and the vector are added up, over the destinations.
     struct Sums {
-        Lanes sources;
-        LaneSums left;
         LaneSums right;
         LaneColumns vector;
-        LaneColumns bias;
     };
-    [[nodiscard]] Sums lane_sums(std::size_t l);
-    void map_rows(std::size_t l, Rows rows, const Matrix& weights, const float* bias,
-                  const Matrix& out) const;
+    [[nodiscard]] Sums lane_sums(std::size_t l) {
+        const Lanes lanes(view(l).out.rows);
+        const std::size_t width = heads(l).width();
+        float* vector = own_sums(l) + LaneSums::floats(lanes, width, layer_inputs(l));
+        return {{own_sums(l), lanes, width, layer_inputs(l)}, {vector, lanes, width}};
+    }
 
-    std::vector<GatV2Layer> layers_;
+    std::vector<GatV2Layer> own_;
 };
 
-GatV2::GatV2(const NetworkOptions& network_options) : AttentionNetwork(network_options) {
+GatV2::GatV2(const NetworkOptions& network_options)
+    : AttentionNetwork(network_options), own_(layers()) {
     for (std::size_t l = 0; l < layers(); ++l) {
         const Heads all = heads(l);
-        const auto in = static_cast<std::int64_t>(layer_inputs(l));
-        const auto columns = static_cast<std::int64_t>(all.columns);
-        const auto count = static_cast<std::int64_t>(all.count);
-        const std::int64_t width = count * columns;
+        const std::size_t width = all.count * all.columns;
         // As PyG's GATv2Conv: Glorot-uniform weights and vector, no biases at first.
-        const double bound = std::sqrt(6.0 / static_cast<double>(in + width));
-        const auto name = [&](const char* what) { return fmt::format("layers.{}.{}", l, what); };
-        GatV2Layer layer;
-        layer.left = add_parameter(name("left.weight"), {width, in}, bound, true);
-        layer.left_bias = add_constant(name("left.bias"), {width}, 0);
-        layer.right = add_parameter(name("right.weight"), {width, in}, bound, true);
-        layer.right_bias = add_constant(name("right.bias"), {width}, 0);
-        layer.vector = add_parameter(name("att"), {count, columns},
-                                     std::sqrt(6.0 / static_cast<double>(count + columns)), true);
-        layer.bias = add_constant(name("bias"), {static_cast<std::int64_t>(layer_outputs(l))}, 0);
-        end_convolution(layer.bias);
-        layers_.push_back(layer);
+        layer(l).weight = add_glorot(l, "left.weight", width, layer_inputs(l));
+        own_[l].left_bias = add_zeroes(l, "left.bias", width);
+        own_[l].right = add_glorot(l, "right.weight", width, layer_inputs(l));
+        own_[l].right_bias = add_zeroes(l, "right.bias", width);
+        own_[l].vector = add_glorot(l, "att", all.count, all.columns);
+        layer(l).bias = add_zeroes(l, "bias", layer_outputs(l));
+        end_convolution(layer(l).bias);
     }
     seal();
 }
 
-void GatV2::plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                             Offsets& offsets) const {
+std::vector<std::size_t> GatV2::own_floats(std::size_t l, const sample::Block& block,
+                                           Pass pass) const {
+    const std::size_t width = heads(l).width();
+    const std::size_t weights = width * aligned_columns(layer_inputs(l));
+    const std::size_t rows = block.destinations * width;
+    if (pass == Pass::predict) return {weights, 3 * width, rows};
+    return {weights, 3 * width, rows, rows};
+}
+
+void GatV2::begin_own(std::size_t l, const std::vector<float*>& memory, Pass pass) {
+    GatV2Layer& own = own_[l];
     const Heads all = heads(l);
-    const auto floats = [&](std::size_t count) { offsets.push_back(memory.add<float>(count)); };
-    floats(all.width() * aligned_columns(layer_inputs(l)));
-    floats(all.width() * aligned_columns(layer_inputs(l)));
-    floats(3 * all.width());
-    floats(block.sources * all.width());
-    floats(block.destinations * all.width());
-    floats(entry_count(block) * all.count);
-    if (pass == Pass::predict) return;
-    floats(entry_count(block) * all.count);
-    floats(block.destinations * all.width());
-    floats(block.destinations * all.width());
-    plan_readers(block, memory, offsets);
+    const std::size_t destinations = view(l).block->destinations;
+    own.right_weights = matrix(memory[0], all.width(), layer_inputs(l));
+    own.vectors = memory[1];
+    own.own = matrix(memory[2], destinations, all.width());
+    pack_heads(own.right, all, own.right_weights);
+    pack_heads(own.vector, all, own.vectors);
+    pack_heads(own.left_bias, all, own.vectors + all.width());
+    pack_heads(own.right_bias, all, own.vectors + 2 * all.width());
+    if (pass == Pass::train) own.back = matrix(memory[3], destinations, all.width());
 }
 
-std::size_t GatV2::sum_floats(std::size_t l, const Block& block) const {
-    const Lanes destinations(block.destinations);
-    const std::size_t width = heads(l).width();
-    return LaneSums::floats(Lanes(block.sources), width, layer_inputs(l)) +
-           LaneSums::floats(destinations, width, layer_inputs(l)) +
-           LaneColumns::floats(destinations, width) +
-           LaneColumns::floats(destinations, layer_outputs(l));
+void GatV2::attend_rows(std::size_t l, Rows rows, const Matrix& sums) {
+    const GatV2Layer& own = own_[l];
+    const Matrix mapped = own.own.part(rows.first, rows.count);
+    multiply_transposed(input_rows(l, rows), own.right_weights, mapped);
+    add_bias(mapped, own.vectors + 2 * heads(l).width());
+    const RowNumbers of(rows);
+    attend(attention(l), scores(l), of.first, of.last, sums);
 }
 
-GatV2::Sums GatV2::lane_sums(std::size_t l) {
-    const Lanes sources(view(l).block->sources);
-    const Lanes destinations(view(l).out.rows);
-    const std::size_t width = heads(l).width();
-    const std::size_t in = layer_inputs(l);
-    float* right = sums() + LaneSums::floats(sources, width, in);
-    float* vector = right + LaneSums::floats(destinations, width, in);
-    float* bias = vector + LaneColumns::floats(destinations, width);
-    return {sources,
-            {sums(), sources, width, in},
-            {right, destinations, width, in},
-            {vector, destinations, width},
-            {bias, destinations, layer_outputs(l)}};
-}
-
-void GatV2::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
-    GatV2Layer& layer = layers_[l];
-    const Block& block = *view(l).block;
-    const Heads all = heads(l);
-    const auto floats = [&](std::size_t i) { return workspace().at<float>(offsets[i]); };
-    layer.left_weights = matrix(offsets[0], all.width(), layer_inputs(l));
-    layer.right_weights = matrix(offsets[1], all.width(), layer_inputs(l));
-    layer.vectors = floats(2);
-    layer.values = matrix(offsets[3], block.sources, all.width());
-    layer.own = matrix(offsets[4], block.destinations, all.width());
-    layer.alphas = floats(5);
-    pack_heads(layer.left, all, layer.left_weights);
-    pack_heads(layer.right, all, layer.right_weights);
-    pack_heads(layer.vector, all, layer.vectors);
-    pack_heads(layer.left_bias, all, layer.vectors + all.width());
-    pack_heads(layer.right_bias, all, layer.vectors + 2 * all.width());
-    if (pass == Pass::predict) return;
-    layer.deltas = floats(6);
-    layer.gradient = matrix(offsets[7], block.destinations, all.width());
-    layer.back = matrix(offsets[8], block.destinations, all.width());
-    layer.readers = find_readers(block, offsets, 9);
-}
-
-void GatV2::map_rows(std::size_t l, Rows rows, const Matrix& weights, const float* bias,
-                     const Matrix& out) const {
-    multiply_transposed(aligned_rows(view(l).input.part(rows.first, rows.count), Scratch::input),
-                        weights, out);
-    for (std::size_t r = 0; r < out.rows; ++r) {
-        float* row = out.row(r);
-        for (std::size_t c = 0; c < out.columns; ++c)
-            row[c] += bias[c];
-    }
-}
-
-void GatV2::prepare(std::size_t l) {
-    const GatV2Layer& layer = layers_[l];
-    const std::size_t width = heads(l).width();
-    parallel_chunks(layer.values.rows, chunk_rows, [&](const Chunk& chunk) {
-        const Rows rows{chunk.begin, chunk.end - chunk.begin};
-        map_rows(l, rows, layer.left_weights, layer.vectors + width,
-                 layer.values.part(rows.first, rows.count));
-    });
-}
-
-void GatV2::forward_rows(std::size_t l, Rows rows, Pass /*pass*/) {
-    const GatV2Layer& layer = layers_[l];
-    const std::size_t width = heads(l).width();
-    map_rows(l, rows, layer.right_weights, layer.vectors + 2 * width,
-             layer.own.part(rows.first, rows.count));
-    const Matrix sums = scratch_rows(Scratch::product, rows.count, width);
-    attend(attention(l), scores(l), static_cast<std::uint32_t>(rows.first),
-           static_cast<std::uint32_t>(rows.first + rows.count), sums);
-    join_heads(l, sums, view(l).out.part(rows.first, rows.count));
-}
-
-void GatV2::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
-    const GatV2Layer& layer = layers_[l];
-    const Matrix out = view(l).out.part(rows.first, rows.count);
+void GatV2::attend_back(std::size_t l, Rows rows, LaneTurn turn) {
     const Sums sums = lane_sums(l);
-    if (turn.first) {
-        sums.bias.clear(turn.lane);
-        sums.vector.clear(turn.lane);
-    }
-    sums.bias.add(turn.lane, out);
-    part_heads(l, out, layer.gradient.part(rows.first, rows.count));
-    attend_backward(attention(l), scores(l), layer.gradient, static_cast<std::uint32_t>(rows.first),
-                    static_cast<std::uint32_t>(rows.first + rows.count), layer.back,
+    if (turn.first) sums.vector.clear(turn.lane);
+    const RowNumbers of(rows);
+    attend_backward(attention(l), scores(l), layer(l).gradient, of.first, of.last, own_[l].back,
                     sums.vector.lane(turn.lane));
-    sums.right.add(turn.lane, turn.first, layer.back.part(rows.first, rows.count),
-                   aligned_rows(view(l).input.part(rows.first, rows.count), Scratch::input));
+    sums.right.add(turn.lane, turn.first, own_[l].back.part(rows.first, rows.count),
+                   input_rows(l, rows));
 }
 
-void GatV2::finish_backward(std::size_t l, std::span<float> gradient) {
-    const GatV2Layer& layer = layers_[l];
+void GatV2::finish_own(std::size_t l, std::span<float> gradient) {
     const Heads all = heads(l);
     const Sums sums = lane_sums(l);
-    parallel_chunks(sums.sources.rows, sums.sources.size, [&](const Chunk& lane) {
-        for (std::size_t first = lane.begin; first < lane.end; first += chunk_rows) {
-            const std::size_t count = std::min(chunk_rows, lane.end - first);
-            gather_attention(attention(l), scores(l), layer.readers, layer.gradient,
-                             static_cast<std::uint32_t>(first),
-                             static_cast<std::uint32_t>(first + count), layer.values);
-            sums.left.add(lane.index, first == lane.begin, layer.values.part(first, count),
-                          aligned_rows(view(l).input.part(first, count), Scratch::input));
-        }
-    });
-    const LaneSums::Groups groups{all.columns, all.padded()};
-    const LaneSums::Stretch left{0, layer_inputs(l), place(gradient, layer.left)};
-    sums.left.finish(std::span(&left, 1), place(gradient, layer.left_bias), groups);
-    const LaneSums::Stretch right{0, layer_inputs(l), place(gradient, layer.right)};
-    sums.right.finish(std::span(&right, 1), place(gradient, layer.right_bias), groups);
-    std::vector<float> vector(all.width());
-    sums.vector.finish(vector.data());
-    unpack_heads(all, vector.data(), place(gradient, layer.vector));
-    sums.bias.finish(place(gradient, layer.bias));
+    const LaneSums::Stretch right{0, layer_inputs(l), place(gradient, own_[l].right)};
+    sums.right.finish(std::span(&right, 1), place(gradient, own_[l].right_bias),
+                      {all.columns, all.padded()});
+    finish_vector(all, sums.vector, place(gradient, own_[l].vector));
 }
 
 void GatV2::source_gradient(std::size_t l, Rows rows, const ActiveRows& active, const Matrix& out) {
-    RUDDER_CHECK_NORMAL(active.data == nullptr);  // there is no rectifier
-    const GatV2Layer& layer = layers_[l];
-    multiply(layer.values.part(rows.first, rows.count), layer.left_weights, out);
-    if (rows.first >= layer.back.rows) return;
-    const std::size_t count = std::min(rows.count, layer.back.rows - rows.first);
-    const Matrix own = scratch_rows(Scratch::product, count, out.columns);
-    multiply(layer.back.part(rows.first, count), layer.right_weights, own);
-    for (std::size_t r = 0; r < count; ++r) {
-        float* row = out.row(r);
-        for (std::size_t c = 0; c < out.columns; ++c)
-            row[c] += own.row(r)[c];
-    }
+    AttentionNetwork::source_gradient(l, rows, active, out);
+    const GatV2Layer& own = own_[l];
+    if (rows.first >= own.back.rows) return;
+    const std::size_t count = std::min(rows.count, own.back.rows - rows.first);
+    const Matrix through = scratch_rows(Scratch::product, count, out.columns);
+    multiply(own.back.part(rows.first, count), own.right_weights, through);
+    add_rows(out.part(0, count), through);
 }
 
 }  // namespace
@@ -255,4 +164,4 @@ std::unique_ptr<Network> make_gatv2(const NetworkOptions& options) {
     return std::make_unique<GatV2>(options);
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

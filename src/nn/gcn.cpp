@@ -5,7 +5,7 @@
 
 #include "rudder/nn/layered_network.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -30,9 +30,9 @@ public:
     [[nodiscard]] bool wants_degrees() const noexcept override { return true; }
 
 protected:
-    void plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                          Offsets& offsets) const override;
-    [[nodiscard]] std::size_t sum_floats(std::size_t l, const Block& block) const override {
+    void plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
+                          WorkspacePlan& memory, Offsets& offsets) const override;
+    [[nodiscard]] std::size_t sum_floats(std::size_t l, const sample::Block& block) const override {
         return LaneSums::floats(Lanes(block.destinations), layer_outputs(l), layer_inputs(l));
     }
     void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
@@ -67,8 +67,8 @@ Gcn::Gcn(const NetworkOptions& network_options)
     seal();
 }
 
-void Gcn::plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                           Offsets& offsets) const {
+void Gcn::plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
+                           WorkspacePlan& memory, Offsets& offsets) const {
     const std::size_t stride = aligned_columns(layer_inputs(l));
     offsets.push_back(memory.add<float>(layer_outputs(l) * stride));
     offsets.push_back(memory.add<float>(block.destinations * stride));
@@ -82,7 +82,7 @@ void Gcn::plan_convolution(std::size_t l, const Block& block, Pass pass, Workspa
 
 void Gcn::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
     GcnLayer& layer = layers_[l];
-    const Block& block = *view(l).block;
+    const sample::Block& block = *view(l).block;
     const std::size_t in = layer_inputs(l);
     layer.weights = {workspace().at<float>(offsets[0]), layer_outputs(l), in, aligned_columns(in)};
     layer.summed = {workspace().at<float>(offsets[1]), block.destinations, in, aligned_columns(in)};
@@ -99,7 +99,7 @@ void Gcn::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
 
 void Gcn::weigh(std::size_t l) {
     const GcnLayer& layer = layers_[l];
-    const Block& block = *view(l).block;
+    const sample::Block& block = *view(l).block;
     const auto degrees = view(l).degrees;
     for (std::uint32_t s = 0; s < block.sources; ++s) {
         layer.roots[s] = 1.F / std::sqrt(static_cast<float>(degrees[s]) + 1.F);
@@ -115,7 +115,7 @@ void Gcn::weigh(std::size_t l) {
 
 void Gcn::forward_rows(std::size_t l, Rows rows, Pass /*pass*/) {
     const GcnLayer& layer = layers_[l];
-    const Block& block = *view(l).block;
+    const sample::Block& block = *view(l).block;
     const ConstMatrix& input = view(l).input;
     const Matrix summed = layer.summed.part(rows.first, rows.count);
     const WeightedRows sum{input, layer.roots, layer.reach, input, layer.shares};
@@ -156,4 +156,4 @@ std::unique_ptr<Network> make_gcn(const NetworkOptions& options) {
     return std::make_unique<Gcn>(options);
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -6,7 +6,7 @@
 
 #include "scratch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 LossSums LayeredNetwork::loss(const SeedTargets& targets, float weight, const PassPlan& places) {
     const Matrix scores = view(layers() - 1).out;
@@ -113,7 +113,8 @@ void LayeredNetwork::finish_norm(std::size_t index, const ExtraSums& sums,
     }
 }
 
-void LayeredNetwork::backward(std::size_t index, const BatchKey& key, std::span<float> gradient) {
+void LayeredNetwork::backward(std::size_t index, const sample::BatchKey& key,
+                              std::span<float> gradient) {
     const Layer& layer = layers_[index];
     const Lanes lanes(layer.view.out.rows);
     const ExtraSums sums = extra_sums(index, lanes);
@@ -158,7 +159,7 @@ void LayeredNetwork::write_statistics(float share, std::span<float> gradient) co
     }
 }
 
-BatchResult LayeredNetwork::train(const Batch& batch, std::span<const float> rows,
+BatchResult LayeredNetwork::train(const sample::Batch& batch, std::span<const float> rows,
                                   const SeedTargets& targets, float weight,
                                   std::span<float> gradient, FunctionRef<void(std::size_t)> ready) {
     RUDDER_CHECK(gradient.size() == weights().size());
@@ -180,4 +181,4 @@ BatchResult LayeredNetwork::train(const Batch& batch, std::span<const float> row
     return {static_cast<float>(total.loss), total.correct, total.answers};
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

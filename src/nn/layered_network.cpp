@@ -10,7 +10,7 @@
 
 #include "scratch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -58,7 +58,7 @@ void LayeredNetwork::pack(std::size_t parameter, const Matrix& out) const noexce
         std::copy_n(from + r * out.columns, out.columns, out.row(r));
 }
 
-void LayeredNetwork::check(const Batch& batch, std::span<const float> rows) const {
+void LayeredNetwork::check(const sample::Batch& batch, std::span<const float> rows) const {
     RUDDER_CHECK(batch.blocks.size() == layers());
     RUDDER_CHECK(batch.blocks.back().destinations == batch.seeds);
     RUDDER_CHECK(batch.blocks.front().sources == batch.vertices.size());
@@ -72,7 +72,7 @@ void LayeredNetwork::check(const Batch& batch, std::span<const float> rows) cons
 // --------------------------------------------------------------------------------------
 
 /// Floats that the gradients of norm and residual are added up in.
-std::size_t LayeredNetwork::extra_floats(std::size_t layer, const Block& block) const {
+std::size_t LayeredNetwork::extra_floats(std::size_t layer, const sample::Block& block) const {
     const Lanes lanes(block.destinations);
     const std::size_t out = layer_outputs(layer);
     std::size_t floats = 0;
@@ -81,7 +81,7 @@ std::size_t LayeredNetwork::extra_floats(std::size_t layer, const Block& block) 
     return floats;
 }
 
-LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const Block& block,
+LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const sample::Block& block,
                                                       Pass pass, WorkspacePlan& memory) const {
     const std::size_t in = layer_inputs(layer);
     const std::size_t out = layer_outputs(layer);
@@ -100,12 +100,12 @@ LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const B
     return place;
 }
 
-LayeredNetwork::PassPlan LayeredNetwork::plan(const Batch& batch, Pass pass) const {
+LayeredNetwork::PassPlan LayeredNetwork::plan(const sample::Batch& batch, Pass pass) const {
     PassPlan plan;
     std::size_t sums = 0;
     std::size_t extras = 0;
     for (std::size_t l = 0; l < layers(); ++l) {
-        const Block& block = batch.blocks[l];
+        const sample::Block& block = batch.blocks[l];
         plan.layers.push_back(plan_layer(l, block, pass, plan.memory));
         if (pass == Pass::predict) continue;
         sums = std::max(sums, sum_floats(l, block));
@@ -122,11 +122,11 @@ LayeredNetwork::PassPlan LayeredNetwork::plan(const Batch& batch, Pass pass) con
     return plan;
 }
 
-std::uint64_t LayeredNetwork::activation_bytes(const Batch& batch) const {
+std::uint64_t LayeredNetwork::activation_bytes(const sample::Batch& batch) const {
     return Workspace::bytes_for(plan(batch, Pass::train).memory);
 }
 
-void LayeredNetwork::begin_layer(std::size_t index, const Block& block,
+void LayeredNetwork::begin_layer(std::size_t index, const sample::Block& block,
                                  std::span<const std::uint32_t> degrees, const LayerPlace& place,
                                  Pass pass) {
     const std::size_t in = layer_inputs(index);
@@ -153,13 +153,13 @@ void LayeredNetwork::begin_layer(std::size_t index, const Block& block,
     begin_convolution(index, place.convolution, pass);
 }
 
-LayeredNetwork::PassPlan LayeredNetwork::begin(const Batch& batch, Pass pass) {
+LayeredNetwork::PassPlan LayeredNetwork::begin(const sample::Batch& batch, Pass pass) {
     PassPlan places = plan(batch, pass);
     workspace().fit(places.memory);
     sums_ = workspace().at<float>(places.sums);
     extras_ = workspace().at<float>(places.extras);
     for (std::size_t l = 0; l < layers(); ++l) {
-        const Block& block = batch.blocks[l];
+        const sample::Block& block = batch.blocks[l];
         std::span<const std::uint32_t> degrees;
         if (wants_degrees()) degrees = std::span(batch.degrees).subspan(0, block.sources);
         begin_layer(l, block, degrees, places.layers[l], pass);
@@ -170,7 +170,8 @@ LayeredNetwork::PassPlan LayeredNetwork::begin(const Batch& batch, Pass pass) {
 // ---- forward
 // -------------------------------------------------------------------------------------
 
-Dropout LayeredNetwork::dropout_before(std::size_t layer, const BatchKey& key, Pass pass) const {
+Dropout LayeredNetwork::dropout_before(std::size_t layer, const sample::BatchKey& key,
+                                       Pass pass) const {
     const double rate = layer == 0 ? options().input_dropout : options().dropout;
     if (pass == Pass::predict || layer == layers() || rate <= 0) return {};
     return {{.purpose = Purpose::dropout,
@@ -293,7 +294,7 @@ void LayeredNetwork::forward_layer(std::size_t index, const Dropout& dropout,
     });
 }
 
-void LayeredNetwork::forward(const Batch& batch, std::span<const float> rows,
+void LayeredNetwork::forward(const sample::Batch& batch, std::span<const float> rows,
                              const PassPlan& places, Pass pass) {
     ConstMatrix input{rows.data(), batch.vertices.size(), options().inputs, options().inputs};
     if (const Dropout first = dropout_before(0, batch.key, pass); first.drops()) {
@@ -314,7 +315,7 @@ void LayeredNetwork::forward(const Batch& batch, std::span<const float> rows,
     }
 }
 
-void LayeredNetwork::predict(const Batch& batch, std::span<const float> rows,
+void LayeredNetwork::predict(const sample::Batch& batch, std::span<const float> rows,
                              std::span<float> scores) {
     RUDDER_CHECK(scores.size() == batch.seeds * options().outputs);
     if (batch.seeds == 0) return;
@@ -326,7 +327,7 @@ void LayeredNetwork::predict(const Batch& batch, std::span<const float> rows,
         std::copy_n(out.row(r), out.columns, scores.data() + r * out.columns);
 }
 
-void LayeredNetwork::infer_layer(std::size_t index, const Block& block,
+void LayeredNetwork::infer_layer(std::size_t index, const sample::Block& block,
                                  std::span<const std::uint32_t> degrees,
                                  std::span<const float> sources, std::span<float> out) {
     const std::size_t in = layer_inputs(index);
@@ -358,4 +359,4 @@ void LayeredNetwork::absorb_statistics(std::span<float> gradient) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -9,7 +9,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/nn/optimiser.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 LearningRateSchedule::LearningRateSchedule(std::string_view text, std::uint64_t warmup)
     : warmup_(warmup) {
@@ -30,8 +30,7 @@ LearningRateSchedule::LearningRateSchedule(std::string_view text, std::uint64_t 
             return;
         }
     }
-    throw usage_error(fmt::format("unknown schedule of the learning rate '{}'", text),
-                      "--lr-schedule",
+    throw usage_error(fmt::format("unknown learning rate schedule '{}'", text), "--lr-schedule",
                       "use constant, cosine, linear, step:EPOCHS,FACTOR (step:10,0.5) or "
                       "plateau:EVALUATIONS,FACTOR (plateau:5,0.5)");
 }
@@ -52,4 +51,4 @@ double LearningRateSchedule::factor(std::uint64_t step, std::uint64_t steps,
     return 0.5 * (1 + std::cos(std::numbers::pi * passed));
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -4,7 +4,7 @@
 
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -98,4 +98,4 @@ void LaneColumns::finish(float* out) const noexcept {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -5,7 +5,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -145,4 +145,4 @@ BatchResult count_correct(Objective objective, std::uint64_t outputs, std::span<
     return result;
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

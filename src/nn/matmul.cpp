@@ -1,57 +1,78 @@
 #include "rudder/nn/matmul.hpp"
 
+#include <algorithm>
+#include <cmath>
+
+#include "rudder/core/array.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/checked.hpp"
 
-#include "torch_library.hpp"
+#include "matmul_kernel.hpp"
+#include "simd.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
-/// The BLAS starts threads of its own unless told otherwise, and is told so thread by thread.
-void limit_this_thread(const TorchLibrary& torch) {
-    thread_local bool limited = false;
-    if (limited) return;
-    if (torch.limit_threads != nullptr) torch.limit_threads(1);
-    limited = true;
-}
+/// One float at a time, for processors without AVX2: the same sums, slowly.
+struct Portable {
+    using Vector = float;
+    static constexpr std::size_t width = 1;
+    static constexpr std::size_t rows = 4;
 
-/// Row-major c[m x n] = op(a) op(b) + beta c, as BLAS sees it: columns first, so c' = op(b)'
-/// op(a)'.
-void call(char op_b, char op_a, std::size_t n, std::size_t m, std::size_t k, const ConstMatrix& b,
-          const ConstMatrix& a, float beta, const Matrix& c) {
-    if (m == 0 || n == 0) return;
-    const TorchLibrary& torch = torch_library();
-    limit_this_thread(torch);
-    const auto size = [](std::size_t value) { return narrow<int>(value, "size of a matrix"); };
-    const int rows = size(n);
-    const int columns = size(m);
-    const int inner = size(k);
-    const int stride_a = size(a.stride);
-    const int stride_b = size(b.stride);
-    const int stride_c = size(c.stride);
-    const float alpha = 1;
-    torch.multiply(&op_b, &op_a, &rows, &columns, &inner, &alpha, b.data, &stride_b, a.data,
-                   &stride_a, &beta, c.data, &stride_c);
+    static bool mask(std::size_t /*count*/) { return true; }
+    static float zero() { return 0; }
+    static float broadcast(const float* from) { return *from; }
+    static float load(const float* from) { return *from; }
+    static float load(const float* from, bool /*which*/) { return *from; }
+    static void store(float* to, float value) { *to = value; }
+    static void store(float* to, float value, bool /*which*/) { *to = value; }
+    static float fma(float a, float b, float c) { return std::fma(a, b, c); }
+    static void copy_rows(const float* from, float* to, std::size_t count) {
+        std::copy_n(from, count, to);
+    }
+    static void transpose(float (&/*one*/)[1]) {}
+};
+
+/// c = op(a) op(b), or that added to c.
+void run(std::size_t depth, const ConstMatrix& a, bool a_transposed, const ConstMatrix& b,
+         bool b_transposed, const Matrix& c, bool add) {
+    if (c.rows == 0 || c.columns == 0) return;
+    if (depth == 0) {
+        if (add) return;
+        for (std::size_t r = 0; r < c.rows; ++r)
+            std::fill_n(c.row(r), c.columns, 0.F);
+        return;
+    }
+    thread_local Array<float> memory = Array<float>::uninitialised(product_floats);
+    const MatrixProduct product{c.rows,       c.columns, depth,        a.data,       a.stride,
+                                a_transposed, b.data,    b.stride,     b_transposed, c.data,
+                                c.stride,     add,       memory.data()};
+    switch (vector_path()) {
+        case VectorPath::avx512:
+            return multiply_avx512(product);
+        case VectorPath::avx2:
+            return multiply_avx2(product);
+        case VectorPath::portable:
+            return Multiplication<Portable>(product).run();
+    }
 }
 
 }  // namespace
 
 void multiply(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
     RUDDER_CHECK_NORMAL(a.columns == b.rows && c.rows == a.rows && c.columns == b.columns);
-    call('N', 'N', c.columns, c.rows, a.columns, b, a, 0, c);
+    run(a.columns, a, false, b, false, c, false);
 }
 
 void multiply_transposed(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c) {
     RUDDER_CHECK_NORMAL(a.columns == b.columns && c.rows == a.rows && c.columns == b.rows);
-    call('T', 'N', c.columns, c.rows, a.columns, b, a, 0, c);
+    run(a.columns, a, false, b, true, c, false);
 }
 
 void multiply_first_transposed(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
                                Accumulate accumulate) {
     RUDDER_CHECK_NORMAL(a.rows == b.rows && c.rows == a.columns && c.columns == b.columns);
-    call('N', 'T', c.columns, c.rows, a.rows, b, a, accumulate == Accumulate::yes ? 1.F : 0.F, c);
+    run(a.rows, a, true, b, false, c, accumulate == Accumulate::yes);
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -12,9 +12,8 @@
 #include "rudder/core/text.hpp"
 #include "rudder/nn/flat_network.hpp"
 #include "rudder/nn/model_registry.hpp"
-#include "rudder/nn/runtime.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -34,9 +33,9 @@ void check_shape(const NetworkOptions& options) {
     }
     const bool attends = options.model == "gat" || options.model == "gatv2";
     if (attends && options.heads == 0)
-        throw usage_error("attention without heads", "--heads", "give 1 or more");
+        throw usage_error("invalid number of heads: 0", "--heads", "give 1 or more");
     if (attends && options.layers > 1 && options.hidden % options.heads != 0) {
-        throw usage_error(fmt::format("{} hidden columns cannot be shared by {} heads",
+        throw usage_error(fmt::format("invalid hidden size: {} columns for {} heads",
                                       options.hidden, options.heads),
                           "--hidden", "give a multiple of --heads");
     }
@@ -46,25 +45,27 @@ void check_shape(const NetworkOptions& options) {
                       std::ranges::all_of(options.class_weights,
                                           [](float w) { return w >= 0 && std::isfinite(w); });
     if (!fits) {
-        throw usage_error("class weights that do not fit the classes", "--class-weights",
+        throw usage_error("invalid class weights: they do not fit the classes", "--class-weights",
                           "give one number, 0 or more, per class, for data sets with classes");
     }
 }
 
 void check_options(const NetworkOptions& options) {
-    const auto refuse = [](bool wrong, const char* what, const char* where, const char* remedy) {
+    const auto refuse = [](bool wrong, const std::string& what, const char* where,
+                           const char* remedy) {
         if (wrong) throw usage_error(what, where, remedy);
     };
-    refuse(options.layers < 1, "a network needs at least one layer", "--layers", "give 1 or more");
+    refuse(options.layers < 1, fmt::format("invalid number of layers: {}", options.layers),
+           "--layers", "give 1 or more");
     refuse(options.inputs == 0, "the data set has no features", "features",
            "import features, or let them be made (--features random:100)");
-    refuse(options.outputs == 0, "there is nothing to learn: no classes, no targets", "targets",
-           "use a data set with labels or targets");
-    refuse(options.layers > 1 && options.hidden == 0, "hidden layers without columns", "--hidden",
+    refuse(options.outputs == 0, "nothing to learn: the data set has neither classes nor targets",
+           "targets", "use a data set with labels or targets");
+    refuse(options.layers > 1 && options.hidden == 0, "invalid hidden size: 0", "--hidden",
            "give 1 or more");
     const auto rate = [&](double value, const char* where) {
-        refuse(!(value >= 0 && value < 1), "a dropout rate is at least 0 and below 1", where,
-               "0.5 is usual; 0 switches it off");
+        refuse(!(value >= 0 && value < 1), fmt::format("invalid dropout rate: {}", value), where,
+               "give at least 0 (off) and less than 1; 0.5 is usual");
     };
     rate(options.dropout, "--dropout");
     rate(options.input_dropout, "--input-dropout");
@@ -100,7 +101,6 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
     for (const ModelInfo& model : models()) {
         if (model.name != options.model) continue;
         check_options(options);
-        prepare_torch();
         return model.make(options);
     }
     const auto names = model_names();
@@ -111,4 +111,4 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
                     join(names, ", ")));
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

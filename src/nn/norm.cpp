@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-namespace rudder {
+namespace rudder::nn {
 
 float inverse_root(double variance) noexcept {
     return static_cast<float>(1 / std::sqrt(variance + static_cast<double>(norm_epsilon)));
@@ -81,4 +81,4 @@ void undo_normalise_columns(const Matrix& gradient, std::span<const float> gain,
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -13,13 +13,13 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
 constexpr std::size_t chunk_elements = 16384;
 
-/// Scales the gradient down to the norm `limit`, as torch's clip_grad_norm_ does.
+/// Scales the gradient down to the norm `limit`, as PyTorch's clip_grad_norm_ does.
 void clip(std::span<float> gradient, double limit) {
     std::vector<double> sums(chunk_count(gradient.size(), chunk_elements));
     parallel_chunks(gradient.size(), chunk_elements, [&](const Chunk& chunk) {
@@ -166,4 +166,4 @@ std::unique_ptr<Optimiser> make_optimiser(const OptimiserOptions& options,
                     join(names, ", ")));
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -6,7 +6,7 @@
 
 #include "rudder/nn/layered_network.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -25,9 +25,9 @@ public:
     explicit Sage(const NetworkOptions& network_options);
 
 protected:
-    void plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                          Offsets& offsets) const override;
-    [[nodiscard]] std::size_t sum_floats(std::size_t l, const Block& block) const override {
+    void plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
+                          WorkspacePlan& memory, Offsets& offsets) const override;
+    [[nodiscard]] std::size_t sum_floats(std::size_t l, const sample::Block& block) const override {
         return LaneSums::floats(Lanes(block.destinations), layer_outputs(l), 2 * layer_inputs(l));
     }
     void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
@@ -64,8 +64,8 @@ Sage::Sage(const NetworkOptions& network_options)
     seal();
 }
 
-void Sage::plan_convolution(std::size_t l, const Block& block, Pass pass, WorkspacePlan& memory,
-                            Offsets& offsets) const {
+void Sage::plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
+                            WorkspacePlan& memory, Offsets& offsets) const {
     const std::size_t stride = aligned_columns(2 * layer_inputs(l));
     offsets.push_back(memory.add<float>(layer_outputs(l) * stride));
     offsets.push_back(memory.add<float>(block.destinations * stride));
@@ -76,7 +76,7 @@ void Sage::plan_convolution(std::size_t l, const Block& block, Pass pass, Worksp
 
 void Sage::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
     SageLayer& layer = layers_[l];
-    const Block& block = *view(l).block;
+    const sample::Block& block = *view(l).block;
     const std::size_t in = layer_inputs(l);
     const std::size_t stride = aligned_columns(2 * in);
     layer.weights = {workspace().at<float>(offsets[0]), layer_outputs(l), 2 * in, stride};
@@ -140,4 +140,4 @@ std::unique_ptr<Network> make_sage(const NetworkOptions& options) {
     return std::make_unique<Sage>(options);
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -6,7 +6,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/nn/matmul.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Who uses scratch rows; two users of one thread at a time must differ.
 enum class Scratch : unsigned char { input, gradient, product, count };
@@ -20,8 +20,8 @@ inline Matrix scratch_rows(Scratch use, std::size_t rows, std::size_t columns) {
     return {own.data(), rows, columns, stride};
 }
 
-/// The rows themselves where they are aligned, else a copy in scratch rows: products have the same
-/// bits either way.
+/// The rows themselves where they are aligned, else a copy in scratch rows, which products read
+/// faster; their bits are the same.
 inline ConstMatrix aligned_rows(const ConstMatrix& rows, Scratch use) {
     constexpr std::size_t bytes = row_alignment * sizeof(float);
     if (rows.stride % row_alignment == 0 &&
@@ -33,4 +33,4 @@ inline ConstMatrix aligned_rows(const ConstMatrix& rows, Scratch use) {
     return copy;
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -1,9 +1,9 @@
-#include "rudder/nn/simd.hpp"
+#include "simd.hpp"
 
 #include <algorithm>
 #include <atomic>
 
-namespace rudder {
+namespace rudder::nn {
 
 namespace {
 
@@ -47,4 +47,4 @@ std::string_view to_string(VectorPath path) noexcept {
     return "portable";
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -5,7 +5,7 @@
 
 #include "dispatch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 using Vector = VectorOf<16>::Type;
 using LooseVector = VectorOf<16>::Loose;
@@ -33,4 +33,4 @@ RUDDER_INLINE void exp_in_place(Vector& x) noexcept {
     x = p * __builtin_bit_cast(Vector, exponent);
 }
 
-}  // namespace rudder
+}  // namespace rudder::nn

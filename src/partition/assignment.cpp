@@ -1,15 +1,15 @@
-#include "rudder/partition/assignment.hpp"
+#include "assignment.hpp"
 
 #include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "graph/io/npz.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -65,9 +65,9 @@ Array<PartId> read_assignment_text(const std::filesystem::path& file, VertexId v
 
 namespace {
 
-NpyReader open_array(const std::filesystem::path& file) {
-    if (file.extension() == ".npy") return open_npy(file);
-    const NpzArchive archive(file);
+graph::NpyReader open_array(const std::filesystem::path& file) {
+    if (file.extension() == ".npy") return graph::open_npy(file);
+    const graph::NpzArchive archive(file);
     if (archive.has("part")) return archive.open("part");
     const auto names = archive.names();
     if (names.size() == 1) return archive.open(names.front());
@@ -81,13 +81,13 @@ Array<PartId> read_assignment(const std::filesystem::path& file, VertexId vertic
     if (file.extension() != ".npz" && file.extension() != ".npy") {
         return read_assignment_text(file, vertices, parts);
     }
-    NpyReader reader = open_array(file);
+    graph::NpyReader reader = open_array(file);
     if (reader.header().shape.size() != 1 || reader.header().shape[0] != vertices) {
         throw input_error(fmt::format("the array is {}, not one part for each of {} vertices",
                                       reader.header().describe(), vertices),
                           reader.where(), "give one number per vertex");
     }
-    const Array<std::int64_t> read = read_integers(reader);
+    const Array<std::int64_t> read = graph::read_integers(reader);
     auto assignment = Array<PartId>::uninitialised(vertices);
     for (VertexId v = 0; v < vertices; ++v) {
         if (read[v] < 0 || read[v] >= static_cast<std::int64_t>(parts)) {
@@ -123,4 +123,4 @@ void check_assignment(std::span<const PartId> assignment, VertexId vertices, Par
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -4,7 +4,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 PartitionBook::PartitionBook(std::vector<VertexId> starts) : starts_(std::move(starts)) {
     RUDDER_CHECK(starts_.size() >= 2 && starts_[0] == 0);
@@ -22,4 +22,4 @@ PartitionBook::PartitionBook(std::vector<VertexId> starts) : starts_(std::move(s
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

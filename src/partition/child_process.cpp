@@ -1,4 +1,4 @@
-#include "rudder/partition/child_process.hpp"
+#include "child_process.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -13,7 +13,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -71,4 +71,4 @@ void run_in_child(const std::string& what, const std::string& remedy, FunctionRe
     throw Error(ErrorKind::failed, fmt::format("{} ended with {}", what, end), "", remedy);
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

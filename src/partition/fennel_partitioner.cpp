@@ -1,11 +1,11 @@
-#include "rudder/partition/fennel_partitioner.hpp"
+#include "fennel_partitioner.hpp"
 
 #include <cmath>
 
-#include "rudder/partition/repair.hpp"
-#include "rudder/partition/streaming.hpp"
+#include "repair.hpp"
+#include "streaming.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -32,4 +32,4 @@ Assignment FennelPartitioner::assign(const PartitionInput& input, const Partitio
                              stream_parts(input, options, FennelScore{1.5 * density}, progress));
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

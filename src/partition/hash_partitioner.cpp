@@ -1,10 +1,11 @@
-#include "rudder/partition/hash_partitioner.hpp"
+#include "hash_partitioner.hpp"
 
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/partition/repair.hpp"
 
-namespace rudder {
+#include "repair.hpp"
+
+namespace rudder::partition {
 
 /// A vertex goes where its id says, whatever the seed; only parts that stay empty are given one.
 Assignment HashPartitioner::assign(const PartitionInput& input, const PartitionOptions& options,
@@ -24,4 +25,4 @@ Assignment HashPartitioner::assign(const PartitionInput& input, const PartitionO
     return {std::move(parts), {}};
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -1,11 +1,11 @@
-#include "rudder/partition/ldg_partitioner.hpp"
+#include "ldg_partitioner.hpp"
 
 #include <cmath>
 
-#include "rudder/partition/repair.hpp"
-#include "rudder/partition/streaming.hpp"
+#include "repair.hpp"
+#include "streaming.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -32,4 +32,4 @@ Assignment LdgPartitioner::assign(const PartitionInput& input, const PartitionOp
     return finish_assignment(input, options, stream_parts(input, options, LdgScore{}, progress));
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -1,15 +1,15 @@
-#include "rudder/partition/loads.hpp"
+#include "loads.hpp"
 
 #include <cmath>
 #include <limits>
 
-namespace rudder {
+namespace rudder::partition {
 
 Loads::Loads(const PartitionInput& input, const PartitionOptions& options) : loads_(options.parts) {
     const BalanceSet balance = balance_of(options);
     active_ = {balance.vertices, balance.train, balance.edges};
     totals_ = {input.vertices(),
-               static_cast<std::uint64_t>(std::ranges::count(input.roles, Role::train)),
+               static_cast<std::uint64_t>(std::ranges::count(input.roles, graph::Role::train)),
                input.stored.edges()};
     const std::uint64_t parts = options.parts;
     for (std::size_t c = 0; c < balance_kinds; ++c) {
@@ -49,4 +49,4 @@ double Loads::relief(PartId p, PartId q, const Weights& w) const noexcept {
     return sum;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

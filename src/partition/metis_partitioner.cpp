@@ -1,4 +1,4 @@
-#include "rudder/partition/metis_partitioner.hpp"
+#include "metis_partitioner.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,21 +6,22 @@
 #include <fmt/format.h>
 #include <metis.h>
 
+#include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/partition/child_process.hpp"
-#include "rudder/partition/repair.hpp"
 
-namespace rudder {
+#include "child_process.hpp"
+#include "repair.hpp"
+
+namespace rudder::partition {
 
 static_assert(sizeof(idx_t) == 4, "written for a METIS with a 32-bit index");
 
 namespace {
 
 constexpr std::uint64_t index_limit = std::numeric_limits<std::int32_t>::max();
-constexpr const char* remedy = "give --method ldg (or fennel), which has no such limit";
+constexpr const char* other_method = "give --method ldg (or fennel), which has no such limit";
 
 /// The balanced weights of every vertex, row by row; empty where only vertices count.
 Array<std::int32_t> constraint_weights(const PartitionInput& input, const Loads& limits,
@@ -96,7 +97,8 @@ Array<PartId> call_metis(const MetisCall& call) {
         offsets[v] = narrow<std::int32_t>(call.graph.offsets[v], "offset for METIS");
     const Region shared = Region::allocate_shared(n * sizeof(std::int32_t));
     auto* result = reinterpret_cast<std::int32_t*>(shared.data());
-    run_in_child("METIS", remedy, [&] { return partition_graph(call, offsets.span(), result); });
+    run_in_child("METIS", other_method,
+                 [&] { return partition_graph(call, offsets.span(), result); });
     auto parts = Array<PartId>::uninitialised(n);
     for (VertexId v = 0; v < n; ++v) {
         RUDDER_CHECK(result[v] >= 0 && static_cast<PartId>(result[v]) < call.parts);
@@ -119,7 +121,7 @@ Assignment MetisPartitioner::assign(const PartitionInput& input, const Partition
     }
     const auto refusal =
         metis_refusal(input.vertices(), input.graph.edges(), constraints, memory_info().available);
-    if (refusal) throw usage_error(*refusal, "--method metis", remedy);
+    if (refusal) throw usage_error(*refusal, "--method metis", other_method);
     progress.phase("METIS", 0);
     const auto weights = constraint_weights(input, limits, constraints);
     // With several constraints METIS overshoots, and what it overshoots is repaired below.
@@ -132,4 +134,4 @@ Assignment MetisPartitioner::assign(const PartitionInput& input, const Partition
     return finish_assignment(input, options, std::move(parts));
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

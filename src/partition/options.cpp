@@ -8,7 +8,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 BalanceSet parse_balance(std::string_view text) {
     BalanceSet balance{false, false, false};
@@ -84,4 +84,4 @@ void check_options(const PartitionOptions& options, VertexId vertices) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

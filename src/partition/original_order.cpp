@@ -1,4 +1,4 @@
-#include "rudder/partition/original_order.hpp"
+#include "original_order.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -7,7 +7,7 @@
 
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -53,7 +53,7 @@ std::span<const std::byte> OriginalOrder::feature_row(VertexId original) const {
 std::int32_t OriginalOrder::label(VertexId original) const {
     const Place at = place(original);
     const auto classes = at.part.targets().classes;
-    return classes.empty() ? no_label : classes[at.row];
+    return classes.empty() ? graph::no_label : classes[at.row];
 }
 
 std::span<const std::uint8_t> OriginalOrder::multilabel_row(VertexId original) const {
@@ -70,7 +70,7 @@ std::span<const float> OriginalOrder::regression_row(VertexId original) const {
     return rows.subspan(at.row * info_.targets.count, info_.targets.count);
 }
 
-Role OriginalOrder::role(VertexId original) const {
+graph::Role OriginalOrder::role(VertexId original) const {
     const Place at = place(original);
     return at.part.roles()[at.row];
 }
@@ -89,7 +89,7 @@ std::span<const float> OriginalOrder::feature_scale() const {
 void OriginalOrder::walk(Narrow /*narrow*/, Wide wide) const {
     for (const Part& part : parts_) {
         parallel_chunks(part.own(), vertices_per_chunk, [&](const Chunk& chunk) {
-            std::vector<Edge> block;
+            std::vector<graph::Edge> block;
             block.reserve(part.offsets()[chunk.end] - part.offsets()[chunk.begin]);
             for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
                 for (const LocalId u : part.row(static_cast<LocalId>(i)))
@@ -100,10 +100,10 @@ void OriginalOrder::walk(Narrow /*narrow*/, Wide wide) const {
     }
 }
 
-Topology OriginalOrder::topology(Progress& progress) const {
-    const BuildOptions as_stored{
+graph::Topology OriginalOrder::topology(Progress& progress) const {
+    const graph::BuildOptions as_stored{
         .symmetrise = false, .keep_self_loops = true, .keep_duplicates = true};
-    return build_topology(*this, as_stored, progress).topology;
+    return graph::build_topology(*this, as_stored, progress).topology;
 }
 
 Array<PartId> OriginalOrder::assignment() const {
@@ -113,4 +113,4 @@ Array<PartId> OriginalOrder::assignment() const {
     return parts;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -16,7 +16,7 @@ constexpr const char* remake = "make the partition again, or restore it from a c
 constexpr std::uint64_t manifest_limit = 16U << 20;
 
 /// Opens the folder, whose manifest must be the one the partition was written with.
-ArrayFolder open_folder(const std::filesystem::path& folder, std::uint64_t checksum) {
+graph::ArrayFolder open_folder(const std::filesystem::path& folder, std::uint64_t checksum) {
     const auto file = folder / "manifest.json";
     if (!std::filesystem::exists(file)) {
         throw input_error("a part is missing", folder.string(), remake);
@@ -47,7 +47,7 @@ Part::Part(const std::filesystem::path& folder, PartId id, PartitionBook::Range 
            VertexId vertices, std::uint64_t checksum)
     : id_(id), range_(range), folder_(open_folder(folder, checksum)) {
     const std::string where = folder_.manifest_path();
-    info_ = dataset_info(folder_.manifest(), where);
+    info_ = graph::dataset_info(folder_.manifest(), where);
     if (json_u64(folder_.manifest(), "part", where) != id || info_.vertices != range.size()) {
         throw input_error("the part is not the one the partition's manifest describes", where,
                           remake);
@@ -64,7 +64,7 @@ Part::Part(const std::filesystem::path& folder, PartId id, PartitionBook::Range 
     halo_ = folder_.map<VertexId>("halo", {halo});
     original_ids_ = folder_.map<VertexId>("original_ids", {own});
     clusters_ = folder_.map<VertexId>("clusters", {clusters + 1});
-    arrays_ = VertexArrays::open(folder_, info_, own);
+    arrays_ = graph::VertexArrays::open(folder_, info_, own);
     if (offsets_[0] != 0 || offsets_[own] != info_.edges) {
         throw input_error("the offsets do not run from 0 to the number of edges",
                           fmt::format("{}, array 'offsets'", folder_.path().string()), remake);
@@ -78,4 +78,4 @@ std::optional<LocalId> Part::local(VertexId global) const noexcept {
     return static_cast<LocalId>(own() + static_cast<VertexId>(found - halo().begin()));
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

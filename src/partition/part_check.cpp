@@ -7,11 +7,11 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
-constexpr std::size_t vertices_per_chunk = 1 << 14;
+constexpr std::size_t part_vertices_per_chunk = 1 << 14;
 
 Error bad_array(const std::string& what, const char* array, const std::string& where) {
     return input_error(what, fmt::format("{}, array '{}'", where, array),
@@ -39,7 +39,7 @@ EdgeIndex Part::check_rows(const std::string& where) const {
     const VertexId limit = own() + halo_.size();
     auto used = Array<std::uint64_t>::zeroed(halo_.size() / 64 + 1);
     std::atomic<EdgeIndex> crossing{0};
-    parallel_chunks(own(), vertices_per_chunk, [&](const Chunk& chunk) {
+    parallel_chunks(own(), part_vertices_per_chunk, [&](const Chunk& chunk) {
         EdgeIndex outside = 0;
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
             for (EdgeIndex e = offsets_[v]; e < offsets_[v + 1]; ++e) {
@@ -104,4 +104,4 @@ PartFigures Part::check(VertexId vertices) const {
     return {own(), info_.split.train, info_.edges, crossing, halo_.size()};
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -1,4 +1,4 @@
-#include "rudder/partition/part_writer.hpp"
+#include "part_writer.hpp"
 
 #include <algorithm>
 #include <atomic>
@@ -9,16 +9,16 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
-constexpr std::size_t vertices_per_chunk = 1 << 13;
+constexpr std::size_t written_per_chunk = 1 << 13;
 constexpr std::size_t gather_bytes = std::size_t{32} << 20;
 
 /// The vertices a part reads from but does not own: a set over all global ids, one bit each, that
@@ -67,12 +67,12 @@ struct PartRows {
     Array<LocalId> neighbours;
     Array<VertexId> halo;
     EdgeIndex crossing = 0;
-    TopologyCounts irregular;
+    graph::TopologyCounts irregular;
 };
 
 class RowBuilder {
 public:
-    RowBuilder(const TopologyView& graph, const Renumbering& order, PartId part)
+    RowBuilder(const graph::TopologyView& graph, const Renumbering& order, PartId part)
         : graph_(graph),
           order_(order),
           part_(part),
@@ -96,7 +96,7 @@ private:
     template <class Neighbours>
     void collect(Neighbours neighbours) {
         rows_.offsets = Array<EdgeIndex>::zeroed(range_.size() + 1);
-        parallel_chunks(range_.size(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(range_.size(), written_per_chunk, [&](const Chunk& chunk) {
             EdgeIndex crossing = 0;
             for (VertexId i = chunk.begin; i < chunk.end; ++i) {
                 const VertexId v = order_.original[range_.begin + i];
@@ -117,9 +117,9 @@ private:
     template <class Neighbours>
     void place(Neighbours neighbours) {
         rows_.neighbours = Array<LocalId>::uninitialised(rows_.offsets[range_.size()]);
-        parallel_chunks(range_.size(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(range_.size(), written_per_chunk, [&](const Chunk& chunk) {
             std::vector<VertexId> row;
-            TopologyCounts irregular;
+            graph::TopologyCounts irregular;
             for (VertexId i = chunk.begin; i < chunk.end; ++i) {
                 const VertexId v = order_.original[range_.begin + i];
                 row.clear();
@@ -143,7 +143,7 @@ private:
                                                        : range_.size() + halo_.rank(u));
     }
 
-    TopologyView graph_;
+    graph::TopologyView graph_;
     const Renumbering& order_;
     PartId part_;
     PartitionBook::Range range_;
@@ -155,10 +155,10 @@ private:
 };
 
 /// Writes an array whose row i is row ids[i] of `source`, in pieces of bounded size.
-void write_rows(ArrayFolderWriter& writer, const char* name, ElementType type,
+void write_rows(graph::ArrayFolderWriter& writer, const char* name, ElementType type,
                 std::vector<std::uint64_t> shape, const std::byte* source, std::size_t row_bytes,
                 std::span<const VertexId> ids) {
-    ArrayStream stream = writer.stream(name, type, std::move(shape));
+    graph::ArrayStream stream = writer.stream(name, type, std::move(shape));
     const std::size_t rows =
         std::max<std::size_t>(1, gather_bytes / std::max<std::size_t>(1, row_bytes));
     auto buffer = Array<std::byte>::uninitialised(std::min(rows, ids.size()) * row_bytes);
@@ -177,8 +177,8 @@ void write_rows(ArrayFolderWriter& writer, const char* name, ElementType type,
     stream.finish();
 }
 
-void write_targets(ArrayFolderWriter& writer, const TargetInfo& info, const TargetView& targets,
-                   std::span<const VertexId> ids) {
+void write_targets(graph::ArrayFolderWriter& writer, const graph::TargetInfo& info,
+                   const graph::TargetView& targets, std::span<const VertexId> ids) {
     const auto write = [&](const auto& values, std::vector<std::uint64_t> shape,
                            std::uint64_t columns) {
         using T = std::remove_cvref_t<decltype(values[0])>;
@@ -186,23 +186,24 @@ void write_targets(ArrayFolderWriter& writer, const TargetInfo& info, const Targ
                    std::as_bytes(values).data(), columns * sizeof(T), ids);
     };
     switch (info.kind) {
-        case TargetKind::none:
+        case graph::TargetKind::none:
             break;
-        case TargetKind::classes:
+        case graph::TargetKind::classes:
             write(targets.classes, {ids.size()}, 1);
             break;
-        case TargetKind::multilabel:
+        case graph::TargetKind::multilabel:
             write(targets.multilabel, {ids.size(), info.count}, info.count);
             break;
-        case TargetKind::regression:
+        case graph::TargetKind::regression:
             write(targets.regression, {ids.size(), info.count}, info.count);
             break;
     }
 }
 
 /// The counts of the part alone.
-DatasetInfo part_info(const Dataset& data, const PartRows& rows, std::span<const VertexId> ids) {
-    DatasetInfo info = data.info();
+graph::DatasetInfo part_info(const graph::Dataset& data, const PartRows& rows,
+                             std::span<const VertexId> ids) {
+    graph::DatasetInfo info = data.info();
     info.vertices = ids.size();
     info.edges = rows.neighbours.size();
     info.self_loops = rows.irregular.self_loops;
@@ -210,33 +211,33 @@ DatasetInfo part_info(const Dataset& data, const PartRows& rows, std::span<const
     info.targets.names.clear();
     info.targets.labelled = 0;
     info.split = {};
-    const TargetView targets = data.targets();
+    const graph::TargetView targets = data.targets();
     for (const VertexId v : ids) {
-        if (is_labelled(info.targets, targets, v)) ++info.targets.labelled;
-        if (data.roles()[v] == Role::train) ++info.split.train;
-        if (data.roles()[v] == Role::valid) ++info.split.valid;
-        if (data.roles()[v] == Role::test) ++info.split.test;
+        if (graph::is_labelled(info.targets, targets, v)) ++info.targets.labelled;
+        if (data.roles()[v] == graph::Role::train) ++info.split.train;
+        if (data.roles()[v] == graph::Role::valid) ++info.split.valid;
+        if (data.roles()[v] == graph::Role::test) ++info.split.test;
     }
     return info;
 }
 
 }  // namespace
 
-WrittenPart write_part(const Dataset& data, const Renumbering& order, PartId part,
+WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, PartId part,
                        const std::filesystem::path& folder, Progress& progress) {
     std::error_code code;
     std::filesystem::create_directory(folder, code);
     if (code) throw system_error("cannot create the folder", folder.string(), code.value());
     const auto range = order.book.range(part);
     const auto ids = order.original.span().subspan(range.begin, range.size());
-    ArrayFolderWriter writer(folder);
+    graph::ArrayFolderWriter writer(folder);
     const PartRows rows = RowBuilder(data.topology(), order, part).build();
     writer.write("offsets", rows.offsets.span());
     writer.write("neighbours", rows.neighbours.span());
     writer.write("halo", rows.halo.span());
     writer.write("original_ids", std::span<const VertexId>(ids));
     writer.write("clusters", std::span<const VertexId>(order.clusters[part]));
-    const FeatureView features = data.features();
+    const graph::FeatureView features = data.features();
     if (features.info.present()) {
         write_rows(writer, "features", features.info.type, {ids.size(), features.info.width},
                    features.data, features.info.row_bytes(), ids);
@@ -245,7 +246,7 @@ WrittenPart write_part(const Dataset& data, const Renumbering& order, PartId par
     write_targets(writer, data.info().targets, data.targets(), ids);
     write_rows(writer, "split", ElementType::u8, {ids.size()}, std::as_bytes(data.roles()).data(),
                1, ids);
-    const DatasetInfo info = part_info(data, rows, ids);
+    const graph::DatasetInfo info = part_info(data, rows, ids);
     Json manifest = {{"format", part_format}, {"version", part_version}, {"part", part}};
     describe(info, manifest);
     manifest["halo"] = rows.halo.size();
@@ -257,4 +258,4 @@ WrittenPart write_part(const Dataset& data, const Renumbering& order, PartId par
             hash_bytes(std::as_bytes(std::span(text)))};
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

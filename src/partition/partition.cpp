@@ -1,14 +1,15 @@
-#include "rudder/partition/partition.hpp"
+#include "partition.hpp"
 
+#include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/topology_builder.hpp"
-#include "rudder/partition/assignment.hpp"
-#include "rudder/partition/part_writer.hpp"
 
-namespace rudder {
+#include "assignment.hpp"
+#include "part_writer.hpp"
+
+namespace rudder::partition {
 
 namespace {
 
@@ -27,8 +28,9 @@ PartitionSummary summary_of(const PartitionOptions& options, std::vector<std::st
 }
 
 /// Writes all parts and, last, the manifest; `summary` gets its figures.
-void write_partition(const Dataset& data, const Renumbering& order, Staging& staging,
-                     PartitionSummary& summary, const Provenance& provenance, Progress& progress) {
+void write_partition(const graph::Dataset& data, const Renumbering& order, Staging& staging,
+                     PartitionSummary& summary, const graph::Provenance& provenance,
+                     Progress& progress) {
     const Span span("write partition");
     progress.phase("writing parts", data.info().vertices);
     std::vector<PartFigures> figures;
@@ -42,7 +44,7 @@ void write_partition(const Dataset& data, const Renumbering& order, Staging& sta
     set_figures(summary, figures);
     Json manifest = {{"format", partition_format}, {"version", partition_version}};
     manifest["rudder"] = version();
-    manifest["made_by"] = made_by_json(provenance);
+    manifest["made_by"] = graph::made_by_json(provenance);
     const Json& source = data.folder().manifest();
     if (const auto made = source.find("made_by"); made != source.end()) manifest["source"] = *made;
     describe(data.info(), manifest);
@@ -50,25 +52,25 @@ void write_partition(const Dataset& data, const Renumbering& order, Staging& sta
     manifest["book"] = order.book.starts();
     manifest["part_manifests"] = std::move(checksums);
     provenance.write_config(staging.path());
-    ArrayFolderWriter(staging.path()).finish(std::move(manifest));
+    graph::ArrayFolderWriter(staging.path()).finish(std::move(manifest));
     staging.commit();
     progress.done();
 }
 
-PartitionInput input_of(const Dataset& data, const PartitionGraph& graph) {
+PartitionInput input_of(const graph::Dataset& data, const PartitionGraph& graph) {
     return {graph.view(), data.topology(), data.roles()};
 }
 
 }  // namespace
 
-PartitionGraph::PartitionGraph(const Dataset& data) : stored_(data.topology()) {
-    const DatasetInfo& info = data.info();
+PartitionGraph::PartitionGraph(const graph::Dataset& data) : stored_(data.topology()) {
+    const graph::DatasetInfo& info = data.info();
     if (!info.symmetric || info.self_loops != 0 || info.duplicates != 0) {
-        made_ = symmetrised(stored_);
+        made_ = graph::symmetrised(stored_);
     }
 }
 
-PartitionSummary partition_dataset(const Dataset& data, const std::filesystem::path& out,
+PartitionSummary partition_dataset(const graph::Dataset& data, const std::filesystem::path& out,
                                    const PartitionOptions& options, Existing existing,
                                    Progress& progress) {
     check_options(options, data.info().vertices);
@@ -86,7 +88,7 @@ PartitionSummary partition_dataset(const Dataset& data, const std::filesystem::p
     return summary;
 }
 
-PartitionSummary partition_dataset(const Dataset& data, std::span<const PartId> assignment,
+PartitionSummary partition_dataset(const graph::Dataset& data, std::span<const PartId> assignment,
                                    const std::filesystem::path& out,
                                    const PartitionOptions& options, Existing existing,
                                    Progress& progress) {
@@ -105,4 +107,4 @@ PartitionSummary partition_dataset(const Dataset& data, std::span<const PartId> 
     return summary;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

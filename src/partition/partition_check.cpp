@@ -6,14 +6,14 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
-constexpr std::size_t vertices_per_chunk = 1 << 12;
-constexpr const char* remake = "make the partition again, or restore it from a copy";
+constexpr std::size_t checked_per_chunk = 1 << 12;
+constexpr const char* remake_partition = "make the partition again, or restore it from a copy";
 
-bool same_kind(const DatasetInfo& a, const DatasetInfo& b) {
+bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
     return a.symmetric == b.symmetric && a.features.width == b.features.width &&
            a.features.type == b.features.type &&
            a.features.row_normalise == b.features.row_normalise &&
@@ -34,17 +34,17 @@ std::size_t entries_of(const Part& part, LocalId row, VertexId v) {
 void PartitionedDataset::check_sums(const std::vector<Part>& parts,
                                     const std::vector<PartFigures>& figures) const {
     const std::string where = folder_.manifest_path();
-    DatasetInfo sum;
+    graph::DatasetInfo sum;
     for (const Part& part : parts) {
-        const DatasetInfo& own = part.info();
+        const graph::DatasetInfo& own = part.info();
         if (!same_kind(own, info_)) {
             throw input_error("a part's features or targets are not of the kind of the whole",
-                              part.folder().manifest_path(), remake);
+                              part.folder().manifest_path(), remake_partition);
         }
-        const TopologyCounts counts = count_irregular_rows(part);
+        const graph::TopologyCounts counts = count_irregular_rows(part);
         if (counts.self_loops != own.self_loops || counts.duplicates != own.duplicates) {
             throw input_error("self loops or duplicates are not as many as the manifest says",
-                              part.folder().manifest_path(), remake);
+                              part.folder().manifest_path(), remake_partition);
         }
         sum.edges += own.edges;
         sum.self_loops += own.self_loops;
@@ -57,7 +57,8 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
     if (sum.edges != info_.edges || sum.self_loops != info_.self_loops ||
         sum.duplicates != info_.duplicates || sum.targets.labelled != info_.targets.labelled ||
         sum.split != info_.split) {
-        throw input_error("the parts' counts do not add up to those of the whole", where, remake);
+        throw input_error("the parts' counts do not add up to those of the whole", where,
+                          remake_partition);
     }
     PartitionSummary found = summary_;
     set_figures(found, figures);
@@ -65,15 +66,15 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
         found.train_balance != summary_.train_balance ||
         found.edge_balance != summary_.edge_balance || found.halo != summary_.halo) {
         throw input_error("the cut, the balance or the halo is not what the manifest says", where,
-                          remake);
+                          remake_partition);
     }
 }
 
-TopologyCounts PartitionedDataset::count_irregular_rows(const Part& part) const {
+graph::TopologyCounts PartitionedDataset::count_irregular_rows(const Part& part) const {
     std::atomic<EdgeIndex> loops{0};
     std::atomic<EdgeIndex> duplicates{0};
-    parallel_chunks(part.own(), vertices_per_chunk, [&](const Chunk& chunk) {
-        TopologyCounts own;
+    parallel_chunks(part.own(), checked_per_chunk, [&](const Chunk& chunk) {
+        graph::TopologyCounts own;
         for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
             const auto row = part.row(static_cast<LocalId>(v));
             for (std::size_t i = 0; i < row.size(); ++i) {
@@ -97,7 +98,7 @@ void PartitionedDataset::check_permutation(const std::vector<Part>& parts) const
                 throw input_error(fmt::format("vertex {} occurs twice", v),
                                   fmt::format("{}, array 'original_ids', position {}",
                                               part.folder().path().string(), i),
-                                  remake);
+                                  remake_partition);
             }
             seen[v / 64] |= bit;
         }
@@ -106,7 +107,7 @@ void PartitionedDataset::check_permutation(const std::vector<Part>& parts) const
 
 void PartitionedDataset::check_symmetry(const std::vector<Part>& parts) const {
     for (const Part& part : parts) {
-        parallel_chunks(part.own(), vertices_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(part.own(), checked_per_chunk, [&](const Chunk& chunk) {
             for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
                 const auto row = part.row(static_cast<LocalId>(i));
                 const VertexId v = part.range().begin + i;
@@ -122,7 +123,7 @@ void PartitionedDataset::check_symmetry(const std::vector<Part>& parts) const {
                             fmt::format("the edge {} - {} is not stored both ways, though the "
                                         "manifest says so",
                                         u, v),
-                            part.folder().path().string(), remake);
+                            part.folder().path().string(), remake_partition);
                     }
                     e = end;
                 }
@@ -141,4 +142,4 @@ void PartitionedDataset::check() const {
     if (info_.symmetric) check_symmetry(parts);
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -2,14 +2,14 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
-constexpr const char* remake = "make the partition again, or restore it from a copy";
+constexpr const char* remake_parts = "make the partition again, or restore it from a copy";
 
 PartitionBook read_book(const Json& manifest, VertexId vertices, PartId parts,
                         const std::string& where) {
@@ -26,7 +26,7 @@ PartitionBook read_book(const Json& manifest, VertexId vertices, PartId parts,
     if (!good || starts.front() != 0 || starts.back() != vertices) {
         throw input_error(
             "the book does not ascend from 0 to the number of vertices, one range per part", where,
-            remake);
+            remake_parts);
     }
     return PartitionBook(std::move(starts));
 }
@@ -35,11 +35,11 @@ std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
                                           const std::string& where) {
     const Json& entry = json_field(manifest, "part_manifests", where);
     if (!entry.is_array() || entry.size() != parts) {
-        throw input_error("'part_manifests' has not one checksum per part", where, remake);
+        throw input_error("'part_manifests' has not one checksum per part", where, remake_parts);
     }
     std::vector<std::uint64_t> sums;
     for (const Json& sum : entry) {
-        if (!sum.is_string()) throw input_error("a checksum is no text", where, remake);
+        if (!sum.is_string()) throw input_error("a checksum is no text", where, remake_parts);
         sums.push_back(from_hex(sum.get<std::string>(), where));
     }
     return sums;
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
 
 PartitionedDataset::PartitionedDataset(const std::filesystem::path& folder)
     : folder_(folder, partition_format, partition_version),
-      info_(dataset_info(folder_.manifest(), folder_.manifest_path())),
+      info_(graph::dataset_info(folder_.manifest(), folder_.manifest_path())),
       summary_(partition_summary(folder_.manifest(), folder_.manifest_path())),
       book_(read_book(folder_.manifest(), info_.vertices, summary_.parts, folder_.manifest_path())),
       part_checksums_(read_checksums(folder_.manifest(), summary_.parts, folder_.manifest_path())) {
@@ -68,4 +68,4 @@ std::vector<Part> PartitionedDataset::all_parts() const {
     return all;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -1,4 +1,4 @@
-#include "rudder/partition/partitioner.hpp"
+#include "partitioner.hpp"
 
 #include <array>
 
@@ -7,13 +7,14 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/span.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/partition/fennel_partitioner.hpp"
-#include "rudder/partition/hash_partitioner.hpp"
-#include "rudder/partition/ldg_partitioner.hpp"
-#include "rudder/partition/metis_partitioner.hpp"
-#include "rudder/partition/random_partitioner.hpp"
 
-namespace rudder {
+#include "fennel_partitioner.hpp"
+#include "hash_partitioner.hpp"
+#include "ldg_partitioner.hpp"
+#include "metis_partitioner.hpp"
+#include "random_partitioner.hpp"
+
+namespace rudder::partition {
 
 namespace {
 
@@ -49,4 +50,4 @@ Assignment assign_parts(const PartitionInput& input, const PartitionOptions& opt
     return partitioner->assign(input, options, progress);
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

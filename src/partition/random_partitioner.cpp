@@ -1,9 +1,9 @@
-#include "rudder/partition/random_partitioner.hpp"
+#include "random_partitioner.hpp"
 
-#include "rudder/partition/loads.hpp"
-#include "rudder/partition/permutation.hpp"
+#include "loads.hpp"
+#include "permutation.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 /// Deals the training vertices, then the others, both in a random order: each count differs by at
 /// most one between parts.
@@ -25,4 +25,4 @@ Assignment RandomPartitioner::assign(const PartitionInput& input, const Partitio
     return {std::move(parts), {}};
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

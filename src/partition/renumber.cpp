@@ -1,15 +1,16 @@
-#include "rudder/partition/renumber.hpp"
+#include "renumber.hpp"
 
 #include <algorithm>
 #include <numeric>
 
-#include "rudder/core/log.hpp"
+#include "core/log.hpp"
+#include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
-#include "rudder/partition/metis_partitioner.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+#include "metis_partitioner.hpp"
+
+namespace rudder::partition {
 
 namespace {
 
@@ -27,8 +28,8 @@ std::vector<VertexId> group_by(std::span<const PartId> keys, PartId limit,
 }
 
 /// The part of the graph inside one range of new ids, in ids from the range's start.
-Topology inner_graph(const TopologyView& graph, std::span<const VertexId> original,
-                     std::span<const VertexId> renumbered, PartitionBook::Range range) {
+graph::Topology inner_graph(const graph::TopologyView& graph, std::span<const VertexId> original,
+                            std::span<const VertexId> renumbered, PartitionBook::Range range) {
     auto offsets = Array<EdgeIndex>::zeroed(range.size() + 1);
     return graph.neighbours.visit([&](auto neighbours) {
         const auto for_inner = [&](VertexId local, auto&& body) {
@@ -46,12 +47,12 @@ Topology inner_graph(const TopologyView& graph, std::span<const VertexId> origin
         EdgeIndex at = 0;
         for (VertexId i = 0; i < range.size(); ++i)
             for_inner(i, [&](std::uint32_t u) { entries[at++] = u; });
-        return Topology(std::move(offsets), IdArray(std::move(entries)));
+        return graph::Topology(std::move(offsets), IdArray(std::move(entries)));
     });
 }
 
 /// Which cluster each vertex of a part's own graph is in; some may be empty.
-Array<PartId> cluster_parts(const TopologyView& inner, PartId clusters,
+Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
                             const PartitionOptions& options) {
     const bool able = options.method == "metis" && inner.edges() != 0 &&
                       !metis_refusal(inner.vertices(), inner.edges(), 1, memory_info().available);
@@ -80,8 +81,8 @@ Array<PartId> cluster_parts(const TopologyView& inner, PartId clusters,
 }
 
 /// Reorders one part by cluster; the offsets of the clusters that are not empty.
-std::vector<VertexId> order_by_cluster(const TopologyView& graph, Renumbering& order, PartId part,
-                                       const PartitionOptions& options) {
+std::vector<VertexId> order_by_cluster(const graph::TopologyView& graph, Renumbering& order,
+                                       PartId part, const PartitionOptions& options) {
     const auto range = order.book.range(part);
     const VertexId size = range.size();
     check_local_ids(part, size, 0);
@@ -89,7 +90,7 @@ std::vector<VertexId> order_by_cluster(const TopologyView& graph, Renumbering& o
         std::max<VertexId>(1, (size + options.cluster_size / 2) / options.cluster_size);
     const auto clusters = narrow<PartId>(std::min(wanted, size), "number of clusters");
     if (clusters == 1) return {0, size};
-    const Topology inner =
+    const graph::Topology inner =
         inner_graph(graph, order.original.span(), order.renumbered.span(), range);
     const Array<PartId> cluster = cluster_parts(inner.view(), clusters, options);
     const auto own = order.original.span().subspan(range.begin, size);
@@ -108,7 +109,7 @@ void invert(std::span<const VertexId> original, std::span<VertexId> renumbered) 
 
 }  // namespace
 
-Renumbering renumber(const TopologyView& graph, std::span<const PartId> parts,
+Renumbering renumber(const graph::TopologyView& graph, std::span<const PartId> parts,
                      const PartitionOptions& options, Progress& progress) {
     const VertexId n = graph.vertices();
     auto all = Array<VertexId>::uninitialised(n);
@@ -131,4 +132,4 @@ Renumbering renumber(const TopologyView& graph, std::span<const PartId> parts,
     return order;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

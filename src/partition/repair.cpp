@@ -1,15 +1,15 @@
-#include "rudder/partition/repair.hpp"
+#include "repair.hpp"
 
 #include <algorithm>
 #include <numeric>
 
 #include <fmt/format.h>
 
+#include "core/log.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
@@ -191,4 +191,4 @@ Assignment finish_assignment(const PartitionInput& input, const PartitionOptions
     return result;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -6,7 +6,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 PartShare share_of(PartId parts, int ranks, int rank) {
     const PartId each = parts / static_cast<PartId>(ranks);
@@ -29,4 +29,4 @@ int rank_of(PartId p, PartId parts, int ranks) noexcept {
     return static_cast<int>(p / (parts / static_cast<PartId>(ranks)));
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -4,14 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/checked.hpp"
-#include "rudder/core/json.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 namespace {
 
-constexpr const char* remake = "make the partition again";
+constexpr const char* remake_summary = "make the partition again";
 
 /// The largest value over the mean; 1 where all are 0.
 template <class Get>
@@ -65,7 +65,7 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     PartitionSummary summary;
     const std::uint64_t parts = json_u64(manifest, "parts", where);
     if (parts == 0 || !std::in_range<PartId>(parts)) {
-        throw input_error(fmt::format("there cannot be {} parts", parts), where, remake);
+        throw input_error(fmt::format("there cannot be {} parts", parts), where, remake_summary);
     }
     summary.parts = static_cast<PartId>(parts);
     summary.cut = json_number(manifest, "cut", where);
@@ -75,11 +75,12 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     summary.method = json_string(manifest, "method", where);
     const Json& halo = json_field(manifest, "halo", where);
     if (!halo.is_array() || halo.size() != summary.parts) {
-        throw input_error("'halo' has not one number per part", where, remake);
+        throw input_error("'halo' has not one number per part", where, remake_summary);
     }
     for (const Json& rows : halo) {
         if (!rows.is_number_unsigned()) {
-            throw input_error("'halo' holds something else than whole numbers", where, remake);
+            throw input_error("'halo' holds something else than whole numbers", where,
+                              remake_summary);
         }
         summary.halo.push_back(rows.get<VertexId>());
     }
@@ -88,7 +89,7 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
         summary.balanced = parse_balance(json_string(options, "balance", where));
         summary.order = parse_stream_order(json_string(options, "order", where));
     } catch (const Error& error) {
-        throw input_error(error.problem(), where, remake);
+        throw input_error(error.problem(), where, remake_summary);
     }
     summary.slack = json_number(options, "slack", where);
     summary.passes = static_cast<std::uint32_t>(
@@ -96,10 +97,10 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     summary.seed = json_u64(options, "seed", where);
     summary.cluster_size = json_u64(options, "cluster_size", where);
     for (const Json& text : json_field(manifest, "warnings", where)) {
-        if (!text.is_string()) throw input_error("a warning is no text", where, remake);
+        if (!text.is_string()) throw input_error("a warning is no text", where, remake_summary);
         summary.warnings.push_back(text.get<std::string>());
     }
     return summary;
 }
 
-}  // namespace rudder
+}  // namespace rudder::partition

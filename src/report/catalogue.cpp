@@ -1,11 +1,11 @@
-#include "rudder/report/catalogue.hpp"
+#include "catalogue.hpp"
 
 #include <algorithm>
 #include <array>
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -70,4 +70,4 @@ std::string prometheus_name(const MetricInfo& metric) {
     return "rudder_" + with(metric.path, '_') + (metric.kind == Kind::value ? "" : "_total");
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

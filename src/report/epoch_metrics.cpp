@@ -1,8 +1,8 @@
-#include "rudder/report/epoch_metrics.hpp"
+#include "epoch_metrics.hpp"
 
 #include <array>
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -33,4 +33,4 @@ std::span<const EpochMetric> epoch_metrics() noexcept {
     return metrics;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

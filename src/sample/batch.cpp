@@ -1,6 +1,6 @@
 #include "rudder/sample/batch.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 std::size_t Batch::bytes() const noexcept {
     std::size_t sum =
@@ -12,4 +12,4 @@ std::size_t Batch::bytes() const noexcept {
     return sum;
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

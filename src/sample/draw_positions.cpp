@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-namespace rudder {
+namespace rudder::sample {
 
 namespace {
 
@@ -157,4 +157,4 @@ void SingleDraw::draw(const RandomStream& stream, VertexId vertex, EdgeIndex deg
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

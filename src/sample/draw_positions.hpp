@@ -9,7 +9,7 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 // The rule. Vertex v of degree d draws `fanout` = k positions. Its random words are those of the
 // blocks (v, 0), (v, 1), ... of the stream, in order. Without replacement (k < d) it is Floyd's:
@@ -58,4 +58,4 @@ private:
     std::vector<EdgeIndex> table_;  ///< open addressing; a power of two
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

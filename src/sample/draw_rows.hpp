@@ -10,7 +10,7 @@
 
 #include "draw_positions.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// Where a row is: the code of its first entry (the others follow) and its length.
 struct RowPlace {
@@ -167,4 +167,4 @@ struct WholeRows {
     void prefetch(EdgeIndex code) const noexcept { __builtin_prefetch(ids + code); }
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -9,7 +9,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 // Both maps have
 //     void begin();                       forgets everything (of the batch before)
@@ -86,4 +86,4 @@ private:
     std::uint32_t stamp_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

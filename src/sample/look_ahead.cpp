@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/task_state.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/executor/task_state.hpp"
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 namespace {
 
@@ -295,4 +295,4 @@ void LookAhead::stop() {
     state_->stop();
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -8,17 +8,18 @@
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// The rank (of `comm`) and the number of stored arcs of each part. Every part must have exactly
 /// one rank.
 class PartOwners {
 public:
     /// Collective.
-    PartOwners(const Communicator& comm, const PartitionBook& book, std::span<const Part> own)
+    PartOwners(const comm::Communicator& comm, const partition::PartitionBook& book,
+               std::span<const partition::Part> own)
         : ranks_(book.parts(), -1), edges_(book.parts(), 0) {
         std::vector<std::uint64_t> mine;
-        for (const Part& part : own) {
+        for (const partition::Part& part : own) {
             mine.push_back(part.id());
             mine.push_back(part.neighbours().size());
         }
@@ -43,4 +44,4 @@ private:
     std::vector<EdgeIndex> edges_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -10,17 +10,17 @@
 #include "owners.hpp"
 #include "part_exchange.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 namespace {
 
-constexpr Channel draw_channel = user_channels;
+constexpr comm::Channel draw_channel = comm::user_channels;
 
 /// The rows of a rank's own parts. The code of an entry is its position in its part, and above that
 /// the number of the part among the rank's.
 class PartRows {
 public:
-    PartRows(const PartitionBook& book, std::span<const Part> own)
+    PartRows(const partition::PartitionBook& book, std::span<const partition::Part> own)
         : book_(&book), slot_(book.parts(), 0) {
         for (std::size_t i = 0; i < own.size(); ++i) {
             slot_[own[i].id()] = i;
@@ -60,7 +60,7 @@ private:
         VertexId own;
     };
 
-    const PartitionBook* book_;
+    const partition::PartitionBook* book_;
     std::vector<std::size_t> slot_;  ///< by part
     std::vector<Rows> parts_;
 };
@@ -128,7 +128,7 @@ void extract(std::span<const std::byte> bytes, std::size_t width, To* out) {
 /// What one draw asks of one rank, and what came back.
 struct Share {
     RawVector<VertexId> vertices;
-    Request request;
+    comm::Request request;
     RawVector<std::uint32_t> counts;
     RawVector<VertexId> neighbours;
     std::size_t next_vertex = 0;
@@ -137,10 +137,10 @@ struct Share {
 
 class PartitionedSource final : public NeighbourSource {
 public:
-    PartitionedSource(const Communicator& comm, const PartitionBook& book,
-                      std::span<const Part> own, bool with_degrees)
+    PartitionedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
+                      std::span<const partition::Part> own, bool with_degrees)
         : comm_(comm), book_(book), owners_(comm, book_, own), rows_(book_, own) {
-        for (const Part& part : own) {
+        for (const partition::Part& part : own) {
             bytes_ += part.offsets().size_bytes() + part.neighbours().size_bytes() +
                       part.halo().size_bytes();
         }
@@ -189,9 +189,9 @@ public:
 
 private:
     /// Of all vertices, into a window of the host.
-    void gather_degrees(std::span<const Part> own) {
+    void gather_degrees(std::span<const partition::Part> own) {
         degrees_ = comm_.share<std::uint32_t>(book_.vertices());
-        for (const Part& part : own) {
+        for (const partition::Part& part : own) {
             const auto offsets = part.offsets();
             for (VertexId v = 0; v < part.own(); ++v)
                 (*degrees_)[part.range().begin + v] = degree_number(offsets[v + 1] - offsets[v]);
@@ -239,7 +239,7 @@ private:
 
     void take_answer(std::int32_t fanout, Share& share) const {
         if (share.vertices.empty()) return;
-        const Message message = share.request.take();
+        const comm::Message message = share.request.take();
         const WireWidths widths(book_.vertices(), fanout);
         const std::span<const std::byte> bytes(message.bytes);
         const std::size_t counts = share.vertices.size() * widths.count;
@@ -300,8 +300,8 @@ private:
         return bytes;
     }
 
-    Communicator comm_;
-    PartitionBook book_;
+    comm::Communicator comm_;
+    partition::PartitionBook book_;
     PartOwners owners_;
     PartRows rows_;
     std::shared_ptr<std::span<std::uint32_t>> degrees_;  ///< by vertex, where asked for
@@ -309,15 +309,16 @@ private:
     bool stopped_ = false;
     RawVector<VertexId> asked_;
     DrawnNeighbours drawn_;
-    std::optional<Service> service_;  ///< last: its task uses the others
+    std::optional<comm::Service> service_;  ///< last: its task uses the others
 };
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
-                                                         const PartitionBook& book,
-                                                         std::span<const Part> own, bool degrees) {
+std::unique_ptr<NeighbourSource> make_partitioned_source(const comm::Communicator& comm,
+                                                         const partition::PartitionBook& book,
+                                                         std::span<const partition::Part> own,
+                                                         bool degrees) {
     return std::make_unique<PartitionedSource>(comm, book, own, degrees);
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

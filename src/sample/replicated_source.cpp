@@ -8,7 +8,7 @@
 #include "owners.hpp"
 #include "part_exchange.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 void throw_too_many_edges() {
     throw Error(ErrorKind::failed, "a layer of a batch has 2^32 edges or more", "the sampler",
@@ -25,14 +25,15 @@ namespace {
 template <class Id>
 class ReplicatedSource final : public NeighbourSource {
 public:
-    ReplicatedSource(const Communicator& comm, const PartitionBook& book, std::span<const Part> own)
+    ReplicatedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
+                     std::span<const partition::Part> own)
         : vertices_(book.vertices()) {
         const PartOwners owners(comm, book, own);
         std::vector<EdgeIndex> base(book.parts() + std::size_t{1}, 0);
         std::partial_sum(owners.edges().begin(), owners.edges().end(), base.begin() + 1);
         offsets_ = comm.share<EdgeIndex>(vertices_ + 1);
         ids_ = comm.share<Id>(base.back());
-        for (const Part& part : own)
+        for (const partition::Part& part : own)
             write(part, base[part.id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
         const auto offsets_of = [&](PartId p) {
@@ -59,13 +60,13 @@ public:
         return replicated_bytes(vertices_, ids_->size());
     }
     [[nodiscard]] std::string_view name() const noexcept override { return "replicated"; }
-    [[nodiscard]] TopologyView topology() const noexcept override {
+    [[nodiscard]] graph::TopologyView topology() const noexcept override {
         return {*offsets_, IdSpan(std::span<const Id>(*ids_))};
     }
 
 private:
     /// An own part's rows, in global ids.
-    void write(const Part& part, EdgeIndex base) {
+    void write(const partition::Part& part, EdgeIndex base) {
         const auto range = part.range();
         const auto from = part.offsets();
         for (VertexId v = 0; v < part.own(); ++v)
@@ -85,12 +86,12 @@ private:
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_replicated_source(const Communicator& comm,
-                                                        const PartitionBook& book,
-                                                        std::span<const Part> own) {
+std::unique_ptr<NeighbourSource> make_replicated_source(const comm::Communicator& comm,
+                                                        const partition::PartitionBook& book,
+                                                        std::span<const partition::Part> own) {
     if (IdArray::needs_wide(book.vertices()))
         return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own);
     return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own);
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

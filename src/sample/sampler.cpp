@@ -10,7 +10,7 @@
 
 #include "id_map.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 namespace {
 
@@ -157,4 +157,4 @@ void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> see
     if (options_.degrees) source_->degrees(out.vertices, out.degrees);
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -8,7 +8,7 @@
 
 #include "seed_blocks.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 namespace {
 
@@ -18,12 +18,12 @@ constexpr std::size_t kept_epochs = 4;
 using Order = std::shared_ptr<const std::vector<LocalId>>;
 
 /// The training vertices of one part that have a target, ascending.
-std::vector<LocalId> training_vertices_of(const Part& part) {
+std::vector<LocalId> training_vertices_of(const partition::Part& part) {
     const auto roles = part.roles();
-    const TargetView targets = part.targets();
+    const graph::TargetView targets = part.targets();
     std::vector<LocalId> vertices;
     for (std::size_t v = 0; v < roles.size(); ++v) {
-        if (roles[v] == Role::train && is_labelled(part.info().targets, targets, v))
+        if (roles[v] == graph::Role::train && is_labelled(part.info().targets, targets, v))
             vertices.push_back(static_cast<LocalId>(v));
     }
     return vertices;
@@ -84,14 +84,14 @@ struct Schedule::Orders {
     }
 };
 
-Schedule::Schedule(const Communicator& comm, std::span<const Part> own, PartId parts,
-                   const ScheduleOptions& options)
+Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Part> own,
+                   PartId parts, const ScheduleOptions& options)
     : options_(options), training_(parts, 0), orders_(std::make_unique<Orders>()) {
     if (options.batch == 0) {
         throw usage_error("a batch of 0 seeds trains nothing", "--batch", "give 1 or more");
     }
     std::vector<std::uint64_t> mine;
-    for (const Part& part : own) {
+    for (const partition::Part& part : own) {
         Orders::OwnPart entry{.id = part.id(),
                               .first = part.range().begin,
                               .training = training_vertices_of(part),
@@ -141,4 +141,4 @@ void Schedule::seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out
         out[i] = base + (*order)[first + i];
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

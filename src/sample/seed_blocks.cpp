@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace rudder {
+namespace rudder::sample {
 
 std::vector<std::size_t> group_by_cluster(std::span<const LocalId> vertices,
                                           std::span<const VertexId> clusters) {
@@ -46,4 +46,4 @@ void shuffle_blocks(std::vector<LocalId>& vertices, std::span<const std::size_t>
     vertices.swap(shuffled);
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -9,7 +9,7 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// Every order is equally likely (Fisher and Yates).
 template <class T>
@@ -30,4 +30,4 @@ void shuffle(std::span<T> items, Draws& draws) noexcept {
 void shuffle_blocks(std::vector<LocalId>& vertices, std::span<const std::size_t> groups,
                     std::size_t block, Draws& draws);
 
-}  // namespace rudder
+}  // namespace rudder::sample

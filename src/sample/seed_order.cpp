@@ -1,7 +1,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/sample/schedule.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 std::string_view to_string(SeedOrder order) noexcept {
     return order == SeedOrder::random ? "random" : "clustered";
@@ -15,4 +15,4 @@ SeedOrder seed_order(std::string_view name) {
                       "choose one of: random, clustered");
 }
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -7,14 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 #include "action_json.hpp"
 #include "knob_range.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -163,4 +163,4 @@ Json action_schema(std::span<const KnobId> allowed, const KnobLimits& limits) {
     return schema;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

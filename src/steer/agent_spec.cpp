@@ -8,39 +8,39 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "steer/agents/agents.hpp"
 
-#include "agents/agents.hpp"
-
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-using Kind = AgentParameter::Kind;
+using ParameterKind = AgentParameter::Kind;
 
 /// The words a parameter takes: those in front of its help, if there are several.
 std::vector<std::string_view> words_of(const AgentParameter& p) {
     const std::string_view front = p.help.substr(0, p.help.find_first_of(" ,:;"));
-    if (p.kind != Kind::word || front.find('|') == std::string_view::npos) return {};
+    if (p.kind != ParameterKind::word || front.find('|') == std::string_view::npos) return {};
     return split(front, '|');
 }
 
 bool is_number(const AgentParameter& p) {
-    return p.kind == Kind::whole || p.kind == Kind::real;
+    return p.kind == ParameterKind::whole || p.kind == ParameterKind::real;
 }
 
 std::string range_text(const AgentParameter& p) {
     switch (p.kind) {
-        case Kind::whole:
-        case Kind::real:
+        case ParameterKind::whole:
+        case ParameterKind::real:
             return fmt::format("a {}number from {} and up to {}",
-                               p.kind == Kind::whole ? "whole " : "", p.minimum, p.maximum);
-        case Kind::file:
+                               p.kind == ParameterKind::whole ? "whole " : "", p.minimum,
+                               p.maximum);
+        case ParameterKind::file:
             return "a file";
-        case Kind::agents:
+        case ParameterKind::agents:
             return "agents joined by '+'";
-        case Kind::flag:
+        case ParameterKind::flag:
             return "no value";
-        case Kind::word:
+        case ParameterKind::word:
             break;
     }
     const auto words = words_of(p);
@@ -70,14 +70,15 @@ std::string checked_value(const AgentInfo& info, const AgentParameter& p, std::s
     if (is_number(p)) {
         const auto number = parse_double(text);
         if (!number || *number < p.minimum || *number > p.maximum ||
-            (p.kind == Kind::whole && *number != std::floor(*number))) {
+            (p.kind == ParameterKind::whole && *number != std::floor(*number))) {
             throw no_value(info, p, text, where);
         }
         return fmt::format("{}", *number);
     }
     const auto words = words_of(p);
     const bool known = words.empty() || std::ranges::find(words, text) != words.end();
-    if (p.kind != Kind::flag && (text.empty() || !known)) throw no_value(info, p, text, where);
+    if (p.kind != ParameterKind::flag && (text.empty() || !known))
+        throw no_value(info, p, text, where);
     return std::string(text);
 }
 
@@ -119,7 +120,7 @@ AgentSpec AgentSpec::parse(std::string_view text, const std::string& where) {
             throw usage_error(fmt::format("agent '{}' takes no value of its own", info.name), where,
                               known_keys(info));
         }
-        const bool members = info.parameters[0].kind == Kind::agents;
+        const bool members = info.parameters[0].kind == ParameterKind::agents;
         const std::size_t end = members ? std::string_view::npos : rest.find(',');
         spec.set(info.parameters[0].name,
                  rest.substr(1, end == std::string_view::npos ? end : end - 1), where);
@@ -129,7 +130,7 @@ AgentSpec AgentSpec::parse(std::string_view text, const std::string& where) {
         rest.remove_prefix(1);  // the comma
         const std::size_t at = spec.index(halves(rest.substr(0, rest.find(','))).first);
         const bool members =
-            at != info.parameters.size() && info.parameters[at].kind == Kind::agents;
+            at != info.parameters.size() && info.parameters[at].kind == ParameterKind::agents;
         const std::size_t end = members ? std::string_view::npos : rest.find(',');
         spec.set_key(rest.substr(0, end), where);
         rest = end == std::string_view::npos ? "" : rest.substr(end);
@@ -144,7 +145,7 @@ AgentSpec AgentSpec::parse(std::string_view text, const std::string& where) {
 void AgentSpec::set_key(std::string_view word, const std::string& where) {
     const auto [key, value] = halves(word);
     const AgentParameter& p = info_->parameters[required(key, where)];
-    if (value.has_value() == (p.kind == Kind::flag)) {
+    if (value.has_value() == (p.kind == ParameterKind::flag)) {
         throw usage_error(
             fmt::format("'{}' of agent '{}' {} value", key, name(), value ? "takes no" : "needs a"),
             where, known_keys(*info_));
@@ -159,7 +160,7 @@ void AgentSpec::set(std::string_view parameter, std::string_view value, const st
                           where, "give it once");
     }
     const AgentParameter& p = info_->parameters[at];
-    if (p.kind == Kind::agents) {
+    if (p.kind == ParameterKind::agents) {
         values_[at].emplace();
         set_members(value, where);
     } else {
@@ -225,7 +226,7 @@ std::string AgentSpec::text(std::string_view parameter) const {
 double AgentSpec::number(std::string_view parameter) const {
     const std::size_t at = index(parameter);
     RUDDER_CHECK(at != values_.size());
-    if (info_->parameters[at].kind == Kind::flag) return given(parameter) ? 1 : 0;
+    if (info_->parameters[at].kind == ParameterKind::flag) return given(parameter) ? 1 : 0;
     const auto number = parse_double(text(parameter));
     RUDDER_CHECK(number.has_value());
     return *number;
@@ -247,12 +248,12 @@ std::string AgentSpec::text() const {
     std::string keys;
     for (std::size_t i = 0; i < values_.size(); ++i) {
         const AgentParameter& p = info_->parameters[i];
-        if (!values_[i] || p.kind == Kind::agents) continue;
+        if (!values_[i] || p.kind == ParameterKind::agents) continue;
         if (i == 0 && info_->has_value) {
             value = fmt::format(":{}", *values_[i]);
         } else {
-            keys += p.kind == Kind::flag ? fmt::format(",{}", p.name)
-                                         : fmt::format(",{}:{}", p.name, *values_[i]);
+            keys += p.kind == ParameterKind::flag ? fmt::format(",{}", p.name)
+                                                  : fmt::format(",{}:{}", p.name, *values_[i]);
         }
     }
     if (!members.empty() && keys.empty()) return fmt::format("{}:{}", name(), members);
@@ -260,12 +261,12 @@ std::string AgentSpec::text() const {
     return fmt::format("{}{}{}", name(), value, keys);
 }
 
-void check_agent(const AgentSpec& agent, const PolicySpec& policy) {
-    if (!agent.decides() || !has_own_signal(policy)) return;
+void check_agent(const AgentSpec& agent, const buffer::PolicySpec& policy) {
+    if (!agent.decides() || !buffer::has_own_signal(policy)) return;
     throw usage_error(fmt::format("agent '{}' says when to replace, and so does policy '{}'",
                                   agent.text(), policy.text()),
                       "--agent",
                       "leave out every, delta or listed of the policy, or use --agent never");
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,7 +5,7 @@
 
 #include "rudder/steer/knobs.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 struct KnobRange {
     bool whole = false;
@@ -19,7 +19,13 @@ struct KnobRange {
     [[nodiscard]] std::string text() const;  ///< "a whole number from 1 and up to 64"
 };
 
+/// Whether it is a parameter of policies.
+[[nodiscard]] constexpr bool of_policy(KnobId id) noexcept {
+    return id == KnobId::window || id == KnobId::decay || id == KnobId::fraction ||
+           id == KnobId::distance;
+}
+
 /// The schema of a knob's value.
 [[nodiscard]] Json knob_schema(const Knob& k, const KnobRange& range);
 
-}  // namespace rudder
+}  // namespace rudder::steer

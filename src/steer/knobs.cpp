@@ -11,46 +11,39 @@
 
 #include "knob_range.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
-
-using Kind = KnobKind;
 
 constexpr double any_u32 = 4294967295.0;
 
 // clang-format off
 constexpr std::array<Knob, knob_count> knobs{{
-    {KnobId::policy, "policy", Kind::text, 0, 0, 0, false,
+    {KnobId::policy, "policy", KnobKind::text, 0, 0, 0, false,
      "Which rows stay, which leave and which are fetched.",
      "the new policy keeps the rows that are there and starts without a memory of its own"},
-    {KnobId::window, "window", Kind::whole, 1, 1000000, 16, false,
+    {KnobId::window, "window", KnobKind::whole, 1, 1000000, 16, false,
      "Steps that the policy looks ahead.",
      "memory for samples drawn ahead; a longer one has to be drawn first"},
-    {KnobId::capacity, "capacity", Kind::whole, 0, any_u32, 0, false,
+    {KnobId::capacity, "capacity", KnobKind::whole, 0, any_u32, 0, false,
      "Rows that the buffer may hold, within the configured bytes.",
      "rows that no longer fit are fetched again"},
-    {KnobId::decay, "decay", Kind::real, 0, 1, 0.99, false,
+    {KnobId::decay, "decay", KnobKind::real, 0, 1, 0.99, false,
      "What a use is worth a step later.", "nothing at once", true},
-    {KnobId::fraction, "fraction", Kind::real, 0, 1, 1, false,
+    {KnobId::fraction, "fraction", KnobKind::real, 0, 1, 1, false,
      "Share of the buffer that one replacement may change, at most.", "nothing at once"},
-    {KnobId::distance, "distance", Kind::whole, 0, 1000, 2, true,
+    {KnobId::distance, "distance", KnobKind::whole, 0, 1000, 2, true,
      "How many steps early rows are fetched, at most.", "nothing at once"},
-    {KnobId::bulk, "bulk", Kind::whole, 0, any_u32, 0, true,
+    {KnobId::bulk, "bulk", KnobKind::whole, 0, any_u32, 0, true,
      "Rows per message, at most; 0: as many as take 256 KiB.", "nothing at once"},
-    {KnobId::sample_threads, "sample_threads", Kind::whole, 1, 64, 1, true,
+    {KnobId::sample_threads, "sample_threads", KnobKind::whole, 1, 64, 1, true,
      "Threads that draw samples.", "cores that others would have used"},
-    {KnobId::fetch_threads, "fetch_threads", Kind::whole, 1, 64, 1, true,
+    {KnobId::fetch_threads, "fetch_threads", KnobKind::whole, 1, 64, 1, true,
      "Threads that assemble and fetch.", "cores that others would have used"},
 }};
 // clang-format on
 
 /// Window, decay, fraction and distance are parameters of the policy, under the same names.
-bool of_policy(KnobId id) {
-    return id == KnobId::window || id == KnobId::decay || id == KnobId::fraction ||
-           id == KnobId::distance;
-}
-
 std::uint64_t* field(Setting& setting, KnobId id) {
     switch (id) {
         case KnobId::capacity:
@@ -86,13 +79,13 @@ void add(std::vector<KnobChange>& changes, KnobId id, const KnobValue& value) {
     change.value = value;
 }
 
-PolicySpec policy_of(const KnobValue& value, const std::string& where) {
+buffer::PolicySpec policy_of(const KnobValue& value, const std::string& where) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr) {
         throw usage_error(fmt::format("{} is no value for knob 'policy'", shown(value)), where,
                           "give a policy in quotes, such as \"window:16\"");
     }
-    PolicySpec spec = PolicySpec::parse(*text, where);
+    buffer::PolicySpec spec = buffer::PolicySpec::parse(*text, where);
     if (spec.name() == "optimal" || spec.given("listed")) {
         throw usage_error(
             fmt::format("policy '{}' needs a recorded trace and cannot be set while running",
@@ -104,7 +97,7 @@ PolicySpec policy_of(const KnobValue& value, const std::string& where) {
 
 void set_policy(Setting& setting, const KnobValue& value, const KnobLimits& limits,
                 const std::string& where) {
-    PolicySpec spec = policy_of(value, where);
+    buffer::PolicySpec spec = policy_of(value, where);
     if (spec.has("window")) {
         const Knob& window = knob(KnobId::window);
         check_number(window, spec.get("window"), KnobRange::of(window, limits), where);
@@ -131,7 +124,7 @@ void set_number(Setting& setting, const KnobChange& change, const KnobLimits& li
 }  // namespace
 
 KnobRange KnobRange::of(const Knob& k) {
-    return {k.kind == Kind::whole, k.minimum, k.maximum, k.above_minimum};
+    return {k.kind == KnobKind::whole, k.minimum, k.maximum, k.above_minimum};
 }
 
 KnobRange KnobRange::of(const Knob& k, const KnobLimits& limits) {
@@ -198,7 +191,7 @@ std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {
 
 void check_change(const KnobChange& change, const std::string& where) {
     const Knob& k = knob(change.id);
-    if (k.kind == Kind::text) {
+    if (k.kind == KnobKind::text) {
         static_cast<void>(policy_of(change.value, where));
     } else {
         check_number(k, change.value, KnobRange::of(k), where);
@@ -218,7 +211,7 @@ Setting with_changes(Setting setting, std::span<const KnobChange> changes, const
 
 std::vector<KnobChange> changes_between(const Setting& from, const Setting& to) {
     std::vector<KnobChange> changes;
-    PolicySpec policy = from.policy;
+    buffer::PolicySpec policy = from.policy;
     for (const Knob& k : knobs) {
         if (!of_policy(k.id) || policy.name() != to.policy.name() || !policy.has(k.name)) continue;
         const double wanted = to.policy.get(k.name);
@@ -268,4 +261,4 @@ std::string text_of(std::span<const KnobChange> changes) {
     return text;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/steer/knobs.hpp"
 
 #include "knob_range.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -38,7 +38,7 @@ KnobValue value_of(const Json& value, const Knob& k, const std::string& where) {
 /// The grammar of policies that may be set while running.
 std::string policy_pattern() {
     std::string names;
-    for (const PolicyInfo* info : all_policies()) {
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         if (info->name == "optimal") continue;
         names += fmt::format("{}{}", names.empty() ? "" : "|", info->name);
     }
@@ -59,7 +59,7 @@ Json to_json(const Setting& setting) {
 
 Setting parse_setting(const Json& object, const std::string& where) {
     Setting setting;
-    setting.policy = PolicySpec::parse(json_string(object, "policy", where), where);
+    setting.policy = buffer::PolicySpec::parse(json_string(object, "policy", where), where);
     setting.capacity = json_u64(object, "capacity", where);
     setting.bulk = json_u64(object, "bulk", where);
     setting.sample_threads = json_u64(object, "sample_threads", where);
@@ -128,4 +128,4 @@ Json knobs_json() {
     return list;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

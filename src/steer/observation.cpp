@@ -2,12 +2,12 @@
 
 #include <array>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 
 #include "action_json.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -29,8 +29,8 @@ Json past_json(const PastDecision& past) {
     return object;
 }
 
-RowAccounts parse_rows(const Json& object, const std::string& where) {
-    RowAccounts rows;
+buffer::RowAccounts parse_rows(const Json& object, const std::string& where) {
+    buffer::RowAccounts rows;
     rows.steps = json_u64(object, "steps", where);
     rows.needed = json_u64(object, "needed", where);
     rows.hits = json_u64(object, "hit", where);
@@ -139,12 +139,12 @@ StretchSeconds& StretchSeconds::operator+=(const StretchSeconds& other) noexcept
     return *this;
 }
 
-double hit_rate(const RowAccounts& rows) noexcept {
+double hit_rate(const buffer::RowAccounts& rows) noexcept {
     return rows.needed == 0 ? 0 : static_cast<double>(rows.hits) / static_cast<double>(rows.needed);
 }
 
 double Observation::hit_rate() const noexcept {
-    return rudder::hit_rate(rows);
+    return rudder::steer::hit_rate(rows);
 }
 
 double Observation::cost_per_step() const noexcept {
@@ -155,7 +155,7 @@ double Observation::cost_per_step() const noexcept {
                            : static_cast<double>(rows.fetched()) / static_cast<double>(rows.steps);
 }
 
-Json to_json(const RowAccounts& rows) {
+Json to_json(const buffer::RowAccounts& rows) {
     return {{"steps", rows.steps},   {"needed", rows.needed},           {"hit", rows.hits},
             {"demand", rows.demand}, {"replacement", rows.replacement}, {"ahead", rows.ahead},
             {"wasted", rows.wasted}};
@@ -211,4 +211,4 @@ Observation parse_observation(const Json& object, const std::string& where) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

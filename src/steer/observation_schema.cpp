@@ -1,12 +1,12 @@
 // The schema of an observation.
 #include <array>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/steer/observation.hpp"
 
 #include "knob_range.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -56,7 +56,7 @@ Json rows() {
 }
 
 /// Knobs as values, not as wishes: whatever the run has.
-Json knobs() {
+Json knobs_schema() {
     Json properties;
     std::vector<std::string> optional;
     for (const Knob& k : all_knobs()) {
@@ -72,7 +72,7 @@ Json knobs() {
 
 Json reading() {
     return closed({{"name", text()},
-                   {"knobs", knobs()},
+                   {"knobs", knobs_schema()},
                    {"age", count()},
                    {"rows", rows()},
                    {"total", rows()}});
@@ -115,7 +115,7 @@ Json observation_schema() {
                            {"fetch", amount()},
                            {"stall", amount()},
                            {"compute", amount()}});
-    p["knobs"] = knobs();
+    p["knobs"] = knobs_schema();
     p["limits"] = closed({{"capacity", count()},
                           {"window", count()},
                           {"sample_threads", count()},
@@ -135,4 +135,4 @@ Json observation_schema() {
     return schema;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -1,4 +1,4 @@
-#include "rudder/steer/steered_replay.hpp"
+#include "steered_replay.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,31 +6,30 @@
 #include <fmt/format.h>
 
 #include "rudder/core/parallel.hpp"
+#include "steer/samples/trace_sizes.hpp"
 
-#include "trace_sizes.hpp"
-
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
 /// Tells a watcher of every step.
-class WatchedHelm final : public BufferPilot {
+class WatchedHelm final : public buffer::BufferPilot {
 public:
     WatchedHelm(Helm& helm, const SteeredOptions& options, std::size_t host)
         : helm_(helm), options_(options), host_(host) {}
 
-    void start(const PolicyFacts& facts, const BufferControl& control) override {
+    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override {
         helm_.start(facts, control);
     }
     [[nodiscard]] std::uint64_t horizon() const override { return helm_.horizon(); }
-    void published(std::uint64_t step, std::span<const RowKey> rows) override {
+    void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override {
         helm_.published(step, rows);
     }
     void prepare(std::uint64_t step) override { helm_.prepare(step); }
-    Decision before(std::uint64_t step, BufferControl& control) override {
+    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override {
         return helm_.before(step, control);
     }
-    void after(std::uint64_t step, const RowAccounts& accounts) override {
+    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override {
         helm_.after(step, accounts);
         if (options_.watch) options_.watch(host_, step, accounts);
     }
@@ -41,7 +40,7 @@ private:
     std::size_t host_;
 };
 
-HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
+HelmOptions helm_options(const buffer::HostTrace& trace, const SteeredCase& one,
                          const SteeredOptions& options) {
     const std::uint64_t slots = std::min(one.size.of(trace.halo()), trace.distinct());
     HelmOptions helm{.agent = one.agent};
@@ -51,7 +50,7 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
     facts.start.policy = one.policy;
     facts.start.capacity =
         static_cast<std::uint64_t>(std::floor(one.start_share * static_cast<double>(slots)));
-    facts.built_in = built_in_rule(one.policy);
+    facts.built_in = buffer::built_in_rule(one.policy);
     facts.limits.slots = slots;
     facts.steps = trace.header().first_step + trace.steps();
     facts.steps_per_epoch = trace.header().steps_per_epoch;
@@ -72,21 +71,21 @@ HelmOptions helm_options(const HostTrace& trace, const SteeredCase& one,
 
 }  // namespace
 
-SteeredResult steered_replay(const Trace& trace, const SteeredCase& one,
+SteeredResult steered_replay(const buffer::Trace& trace, const SteeredCase& one,
                              const SteeredOptions& options) {
     struct OfHost {
-        RowAccounts rows;
+        buffer::RowAccounts rows;
         HelmTotals agent;
         std::vector<DecisionRecord> decisions;
         std::string learned;
     };
     std::vector<OfHost> hosts(trace.size());
     parallel_chunks(trace.size(), 1, [&](const Chunk& chunk) {
-        const HostTrace& host = *trace[chunk.index];
+        const buffer::HostTrace& host = *trace[chunk.index];
         OfHost& of = hosts[chunk.index];
         Helm helm(helm_options(host, one, options));
         WatchedHelm watched(helm, options, chunk.index);
-        of.rows = replay_host(host, one.policy, one.size.of(host.halo()), &watched);
+        of.rows = buffer::replay_host(host, one.policy, one.size.of(host.halo()), &watched);
         of.decisions = helm.take_records(true);
         of.agent = helm.totals();
         of.learned = helm.learned();
@@ -103,10 +102,10 @@ SteeredResult steered_replay(const Trace& trace, const SteeredCase& one,
     return result;
 }
 
-std::string run_of(const Trace& trace) {
+std::string run_of(const buffer::Trace& trace) {
     if (trace.empty()) return {};
-    const TraceHeader& header = trace.front()->header();
+    const buffer::TraceHeader& header = trace.front()->header();
     return fmt::format("{}/{}/{}", header.graph, header.seed, trace.size());
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/together.hpp"
+#include "comm/together.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/share.hpp"
@@ -12,15 +12,15 @@
 #include "row_kernels.hpp"
 #include "store_core.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 namespace {
 
-constexpr Channel row_channel = user_channels + 4;
+constexpr comm::Channel row_channel = comm::user_channels + 4;
 constexpr std::array<std::string_view, 2> shards_names{"mapped", "shared"};
 constexpr std::size_t chunk_rows = 1024;
 
-void check_features(const PartitionedDataset& data) {
+void check_features(const partition::PartitionedDataset& data) {
     if (data.info().features.present()) return;
     throw input_error("the data set has no features, so there is nothing to train on",
                       data.folder().manifest_path(),
@@ -30,10 +30,11 @@ void check_features(const PartitionedDataset& data) {
 
 /// Opens the parts whose files this rank reads: its own where it copies them, all of its host's
 /// where it maps them.
-std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset& data,
-                             const std::vector<PartId>& ids) {
-    std::vector<Part> parts;
-    do_together(comm, [&] {
+std::vector<partition::Part> open_parts(const comm::Communicator& comm,
+                                        const partition::PartitionedDataset& data,
+                                        const std::vector<PartId>& ids) {
+    std::vector<partition::Part> parts;
+    comm::do_together(comm, [&] {
         for (const PartId p : ids)
             parts.push_back(data.part(p));
     });
@@ -43,8 +44,8 @@ std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset&
 /// Encodes the own parts' rows into the host's window, whose parts follow each other.
 void fill_window(StoreCore& core) {
     const std::size_t row_bytes = core.format.row_bytes();
-    for (const Part& part : core.parts) {
-        const FeatureView rows = part.features();
+    for (const partition::Part& part : core.parts) {
+        const graph::FeatureView rows = part.features();
         std::byte* out = core.window->data() + core.places.host_row(part.id()) * row_bytes;
         parallel_chunks(rows.rows, chunk_rows, [&](const Chunk& chunk) {
             std::array<const std::byte*, chunk_rows> from{};
@@ -60,7 +61,7 @@ void place_in_window(StoreCore& core) {
     const std::size_t row_bytes = core.format.row_bytes();
     core.window = core.comm.share<std::byte>(
         checked_mul(core.places.host_rows(), row_bytes, "size of the host's feature rows"));
-    do_together(core.comm, [&] { fill_window(core); });
+    comm::do_together(core.comm, [&] { fill_window(core); });
     for (const PartId p : core.places.host_parts())
         core.places.place(p, core.window->data() + core.places.host_row(p) * row_bytes);
     core.places.set_row_bytes(row_bytes);
@@ -68,7 +69,7 @@ void place_in_window(StoreCore& core) {
 }
 
 void place_in_files(StoreCore& core) {
-    for (const Part& part : core.parts)
+    for (const partition::Part& part : core.parts)
         core.places.place(part.id(), part.features().data);
     core.places.set_row_bytes(core.format.stored().row_bytes());
 }
@@ -109,10 +110,10 @@ Shards shards(std::string_view name) {
 
 struct FeatureStore::State : StoreCore {};
 
-FeatureStore::FeatureStore(const Communicator& comm, const PartitionedDataset& data,
-                           const StoreOptions& options) {
+FeatureStore::FeatureStore(const comm::Communicator& comm,
+                           const partition::PartitionedDataset& data, const StoreOptions& options) {
     check_features(data);
-    check_ranks(comm.size(), data.parts());
+    partition::check_ranks(comm.size(), data.parts());
     const bool shared = options.shards == Shards::shared;
     RowPlaces places(comm, data.book());
     auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
@@ -151,16 +152,16 @@ int FeatureStore::owner(VertexId v) const noexcept {
     return state_->places.owner(state_->places.book().owner(v));
 }
 
-Pull FeatureStore::pull(std::span<const RowsWanted> wanted, Kind kind) const {
+Pull FeatureStore::pull(std::span<const RowsWanted> wanted, comm::Kind kind) const {
     return begin_pull(*state_, wanted, kind);
 }
 
 void FeatureStore::load_local(std::span<const RowsWanted> wanted) const {
-    rudder::load_local(*state_, wanted);
+    rudder::store::load_local(*state_, wanted);
 }
 
 RemoteFetch FeatureStore::fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
-                                Kind kind) const {
+                                comm::Kind kind) const {
     const std::size_t row_bytes = state_->format.row_bytes();
     RUDDER_CHECK(rows.size() == vertices.size() * row_bytes);
     std::vector<FetchRun> runs;
@@ -195,4 +196,4 @@ void FeatureStore::stop() {
     if (state_->exchange != nullptr) state_->exchange->stop();
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -8,12 +8,12 @@
 
 #include "store_core.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 namespace {
 
 /// Rows per chunk of a loop, and per call of a loader.
-constexpr std::size_t chunk_rows = 512;
+constexpr std::size_t pull_chunk_rows = 512;
 constexpr std::size_t group_rows = 128;
 
 /// Rows of several batches, numbered through.
@@ -53,7 +53,7 @@ private:
 void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
               PullAccounts& accounts) {
     const RowPlaces& places = core.places;
-    const PartitionBook& book = places.book();
+    const partition::PartitionBook& book = places.book();
     if (places.host_parts().size() < book.parts()) scratch.places.reset(rows.total());
     rows.walk(0, rows.total(), core.format.width(), [&](VertexId v, float* place) {
         RUDDER_CHECK_NORMAL(v < book.vertices());
@@ -75,8 +75,8 @@ void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
 }
 
 /// Asks for what other hosts have; accounts for it.
-RemoteFetch ask(const StoreCore& core, PullScratch& scratch, PullAccounts& accounts, Kind kind,
-                std::vector<FetchRun>& runs) {
+RemoteFetch ask(const StoreCore& core, PullScratch& scratch, PullAccounts& accounts,
+                comm::Kind kind, std::vector<FetchRun>& runs) {
     scratch.land(core.format.row_bytes());
     accounts.bytes_by_owner.assign(scratch.owners.size(), 0);
     for (std::size_t r = 0; r < scratch.owners.size(); ++r) {
@@ -94,7 +94,7 @@ RemoteFetch ask(const StoreCore& core, PullScratch& scratch, PullAccounts& accou
 /// Rows of this host, on all threads.
 void gather(const StoreCore& core, const Numbered& rows) {
     const RowPlaces& places = core.places;
-    parallel_chunks(rows.total(), chunk_rows, [&](const Chunk& chunk) {
+    parallel_chunks(rows.total(), pull_chunk_rows, [&](const Chunk& chunk) {
         std::array<const std::byte*, group_rows> from{};
         std::array<float*, group_rows> to{};
         std::size_t count = 0;
@@ -136,7 +136,7 @@ struct Pull::State {
             piece.landed.wait();
             decode(piece);
         }
-        parallel_chunks(scratch->repeats.size(), chunk_rows, [&](const Chunk& chunk) {
+        parallel_chunks(scratch->repeats.size(), pull_chunk_rows, [&](const Chunk& chunk) {
             const std::size_t bytes = core->format.width() * sizeof(float);
             for (std::size_t i = chunk.begin; i < chunk.end; ++i)
                 std::memcpy(scratch->repeats[i].to, scratch->repeats[i].from, bytes);
@@ -149,8 +149,8 @@ struct Pull::State {
         const FetchRun& run = runs[piece.run];
         const OwnerRows& owner = scratch->owners[static_cast<std::size_t>(run.owner)];
         const std::size_t row_bytes = core->format.row_bytes();
-        parallel_chunks(piece.count, chunk_rows, [&](const Chunk& chunk) {
-            std::array<const std::byte*, chunk_rows> from{};
+        parallel_chunks(piece.count, pull_chunk_rows, [&](const Chunk& chunk) {
+            std::array<const std::byte*, pull_chunk_rows> from{};
             const std::size_t first = piece.first + chunk.begin;
             const std::size_t count = chunk.end - chunk.begin;
             for (std::size_t i = 0; i < count; ++i)
@@ -174,8 +174,8 @@ bool Pull::done() const {
     return state_->scratch == nullptr || state_->fetch.done();
 }
 
-Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, Kind kind) {
-    RUDDER_CHECK(kind == Kind::requests || kind == Kind::evaluation);
+Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind) {
+    RUDDER_CHECK(kind == comm::Kind::requests || kind == comm::Kind::evaluation);
     for (const RowsWanted& batch : wanted)
         RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.width());
     const Numbered rows(wanted);
@@ -192,4 +192,4 @@ void load_local(const StoreCore& core, std::span<const RowsWanted> wanted) {
     gather(core, Numbered(wanted));
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -4,7 +4,7 @@
 #include <bit>
 #include <cstring>
 
-namespace rudder {
+namespace rudder::store {
 
 void FirstPlaces::reset(std::size_t vertices) {
     const std::size_t size = std::bit_ceil(std::max<std::size_t>(16, 2 * vertices));
@@ -61,4 +61,4 @@ void ScratchPool::give_back(std::shared_ptr<PullScratch> scratch) {
     free_.push_back(std::move(scratch));
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

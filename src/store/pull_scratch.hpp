@@ -10,7 +10,7 @@
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// From vertices to the places where their rows go first. Open addressing; holds what it was sized
 /// for, and is emptied by `reset`.
@@ -102,4 +102,4 @@ private:
     std::vector<std::shared_ptr<PullScratch>> free_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::store

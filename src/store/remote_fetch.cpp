@@ -9,7 +9,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 namespace {
 
@@ -97,12 +97,13 @@ struct RowExchange::State {
     }
 };
 
-RowExchange::RowExchange(const Communicator& comm, Channel channel, Layout layout, Writer writer)
+RowExchange::RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout,
+                         Writer writer)
     : rank_(comm.rank()) {
     RUDDER_CHECK(layout.starts.size() == static_cast<std::size_t>(comm.size()) + 1);
     state_ = std::make_shared<const State>(
         State{.layout = std::move(layout), .writer = std::move(writer), .rank = rank_});
-    service_ = std::make_unique<Service>(
+    service_ = std::make_unique<comm::Service>(
         comm, channel, [state = state_](int from, std::span<const std::byte> question) {
             return state->answer(from, question);
         });
@@ -112,7 +113,7 @@ std::size_t RowExchange::id_bytes(int owner) const noexcept {
     return state_->id_bytes(owner);
 }
 
-void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, Kind kind) const {
+void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind kind) const {
     const auto vertices = run.vertices.subspan(piece.first, piece.count);
     const VertexId begin = state_->begin(run.owner);
     auto question = id_bytes(run.owner) == sizeof(std::uint32_t)
@@ -124,7 +125,7 @@ void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, Kind kind)
                       run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes));
 }
 
-RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, Kind kind,
+RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, comm::Kind kind,
                                std::uint64_t bulk) const {
     // No run is longer than 32 bits can count, so that sums of steps do not overflow.
     const std::size_t step =
@@ -153,4 +154,4 @@ RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, Kind kind,
     return fetch;
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

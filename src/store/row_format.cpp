@@ -11,13 +11,13 @@
 
 #include "row_kernels.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 namespace {
 
 constexpr std::array<std::string_view, 3> precision_names{"native", "float32", "bfloat16"};
 
-std::uint64_t wire_bytes(const FeatureInfo& stored, Precision precision) {
+std::uint64_t wire_bytes(const graph::FeatureInfo& stored, Precision precision) {
     switch (precision) {
         case Precision::float32:
             return stored.width * sizeof(float);
@@ -29,7 +29,7 @@ std::uint64_t wire_bytes(const FeatureInfo& stored, Precision precision) {
     return stored.row_bytes();
 }
 
-bool same_on_wire(const FeatureInfo& stored, Precision precision) {
+bool same_on_wire(const graph::FeatureInfo& stored, Precision precision) {
     switch (precision) {
         case Precision::float32:
             return stored.type == ElementType::f32 && !stored.row_normalise;
@@ -55,13 +55,14 @@ Precision precision(std::string_view name) {
                       fmt::format("give one of {}", fmt::join(precision_names, ", ")));
 }
 
-RowFormat::RowFormat(const FeatureInfo& stored, std::span<const float> scale, Precision precision)
+RowFormat::RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale,
+                     Precision precision)
     : stored_(stored),
       scale_(scale.begin(), scale.end()),
       precision_(precision),
       row_bytes_(wire_bytes(stored, precision)),
       wire_is_stored_(same_on_wire(stored, precision)) {
-    RUDDER_CHECK(is_feature_type(stored.type));
+    RUDDER_CHECK(graph::is_feature_type(stored.type));
     RUDDER_CHECK(scale_.size() == (stored.type == ElementType::i8 ? stored.width : 0));
     load_ = row_loader(stored_recipe());
     decode_ = row_loader(wire_recipe());
@@ -132,4 +133,4 @@ void RowFormat::load_rows(std::span<const std::byte* const> stored, float* const
     load_(stored_recipe(), stored, out);
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

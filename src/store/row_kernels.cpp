@@ -7,8 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "graph/row_sum.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/graph/row_sum.hpp"
 
 #ifdef __clang__
 #define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
@@ -17,7 +17,7 @@
 #endif
 #define RUDDER_INLINE [[gnu::always_inline]] inline
 
-namespace rudder {
+namespace rudder::store {
 
 namespace {
 
@@ -102,7 +102,7 @@ RUDDER_INLINE void convert(const std::byte* __restrict row, const float* __restr
 }
 
 RUDDER_INLINE void normalise(float* out, std::size_t width) {
-    const float sum = sum_of_magnitudes(out, width);
+    const float sum = graph::sum_of_magnitudes(out, width);
     if (sum == 0) return;
     for (std::size_t i = 0; i < width; ++i)
         out[i] /= sum;
@@ -234,4 +234,4 @@ void pack_rows(std::span<const std::byte* const> rows, std::size_t row_bytes, st
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -7,7 +7,7 @@
 
 #include "rudder/store/row_format.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// The loader of a recipe, for the widest vectors this machine has.
 [[nodiscard]] RowLoader row_loader(const RowRecipe& recipe);
@@ -23,4 +23,4 @@ void round_row(const float* values, std::byte* out, std::size_t count);
 /// Copies rows of `row_bytes` one after the other into `out`.
 void pack_rows(std::span<const std::byte* const> rows, std::size_t row_bytes, std::byte* out);
 
-}  // namespace rudder
+}  // namespace rudder::store

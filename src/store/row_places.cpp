@@ -2,14 +2,14 @@
 
 #include "rudder/partition/share.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
-RowPlaces::RowPlaces(const Communicator& comm, const PartitionBook& book)
+RowPlaces::RowPlaces(const comm::Communicator& comm, const partition::PartitionBook& book)
     : book_(book), parts_(book.parts()), ranks_(comm.size()) {
     const int here = comm.global_rank(comm.rank());
     for (PartId p = 0; p < book.parts(); ++p) {
         Place& place = parts_[p];
-        place.rank = rank_of(p, book.parts(), ranks_);
+        place.rank = partition::rank_of(p, book.parts(), ranks_);
         place.on_host = comm.hosts().same(here, comm.global_rank(place.rank));
         if (place.rank == comm.rank()) own_.push_back(p);
         if (!place.on_host) continue;
@@ -22,9 +22,9 @@ RowPlaces::RowPlaces(const Communicator& comm, const PartitionBook& book)
 std::vector<VertexId> RowPlaces::rank_starts() const {
     std::vector<VertexId> starts;
     for (int r = 0; r < ranks_; ++r)
-        starts.push_back(book_.range(share_of(book_.parts(), ranks_, r).first).begin);
+        starts.push_back(book_.range(partition::share_of(book_.parts(), ranks_, r).first).begin);
     starts.push_back(book_.vertices());
     return starts;
 }
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -9,12 +9,12 @@
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/store/row_format.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// The parts of the whole data set as one rank sees them.
 class RowPlaces {
 public:
-    RowPlaces(const Communicator& comm, const PartitionBook& book);
+    RowPlaces(const comm::Communicator& comm, const partition::PartitionBook& book);
 
     /// The parts of this rank, and those of its host's ranks, ascending.
     [[nodiscard]] const std::vector<PartId>& own_parts() const noexcept { return own_; }
@@ -27,7 +27,7 @@ public:
     void place(PartId p, const std::byte* rows) noexcept { parts_[p].rows = rows; }
     void set_row_bytes(std::size_t bytes) noexcept { row_bytes_ = bytes; }
 
-    [[nodiscard]] const PartitionBook& book() const noexcept { return book_; }
+    [[nodiscard]] const partition::PartitionBook& book() const noexcept { return book_; }
     [[nodiscard]] int owner(PartId p) const noexcept { return parts_[p].rank; }
     [[nodiscard]] bool local(PartId p) const noexcept { return parts_[p].on_host; }
     /// The address of a row of this host.
@@ -48,7 +48,7 @@ private:
         int rank = 0;
         bool on_host = false;
     };
-    PartitionBook book_;
+    partition::PartitionBook book_;
     std::vector<Place> parts_;
     std::vector<PartId> own_;
     std::vector<PartId> host_;
@@ -57,4 +57,4 @@ private:
     int ranks_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::store

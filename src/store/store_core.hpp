@@ -12,14 +12,14 @@
 #include "pull_scratch.hpp"
 #include "row_places.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 struct StoreCore {
-    Communicator comm;
+    comm::Communicator comm;
     RowFormat format;
     bool in_wire_format;  ///< the host's rows, as they lie
     RowPlaces places;
-    std::vector<Part> parts;                       ///< opened; their files stay mapped
+    std::vector<partition::Part> parts;            ///< opened; their files stay mapped
     std::shared_ptr<std::span<std::byte>> window;  ///< of Shards::shared
     ScratchPool pool;
     std::unique_ptr<RowExchange> exchange;  ///< none where all parts are on this host
@@ -32,8 +32,8 @@ struct StoreCore {
 };
 
 /// Begins a pull; see FeatureStore::pull.
-[[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, Kind kind);
+[[nodiscard]] Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind);
 /// See FeatureStore::load_local.
 void load_local(const StoreCore& core, std::span<const RowsWanted> wanted);
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -8,9 +8,9 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/train/class_weights.hpp"
+#include "train/steps/class_weights.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 namespace {
 
@@ -58,13 +58,13 @@ std::vector<std::int32_t> default_fanout(int layers) {
     return fanout;
 }
 
-PolicySpec policy_of(const TrainOptions& options) {
-    PolicySpec policy = PolicySpec::parse(options.policy);
+buffer::PolicySpec policy_of(const TrainOptions& options) {
+    buffer::PolicySpec policy = buffer::PolicySpec::parse(options.policy);
     require(policy.name() != "optimal" && !(policy.has("listed") && policy.given("listed")),
             fmt::format("'{}' knows a recorded trace, and a run is none yet", policy.text()),
             "--policy", "train with --trace, then run 'rudder replay' on it; or choose window");
     if (options.window) {
-        apply_window(policy, *options.window);
+        buffer::apply_window(policy, *options.window);
     } else if (policy.name() == "window") {
         policy.set("window", policy.get("window"));  // shown, given or not
     }
@@ -77,27 +77,27 @@ bool window_adapts(const TrainOptions& options) {
            text.find("window:") == std::string::npos;
 }
 
-AgentSpec agent_of(const TrainOptions& options) {
-    return AgentSpec::parse(options.steer.agent);
+steer::AgentSpec agent_of(const TrainOptions& options) {
+    return steer::AgentSpec::parse(options.steer.agent);
 }
 
 namespace {
 
 /// A rule that says when to replace and does nothing else, beside a policy that is never asked.
-bool idle(const AgentSpec& agent, const PolicySpec& policy) {
+bool idle(const steer::AgentSpec& agent, const buffer::PolicySpec& policy) {
     return agent.info().fixed && agent.decides() && !policy.info().takes_decisions;
 }
 
 }  // namespace
 
 bool steered(const TrainOptions& options) {
-    const AgentSpec agent = agent_of(options);
-    const PolicySpec policy = policy_of(options);
+    const steer::AgentSpec agent = agent_of(options);
+    const buffer::PolicySpec policy = policy_of(options);
     return agent.name() != "never" && policy.name() != "none" &&
            (options.steer.make || !idle(agent, policy));
 }
 
-std::string agent_advice(const AgentSpec& agent, const PolicySpec& policy) {
+std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec& policy) {
     if (agent.name() == "never") return {};
     if (policy.name() == "none") {
         return fmt::format(
@@ -113,12 +113,12 @@ std::string agent_advice(const AgentSpec& agent, const PolicySpec& policy) {
 }
 
 std::uint64_t steps_ahead(const TrainOptions& options) {
-    return std::max(options.window.value_or(16), horizon_of(policy_of(options)));
+    return std::max(options.window.value_or(16), buffer::horizon_of(policy_of(options)));
 }
 
 void check_options(const TrainOptions& o) {
-    require_known(o.model, model_names(), "model", "--model");
-    check_agent(agent_of(o), policy_of(o));
+    require_known(o.model, nn::model_names(), "model", "--model");
+    steer::check_agent(agent_of(o), policy_of(o));
     require(o.steer.deadline > 0 && std::isfinite(o.steer.deadline),
             fmt::format("{} seconds to answer", o.steer.deadline), "--agent-deadline",
             "give a number above 0");
@@ -127,14 +127,14 @@ void check_options(const TrainOptions& o) {
             "give a number from 0 on, such as 0.25");
     require(!(o.buffer_rows && o.buffer_bytes), "two sizes of the buffer", "--buffer-bytes",
             "give one of --buffer, --buffer-rows and --buffer-bytes");
-    require_known(o.optimiser.name, optimiser_names(), "optimizer", "--optimizer");
+    require_known(o.optimiser.name, nn::optimiser_names(), "optimizer", "--optimizer");
     require_known(o.eval, std::array<std::string_view, 2>{"exact", "sampled"}, "evaluation",
                   "--eval");
     require(o.layers >= 1 && o.layers <= 64, fmt::format("{} layers", o.layers), "--layers",
             "give 1 to 64");
     require(o.hidden >= 1 && o.hidden <= 65536, fmt::format("{} hidden columns", o.hidden),
             "--hidden", "give 1 to 65536");
-    require_known(o.norm, norm_names(), "norm", "--norm");
+    require_known(o.norm, nn::norm_names(), "norm", "--norm");
     require_known(o.class_weights, class_weight_names(), "class weights", "--class-weights");
     const bool attends = o.model.starts_with("gat");
     require(!attends || (o.heads >= 1 && o.heads <= 1024), fmt::format("{} heads", o.heads),
@@ -163,7 +163,7 @@ void check_options(const TrainOptions& o) {
     require(o.optimiser.clip >= 0, "a negative norm", "--clip", "give 0 (none) or more");
     check_share(o.dropout, "--dropout");
     check_share(o.input_dropout, "--input-dropout");
-    static_cast<void>(LearningRateSchedule(o.lr_schedule, o.warmup));
+    static_cast<void>(nn::LearningRateSchedule(o.lr_schedule, o.warmup));
 }
 
-}  // namespace rudder
+}  // namespace rudder::train

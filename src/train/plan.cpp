@@ -5,7 +5,7 @@
 
 #include "trainer_state.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 namespace {
 
@@ -27,13 +27,13 @@ TrainPlan Trainer::plan() {
     State& s = *state_;
     const std::uint64_t looked_at = std::min(steps_looked_at, s.schedule.steps_per_epoch());
     Samples own;
-    NeighbourSampler sampler(*s.source, s.sampler_options());
+    sample::NeighbourSampler sampler(*s.source, s.sampler_options());
     std::vector<VertexId> seeds;
-    Batch batch;
+    sample::Batch batch;
     for (std::uint64_t step = 0; step < looked_at; ++step) {
         double rows = 0;
         double bytes = 0;
-        for (const Part& part : s.parts) {
+        for (const partition::Part& part : s.parts) {
             s.schedule.seeds(part.id(), step, seeds);
             sampler.sample({.step = step, .part = part.id()}, seeds, batch);
             rows += static_cast<double>(batch.vertices.size());
@@ -113,4 +113,4 @@ TrainPlan Trainer::plan() {
     return plan;
 }
 
-}  // namespace rudder
+}  // namespace rudder::train

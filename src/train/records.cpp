@@ -1,8 +1,8 @@
 #include "rudder/train/records.hpp"
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 StepSeconds& StepSeconds::operator+=(const StepSeconds& other) noexcept {
     step += other.step;
@@ -14,7 +14,7 @@ StepSeconds& StepSeconds::operator+=(const StepSeconds& other) noexcept {
     return *this;
 }
 
-Json to_json(const RowCounts& rows) {
+Json to_json(const buffer::RowCounts& rows) {
     return {{"needed", rows.needed},
             {"local", rows.local},
             {"hit", rows.hit},
@@ -30,11 +30,11 @@ Json to_json(const StepSeconds& seconds) {
             {"stall", seconds.stall}, {"compute", seconds.compute}, {"reduce", seconds.reduce}};
 }
 
-Json bytes_json(const std::array<std::uint64_t, kind_count>& bytes) {
+Json bytes_json(const std::array<std::uint64_t, comm::kind_count>& bytes) {
     Json json = Json::object();
-    for (std::size_t k = 0; k < kind_count; ++k)
-        json[std::string(to_string(static_cast<Kind>(k)))] = bytes[k];
+    for (std::size_t k = 0; k < comm::kind_count; ++k)
+        json[std::string(to_string(static_cast<comm::Kind>(k)))] = bytes[k];
     return json;
 }
 
-}  // namespace rudder
+}  // namespace rudder::train

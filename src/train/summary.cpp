@@ -1,12 +1,12 @@
-#include "rudder/train/summary.hpp"
+#include "summary.hpp"
 
 #include <algorithm>
 
+#include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/version.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 namespace {
 
@@ -48,7 +48,7 @@ Json seconds_json(const TrainResult& result) {
 }
 
 Json agent_json(const TrainResult& result, const TrainOptions& options) {
-    const HelmTotals& t = result.agent.totals;
+    const steer::HelmTotals& t = result.agent.totals;
     const auto share = [](double part, double whole) {
         return whole > 0 ? Json(part / whole) : Json(nullptr);
     };
@@ -134,4 +134,4 @@ Json summary_json(const TrainResult& result, const TrainOptions& options, const 
               {"in_flight", result.in_flight_bytes}}}};
 }
 
-}  // namespace rudder
+}  // namespace rudder::train

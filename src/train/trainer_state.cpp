@@ -4,25 +4,25 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/together.hpp"
+#include "comm/together.hpp"
+#include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/span.hpp"
-#include "rudder/core/system.hpp"
-#include "rudder/train/class_weights.hpp"
-#include "rudder/train/seed_targets.hpp"
+#include "train/steps/class_weights.hpp"
+#include "train/steps/record_book.hpp"
+#include "train/steps/seed_targets.hpp"
+#include "train/steps/steering.hpp"
 
-#include "record_book.hpp"
-#include "steering.hpp"
-
-namespace rudder {
+namespace rudder::train {
 
 namespace {
 
-std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset& data,
-                             PartShare share, bool verify) {
+std::vector<partition::Part> open_parts(const comm::Communicator& comm,
+                                        const partition::PartitionedDataset& data,
+                                        partition::PartShare share, bool verify) {
     const Span span("opening parts");
-    std::vector<Part> parts;
-    do_together(comm, [&] {
+    std::vector<partition::Part> parts;
+    comm::do_together(comm, [&] {
         for (PartId p = share.first; p < share.last; ++p) {
             parts.push_back(data.part(p));
             if (verify) static_cast<void>(parts.back().check(data.info().vertices));
@@ -31,25 +31,28 @@ std::vector<Part> open_parts(const Communicator& comm, const PartitionedDataset&
     return parts;
 }
 
-std::unique_ptr<NeighbourSource> make_source(const Communicator& comm,
-                                             const PartitionedDataset& data,
-                                             std::span<const Part> parts,
-                                             const TrainOptions& options, std::uint64_t memory) {
+std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& comm,
+                                                     const partition::PartitionedDataset& data,
+                                                     std::span<const partition::Part> parts,
+                                                     const TrainOptions& options,
+                                                     std::uint64_t memory) {
     const Span span("placing the topology");
     TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
-        const std::uint64_t bytes = replicated_bytes(data.info().vertices, data.info().edges);
+        const std::uint64_t bytes =
+            sample::replicated_bytes(data.info().vertices, data.info().edges);
         // All ranks must choose the same, so the host with least memory decides.
         const std::int64_t fits = comm.all_min(bytes <= memory / 4 ? 1 : 0);
         choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
     }
     if (choice == TopologyChoice::replicated)
-        return make_replicated_source(comm, data.book(), parts);
-    return make_partitioned_source(comm, data.book(), parts, model_wants_degrees(options.model));
+        return sample::make_replicated_source(comm, data.book(), parts);
+    return sample::make_partitioned_source(comm, data.book(), parts,
+                                           nn::model_wants_degrees(options.model));
 }
 
-NetworkOptions network_options_of(const TrainOptions& o, const DatasetInfo& info,
-                                  Objective objective, std::vector<float> weights) {
+nn::NetworkOptions network_options_of(const TrainOptions& o, const graph::DatasetInfo& info,
+                                      nn::Objective objective, std::vector<float> weights) {
     return {.model = o.model,
             .objective = objective,
             .inputs = info.features.width,
@@ -77,12 +80,13 @@ const TrainOptions& checked(const TrainOptions& options) {
 
 }  // namespace
 
-Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const TrainOptions& o)
+Trainer::State::State(const comm::Communicator& c, const partition::PartitionedDataset& d,
+                      const TrainOptions& o)
     : comm(c),
       before(open_accounts(c)),
       data(d),
       options(checked(o)),
-      share(share_of(d.parts(), c.size(), c.rank())),
+      share(partition::share_of(d.parts(), c.size(), c.rank())),
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o, memory_of_host(o))),
@@ -92,8 +96,8 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
       objective(objective_of(d.info(), d.folder().path().string())),
       network_options(network_options_of(o, d.info(), objective,
                                          class_weights(o.class_weights, c, parts, d.info()))),
-      network(make_network(network_options)),
-      optimiser(make_optimiser(o.optimiser, network->parameters())),
+      network(nn::make_network(network_options)),
+      optimiser(nn::make_optimiser(o.optimiser, network->parameters())),
       learning_rate(o.lr_schedule, o.warmup),
       exchange(c, share, d.parts(), network->weights().size(), network->buckets(),
                Steering::extra_floats(o)) {
@@ -118,11 +122,11 @@ Trainer::State::State(const Communicator& c, const PartitionedDataset& d, const 
                                   .degrees = network->wants_degrees()});
 }
 
-SamplerOptions Trainer::State::sampler_options() const {
+sample::SamplerOptions Trainer::State::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
             .seed = options.seed,
-            .degrees = model_wants_degrees(options.model)};
+            .degrees = nn::model_wants_degrees(options.model)};
 }
 
 bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
@@ -131,7 +135,7 @@ bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
 }
 
 bool Trainer::State::evaluation_due(std::uint32_t epoch) const noexcept {
-    return rudder::evaluation_due(options, epoch);
+    return rudder::train::evaluation_due(options, epoch);
 }
 
 void Trainer::State::start_evaluation(std::span<const float> weights) {
@@ -140,7 +144,7 @@ void Trainer::State::start_evaluation(std::span<const float> weights) {
         exact->start(evaluated);
         return;
     }
-    if (evaluated_network == nullptr) evaluated_network = make_network(network_options);
+    if (evaluated_network == nullptr) evaluated_network = nn::make_network(network_options);
     std::ranges::copy(evaluated, evaluated_network->weights().begin());
     scores = {};
     sampled->evaluate(*evaluated_network, scores);
@@ -166,7 +170,7 @@ void Trainer::State::stop() {
     store.stop();
 }
 
-Trainer::Trainer(const Communicator& comm, const PartitionedDataset& data,
+Trainer::Trainer(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                  const TrainOptions& options)
     : state_(std::make_unique<State>(comm, data, options)) {}
 
@@ -176,7 +180,7 @@ std::uint64_t Trainer::steps_per_epoch() const noexcept {
     return state_->schedule.steps_per_epoch();
 }
 
-const NetworkOptions& Trainer::network_options() const noexcept {
+const nn::NetworkOptions& Trainer::network_options() const noexcept {
     return state_->network_options;
 }
 
@@ -184,4 +188,4 @@ std::span<const float> Trainer::weights() const {
     return state_->network->weights();
 }
 
-}  // namespace rudder
+}  // namespace rudder::train

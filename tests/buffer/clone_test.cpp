@@ -1,8 +1,8 @@
 // Copies of buffers and shadows go on exactly as the originals would.
 #include <gtest/gtest.h>
 
+#include "buffer/shadow_buffer.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/buffer/shadow_buffer.hpp"
 
 #include "random_trace.hpp"
 
@@ -31,21 +31,21 @@ const std::vector<std::string> every_policy{
 };
 
 TEST(Clones, AreTriedOfEveryPolicy) {
-    for (const PolicyInfo* info : all_policies()) {
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         EXPECT_TRUE(std::ranges::any_of(every_policy, [&](const std::string& text) {
-            return PolicySpec::parse(text).name() == info->name;
+            return buffer::PolicySpec::parse(text).name() == info->name;
         })) << info->name;
     }
 }
 
 /// Publishes a trace to a buffer, as far ahead as its policy wants.
 struct Runner {
-    const HostTrace* trace;
-    std::unique_ptr<IdBuffer> buffer;
+    const buffer::HostTrace* trace;
+    std::unique_ptr<buffer::IdBuffer> buffer;
     std::uint64_t published = 0;
 
     /// The decision depends on the step alone, so that all copies get the same.
-    StepPlan step() {
+    buffer::StepPlan step() {
         const std::uint64_t now = buffer->next_step();
         for (; published < trace->steps() && published - now <= buffer->horizon(); ++published)
             buffer->publish(published, trace->step(published));
@@ -55,7 +55,7 @@ struct Runner {
     [[nodiscard]] Runner clone() const { return {trace, buffer->clone(), published}; }
 };
 
-void expect_same(const StepPlan& a, const StepPlan& b, const std::string& what) {
+void expect_same(const buffer::StepPlan& a, const buffer::StepPlan& b, const std::string& what) {
     ASSERT_EQ(a.slots, b.slots) << what;
     ASSERT_EQ(a.leave, b.leave) << what;
     ASSERT_EQ(a.admit, b.admit) << what;
@@ -69,10 +69,10 @@ TEST(Clones, GoOnAsTheOriginalWould) {
         const RandomStream stream({Purpose::test, seed, 0, 7});
         Draws draws(stream, 0);
         for (const std::string& text : every_policy) {
-            const PolicySpec spec = PolicySpec::parse(text);
-            const auto slots = static_cast<SlotId>(draws.below(30));
+            const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
+            const auto slots = static_cast<buffer::SlotId>(draws.below(30));
             const auto make = [&] {
-                return std::make_unique<IdBuffer>(spec, trace->facts(), slots, slots);
+                return std::make_unique<buffer::IdBuffer>(spec, trace->facts(), slots, slots);
             };
             Runner original{trace.get(), make()};
             Runner reference{trace.get(), make()};
@@ -89,7 +89,7 @@ TEST(Clones, GoOnAsTheOriginalWould) {
                 astray.step();
             for (int i = 0; i < 3 && !original.done(); ++i)
                 original.step();
-            const RowAccounts ahead = original.buffer->accounts();
+            const buffer::RowAccounts ahead = original.buffer->accounts();
             const std::uint64_t gone = original.buffer->next_step();
             original.buffer.reset();
             while (!reference.done()) {
@@ -111,11 +111,11 @@ TEST(Clones, OfShadowsOutliveThemAndTheirFeedsOwner) {
         const RandomStream stream({Purpose::test, seed, 0, 8});
         Draws draws(stream, 0);
         for (const std::string& text : every_policy) {
-            const PolicySpec spec = PolicySpec::parse(text);
-            const ShadowOptions options{1 + static_cast<std::uint32_t>(draws.below(3)), 0};
-            auto feed = std::make_shared<ShadowFeed>(trace->facts(), options);
-            auto shadow = std::make_unique<ShadowBuffer>(spec, feed, 20, 16);
-            ShadowBuffer reference(spec, feed, 20, 16);
+            const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
+            const buffer::ShadowOptions options{1 + static_cast<std::uint32_t>(draws.below(3)), 0};
+            auto feed = std::make_shared<buffer::ShadowFeed>(trace->facts(), options);
+            auto shadow = std::make_unique<buffer::ShadowBuffer>(spec, feed, 20, 16);
+            buffer::ShadowBuffer reference(spec, feed, 20, 16);
             const std::uint64_t at = draws.below(trace->steps());
             // The whole trace is published, so that what is kept is all the feed ever has.
             for (std::uint64_t i = 0; i < trace->steps(); ++i)
@@ -140,13 +140,14 @@ TEST(Clones, OfShadowsOutliveThemAndTheirFeedsOwner) {
 
 TEST(Clones, ShareAFeedWithShadowsThatStartLater) {
     const auto trace = random_trace(5).host();
-    const auto feed = std::make_shared<ShadowFeed>(trace->facts(), ShadowOptions{2, 1});
-    const PolicySpec lru = PolicySpec::parse("lru");
-    ShadowBuffer early(lru, feed, 12, 12);
-    std::unique_ptr<ShadowBuffer> late;
+    const auto feed =
+        std::make_shared<buffer::ShadowFeed>(trace->facts(), buffer::ShadowOptions{2, 1});
+    const buffer::PolicySpec lru = buffer::PolicySpec::parse("lru");
+    buffer::ShadowBuffer early(lru, feed, 12, 12);
+    std::unique_ptr<buffer::ShadowBuffer> late;
     for (std::uint64_t i = 0; i < trace->steps(); ++i) {
         feed->publish(i, trace->step(i));
-        if (i == 10) late = std::make_unique<ShadowBuffer>(lru, feed, 12, 12, 10);
+        if (i == 10) late = std::make_unique<buffer::ShadowBuffer>(lru, feed, 12, 12, 10);
         early.advance();
         if (late) late->advance();
         feed->forget(i + 1);
@@ -163,14 +164,17 @@ TEST(Clones, ARefusedPolicyLeavesEverythingAsItWas) {
     plain.listed.clear();
     const auto trace = plain.host();
     for (const char* text : {"lru", "scored,every:2", "window:8", "scored-faithful,every:2"}) {
-        const PolicySpec spec = PolicySpec::parse(text);
-        const auto make = [&] { return std::make_unique<IdBuffer>(spec, trace->facts(), 9, 9); };
+        const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
+        const auto make = [&] {
+            return std::make_unique<buffer::IdBuffer>(spec, trace->facts(), 9, 9);
+        };
         Runner tried{trace.get(), make()};
         Runner reference{trace.get(), make()};
         while (!reference.done()) {
             for (const char* bad : {"static-vip", "static-degree", "periodic", "window,inclusion",
                                     "scored-faithful,listed"}) {
-                EXPECT_THROW(tried.buffer->set_policy(PolicySpec::parse(bad)), Error) << bad;
+                EXPECT_THROW(tried.buffer->set_policy(buffer::PolicySpec::parse(bad)), Error)
+                    << bad;
             }
             EXPECT_EQ(tried.buffer->spec(), spec);
             expect_same(tried.step(), reference.step(), text);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/core/json.hpp"
 
 namespace rudder::test {
 namespace {
@@ -17,20 +17,20 @@ fs::path golden() {
 
 class Golden : public testing::TestWithParam<const char*> {
 protected:
-    Golden() : trace_(read_trace(golden() / (std::string(GetParam()) + ".npz"))) {}
-    Trace trace_;
+    Golden() : trace_(buffer::read_trace(golden() / (std::string(GetParam()) + ".npz"))) {}
+    buffer::Trace trace_;
 };
 
 TEST_P(Golden, EveryFigureExactly) {
     const Json expected = read_json(golden() / "expected.json").at(GetParam());
     ASSERT_GE(expected.size(), 20U);
-    std::vector<ReplayCase> cases;
+    std::vector<buffer::ReplayCase> cases;
     for (const Json& row : expected) {
         const auto text = row.at("policy").get<std::string>();
-        cases.push_back({PolicySpec::parse(text), {row.at("fraction").get<double>(), 0}});
+        cases.push_back({buffer::PolicySpec::parse(text), {row.at("fraction").get<double>(), 0}});
         EXPECT_EQ(cases.back().policy.text(), text);
     }
-    const auto results = replay(trace_, cases);
+    const auto results = buffer::replay(trace_, cases);
     for (std::size_t i = 0; i < cases.size(); ++i) {
         SCOPED_TRACE(expected[i].dump());
         EXPECT_EQ(results[i].capacity, expected[i].at("capacity").get<std::uint64_t>());
@@ -43,13 +43,14 @@ TEST_P(Golden, EveryFigureExactly) {
 
 TEST_P(Golden, WindowIsWithinTwoPercentOfTheFloor) {
     for (const double fraction : {0.05, 0.25}) {
-        const BufferSize size{fraction, 0};
-        const std::vector<ReplayCase> cases{{PolicySpec::parse("optimal"), size},
-                                            {PolicySpec::parse("window:16"), size},
-                                            {PolicySpec::parse("window:16,distance:0"), size},
-                                            {PolicySpec::parse("window:16,distance:4"), size},
-                                            {PolicySpec::parse("window:1000000"), size}};
-        const auto results = replay(trace_, cases);
+        const buffer::BufferSize size{fraction, 0};
+        const std::vector<buffer::ReplayCase> cases{
+            {buffer::PolicySpec::parse("optimal"), size},
+            {buffer::PolicySpec::parse("window:16"), size},
+            {buffer::PolicySpec::parse("window:16,distance:0"), size},
+            {buffer::PolicySpec::parse("window:16,distance:4"), size},
+            {buffer::PolicySpec::parse("window:1000000"), size}};
+        const auto results = buffer::replay(trace_, cases);
         const auto floor = static_cast<double>(results[0].rows.fetched());
         for (std::size_t i = 1; i < cases.size(); ++i) {
             SCOPED_TRACE(cases[i].policy.text());

@@ -32,7 +32,7 @@ bool contains(const Step& step, VertexId v) {
 /// A policy: what it holds, and what it does after a step whose hits were counted.
 class Naive {
 public:
-    Naive(const PlainTrace& trace, const PolicySpec& spec, std::uint64_t capacity)
+    Naive(const PlainTrace& trace, const buffer::PolicySpec& spec, std::uint64_t capacity)
         : trace_(trace), spec_(spec), capacity_(capacity), number_(numbers_of(trace)) {}
     virtual ~Naive() = default;
     Naive(const Naive&) = delete;
@@ -44,7 +44,7 @@ public:
 
 protected:
     const PlainTrace& trace_;
-    const PolicySpec& spec_;
+    const buffer::PolicySpec& spec_;
     std::uint64_t capacity_;
     std::map<VertexId, std::uint64_t> number_;
 };
@@ -73,7 +73,7 @@ protected:
 /// Static: the halo by descending weight, then ascending id.
 class NaiveStatic : public NaiveSet {
 public:
-    NaiveStatic(const PlainTrace& trace, const PolicySpec& spec, std::uint64_t capacity)
+    NaiveStatic(const PlainTrace& trace, const buffer::PolicySpec& spec, std::uint64_t capacity)
         : NaiveSet(trace, spec, capacity) {
         std::vector<std::pair<double, VertexId>> order;
         for (std::size_t i = 0; i < trace.halo.size(); ++i)
@@ -162,7 +162,7 @@ private:
 /// The published rules, slot by slot, sentinels included.
 class NaivePublished : public Naive {
 public:
-    NaivePublished(const PlainTrace& trace, const PolicySpec& spec, std::uint64_t capacity)
+    NaivePublished(const PlainTrace& trace, const buffer::PolicySpec& spec, std::uint64_t capacity)
         : Naive(trace, spec, capacity) {
         const bool periodic = spec.name() == "periodic";
         period_ = spec.get(periodic ? "delta" : "period");
@@ -290,7 +290,7 @@ private:
     std::map<VertexId, double> counts_;
 };
 
-std::unique_ptr<Naive> make_naive(const PlainTrace& trace, const PolicySpec& spec,
+std::unique_ptr<Naive> make_naive(const PlainTrace& trace, const buffer::PolicySpec& spec,
                                   std::uint64_t capacity) {
     const auto name = spec.name();
     if (name == "none") return std::make_unique<NaiveSet>(trace, spec, capacity);
@@ -307,10 +307,10 @@ std::unique_ptr<Naive> make_naive(const PlainTrace& trace, const PolicySpec& spe
 
 }  // namespace
 
-RowAccounts naive_replay(const PlainTrace& trace, const PolicySpec& policy,
-                         std::uint64_t capacity) {
+buffer::RowAccounts naive_replay(const PlainTrace& trace, const buffer::PolicySpec& policy,
+                                 std::uint64_t capacity) {
     const auto naive = make_naive(trace, policy, capacity);
-    RowAccounts rows;
+    buffer::RowAccounts rows;
     for (std::size_t t = 0; t < trace.steps.size(); ++t) {
         const Step& step = trace.steps[t];
         for (const VertexId v : step)

@@ -9,8 +9,9 @@ namespace rudder::test {
 
 /// What the policy fetches; steps, needed, hits, demand and replacement are filled. For `window`,
 /// demand stands for demand and ahead together.
-[[nodiscard]] RowAccounts naive_replay(const PlainTrace& trace, const PolicySpec& policy,
-                                       std::uint64_t capacity);
+[[nodiscard]] buffer::RowAccounts naive_replay(const PlainTrace& trace,
+                                               const buffer::PolicySpec& policy,
+                                               std::uint64_t capacity);
 
 /// The least rows any policy can fetch, by trying all contents of the buffer; tiny traces only.
 [[nodiscard]] std::uint64_t least_rows(const PlainTrace& trace, std::uint64_t capacity);

@@ -13,38 +13,38 @@ namespace {
 /// Slots that do what plans say, and nothing else.
 class Slots {
 public:
-    explicit Slots(std::size_t slots) : rows_(slots, no_row) {}
+    explicit Slots(std::size_t slots) : rows_(slots, buffer::no_row) {}
 
-    void carry_out(const StepPlan& plan, std::span<const RowKey> step) {
+    void carry_out(const buffer::StepPlan& plan, std::span<const buffer::RowKey> step) {
         ASSERT_TRUE(plan.slots.empty() || plan.slots.size() == step.size());
         std::uint32_t hits = 0;
         for (std::size_t i = 0; i < plan.slots.size(); ++i) {
             const bool here = std::find(rows_.begin(), rows_.end(), step[i]) != rows_.end();
-            ASSERT_EQ(plan.slots[i] != no_slot, here);
+            ASSERT_EQ(plan.slots[i] != buffer::no_slot, here);
             if (!here) continue;
             ASSERT_EQ(rows_[plan.slots[i]], step[i]);
             ++hits;
         }
         ASSERT_EQ(plan.hits, hits);
-        for (const Placed& row : plan.leave) {
+        for (const buffer::Placed& row : plan.leave) {
             ASSERT_EQ(rows_[row.slot], row.row);
-            rows_[row.slot] = no_row;
+            rows_[row.slot] = buffer::no_row;
         }
-        for (const Admitted& row : plan.admit) {
-            ASSERT_EQ(plan.slots[row.position], no_slot);
+        for (const buffer::Admitted& row : plan.admit) {
+            ASSERT_EQ(plan.slots[row.position], buffer::no_slot);
             put({step[row.position], row.slot});
         }
         for (const auto* fetched : {&plan.replacement, &plan.ahead}) {
-            for (const Placed& row : *fetched)
+            for (const buffer::Placed& row : *fetched)
                 put(row);
         }
     }
 
-    void expect(const Residents& residents) const {
+    void expect(const buffer::Residents& residents) const {
         std::size_t count = 0;
         for (std::size_t i = 0; i < rows_.size(); ++i) {
-            ASSERT_EQ(residents.row_at(static_cast<SlotId>(i)), rows_[i]);
-            if (rows_[i] == no_row) continue;
+            ASSERT_EQ(residents.row_at(static_cast<buffer::SlotId>(i)), rows_[i]);
+            if (rows_[i] == buffer::no_row) continue;
             ASSERT_EQ(residents.slot_of(rows_[i]), i);
             ++count;
         }
@@ -53,12 +53,12 @@ public:
     }
 
 private:
-    void put(const Placed& row) {
-        ASSERT_EQ(rows_[row.slot], no_row);
+    void put(const buffer::Placed& row) {
+        ASSERT_EQ(rows_[row.slot], buffer::no_row);
         ASSERT_EQ(std::find(rows_.begin(), rows_.end(), row.row), rows_.end());
         rows_[row.slot] = row.row;
     }
-    std::vector<RowKey> rows_;
+    std::vector<buffer::RowKey> rows_;
 };
 
 const std::vector<std::string> specs{"none",
@@ -86,12 +86,14 @@ struct Changes {
 };
 
 /// Runs a trace; steps are published up to `lead` ahead, whatever the policy wants.
-void run(const HostTrace& trace, const std::string& first, std::uint64_t seed, Changes changes) {
+void run(const buffer::HostTrace& trace, const std::string& first, std::uint64_t seed,
+         Changes changes) {
     const RandomStream stream({Purpose::test, seed, 1});
     Draws draws(stream, 0);
-    constexpr SlotId slots = 20;
-    const auto start = static_cast<SlotId>(changes.capacity ? draws.below(slots + 1) : slots / 2);
-    IdBuffer buffer(PolicySpec::parse(first), trace.facts(), slots, start);
+    constexpr buffer::SlotId slots = 20;
+    const auto start =
+        static_cast<buffer::SlotId>(changes.capacity ? draws.below(slots + 1) : slots / 2);
+    buffer::IdBuffer buffer(buffer::PolicySpec::parse(first), trace.facts(), slots, start);
     Slots memory(slots);
     memory.carry_out(buffer.fill(), {});
     memory.expect(buffer.residents());
@@ -101,11 +103,12 @@ void run(const HostTrace& trace, const std::string& first, std::uint64_t seed, C
         for (; published < trace.steps() && published <= step + lead; ++published)
             buffer.publish(published, trace.step(published));
         if (changes.policy && draws.below(3) == 0) {
-            memory.carry_out(buffer.set_policy(PolicySpec::parse(specs[draws.below(specs.size())])),
-                             {});
+            memory.carry_out(
+                buffer.set_policy(buffer::PolicySpec::parse(specs[draws.below(specs.size())])), {});
         }
         if (changes.capacity && draws.below(3) == 0) {
-            memory.carry_out(buffer.set_capacity(static_cast<SlotId>(draws.below(slots + 1))), {});
+            memory.carry_out(
+                buffer.set_capacity(static_cast<buffer::SlotId>(draws.below(slots + 1))), {});
         }
         memory.expect(buffer.residents());
         const auto& plan = buffer.advance({draws.below(2) == 0, draws.uniform()});
@@ -116,7 +119,7 @@ void run(const HostTrace& trace, const std::string& first, std::uint64_t seed, C
                    << buffer.spec().text();
         }
     }
-    const RowAccounts& rows = buffer.accounts();
+    const buffer::RowAccounts& rows = buffer.accounts();
     EXPECT_EQ(rows.needed, trace.needed());
     EXPECT_EQ(rows.needed, rows.hits + rows.demand);
 }
@@ -138,14 +141,14 @@ TEST(Plans, PolicyAndCapacityMayChangeAtAnyStep) {
 
 TEST(Plans, ASwitchKeepsWhatIsThere) {
     const auto trace = random_trace(7).host();
-    IdBuffer buffer(PolicySpec::parse("lru"), trace->facts(), 10, 10);
+    buffer::IdBuffer buffer(buffer::PolicySpec::parse("lru"), trace->facts(), 10, 10);
     for (std::uint64_t step = 0; step < 20; ++step) {
         buffer.publish(step, trace->step(step));
         buffer.advance();
     }
-    const SlotId before = buffer.residents().count();
+    const buffer::SlotId before = buffer.residents().count();
     for (const char* text : {"lfu", "scored", "window:16", "clock", "scored-faithful", "lru"}) {
-        const StepPlan& plan = buffer.set_policy(PolicySpec::parse(text));
+        const buffer::StepPlan& plan = buffer.set_policy(buffer::PolicySpec::parse(text));
         EXPECT_TRUE(plan.leave.empty() && plan.replacement.empty()) << text;
         EXPECT_EQ(buffer.residents().count(), before);
     }
@@ -157,7 +160,7 @@ TEST(Plans, WindowKeepsItsFloorThroughAChangeAndBack) {
     // A change makes it plan anew; with nothing really changed it must not fetch more for long.
     const auto trace = random_trace(11, {300, 200, 40}).host();
     const auto rows = [&](bool change) {
-        IdBuffer buffer(PolicySpec::parse("window:16"), trace->facts(), 60, 60);
+        buffer::IdBuffer buffer(buffer::PolicySpec::parse("window:16"), trace->facts(), 60, 60);
         std::uint64_t published = 0;
         for (std::uint64_t step = 0; step < trace->steps(); ++step) {
             for (; published < trace->steps() && published <= step + 16; ++published)

@@ -43,10 +43,10 @@ TEST(Policies, EqualTheirSlowVersions) {
         const PlainTrace plain = random_trace(seed);
         const auto trace = plain.host();
         for (const std::string& text : compared) {
-            const PolicySpec spec = PolicySpec::parse(text);
+            const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
             for (const std::uint64_t capacity : capacities) {
-                const RowAccounts slow = naive_replay(plain, spec, capacity);
-                const RowAccounts fast = replay_host(*trace, spec, capacity);
+                const buffer::RowAccounts slow = naive_replay(plain, spec, capacity);
+                const buffer::RowAccounts fast = buffer::replay_host(*trace, spec, capacity);
                 ASSERT_EQ(fast.demand + fast.ahead, slow.demand)
                     << text << " capacity " << capacity << " seed " << seed;
                 ASSERT_EQ(fast.replacement, slow.replacement) << text << " seed " << seed;
@@ -63,18 +63,21 @@ TEST(Policies, NoneFetchesLessThanOptimal) {
     for (std::uint64_t seed = 100; seed < 120; ++seed) {
         const auto trace = random_trace(seed, shape).host();
         for (const std::uint64_t capacity : {0U, 1U, 10U, 50U, 500U}) {
-            const auto floor = replay_host(*trace, PolicySpec::parse("optimal"), capacity);
-            for (const PolicyInfo* info : all_policies()) {
+            const auto floor =
+                buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), capacity);
+            for (const buffer::PolicyInfo* info : buffer::all_policies()) {
                 for (const char* extra : {"", ",every:2"}) {
                     if (*extra != 0 && !info->takes_decisions) continue;
-                    const PolicySpec spec = PolicySpec::parse(std::string(info->name) + extra);
-                    const auto rows = replay_host(*trace, spec, capacity);
+                    const buffer::PolicySpec spec =
+                        buffer::PolicySpec::parse(std::string(info->name) + extra);
+                    const auto rows = buffer::replay_host(*trace, spec, capacity);
                     EXPECT_GE(rows.fetched(), floor.fetched()) << spec.text();
                     EXPECT_EQ(rows.needed, rows.hits + rows.demand);
                     EXPECT_LE(rows.wasted, rows.replacement + rows.ahead);
                 }
             }
-            const auto all = replay_host(*trace, PolicySpec::parse("window:60"), capacity);
+            const auto all =
+                buffer::replay_host(*trace, buffer::PolicySpec::parse("window:60"), capacity);
             EXPECT_EQ(all.fetched(), floor.fetched());
         }
     }
@@ -86,7 +89,8 @@ TEST(Policies, OptimalIsTheLeastOfAllChoices) {
         const PlainTrace plain = random_trace(seed, shape);
         const auto trace = plain.host();
         for (const std::uint64_t capacity : {0U, 1U, 2U, 3U, 5U}) {
-            const auto rows = replay_host(*trace, PolicySpec::parse("optimal"), capacity);
+            const auto rows =
+                buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), capacity);
             EXPECT_EQ(rows.fetched(), least_rows(plain, capacity)) << seed;
         }
     }
@@ -95,42 +99,44 @@ TEST(Policies, OptimalIsTheLeastOfAllChoices) {
 TEST(Policies, StaticRandomIsASampleOfTheHaloThatFollowsTheSeed) {
     const auto trace = random_trace(1).host();
     const auto held = [&](const char* text) {
-        IdBuffer buffer(PolicySpec::parse(text), trace->facts(), 5, 5);
-        std::vector<RowKey> rows;
-        for (const Placed& placed : buffer.fill().replacement)
+        buffer::IdBuffer buffer(buffer::PolicySpec::parse(text), trace->facts(), 5, 5);
+        std::vector<buffer::RowKey> rows;
+        for (const buffer::Placed& placed : buffer.fill().replacement)
             rows.push_back(placed.row);
         return rows;
     };
     EXPECT_EQ(held("static-random").size(), 5U);
     EXPECT_EQ(held("static-random"), held("static-random,seed:0"));
     EXPECT_NE(held("static-random"), held("static-random,seed:1"));
-    for (const RowKey row : held("static-random"))
+    for (const buffer::RowKey row : held("static-random"))
         EXPECT_LT(row, trace->halo());
 }
 
 /// A pilot that only decides.
-class Decider final : public BufferPilot {
+class Decider final : public buffer::BufferPilot {
 public:
-    explicit Decider(std::function<Decision(std::uint64_t)> decide) : decide_(std::move(decide)) {}
-    void start(const PolicyFacts& /*facts*/, const BufferControl& /*control*/) override {}
-    void published(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/) override {}
-    Decision before(std::uint64_t step, BufferControl& /*control*/) override {
+    explicit Decider(std::function<buffer::Decision(std::uint64_t)> decide)
+        : decide_(std::move(decide)) {}
+    void start(const buffer::PolicyFacts& /*facts*/,
+               const buffer::BufferControl& /*control*/) override {}
+    void published(std::uint64_t /*step*/, std::span<const buffer::RowKey> /*rows*/) override {}
+    buffer::Decision before(std::uint64_t step, buffer::BufferControl& /*control*/) override {
         return decide_(step);
     }
-    void after(std::uint64_t /*step*/, const RowAccounts& /*accounts*/) override {}
+    void after(std::uint64_t /*step*/, const buffer::RowAccounts& /*accounts*/) override {}
 
 private:
-    std::function<Decision(std::uint64_t)> decide_;
+    std::function<buffer::Decision(std::uint64_t)> decide_;
 };
 
 TEST(Policies, AnAgentDecidesWhereThereIsNoOwnSignal) {
     const auto trace = random_trace(3).host();
-    const auto rows = [&](const char* text, BufferPilot* pilot) {
-        return replay_host(*trace, PolicySpec::parse(text), 8, pilot);
+    const auto rows = [&](const char* text, buffer::BufferPilot* pilot) {
+        return buffer::replay_host(*trace, buffer::PolicySpec::parse(text), 8, pilot);
     };
     const auto own = rows("scored-faithful,every:4", nullptr);
-    Decider fourth([](std::uint64_t step) { return Decision{(step + 1) % 4 == 0, 1}; });
-    Decider never([](std::uint64_t) { return Decision{true, 0}; });
+    Decider fourth([](std::uint64_t step) { return buffer::Decision{(step + 1) % 4 == 0, 1}; });
+    Decider never([](std::uint64_t) { return buffer::Decision{true, 0}; });
     EXPECT_EQ(rows("scored-faithful", &fourth), own);
     EXPECT_EQ(rows("scored-faithful,every:4", &never), own);
     EXPECT_EQ(rows("scored-faithful", &never).replacement, 0U);
@@ -141,8 +147,10 @@ TEST(Policies, AnEmptyTraceCostsNothing) {
     plain.steps.clear();
     plain.listed.clear();
     const auto trace = plain.host();
-    EXPECT_EQ(replay_host(*trace, PolicySpec::parse("optimal"), 10), RowAccounts{});
-    EXPECT_EQ(replay_host(*trace, PolicySpec::parse("window:16"), 10), RowAccounts{});
+    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), 10),
+              buffer::RowAccounts{});
+    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("window:16"), 10),
+              buffer::RowAccounts{});
 }
 
 TEST(Policies, WhatIsNotKnownIsRefused) {
@@ -153,7 +161,9 @@ TEST(Policies, WhatIsNotKnownIsRefused) {
     const auto trace = plain.host();
     for (const char* text : {"static-vip", "static-degree", "periodic", "scored-faithful,listed",
                              "window,inclusion"}) {
-        EXPECT_THROW(static_cast<void>(replay_host(*trace, PolicySpec::parse(text), 3)), Error)
+        EXPECT_THROW(
+            static_cast<void>(buffer::replay_host(*trace, buffer::PolicySpec::parse(text), 3)),
+            Error)
             << text;
     }
 }

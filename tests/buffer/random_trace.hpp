@@ -21,17 +21,17 @@ struct PlainTrace {
     std::vector<std::uint8_t> listed;
     std::vector<std::vector<VertexId>> steps;
 
-    [[nodiscard]] std::unique_ptr<const HostTrace> host() const {
+    [[nodiscard]] std::unique_ptr<const buffer::HostTrace> host() const {
         std::vector<std::uint64_t> ids;
-        HostTrace::Arrays arrays{halo, degree, inclusion, {0}, listed};
+        buffer::HostTrace::Arrays arrays{halo, degree, inclusion, {0}, listed};
         for (const auto& step : steps) {
             ids.insert(ids.end(), step.begin(), step.end());
             arrays.offsets.push_back(ids.size());
         }
-        TraceHeader header;
+        buffer::TraceHeader header;
         header.vertices = vertices;
-        return std::make_unique<const HostTrace>(header, std::move(arrays),
-                                                 std::span<const std::uint64_t>(ids), "test");
+        return std::make_unique<const buffer::HostTrace>(
+            header, std::move(arrays), std::span<const std::uint64_t>(ids), "test");
     }
 };
 

@@ -4,9 +4,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/buffer/inclusion.hpp"
+#include "buffer/inclusion.hpp"
+#include "buffer/shadow_buffer.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/buffer/shadow_buffer.hpp"
 #include "rudder/core/parallel.hpp"
 
 #include "random_trace.hpp"
@@ -14,10 +14,10 @@
 namespace rudder::test {
 namespace {
 
-RowAccounts shadowed(const HostTrace& trace, const std::string& policy, SlotId capacity,
-                     const ShadowOptions& options) {
-    const auto feed = std::make_shared<ShadowFeed>(trace.facts(), options);
-    ShadowBuffer shadow(PolicySpec::parse(policy), feed, capacity, capacity);
+buffer::RowAccounts shadowed(const buffer::HostTrace& trace, const std::string& policy,
+                             buffer::SlotId capacity, const buffer::ShadowOptions& options) {
+    const auto feed = std::make_shared<buffer::ShadowFeed>(trace.facts(), options);
+    buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(policy), feed, capacity, capacity);
     std::uint64_t published = 0;
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         for (; published < trace.steps() && published - step <= shadow.horizon(); ++published)
@@ -31,20 +31,23 @@ RowAccounts shadowed(const HostTrace& trace, const std::string& policy, SlotId c
 TEST(Shadows, OfAllRowsEqualTheReplay) {
     const auto trace = random_trace(4).host();
     for (const char* policy : {"lru", "static-degree", "scored,every:4", "window:8", "optimal"}) {
-        const RowAccounts expected = replay_host(*trace, PolicySpec::parse(policy), 9);
+        const buffer::RowAccounts expected =
+            buffer::replay_host(*trace, buffer::PolicySpec::parse(policy), 9);
         EXPECT_EQ(shadowed(*trace, policy, 9, {1, 0}), expected) << policy;
     }
 }
 
 TEST(Shadows, OfASampleComeNearOnAGoldenTrace) {
-    const Trace golden =
-        read_trace(std::string(RUDDER_SOURCE_DIR) + "/tests/data/golden/npm_1000.npz");
-    const HostTrace& trace = *golden[0];
+    const buffer::Trace golden =
+        buffer::read_trace(std::string(RUDDER_SOURCE_DIR) + "/tests/data/golden/npm_1000.npz");
+    const buffer::HostTrace& trace = *golden[0];
     for (const char* policy : {"none", "static-degree", "lru", "scored", "window:16"}) {
         for (const double fraction : {0.05, 0.25}) {
-            const auto capacity = static_cast<SlotId>(fraction * static_cast<double>(trace.halo()));
-            const RowAccounts all = replay_host(trace, PolicySpec::parse(policy), capacity);
-            const RowAccounts guess = shadowed(trace, policy, capacity, {16, 0});
+            const auto capacity =
+                static_cast<buffer::SlotId>(fraction * static_cast<double>(trace.halo()));
+            const buffer::RowAccounts all =
+                buffer::replay_host(trace, buffer::PolicySpec::parse(policy), capacity);
+            const buffer::RowAccounts guess = shadowed(trace, policy, capacity, {16, 0});
             EXPECT_EQ(guess.needed, all.needed);
             const auto real = static_cast<double>(all.fetched());
             EXPECT_NEAR(static_cast<double>(guess.fetched()) / real, 1, 0.05)
@@ -57,24 +60,25 @@ TEST(RowNumbers, AreTheSameInBothTables) {
     const RandomStream stream({Purpose::test, 9});
     Draws draws(stream, 0);
     const std::vector<VertexId> halo{3, 8, 70000, 900000};
-    RowNumbering direct(1000000, halo);
-    RowNumbering hashed(1000000, halo, 0);
-    std::unordered_map<VertexId, RowKey> expected;
+    buffer::RowNumbering direct(1000000, halo);
+    buffer::RowNumbering hashed(1000000, halo, 0);
+    std::unordered_map<VertexId, buffer::RowKey> expected;
     for (const VertexId v : halo)
-        expected.emplace(v, static_cast<RowKey>(expected.size()));
+        expected.emplace(v, static_cast<buffer::RowKey>(expected.size()));
     for (int round = 0; round < 50; ++round) {
         std::vector<VertexId> ids(draws.below(500));
         for (VertexId& id : ids)
             id = draws.below(1000000) >> draws.below(10);
-        std::vector<RowKey> a(ids.size());
-        std::vector<RowKey> b(ids.size());
+        std::vector<buffer::RowKey> a(ids.size());
+        std::vector<buffer::RowKey> b(ids.size());
         hashed.find(ids, b);
         for (std::size_t i = 0; i < ids.size(); ++i)
-            EXPECT_EQ(b[i] == no_row, !expected.contains(ids[i]));
+            EXPECT_EQ(b[i] == buffer::no_row, !expected.contains(ids[i]));
         direct.number(ids, a);
         hashed.number(ids, b);
         for (std::size_t i = 0; i < ids.size(); ++i) {
-            const auto at = expected.emplace(ids[i], static_cast<RowKey>(expected.size())).first;
+            const auto at =
+                expected.emplace(ids[i], static_cast<buffer::RowKey>(expected.size())).first;
             ASSERT_EQ(a[i], at->second);
             ASSERT_EQ(b[i], at->second);
             EXPECT_EQ(direct.vertex(a[i]), ids[i]);
@@ -82,7 +86,7 @@ TEST(RowNumbers, AreTheSameInBothTables) {
     }
     EXPECT_EQ(direct.halo(), 4U);
     EXPECT_EQ(direct.size(), expected.size());
-    std::vector<RowKey> row(1);
+    std::vector<buffer::RowKey> row(1);
     EXPECT_THROW(direct.number(std::vector<VertexId>{1000000}, row), InternalError);
 }
 
@@ -91,14 +95,14 @@ TEST(RowNumbers, FoundOnSeveralThreadsAreTheSame) {
     Draws draws(stream, 0);
     constexpr VertexId universe = 300000;
     for (const VertexId limit : {universe, VertexId{0}}) {  // both tables
-        RowNumbering together(universe, {}, limit);
-        RowNumbering plain(universe, {});
+        buffer::RowNumbering together(universe, {}, limit);
+        buffer::RowNumbering plain(universe, {});
         for (int round = 0; round < 5; ++round) {
             std::vector<VertexId> ids(100000);
             for (VertexId& id : ids)
                 id = draws.below(universe);
-            std::vector<RowKey> expected(ids.size());
-            std::vector<RowKey> rows(ids.size());
+            std::vector<buffer::RowKey> expected(ids.size());
+            std::vector<buffer::RowKey> rows(ids.size());
             plain.number(ids, expected);
             parallel_chunks(ids.size(), 5000, [&](const Chunk& chunk) {
                 const std::size_t count = chunk.end - chunk.begin;
@@ -112,39 +116,39 @@ TEST(RowNumbers, FoundOnSeveralThreadsAreTheSame) {
 }
 
 TEST(RowNumbers, OfAnEmptyUniverse) {
-    const RowNumbering none(0, {});
+    const buffer::RowNumbering none(0, {});
     EXPECT_EQ(none.size(), 0U);
-    RowNumbering huge(VertexId{1} << 60, {});
-    std::vector<RowKey> row(1);
+    buffer::RowNumbering huge(VertexId{1} << 60, {});
+    std::vector<buffer::RowKey> row(1);
     huge.number(std::vector<VertexId>{(VertexId{1} << 60) - 1}, row);
     EXPECT_EQ(row[0], 0U);
 }
 
 /// A path 0 - 1 - 2 and a star around 3 with 4 leaves.
-Topology path_and_star() {
+graph::Topology path_and_star() {
     const std::vector<EdgeIndex> offsets{0, 1, 3, 4, 8, 9, 10, 11, 12};
     const std::vector<std::uint32_t> neighbours{1, 0, 2, 1, 4, 5, 6, 7, 3, 3, 3, 3};
     return {Array<EdgeIndex>::copy_of(offsets), IdArray(Array<std::uint32_t>::copy_of(neighbours))};
 }
 
 TEST(Inclusion, OfGraphsThatCanBeWorkedOut) {
-    const Topology graph = path_and_star();
+    const graph::Topology graph = path_and_star();
     const std::vector<double> seeds{0.5, 0, 0, 1, 0, 0, 0, 0};
     const std::vector<std::int32_t> one{2};
-    const auto p = inclusion_probabilities(graph.view(), seeds, one);
+    const auto p = buffer::inclusion_probabilities(graph.view(), seeds, one);
     EXPECT_DOUBLE_EQ(p[0], 0.5);
     EXPECT_DOUBLE_EQ(p[1], 0.5);
     EXPECT_DOUBLE_EQ(p[2], 0);
     EXPECT_DOUBLE_EQ(p[3], 1);
     EXPECT_DOUBLE_EQ(p[4], 0.5);  // two of four leaves
     const std::vector<std::int32_t> all{-1, -1};
-    const auto q = inclusion_probabilities(graph.view(), seeds, all);
+    const auto q = buffer::inclusion_probabilities(graph.view(), seeds, all);
     EXPECT_DOUBLE_EQ(q[2], 0.5);
     EXPECT_DOUBLE_EQ(q[4], 1);
     const std::vector<std::vector<double>> parts{p, p};
     const std::vector<VertexId> halo{1, 4};
-    EXPECT_DOUBLE_EQ(halo_inclusion(halo, parts)[0], 0.75);
-    EXPECT_DOUBLE_EQ(presampled_inclusion(std::vector<std::uint32_t>{3}, 4)[0], 0.75);
+    EXPECT_DOUBLE_EQ(buffer::halo_inclusion(halo, parts)[0], 0.75);
+    EXPECT_DOUBLE_EQ(buffer::presampled_inclusion(std::vector<std::uint32_t>{3}, 4)[0], 0.75);
 }
 
 TEST(Inclusion, RanksAsSamplingDoes) {
@@ -167,13 +171,13 @@ TEST(Inclusion, RanksAsSamplingDoes) {
         flat.insert(flat.end(), row.begin(), row.end());
         offsets.push_back(flat.size());
     }
-    const Topology graph(Array<EdgeIndex>::copy_of(offsets),
-                         IdArray(Array<std::uint32_t>::copy_of(flat)));
+    const graph::Topology graph(Array<EdgeIndex>::copy_of(offsets),
+                                IdArray(Array<std::uint32_t>::copy_of(flat)));
     std::vector<double> seeds(n, 0);
     for (std::size_t v = 0; v < 60; ++v)
         seeds[v] = 5.0 / 60;
     const std::vector<std::int32_t> fanout{2, 2};
-    const auto p = inclusion_probabilities(graph.view(), seeds, fanout);
+    const auto p = buffer::inclusion_probabilities(graph.view(), seeds, fanout);
     std::vector<std::uint32_t> counts(n, 0);
     constexpr int batches = 4000;
     for (int t = 0; t < batches; ++t) {
@@ -198,7 +202,7 @@ TEST(Inclusion, RanksAsSamplingDoes) {
         for (const std::uint32_t v : all)
             ++counts[v];
     }
-    const auto seen = presampled_inclusion(counts, batches);
+    const auto seen = buffer::presampled_inclusion(counts, batches);
     double error = 0;
     for (std::size_t v = 0; v < n; ++v) {
         EXPECT_NEAR(p[v], seen[v], 0.15) << v;  // edges are not quite independent

@@ -12,7 +12,7 @@ using testing::HasSubstr;
 
 void refuse(const std::string& text, std::initializer_list<const char*> words) {
     try {
-        const PolicySpec spec = PolicySpec::parse(text);
+        const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
         FAIL() << text << " was taken as " << spec.text();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 2) << text;
@@ -28,25 +28,27 @@ TEST(PolicySpecs, AreWrittenAsTheyAreRead) {
           "lfu", "clock", "periodic", "periodic,alpha:0.05,delta:8", "scored-faithful",
           "scored-faithful,every:4", "scored-faithful,listed", "scored", "scored,every:16",
           "scored,every:16,decay:0.9,fraction:0.5", "window:16", "window:8,distance:0", "optimal"})
-        EXPECT_EQ(PolicySpec::parse(text).text(), text);
-    EXPECT_EQ(PolicySpec::parse("window").text(), "window:16");
-    EXPECT_EQ(PolicySpec::parse("window"), PolicySpec::parse("window:16"));
-    EXPECT_EQ(PolicySpec::parse("window,distance:1,window:8").text(), "window:8,distance:1");
-    EXPECT_EQ(PolicySpec::parse("periodic,delta:8,alpha:0.050").text(),
+        EXPECT_EQ(buffer::PolicySpec::parse(text).text(), text);
+    EXPECT_EQ(buffer::PolicySpec::parse("window").text(), "window:16");
+    EXPECT_EQ(buffer::PolicySpec::parse("window"), buffer::PolicySpec::parse("window:16"));
+    EXPECT_EQ(buffer::PolicySpec::parse("window,distance:1,window:8").text(),
+              "window:8,distance:1");
+    EXPECT_EQ(buffer::PolicySpec::parse("periodic,delta:8,alpha:0.050").text(),
               "periodic,alpha:0.05,delta:8");
 }
 
 TEST(PolicySpecs, DefaultsAreThoseOfTheDesign) {
-    EXPECT_EQ(PolicySpec::parse("periodic").get("alpha"), 0.05);
-    EXPECT_EQ(PolicySpec::parse("periodic").whole("delta"), 8U);
-    EXPECT_EQ(PolicySpec::parse("window").whole("window"), 16U);
-    EXPECT_EQ(built_in_rule(PolicySpec::parse("scored")).text(), "scored,every:16");
-    EXPECT_EQ(built_in_rule(PolicySpec::parse("scored,every:4")).text(), "scored,every:4");
-    EXPECT_EQ(built_in_rule(PolicySpec::parse("window")).text(), "window:16");
+    EXPECT_EQ(buffer::PolicySpec::parse("periodic").get("alpha"), 0.05);
+    EXPECT_EQ(buffer::PolicySpec::parse("periodic").whole("delta"), 8U);
+    EXPECT_EQ(buffer::PolicySpec::parse("window").whole("window"), 16U);
+    EXPECT_EQ(buffer::built_in_rule(buffer::PolicySpec::parse("scored")).text(), "scored,every:16");
+    EXPECT_EQ(buffer::built_in_rule(buffer::PolicySpec::parse("scored,every:4")).text(),
+              "scored,every:4");
+    EXPECT_EQ(buffer::built_in_rule(buffer::PolicySpec::parse("window")).text(), "window:16");
     for (const char* text : {"periodic", "scored,every:2", "scored-faithful,listed"})
-        EXPECT_TRUE(has_own_signal(PolicySpec::parse(text))) << text;
+        EXPECT_TRUE(buffer::has_own_signal(buffer::PolicySpec::parse(text))) << text;
     for (const char* text : {"scored", "window", "lru", "scored-faithful"})
-        EXPECT_FALSE(has_own_signal(PolicySpec::parse(text))) << text;
+        EXPECT_FALSE(buffer::has_own_signal(buffer::PolicySpec::parse(text))) << text;
 }
 
 TEST(PolicySpecs, RefuseWhatIsUnknownAndListTheKnown) {
@@ -78,21 +80,21 @@ TEST(PolicySpecs, RefuseWhatIsOutOfRange) {
 }
 
 TEST(PolicySpecs, TwoDifferentWindowsAreRefused) {
-    PolicySpec spec = PolicySpec::parse("window");
-    apply_window(spec, 32);
+    buffer::PolicySpec spec = buffer::PolicySpec::parse("window");
+    buffer::apply_window(spec, 32);
     EXPECT_EQ(spec.text(), "window:32");
-    apply_window(spec, 32);
-    EXPECT_THROW(apply_window(spec, 16), Error);
-    PolicySpec other = PolicySpec::parse("lru");
-    apply_window(other, 32);
+    buffer::apply_window(spec, 32);
+    EXPECT_THROW(buffer::apply_window(spec, 16), Error);
+    buffer::PolicySpec other = buffer::PolicySpec::parse("lru");
+    buffer::apply_window(other, 32);
     EXPECT_EQ(other.text(), "lru");
-    PolicySpec fresh = PolicySpec::parse("window");
-    EXPECT_THROW(apply_window(fresh, 0), Error);
+    buffer::PolicySpec fresh = buffer::PolicySpec::parse("window");
+    EXPECT_THROW(buffer::apply_window(fresh, 0), Error);
 }
 
 TEST(PolicySpecs, EveryPolicySaysWhatItDoesAndWhereItIsFrom) {
-    EXPECT_EQ(all_policies().size(), 12U);
-    for (const PolicyInfo* info : all_policies()) {
+    EXPECT_EQ(buffer::all_policies().size(), 12U);
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         EXPECT_TRUE(info->sentence.ends_with('.')) << info->name;
         EXPECT_EQ(std::count(info->sentence.begin(), info->sentence.end(), '.'), 1) << info->name;
         EXPECT_FALSE(info->paper.empty());

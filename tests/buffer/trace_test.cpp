@@ -21,8 +21,9 @@ using testing::HasSubstr;
 
 class Traces : public testing::Test {
 protected:
-    static TraceHeader header_of(const PlainTrace& plain, std::uint64_t host, std::uint64_t hosts) {
-        TraceHeader header;
+    static buffer::TraceHeader header_of(const PlainTrace& plain, std::uint64_t host,
+                                         std::uint64_t hosts) {
+        buffer::TraceHeader header;
         header.host = host;
         header.hosts = hosts;
         header.vertices = plain.vertices;
@@ -35,8 +36,9 @@ protected:
         return header;
     }
 
-    fs::path write(const PlainTrace& plain, const TraceHeader& header) {
-        TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion);
+    fs::path write(const PlainTrace& plain, const buffer::TraceHeader& header) {
+        buffer::TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree,
+                                   plain.inclusion);
         for (std::size_t s = 0; s < plain.steps.size(); ++s)
             writer.step(plain.steps[s], plain.listed[s] != 0);
         writer.finish();
@@ -45,7 +47,7 @@ protected:
 
     void refuse(const fs::path& path, std::initializer_list<const char*> words) {
         try {
-            static_cast<void>(read_trace(path));
+            static_cast<void>(buffer::read_trace(path));
             FAIL() << path << " was read";
         } catch (const Error& error) {
             EXPECT_EQ(error.exit_code(), 3);
@@ -79,9 +81,9 @@ protected:
 TEST_F(Traces, WhatIsWrittenIsRead) {
     const PlainTrace plain = random_trace(5);
     const auto expected = plain.host();
-    const Trace trace = read_trace(write(plain, header_of(plain, 0, 1)));
+    const buffer::Trace trace = buffer::read_trace(write(plain, header_of(plain, 0, 1)));
     ASSERT_EQ(trace.size(), 1U);
-    const HostTrace& host = *trace[0];
+    const buffer::HostTrace& host = *trace[0];
     EXPECT_EQ(host.header().graph, "0123456789abcdef");
     EXPECT_EQ(host.header().row_bytes, 400U);
     EXPECT_EQ(host.header().steps_per_epoch, 10U);
@@ -93,17 +95,18 @@ TEST_F(Traces, WhatIsWrittenIsRead) {
             EXPECT_EQ(host.vertex(rows[i]), plain.steps[s][i]);
     }
     for (const char* text : {"scored-faithful,listed", "static-vip", "periodic", "optimal"}) {
-        const PolicySpec spec = PolicySpec::parse(text);
-        EXPECT_EQ(replay_host(host, spec, 9), replay_host(*expected, spec, 9)) << text;
+        const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
+        EXPECT_EQ(buffer::replay_host(host, spec, 9), buffer::replay_host(*expected, spec, 9))
+            << text;
     }
     // A run folder will do, too.
-    EXPECT_EQ(read_trace(folder_.path()).size(), 1U);
+    EXPECT_EQ(buffer::read_trace(folder_.path()).size(), 1U);
 }
 
 TEST_F(Traces, CutAnywhereAndGoneOnWith) {
     for (std::uint64_t seed = 0; seed < 12; ++seed) {
         const PlainTrace plain = random_trace(seed);
-        const TraceHeader header = header_of(plain, 0, 1);
+        const buffer::TraceHeader header = header_of(plain, 0, 1);
         const auto files = [&] {
             std::vector<std::string> found;
             for (const char* name : {"manifest.json", "offsets.bin", "ids.bin", "decision.bin"})
@@ -118,8 +121,8 @@ TEST_F(Traces, CutAnywhereAndGoneOnWith) {
         const std::uint64_t ends[]{put_down + (steps - put_down) / 2, put_down, steps};
         std::uint64_t begin = 0;
         for (const std::uint64_t end : ends) {
-            TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion,
-                               begin);
+            buffer::TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree,
+                                       plain.inclusion, begin);
             for (std::uint64_t s = begin; s < std::max(end, begin); ++s)
                 writer.step(plain.steps[s], plain.listed[s] != 0);
             EXPECT_EQ(writer.steps().ends.size(), std::max(end, begin));
@@ -128,12 +131,12 @@ TEST_F(Traces, CutAnywhereAndGoneOnWith) {
         }
         EXPECT_EQ(files(), expected);
         // What was finished can be cut, too.
-        TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree, plain.inclusion,
-                           put_down);
+        buffer::TraceWriter writer(folder_ / "trace", header, plain.halo, plain.degree,
+                                   plain.inclusion, put_down);
         for (std::uint64_t s = put_down; s < steps; ++s)
             writer.step(plain.steps[s], plain.listed[s] != 0);
         writer.finish(put_down);
-        EXPECT_EQ(read_trace(folder_ / "trace")[0]->steps(), put_down);
+        EXPECT_EQ(buffer::read_trace(folder_ / "trace")[0]->steps(), put_down);
     }
 }
 
@@ -143,7 +146,7 @@ TEST_F(Traces, WideIdsAreKept) {
     plain.halo = {5, VertexId{1} << 39};
     plain.steps = {{VertexId{1} << 39, (VertexId{1} << 40) - 1}, {5}};
     plain.listed = {0, 0};
-    const Trace trace = read_trace(write(plain, header_of(plain, 0, 1)));
+    const buffer::Trace trace = buffer::read_trace(write(plain, header_of(plain, 0, 1)));
     EXPECT_EQ(trace[0]->vertex(trace[0]->step(0)[1]), (VertexId{1} << 40) - 1);
     EXPECT_EQ(trace[0]->distinct(), 3U);
 }
@@ -152,15 +155,15 @@ TEST_F(Traces, HostsAreAdded) {
     const PlainTrace plain = random_trace(5);
     write(plain, header_of(plain, 0, 2));
     refuse(folder_ / "trace", {"1 of 2 hosts", "cut short"});
-    const Trace trace = read_trace(write(plain, header_of(plain, 1, 2)));
+    const buffer::Trace trace = buffer::read_trace(write(plain, header_of(plain, 1, 2)));
     ASSERT_EQ(trace.size(), 2U);
-    const ReplayCase one{PolicySpec::parse("lru"), {0.25, 0}};
-    const auto results = replay(trace, std::span(&one, 1));
+    const buffer::ReplayCase one{buffer::PolicySpec::parse("lru"), {0.25, 0}};
+    const auto results = buffer::replay(trace, std::span(&one, 1));
     const std::uint64_t capacity = plain.halo.size() / 4;
-    const auto single = replay_host(*trace[0], one.policy, capacity);
+    const auto single = buffer::replay_host(*trace[0], one.policy, capacity);
     EXPECT_EQ(results[0].capacity, 2 * capacity);
     EXPECT_EQ(results[0].rows.demand, 2 * single.demand);
-    TraceHeader other = header_of(plain, 1, 2);
+    buffer::TraceHeader other = header_of(plain, 1, 2);
     other.graph = "another";
     write(plain, other);
     refuse(folder_ / "trace", {"host 1 is of another run or graph"});
@@ -174,7 +177,7 @@ TEST_F(Traces, HostsAreAdded) {
 TEST_F(Traces, ARunThatIsCutShortLeavesNone) {
     const PlainTrace plain = random_trace(5);
     {
-        TraceWriter writer(folder_ / "trace", header_of(plain, 0, 1), plain.halo, {}, {});
+        buffer::TraceWriter writer(folder_ / "trace", header_of(plain, 0, 1), plain.halo, {}, {});
         writer.step(plain.steps[0]);
         refuse(folder_ / "trace", {"no whole trace"});
     }
@@ -193,13 +196,13 @@ TEST_F(Traces, DamageIsNoticed) {
     write_text(host / "ids.bin", changed);
     refuse(folder_ / "trace", {"checksum"});
     write_text(host / "ids.bin", ids);
-    EXPECT_EQ(read_trace(folder_ / "trace").size(), 1U);
+    EXPECT_EQ(buffer::read_trace(folder_ / "trace").size(), 1U);
     fs::remove(host / "manifest.json");
     refuse(folder_ / "trace", {"manifest.json"});
 }
 
 TEST_F(Traces, ArchivesAreRead) {
-    const Trace trace = read_trace(npz({}));
+    const buffer::Trace trace = buffer::read_trace(npz({}));
     EXPECT_EQ(trace[0]->needed(), 5U);
     EXPECT_EQ(trace[0]->halo(), 2U);
     EXPECT_EQ(trace[0]->header().steps_per_epoch, 2U);
@@ -228,13 +231,16 @@ TEST_F(Traces, OfAnotherGraphIsRefused) {
     const PlainTrace plain = random_trace(5);
     fs::create_directories(folder_ / "parts");
     write_text(folder_ / "parts" / "manifest.json", "{}\n");
-    TraceHeader header = header_of(plain, 0, 1);
-    header.graph = graph_checksum(folder_ / "parts");
-    EXPECT_NO_THROW(expect_graph(read_trace(write(plain, header)), folder_ / "parts"));
+    buffer::TraceHeader header = header_of(plain, 0, 1);
+    header.graph = buffer::graph_checksum(folder_ / "parts");
+    EXPECT_NO_THROW(
+        buffer::expect_graph(buffer::read_trace(write(plain, header)), folder_ / "parts"));
     write_text(folder_ / "parts" / "manifest.json", "{ }\n");
-    EXPECT_THROW(expect_graph(read_trace(folder_ / "trace"), folder_ / "parts"), Error);
+    EXPECT_THROW(buffer::expect_graph(buffer::read_trace(folder_ / "trace"), folder_ / "parts"),
+                 Error);
     header.graph.clear();
-    EXPECT_THROW(expect_graph(read_trace(write(plain, header)), folder_ / "parts"), Error);
+    EXPECT_THROW(buffer::expect_graph(buffer::read_trace(write(plain, header)), folder_ / "parts"),
+                 Error);
 }
 
 }  // namespace

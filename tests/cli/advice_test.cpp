@@ -1,5 +1,5 @@
 // What to try next: every rule speaks where it should, and is silent elsewhere.
-#include "rudder/cli/advice.hpp"
+#include "cli/advice.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,15 +8,15 @@
 
 #include <gmock/gmock.h>
 
-#include "rudder/cli/summary_text.hpp"
-#include "rudder/core/json.hpp"
+#include "cli/summary_text.hpp"
+#include "core/json.hpp"
 
 namespace rudder::cli {
 namespace {
 
 /// A run that leaves nothing to wish for.
-RunSigns content() {
-    RunSigns signs;
+cli::RunSigns content() {
+    cli::RunSigns signs;
     signs.stall = 0.01;
     signs.compute = 0.6;
     signs.reduce = 0.1;
@@ -42,59 +42,62 @@ RunSigns content() {
     return signs;
 }
 
-std::optional<std::string> advised(std::string_view rule, const RunSigns& signs) {
-    const auto rules = advice_rules();
-    const auto found = std::ranges::find(rules, rule, &AdviceRule::name);
+std::optional<std::string> advised(std::string_view rule, const cli::RunSigns& signs) {
+    const auto rules = cli::advice_rules();
+    const auto found = std::ranges::find(rules, rule, &cli::AdviceRule::name);
     EXPECT_NE(found, rules.end()) << rule;
     return found == rules.end() ? std::nullopt : found->advise(signs);
 }
 
 TEST(Advice, NothingForARunThatLeavesNothingToWishFor) {
-    EXPECT_TRUE(advice_for(content()).empty());
+    EXPECT_TRUE(cli::advice_for(content()).empty());
 }
 
 /// For every rule: what makes it speak, and a word of what it says.
 struct Case {
-    void (*change)(RunSigns&);
+    void (*change)(cli::RunSigns&);
     const char* word;
 };
 const std::map<std::string_view, Case> cases{
     {"harmful agent",
-     {[](RunSigns& s) { s.steered = true, s.regret = 0.05; },
+     {[](cli::RunSigns& s) { s.steered = true, s.regret = 0.05; },
       "--agent never: the agent fetched 5 %"}},
-    {"any buffer", {[](RunSigns& s) { s.stall = 0.3, s.buffered = false; }, "--policy window"}},
-    {"larger buffer", {[](RunSigns& s) { s.stall = 0.23; }, "--buffer 0.5 (it was 0.25)"}},
-    {"longer window", {[](RunSigns& s) { s.stall = 0.23, s.window = 4; }, "--window 8"}},
-    {"shorter rows", {[](RunSigns& s) { s.stall = 0.23; }, "--precision bfloat16: rows are 80 %"}},
+    {"any buffer",
+     {[](cli::RunSigns& s) { s.stall = 0.3, s.buffered = false; }, "--policy window"}},
+    {"larger buffer", {[](cli::RunSigns& s) { s.stall = 0.23; }, "--buffer 0.5 (it was 0.25)"}},
+    {"longer window", {[](cli::RunSigns& s) { s.stall = 0.23, s.window = 4; }, "--window 8"}},
+    {"shorter rows",
+     {[](cli::RunSigns& s) { s.stall = 0.23; }, "--precision bfloat16: rows are 80 %"}},
     {"better partition",
-     {[](RunSigns& s) { s.stall = 0.2, s.cut = 0.7, s.method = "random"; }, "random cut 70 %"}},
-    {"fewer ranks", {[](RunSigns& s) { s.reduce = 0.4, s.cores = 2; }, "fewer ranks"}},
-    {"larger batch", {[](RunSigns& s) { s.reduce = 0.4; }, "--batch 2000"}},
-    {"more hands", {[](RunSigns& s) { s.compute = 0.9, s.threads = 1; }, "--threads 2"}},
-    {"more epochs", {[](RunSigns& s) { s.best_epoch = 10; }, "--epochs 20"}},
+     {[](cli::RunSigns& s) { s.stall = 0.2, s.cut = 0.7, s.method = "random"; },
+      "random cut 70 %"}},
+    {"fewer ranks", {[](cli::RunSigns& s) { s.reduce = 0.4, s.cores = 2; }, "fewer ranks"}},
+    {"larger batch", {[](cli::RunSigns& s) { s.reduce = 0.4; }, "--batch 2000"}},
+    {"more hands", {[](cli::RunSigns& s) { s.compute = 0.9, s.threads = 1; }, "--threads 2"}},
+    {"more epochs", {[](cli::RunSigns& s) { s.best_epoch = 10; }, "--epochs 20"}},
     {"less overfit",
-     {[](RunSigns& s) { s.train = 0.99, s.best_epoch = 3; }, "--dropout 0.7 or --patience 3"}},
-    {"keep the run", {[](RunSigns& s) { s.kept = false; }, "--out FOLDER"}},
-    {"know the floor", {[](RunSigns& s) { s.traced = false; }, "--trace"}},
+     {[](cli::RunSigns& s) { s.train = 0.99, s.best_epoch = 3; }, "--dropout 0.7 or --patience 3"}},
+    {"keep the run", {[](cli::RunSigns& s) { s.kept = false; }, "--out FOLDER"}},
+    {"know the floor", {[](cli::RunSigns& s) { s.traced = false; }, "--trace"}},
 };
 
 TEST(Advice, EveryRuleSpeaksWhereItShouldAndNotElsewhere) {
-    for (const AdviceRule& rule : advice_rules()) {
+    for (const cli::AdviceRule& rule : cli::advice_rules()) {
         EXPECT_FALSE(rule.advise(content())) << rule.name;
         const auto found = cases.find(rule.name);
         ASSERT_NE(found, cases.end()) << rule.name << " has no case";
-        RunSigns signs = content();
+        cli::RunSigns signs = content();
         found->second.change(signs);
         const auto text = rule.advise(signs);
         ASSERT_TRUE(text) << rule.name;
         EXPECT_THAT(*text, testing::HasSubstr(found->second.word));
         EXPECT_LT(text->size(), 100U) << *text;
     }
-    EXPECT_EQ(cases.size(), advice_rules().size());
+    EXPECT_EQ(cases.size(), cli::advice_rules().size());
 }
 
 TEST(Advice, IsSilentWhereItCannotHelp) {
-    RunSigns signs = content();
+    cli::RunSigns signs = content();
     signs.stall = 0.3;
     signs.buffer = 1;
     signs.float_rows = false;
@@ -113,7 +116,7 @@ TEST(Advice, IsNeverMoreThanThree) {
     std::mt19937 random(3);
     const auto share = [&] { return static_cast<double>(random() % 100) * 0.01; };
     for (int i = 0; i < 2000; ++i) {
-        RunSigns signs = content();
+        cli::RunSigns signs = content();
         for (double* value : {&signs.stall, &signs.compute, &signs.reduce, &signs.travelled,
                               &signs.feature_share, &signs.cut, &signs.buffer})
             *value = share();
@@ -124,7 +127,7 @@ TEST(Advice, IsNeverMoreThanThree) {
         signs.cores = static_cast<int>(1 + random() % 16);
         signs.method = random() % 2 == 0 ? "metis" : "hash";
         signs.best_epoch = random() % 11;
-        EXPECT_LE(advice_for(signs).size(), 3U);
+        EXPECT_LE(cli::advice_for(signs).size(), 3U);
     }
 }
 
@@ -147,8 +150,8 @@ Json summary() {
 }
 
 TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
-    RunSigns signs = content();
-    const std::string text = summary_text(summary(), signs, "run");
+    cli::RunSigns signs = content();
+    const std::string text = cli::summary_text(summary(), signs, "run");
     EXPECT_THAT(text, testing::StartsWith("accuracy      test 90.00 %, valid 91.00 %"));
     EXPECT_THAT(text, testing::EndsWith("to look at    rudder report run\n"));
     EXPECT_THAT(text, testing::HasSubstr("compute 50 %, stall 30 %, gradients 15 %, rest 5 %"));
@@ -159,11 +162,11 @@ TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
 }
 
 TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
-    RunSigns signs = content();
+    cli::RunSigns signs = content();
     signs.cut = 0.7;
     signs.method = "random";
     for (std::size_t columns = 20; columns <= 200; ++columns) {
-        const std::string text = summary_text(summary(), signs, "run", columns);
+        const std::string text = cli::summary_text(summary(), signs, "run", columns);
         std::istringstream lines(text);
         for (std::string line; std::getline(lines, line);) {
             EXPECT_TRUE(columns < 40 || line.size() < columns) << line;
@@ -175,7 +178,7 @@ TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
 TEST(SummaryText, SaysWhenTheBufferCostMoreThanItSaved) {
     Json costly = summary();
     costly["rows"]["ahead"] = 500;
-    EXPECT_THAT(summary_text(costly, {}, ""), testing::HasSubstr("buffer saved  -200 rows"));
+    EXPECT_THAT(cli::summary_text(costly, {}, ""), testing::HasSubstr("buffer saved  -200 rows"));
 }
 
 }  // namespace

@@ -2,11 +2,11 @@
 #include <atomic>
 #include <fstream>
 
-#include "rudder/cli/llm_models.hpp"
-
-#include "cli_support.hpp"
+#include "cli/llm_models.hpp"
 #include "steer/llm/bad_texts.hpp"
 #include "steer/llm/fake_server.hpp"
+
+#include "cli_support.hpp"
 #include "support/mpirun.hpp"
 
 namespace rudder::test {
@@ -215,11 +215,11 @@ TEST_F(AgentVerbs, WhatIsWrongIsRefused) {
 TEST(LlmModels, EachModelIsAnAgentOfItsOwn) {
     using cli::with_models;
     using Texts = std::vector<std::string>;
-    EXPECT_EQ(with_models({"never", "llm"}, {}), (Texts{"never", "llm"}));
-    EXPECT_EQ(with_models({}, {"a", "b:3"}), (Texts{"llm:a", "llm:b:3"}));
-    EXPECT_EQ(with_models({"never", "llm,faithful"}, {"a", "b"}),
+    EXPECT_EQ(cli::with_models({"never", "llm"}, {}), (Texts{"never", "llm"}));
+    EXPECT_EQ(cli::with_models({}, {"a", "b:3"}), (Texts{"llm:a", "llm:b:3"}));
+    EXPECT_EQ(cli::with_models({"never", "llm,faithful"}, {"a", "b"}),
               (Texts{"never", "llm:a,faithful", "llm:b,faithful"}));
-    EXPECT_EQ(with_models({"llm:own", "llm"}, {"a"}), (Texts{"llm:own", "llm:a"}));
+    EXPECT_EQ(cli::with_models({"llm:own", "llm"}, {"a"}), (Texts{"llm:own", "llm:a"}));
 }
 
 TEST_F(AgentVerbs, BadRepliesOfAModelChangeNothing) {

@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 
 #include "support/npz_bytes.hpp"
 #include "support/process.hpp"

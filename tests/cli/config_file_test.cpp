@@ -1,5 +1,5 @@
 // --config, and the config.toml that is written beside every result.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 

@@ -1,8 +1,8 @@
 // Options from TOML and back, without the program around them.
-#include "rudder/cli/config.hpp"
+#include "cli/config.hpp"
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 
 #include "cli_support.hpp"
 

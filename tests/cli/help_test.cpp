@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
 
 #include "cli_support.hpp"
 

@@ -1,7 +1,7 @@
 // Trained networks in use, as a user sees it: exact scores, predictions, refusals.
 #include <fmt/format.h>
 
-#include "rudder/graph/io/npz.hpp"
+#include "graph/io/npz.hpp"
 
 #include "cli_support.hpp"
 #include "support/mpirun.hpp"
@@ -87,11 +87,11 @@ TEST_F(UseOfRuns, PredictWritesAnArchive) {
     const Json said = ok_json({"predict", "run", "out.npz"});
     EXPECT_EQ(said.at("bytes"), std::filesystem::file_size(folder_ / "out.npz"));
     EXPECT_EQ(said.at("accuracy"), ok_json({"evaluate", "run"}).at("accuracy"));
-    EXPECT_EQ(NpzArchive(folder_ / "out.npz").names(),
+    EXPECT_EQ(graph::NpzArchive(folder_ / "out.npz").names(),
               (std::vector<std::string>{"class", "scores"}));
     refuse({"predict", "run", "out.npz"}, 2, {"out.npz", "--force"});
     ok({"predict", "run", "out.npz", "--force", "--embeddings"});
-    EXPECT_EQ(NpzArchive(folder_ / "out.npz").names(),
+    EXPECT_EQ(graph::NpzArchive(folder_ / "out.npz").names(),
               (std::vector<std::string>{"class", "embedding", "scores"}));
 }
 

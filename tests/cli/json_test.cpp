@@ -1,5 +1,5 @@
 // What programs read: --json prints one value with the agreed keys, and nothing else.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 
@@ -85,7 +85,7 @@ TEST_F(JsonOutput, OfTheDoctor) {
         names.push_back(finding.at("name"));
     }
     EXPECT_THAT(names, IsSupersetOf(Words{"build", "processor", "memory", "shared memory", "MPI",
-                                          "torch", "torch settings", "GPU", "METIS"}));
+                                          "matrix products", "GPU", "METIS"}));
     for (const Json& setting : doctor.at("torch_settings"))
         EXPECT_THAT(keys_of(setting), testing::ElementsAre("name", "value", "reason"));
 }

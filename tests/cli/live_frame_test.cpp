@@ -1,19 +1,19 @@
 // The lines of the live view: never too wide, whatever they show and wherever.
-#include "rudder/cli/live_frame.hpp"
+#include "cli/live_frame.hpp"
 
 #include <random>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "rudder/cli/live_state.hpp"
+#include "cli/live_state.hpp"
 
 namespace rudder::cli {
 namespace {
 
-LiveFacts some_facts(std::mt19937& random) {
+cli::LiveFacts some_facts(std::mt19937& random) {
     const auto number = [&](std::uint64_t below) { return std::uint64_t{random()} % below; };
-    LiveFacts facts;
+    cli::LiveFacts facts;
     facts.title = number(2) == 0 ? "" : "scored-faithful,every:4 + bandit (3 of 10) \x1b[31m語 é";
     facts.steps = 1 + number(1'000'000'000);
     facts.steps_done = number(facts.steps + 1);
@@ -42,13 +42,14 @@ TEST(LiveFrame, IsNeverAsWideAsTheScreenNorHigher) {
     std::mt19937 random(7);
     for (std::size_t columns = 20; columns <= 200; ++columns) {
         for (int round = 0; round < 8; ++round) {
-            const ScreenLook look{columns, 2 + random() % 10, random() % 2 == 0, random() % 2 == 0};
-            const auto lines = live_frame(some_facts(random), look);
+            const cli::ScreenLook look{columns, 2 + random() % 10, random() % 2 == 0,
+                                       random() % 2 == 0};
+            const auto lines = cli::live_frame(some_facts(random), look);
             ASSERT_GE(lines.size(), 1U);
             EXPECT_LT(lines.size(), look.rows);
             EXPECT_LE(lines.size(), 5U);
             for (const std::string& line : lines) {
-                EXPECT_LT(columns_of(line), columns) << line;
+                EXPECT_LT(cli::columns_of(line), columns) << line;
                 EXPECT_EQ(line.find('\n'), std::string::npos);
                 EXPECT_TRUE(look.colour || line.find('\x1b') == std::string::npos) << line;
                 if (look.utf8) continue;
@@ -63,13 +64,14 @@ TEST(LiveFrame, IsNeverAsWideAsTheScreenNorHigher) {
 TEST(LiveFrame, EvenOnTheNarrowestScreen) {
     std::mt19937 random(8);
     for (std::size_t columns = 1; columns < 20; ++columns) {
-        for (const std::string& line : live_frame(some_facts(random), {columns, 24, true, false}))
-            EXPECT_LT(columns_of(line), std::max<std::size_t>(columns, 1)) << columns;
+        for (const std::string& line :
+             cli::live_frame(some_facts(random), {columns, 24, true, false}))
+            EXPECT_LT(cli::columns_of(line), std::max<std::size_t>(columns, 1)) << columns;
     }
 }
 
 TEST(LiveFrame, ShowsWhatMatters) {
-    LiveFacts facts;
+    cli::LiveFacts facts;
     facts.steps = 200;
     facts.steps_done = 50;
     facts.epoch = 1;
@@ -82,7 +84,7 @@ TEST(LiveFrame, ShowsWhatMatters) {
     facts.bytes_per_second = 12.34e6;
     facts.stall = 0.2;
     facts.decision = "bandit: window 32";
-    const auto lines = live_frame(facts, {100, 24, false, false});
+    const auto lines = cli::live_frame(facts, {100, 24, false, false});
     ASSERT_EQ(lines.size(), 5U);
     EXPECT_EQ(lines[0], "epoch 2/4  [======                   ]   25 %  step 50/200  ETA 1:15");
     EXPECT_EQ(lines[1], "loss  0.5000  valid 87.50 %  after epoch 1");
@@ -92,40 +94,40 @@ TEST(LiveFrame, ShowsWhatMatters) {
     EXPECT_EQ(lines[3], "speed  0.0 steps/s  12.3 MB/s  stall 20 %  hit rate 60 %");
     EXPECT_EQ(lines[4], "agent bandit: window 32");
     // Narrow: what matters least has gone.
-    EXPECT_EQ(live_frame(facts, {24, 24, false, false})[0], "epoch 2/4   25 %");
+    EXPECT_EQ(cli::live_frame(facts, {24, 24, false, false})[0], "epoch 2/4   25 %");
 }
 
 TEST(LiveFrame, ColumnsOfTexts) {
-    EXPECT_EQ(columns_of("abc"), 3U);
-    EXPECT_EQ(columns_of("é語🙂"), 5U);
-    EXPECT_EQ(columns_of("e\u0301"), 1U);
-    EXPECT_EQ(columns_of("\x1b[31mred\x1b[0m"), 3U);
-    EXPECT_EQ(cut_to("é語🙂x", 4, true), "é語…");
-    EXPECT_EQ(cut_to("abcdef", 4, false), "abc~");
-    EXPECT_EQ(cut_to("abc", 3, false), "abc");
-    EXPECT_EQ(shown_text("a\x1b[2Jb\tc\r\n", true), "a [2Jb c  ");
-    EXPECT_EQ(shown_text("é\xff", false), "??");
+    EXPECT_EQ(cli::columns_of("abc"), 3U);
+    EXPECT_EQ(cli::columns_of("é語🙂"), 5U);
+    EXPECT_EQ(cli::columns_of("e\u0301"), 1U);
+    EXPECT_EQ(cli::columns_of("\x1b[31mred\x1b[0m"), 3U);
+    EXPECT_EQ(cli::cut_to("é語🙂x", 4, true), "é語…");
+    EXPECT_EQ(cli::cut_to("abcdef", 4, false), "abc~");
+    EXPECT_EQ(cli::cut_to("abc", 3, false), "abc");
+    EXPECT_EQ(cli::shown_text("a\x1b[2Jb\tc\r\n", true), "a [2Jb c  ");
+    EXPECT_EQ(cli::shown_text("é\xff", false), "??");
 }
 
 TEST(LiveFrame, DecisionsInAFewWords) {
-    EXPECT_EQ(decision_text(R"({"step":48,"agent":"bandit","action":{"action":"set","knobs":
+    EXPECT_EQ(cli::decision_text(R"({"step":48,"agent":"bandit","action":{"action":"set","knobs":
         {"window":32}},"reason":"more_hits","status":"applied","outcome":{"rows":90.0},
         "alternatives":[{"rows":100.0}]})"),
               "bandit: window 32 (more_hits) at step 48: 10.0 % fewer rows than otherwise");
-    EXPECT_EQ(decision_text(R"({"step":4,"agent":"llm","action":{"action":"replace",
+    EXPECT_EQ(cli::decision_text(R"({"step":4,"agent":"llm","action":{"action":"replace",
         "fraction":0.5},"reason":null,"status":"late","outcome":null,"alternatives":[]})"),
               "llm: replace 50 % at step 4, late: effect not known yet");
-    EXPECT_EQ(decision_text("{\"step\":"), "");
-    EXPECT_EQ(decision_text("[]"), "");
-    EXPECT_EQ(decision_text("{\"action\":{\"action\":\"keep\"},\"agent\":3}"),
+    EXPECT_EQ(cli::decision_text("{\"step\":"), "");
+    EXPECT_EQ(cli::decision_text("[]"), "");
+    EXPECT_EQ(cli::decision_text("{\"action\":{\"action\":\"keep\"},\"agent\":3}"),
               ": keep, : effect not known yet");
 }
 
 TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
     using std::chrono::milliseconds;
-    const auto start = LiveState::Clock::now();
-    LiveState state("", 2, 1, start);
-    StepRecord record;
+    const auto start = cli::LiveState::Clock::now();
+    cli::LiveState state("", 2, 1, start);
+    train::StepRecord record;
     record.seconds.step = 0.1;
     record.seconds.stall = 0.02;
     record.rows = {.needed = 10, .local = 4, .hit = 3, .demand = 3};
@@ -135,7 +137,7 @@ TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
         record.loss = static_cast<float>(100 - i);
         state.step(record, 200, start + milliseconds(100 * (i + 1)));
     }
-    const LiveFacts facts = state.facts(start + milliseconds(10'000));
+    const cli::LiveFacts facts = state.facts(start + milliseconds(10'000));
     EXPECT_EQ(facts.steps_done, 100U);
     EXPECT_NEAR(facts.seconds_left, 10, 1e-6);
     EXPECT_NEAR(facts.steps_per_second, 10, 1);
@@ -148,32 +150,33 @@ TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
 }
 
 TEST(LiveState, TheLastDecisionThatChangedSomethingIsShown) {
-    LiveState state("", 1, 1, LiveState::Clock::now());
+    cli::LiveState state("", 1, 1, cli::LiveState::Clock::now());
     const auto line = [](const char* action, int step) {
-        return DecisionLine{0, 0,
-                            fmt::format(R"({{"step":{},"agent":"a","action":{},"status":"applied",
+        return train::DecisionLine{
+            0, 0,
+            fmt::format(R"({{"step":{},"agent":"a","action":{},"status":"applied",
                                 "outcome":null,"alternatives":[]}})",
-                                        step, action)};
+                        step, action)};
     };
     const char* keep = R"({"action":"keep"})";
     const char* replace = R"({"action":"replace"})";
     state.decisions(std::vector{line(keep, 1), line(replace, 2), line(keep, 3)});
-    EXPECT_THAT(state.facts(LiveState::Clock::now()).decision,
+    EXPECT_THAT(state.facts(cli::LiveState::Clock::now()).decision,
                 testing::HasSubstr("replace at step 2"));
     state.decisions(std::vector{line(keep, 4), line(keep, 5)});
-    EXPECT_THAT(state.facts(LiveState::Clock::now()).decision,
+    EXPECT_THAT(state.facts(cli::LiveState::Clock::now()).decision,
                 testing::HasSubstr("keep at step 5"));
 }
 
 TEST(PassedTerminal, ReadsWhatItWrites) {
-    for (const PassedTerminal& terminal :
-         {PassedTerminal{120, 40, true, "/dev/pts/3"}, PassedTerminal{80, 24, false, ""}}) {
-        const auto back = PassedTerminal::parse(terminal.text());
+    for (const cli::PassedTerminal& terminal : {cli::PassedTerminal{120, 40, true, "/dev/pts/3"},
+                                                cli::PassedTerminal{80, 24, false, ""}}) {
+        const auto back = cli::PassedTerminal::parse(terminal.text());
         ASSERT_TRUE(back);
         EXPECT_EQ(back->text(), terminal.text());
     }
     for (const char* text : {"", "1", "x", "0x0 /dev/tty", "ax2", "80x"})
-        EXPECT_FALSE(PassedTerminal::parse(text)) << text;
+        EXPECT_FALSE(cli::PassedTerminal::parse(text)) << text;
 }
 
 }  // namespace

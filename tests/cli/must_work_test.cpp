@@ -1,5 +1,5 @@
 // Graphs that are odd but right: each goes through import, partition, check and export.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 

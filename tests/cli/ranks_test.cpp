@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 

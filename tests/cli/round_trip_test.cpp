@@ -1,6 +1,6 @@
 // Import, partition, export, import again: nothing may change, whatever the graph, the features and
 // the targets.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/graph/dataset.hpp"
 
 #include "cli_support.hpp"
@@ -29,7 +29,7 @@ TEST_P(CliRoundTrip, ChangesNothing) {
         return ok_json(words);
     };
     const Json first = import("in.npz", "data");
-    EXPECT_EQ(rows_of(Dataset(folder_ / "data").topology()),
+    EXPECT_EQ(rows_of(graph::Dataset(folder_ / "data").topology()),
               naive_rows(random, {seed % 3 != 0, seed % 2 == 0, seed % 5 == 0}));
     const std::string method = std::vector{"metis", "ldg", "fennel", "random", "hash"}.at(seed % 5);
     const std::string parts = std::to_string(1 + seed % std::min<VertexId>(random.vertices, 4));

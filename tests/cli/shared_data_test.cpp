@@ -1,5 +1,5 @@
 // The real graphs beside the project, where they are, at the command line.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 

@@ -1,24 +1,24 @@
 // A line of metrics.jsonl is what a tree of JSON values would print, byte for byte.
-#include "rudder/cli/step_frames.hpp"
+#include "run/step_frames.hpp"
 
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
+#include "report/json_lines_sink.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/report/json_lines_sink.hpp"
 #include "rudder/steer/knobs.hpp"
 
 namespace rudder::cli {
 namespace {
 
 /// All knobs the policy has, and those beside it.
-Json knobs_json(const StepRecord& record) {
+Json knobs_json(const train::StepRecord& record) {
     if (record.policy.empty()) return Json::object();
     Json knobs{{"policy", record.policy}, {"window", record.window}, {"capacity", record.capacity}};
-    Setting setting;
+    steer::Setting setting;
     try {
-        setting.policy = PolicySpec::parse(record.policy);
+        setting.policy = buffer::PolicySpec::parse(record.policy);
     } catch (const Error&) {
         return knobs;
     }
@@ -33,20 +33,20 @@ Json knobs_json(const StepRecord& record) {
     return knobs;
 }
 
-Json tree(const StepRecord& record) {
+Json tree(const train::StepRecord& record) {
     return {{"step", record.step},
             {"epoch", record.epoch},
             {"rank", record.rank},
             {"loss", record.loss},
             {"seconds", to_json(record.seconds)},
-            {"rows", to_json(record.rows)},
-            {"bytes", bytes_json(record.bytes)},
+            {"rows", train::to_json(record.rows)},
+            {"bytes", train::bytes_json(record.bytes)},
             {"bytes_by_owner", record.bytes_by_owner},
             {"edges", record.edges},
             {"knobs", knobs_json(record)}};
 }
 
-StepRecord some_record(Draws& draws) {
+train::StepRecord some_record(Draws& draws) {
     const std::vector<std::string> policies{"",
                                             "none",
                                             "window:16",
@@ -58,7 +58,7 @@ StepRecord some_record(Draws& draws) {
                                             "window:16,cut in the mid"};
     const auto count = [&] { return draws.below(std::uint64_t{1} << draws.below(50)); };
     const auto seconds = [&] { return static_cast<double>(count()) * 1e-9; };
-    StepRecord r;
+    train::StepRecord r;
     r.step = count();
     r.epoch = static_cast<std::uint32_t>(draws.below(1000));
     r.rank = static_cast<std::uint32_t>(draws.below(64));
@@ -80,16 +80,16 @@ StepRecord some_record(Draws& draws) {
 
 TEST(StepFrames, LinesAreThoseOfATree) {
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = 8}), 0);
-    StepFrames frames;
+    run::StepFrames frames;
     for (int batch = 0; batch < 20; ++batch) {
-        std::vector<StepRecord> records;
+        std::vector<train::StepRecord> records;
         for (int i = 0; i < 100; ++i)
             records.push_back(some_record(draws));
-        const StepBatch made = frames.frames(records);
+        const report::StepBatch made = frames.frames(records);
         ASSERT_EQ(made.steps.size(), records.size());
         for (std::size_t i = 0; i < records.size(); ++i) {
             std::string line;
-            append_step_line(line, made, i);
+            report::append_step_line(line, made, i);
             ASSERT_EQ(line, tree(records[i]).dump() + "\n");
         }
     }
@@ -97,15 +97,15 @@ TEST(StepFrames, LinesAreThoseOfATree) {
 }
 
 TEST(StepFrames, EpochsWithoutAnswersHaveNoAccuracy) {
-    EpochRecord epoch;
+    train::EpochRecord epoch;
     epoch.scores.train = {3, 4, 0};
     epoch.scores.valid = {1, 2, 0};
-    EXPECT_EQ(epoch_frame(epoch, false).train, 0.75);
-    EXPECT_EQ(epoch_frame(epoch, false).valid, std::nullopt);
+    EXPECT_EQ(run::epoch_frame(epoch, false).train, 0.75);
+    EXPECT_EQ(run::epoch_frame(epoch, false).valid, std::nullopt);
     epoch.scores.evaluated = true;
-    EXPECT_EQ(epoch_frame(epoch, false).valid, 0.5);
-    EXPECT_EQ(epoch_frame(epoch, false).test, std::nullopt);
-    EXPECT_EQ(epoch_frame(epoch, true).train, std::nullopt);
+    EXPECT_EQ(run::epoch_frame(epoch, false).valid, 0.5);
+    EXPECT_EQ(run::epoch_frame(epoch, false).test, std::nullopt);
+    EXPECT_EQ(run::epoch_frame(epoch, true).train, std::nullopt);
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Tables for people.
-#include "rudder/cli/table.hpp"
+#include "cli/table.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@ namespace rudder::cli {
 namespace {
 
 TEST(Table, NumbersStandToTheRightTextToTheLeft) {
-    Table table({"name", "rows", "cut"});
+    cli::Table table({"name", "rows", "cut"});
     table.add({"a", "7", "1.5 %"});
     table.add({"longer", "1,200", "22.0 %"});
     EXPECT_EQ(table.text(),
@@ -18,7 +18,7 @@ TEST(Table, NumbersStandToTheRightTextToTheLeft) {
 }
 
 TEST(Table, ADashIsAMissingNumber) {
-    Table table({"what", "parts"});
+    cli::Table table({"what", "parts"});
     table.add({"x", "-"});
     table.add({"y", "12"});
     EXPECT_EQ(table.text(),
@@ -29,29 +29,29 @@ TEST(Table, ADashIsAMissingNumber) {
 }
 
 TEST(Table, LinesHaveNoBlanksAtTheirEnds) {
-    Table table({"a", "b"});
+    cli::Table table({"a", "b"});
     table.add({"1", "x"});
     table.add({"2", "long text"});
     EXPECT_EQ(table.text(), "a  b\n-  ---------\n1  x\n2  long text\n");
 }
 
 TEST(Table, AHeaderAlone) {
-    EXPECT_EQ(Table({"a", "bc"}).text(), "a  bc\n-  --\n");
+    EXPECT_EQ(cli::Table({"a", "bc"}).text(), "a  bc\n-  --\n");
 }
 
 TEST(Table, NonAsciiLettersTakeOneColumn) {
-    EXPECT_EQ(display_width("Grüße"), 5U);
-    EXPECT_EQ(display_width("中文"), 2U);
-    EXPECT_EQ(display_width(""), 0U);
-    Table table({"n", "v"});
+    EXPECT_EQ(cli::display_width("Grüße"), 5U);
+    EXPECT_EQ(cli::display_width("中文"), 2U);
+    EXPECT_EQ(cli::display_width(""), 0U);
+    cli::Table table({"n", "v"});
     table.add({"ß", "x"});
     table.add({"ab", "y"});
     EXPECT_EQ(table.text(), "n   v\n--  -\nß   x\nab  y\n");
 }
 
 TEST(KeyValues, ValuesStandUnderEachOther) {
-    EXPECT_EQ(key_values({{"a", "1"}, {"größe", "x y"}}), "a      1\ngröße  x y\n");
-    EXPECT_EQ(key_values({}), "");
+    EXPECT_EQ(cli::key_values({{"a", "1"}, {"größe", "x y"}}), "a      1\ngröße  x y\n");
+    EXPECT_EQ(cli::key_values({}), "");
 }
 
 }  // namespace

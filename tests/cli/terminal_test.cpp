@@ -1,7 +1,7 @@
 // On a terminal there is a progress bar, which is erased; with --quiet there is none.
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "cli_support.hpp"
 

@@ -2,9 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rudder/comm/reduction.hpp"
-#include "rudder/comm/simulated_cluster.hpp"
-
+#include "comm/reduction.hpp"
+#include "comm/simulated_cluster.hpp"
 #include "comm/suite.hpp"
 
 namespace rudder::test {
@@ -18,13 +17,13 @@ INSTANTIATE_TEST_SUITE_P(Comm, EveryProgram, ::testing::ValuesIn(rank_programs()
                          [](const auto& program) { return program.param.name; });
 
 TEST_P(EveryProgram, Local) {
-    GetParam().run(Communicator::local());
+    GetParam().run(comm::Communicator::local());
 }
 
 TEST_P(EveryProgram, SimulatedOnManyRankCounts) {
     for (const int ranks : {1, 2, 3, 5, 8}) {
         for (const int per_host : {1, 2}) {
-            SimulatedCluster cluster({.ranks = ranks, .ranks_per_host = per_host, .seed = 1});
+            comm::SimulatedCluster cluster({.ranks = ranks, .ranks_per_host = per_host, .seed = 1});
             cluster.run(GetParam().run);
         }
     }
@@ -32,29 +31,29 @@ TEST_P(EveryProgram, SimulatedOnManyRankCounts) {
 
 TEST_P(EveryProgram, SimulatedOnASlowJitteryNetwork) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
-        SimulatedCluster cluster({.ranks = 4,
-                                  .seed = seed,
-                                  .link = {.delay = 100us, .bytes_per_second = 125e6},
-                                  .jitter = 1ms});
+        comm::SimulatedCluster cluster({.ranks = 4,
+                                        .seed = seed,
+                                        .link = {.delay = 100us, .bytes_per_second = 125e6},
+                                        .jitter = 1ms});
         cluster.run(GetParam().run);
     }
 }
 
 TEST_P(EveryProgram, SimulatedWithARankThatPauses) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-        SimulatedCluster cluster({.ranks = 3,
-                                  .seed = seed,
-                                  .jitter = 10us,
-                                  .faults = {{.rank = 1, .at = 5us, .length = 2ms}}});
+        comm::SimulatedCluster cluster({.ranks = 3,
+                                        .seed = seed,
+                                        .jitter = 10us,
+                                        .faults = {{.rank = 1, .at = 5us, .length = 2ms}}});
         cluster.run(GetParam().run);
     }
 }
 
 /// The digests of a random exchange, by rank.
-std::vector<std::uint64_t> exchange(const SimulationOptions& options, std::uint64_t program) {
+std::vector<std::uint64_t> exchange(const comm::SimulationOptions& options, std::uint64_t program) {
     std::vector<std::uint64_t> digests(static_cast<std::size_t>(options.ranks));
-    SimulatedCluster cluster(options);
-    cluster.run([&](const Communicator& comm) {
+    comm::SimulatedCluster cluster(options);
+    cluster.run([&](const comm::Communicator& comm) {
         digests[static_cast<std::size_t>(comm.rank())] = random_exchange(comm, program);
     });
     return digests;
@@ -87,9 +86,9 @@ TEST(LongSimulatedExchange, ThousandSeedsWithDelayAndReordering) {
 
 TEST(SimulatedCluster, SameSeedSameRun) {
     const auto trace = [](std::uint64_t seed) {
-        SimulatedCluster cluster({.ranks = 4, .seed = seed, .jitter = 1ms});
+        comm::SimulatedCluster cluster({.ranks = 4, .seed = seed, .jitter = 1ms});
         std::vector<std::pair<int, Duration>> order;
-        cluster.run([&](const Communicator& comm) {
+        cluster.run([&](const comm::Communicator& comm) {
             for (int i = 0; i < 5; ++i) {
                 comm.barrier();
                 order.emplace_back(comm.rank(), Executor::current().now());
@@ -102,15 +101,17 @@ TEST(SimulatedCluster, SameSeedSameRun) {
 }
 
 TEST(SimulatedCluster, LinkModelIsExact) {
-    SimulatedCluster cluster(
+    comm::SimulatedCluster cluster(
         {.ranks = 2, .seed = 1, .link = {.delay = 100us, .bytes_per_second = 125e6}});
     Duration arrived{};
-    cluster.run([&](const Communicator& comm) {
+    cluster.run([&](const comm::Communicator& comm) {
         std::vector<std::byte> bytes(1 << 20);
         if (comm.rank() == 0) {
-            comm.send(1, user_channels, Kind::features, std::span<const std::byte>(bytes)).wait();
+            comm.send(1, comm::user_channels, comm::Kind::features,
+                      std::span<const std::byte>(bytes))
+                .wait();
         } else {
-            comm.receive(0, user_channels, std::span(bytes)).wait();
+            comm.receive(0, comm::user_channels, std::span(bytes)).wait();
             arrived = Executor::current().now();
         }
     });
@@ -118,17 +119,19 @@ TEST(SimulatedCluster, LinkModelIsExact) {
 }
 
 TEST(SimulatedCluster, ManyToOneQueuesAtTheReceiver) {
-    SimulatedCluster cluster(
+    comm::SimulatedCluster cluster(
         {.ranks = 5, .seed = 1, .link = {.delay = 0us, .bytes_per_second = 1e6}});
     Duration last{};
-    cluster.run([&](const Communicator& comm) {
+    cluster.run([&](const comm::Communicator& comm) {
         const std::vector<std::byte> bytes(1000);
         if (comm.rank() != 0) {
-            comm.send(0, user_channels, Kind::features, std::span<const std::byte>(bytes)).wait();
+            comm.send(0, comm::user_channels, comm::Kind::features,
+                      std::span<const std::byte>(bytes))
+                .wait();
             return;
         }
         for (int r = 1; r < comm.size(); ++r) {
-            static_cast<void>(comm.receive_message(any_source, user_channels).take());
+            static_cast<void>(comm.receive_message(comm::any_source, comm::user_channels).take());
         }
         last = Executor::current().now();
     });
@@ -136,11 +139,12 @@ TEST(SimulatedCluster, ManyToOneQueuesAtTheReceiver) {
 }
 
 TEST(SimulatedCluster, PlantedDeadlockNamesEveryRankAndWhatItWaitsFor) {
-    SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
     try {
-        cluster.run([](const Communicator& comm) {
+        cluster.run([](const comm::Communicator& comm) {
             std::vector<int> value(2);
-            comm.receive((comm.rank() + 1) % comm.size(), user_channels, std::span(value)).wait();
+            comm.receive((comm.rank() + 1) % comm.size(), comm::user_channels, std::span(value))
+                .wait();
         });
         FAIL() << "no deadlock found";
     } catch (const Error& error) {
@@ -154,9 +158,9 @@ TEST(SimulatedCluster, PlantedDeadlockNamesEveryRankAndWhatItWaitsFor) {
 }
 
 TEST(SimulatedCluster, PlantedMismatchIsNamed) {
-    SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
     std::vector<std::string> messages(3);
-    cluster.run([&](const Communicator& comm) {
+    cluster.run([&](const comm::Communicator& comm) {
         comm.set_paranoid(true);
         std::vector<int> values(comm.rank() == 2 ? 4 : 2);
         try {
@@ -171,8 +175,8 @@ TEST(SimulatedCluster, PlantedMismatchIsNamed) {
 }
 
 TEST(SimulatedCluster, SizeMismatchIsAnErrorWithoutParanoia) {
-    SimulatedCluster cluster({.ranks = 2, .seed = 1});
-    EXPECT_THROW(cluster.run([](const Communicator& comm) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    EXPECT_THROW(cluster.run([](const comm::Communicator& comm) {
         std::vector<int> values(comm.rank() == 0 ? 4 : 3);
         comm.broadcast(0, std::span(values));
     }),
@@ -180,10 +184,10 @@ TEST(SimulatedCluster, SizeMismatchIsAnErrorWithoutParanoia) {
 }
 
 TEST(SimulatedCluster, ReductionOfDifferentSizesIsAnError) {
-    SimulatedCluster cluster({.ranks = 2, .seed = 1});
-    cluster.run([](const Communicator& comm) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
         const auto mine = static_cast<std::uint32_t>(comm.rank());
-        OrderedReducer reducer(comm, std::span(&mine, 1));
+        comm::OrderedReducer reducer(comm, std::span(&mine, 1));
         std::vector<float> in(comm.rank() == 0 ? 4 : 6);
         std::vector<float> out(in.size());
         EXPECT_THROW(reducer.reduce({in}, out).wait(), Error);
@@ -191,10 +195,10 @@ TEST(SimulatedCluster, ReductionOfDifferentSizesIsAnError) {
 }
 
 TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {
-    SimulatedCluster cluster(
+    comm::SimulatedCluster cluster(
         {.ranks = 4, .seed = 2, .jitter = 1ms, .faults = {{.rank = 2, .at = 20ms}}});
     std::vector<std::string> heard(4);
-    cluster.run([&](const Communicator& comm) {
+    cluster.run([&](const comm::Communicator& comm) {
         try {
             for (int i = 0; i < 1000; ++i)
                 comm.barrier();
@@ -210,15 +214,16 @@ TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {
 }
 
 TEST(SimulatedCluster, MessagesLargerThanTwoGiB) {
-    SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     constexpr std::size_t size = (std::size_t{1} << 31) + 5;
-    cluster.run([&](const Communicator& comm) {
+    cluster.run([&](const comm::Communicator& comm) {
         auto bytes = Array<std::uint8_t>::zeroed(size);
         if (comm.rank() == 0) {
             bytes[size - 1] = 77;
-            comm.send(1, user_channels, Kind::features, std::as_const(bytes).span()).wait();
+            comm.send(1, comm::user_channels, comm::Kind::features, std::as_const(bytes).span())
+                .wait();
         } else {
-            comm.receive(0, user_channels, bytes.span()).wait();
+            comm.receive(0, comm::user_channels, bytes.span()).wait();
             EXPECT_EQ(bytes[size - 1], 77);
             EXPECT_EQ(comm.accounts().received_total, size);
         }

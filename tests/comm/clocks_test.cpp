@@ -1,26 +1,26 @@
 // Clocks that are apart are found to be, as closely as the network allows.
-#include "rudder/comm/clocks.hpp"
+#include "comm/clocks.hpp"
 
 #include <gtest/gtest.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
+#include "comm/simulated_cluster.hpp"
 
 namespace rudder {
 namespace {
 
 using namespace std::chrono_literals;
 
-std::vector<ClockReading> compared(const SimulationOptions& options,
-                                   std::span<const std::int64_t> ahead) {
-    std::vector<ClockReading> readings;
-    SimulatedCluster cluster(options);
-    cluster.run([&](const Communicator& comm) {
+std::vector<comm::ClockReading> compared(const comm::SimulationOptions& options,
+                                         std::span<const std::int64_t> ahead) {
+    std::vector<comm::ClockReading> readings;
+    comm::SimulatedCluster cluster(options);
+    cluster.run([&](const comm::Communicator& comm) {
         const auto own = ahead[static_cast<std::size_t>(comm.rank())];
         const auto clock = [own] {
             const auto now = 1'000'000'000'000 + Executor::current().now().count() + own;
             return static_cast<std::uint64_t>(now);
         };
-        auto mine = compare_clocks(comm, clock);
+        auto mine = comm::compare_clocks(comm, clock);
         EXPECT_EQ(mine.empty(), comm.rank() != 0);
         if (comm.rank() == 0) readings = std::move(mine);
     });

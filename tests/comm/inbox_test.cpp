@@ -9,10 +9,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "comm/local_transport.hpp"
+#include "comm/rank_status.hpp"
+#include "comm/simulated_cluster.hpp"
 #include "rudder/comm/handshake.hpp"
-#include "rudder/comm/local_transport.hpp"
-#include "rudder/comm/rank_status.hpp"
-#include "rudder/comm/simulated_cluster.hpp"
 #include "rudder/core/random.hpp"
 
 #include "support/temp_dir.hpp"
@@ -24,32 +24,33 @@ using ::testing::HasSubstr;
 
 class InboxTest : public ::testing::Test {
 protected:
-    std::shared_ptr<Operation> operation() {
-        return std::make_shared<Operation>(
-            transport_, OperationName{OperationName::Type::receive_message, -1, 0, 0});
+    std::shared_ptr<comm::Operation> operation() {
+        return std::make_shared<comm::Operation>(
+            transport_, comm::OperationName{comm::OperationName::Type::receive_message, -1, 0, 0});
     }
     /// A receive of unknown size.
-    std::shared_ptr<Operation> post(int source, Tag tag) {
+    std::shared_ptr<comm::Operation> post(int source, comm::Tag tag) {
         auto made = operation();
         inbox_.post({source, tag, std::nullopt, made});
         return made;
     }
-    std::shared_ptr<Operation> post_into(int source, Tag tag, std::span<std::byte> into) {
+    std::shared_ptr<comm::Operation> post_into(int source, comm::Tag tag,
+                                               std::span<std::byte> into) {
         auto made = operation();
         inbox_.post({source, tag, into, made});
         return made;
     }
-    void deliver(int source, Tag tag, const std::string& text) {
-        inbox_.deliver(source, tag, Kind::features, std::as_bytes(std::span(text)));
+    void deliver(int source, comm::Tag tag, const std::string& text) {
+        inbox_.deliver(source, tag, comm::Kind::features, std::as_bytes(std::span(text)));
     }
-    static std::string text(const Operation& operation) {
+    static std::string text(const comm::Operation& operation) {
         const auto chars = operation.message.as<char>();
         return {chars.begin(), chars.end()};
     }
 
-    LocalTransport transport_;
-    Accounts accounts_{4};
-    Inbox inbox_{0, accounts_};
+    comm::LocalTransport transport_;
+    comm::Accounts accounts_{4};
+    comm::Inbox inbox_{0, accounts_};
 };
 
 TEST_F(InboxTest, MessageBeforeAndAfterItsReceive) {
@@ -72,15 +73,15 @@ TEST_F(InboxTest, SourceAndTagMustMatch) {
     EXPECT_FALSE(receive->done());
     deliver(1, 5, "mine");
     EXPECT_EQ(text(*receive), "mine");
-    const auto any = post(any_source, 5);
+    const auto any = post(comm::any_source, 5);
     ASSERT_TRUE(any->done());
     EXPECT_EQ(any->message.source, 2);
 }
 
 TEST_F(InboxTest, PlaceIsTakenWhenAnnounced) {
     // The first message's bytes come last; it is still the first.
-    const auto first = inbox_.announce(1, 5, Kind::features, 1);
-    const auto second = inbox_.announce(1, 5, Kind::features, 1);
+    const auto first = inbox_.announce(1, 5, comm::Kind::features, 1);
+    const auto second = inbox_.announce(1, 5, comm::Kind::features, 1);
     second->bytes[0] = std::byte{2};
     inbox_.arrived(second);
     const auto receive_first = post(1, 5);
@@ -97,7 +98,7 @@ TEST_F(InboxTest, PlaceIsTakenWhenAnnounced) {
 TEST_F(InboxTest, BytesGoStraightToAPlaceOfTheirSize) {
     std::vector<std::byte> place(3);
     const auto receive = post_into(1, 5, place);
-    const auto ticket = inbox_.announce(1, 5, Kind::features, 3);
+    const auto ticket = inbox_.announce(1, 5, comm::Kind::features, 3);
     EXPECT_EQ(ticket->bytes.data(), place.data());
     inbox_.arrived(ticket);
     EXPECT_TRUE(receive->done());
@@ -127,7 +128,7 @@ TEST_F(InboxTest, QuietOnlyWhenNothingOfThatSourceAndTagIsHere) {
     EXPECT_TRUE(inbox_.quiet(1, 6));
     post(1, 5);
     EXPECT_TRUE(inbox_.quiet(1, 5));
-    post(any_source, 6);
+    post(comm::any_source, 6);
     EXPECT_FALSE(inbox_.quiet(1, 6)) << "a receive from anyone may want it";
 }
 
@@ -139,16 +140,16 @@ TEST_F(InboxTest, AccountsCountWhatIsHandedOver) {
     deliver(0, 5, "to myself");
     EXPECT_EQ(accounts_.totals().received_total, 3U);
     std::vector<std::byte> place(2);
-    inbox_.direct(2, 5, Kind::gradients, 2, 2, *operation());
-    const AccountTotals totals = accounts_.totals();
-    EXPECT_EQ(totals.received[static_cast<std::size_t>(Kind::gradients)], 2U);
+    inbox_.direct(2, 5, comm::Kind::gradients, 2, 2, *operation());
+    const comm::AccountTotals totals = accounts_.totals();
+    EXPECT_EQ(totals.received[static_cast<std::size_t>(comm::Kind::gradients)], 2U);
     EXPECT_EQ(totals.received_from[2], 2U);
     EXPECT_EQ(totals.messages, 2U);
 }
 
 TEST_F(InboxTest, FailAllEndsEveryReceive) {
     const auto one = post(1, 5);
-    const auto two = post(any_source, 7);
+    const auto two = post(comm::any_source, 7);
     inbox_.fail_all(std::make_exception_ptr(std::runtime_error("shut")));
     for (const auto& receive : {one, two}) {
         ASSERT_TRUE(receive->done());
@@ -161,19 +162,19 @@ TEST_F(InboxTest, RandomOrdersMatchFirstInFirstOut) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
         const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 21});
         Draws draws(stream, 0);
-        Accounts accounts(4);
-        Inbox inbox(0, accounts);
-        std::map<std::pair<int, Tag>, std::vector<std::shared_ptr<Operation>>> receives;
-        std::map<std::pair<int, Tag>, int> sent;
+        comm::Accounts accounts(4);
+        comm::Inbox inbox(0, accounts);
+        std::map<std::pair<int, comm::Tag>, std::vector<std::shared_ptr<comm::Operation>>> receives;
+        std::map<std::pair<int, comm::Tag>, int> sent;
         for (int i = 0; i < 60; ++i) {
             const std::pair key{static_cast<int>(1 + draws.below(3)),
-                                static_cast<Tag>(draws.below(2))};
+                                static_cast<comm::Tag>(draws.below(2))};
             if (draws.below(2) == 0) {
                 receives[key].push_back(operation());
                 inbox.post({key.first, key.second, std::nullopt, receives[key].back()});
             } else {
                 const int number = sent[key]++;
-                inbox.deliver(key.first, key.second, Kind::control,
+                inbox.deliver(key.first, key.second, comm::Kind::control,
                               std::as_bytes(std::span(&number, 1)));
             }
         }
@@ -191,13 +192,13 @@ TEST_F(InboxTest, RandomOrdersMatchFirstInFirstOut) {
 
 // ---- handshake ---------------------------------------------------------------------------------
 
-std::vector<std::string> handshake(const std::vector<Fingerprint>& prints) {
+std::vector<std::string> handshake(const std::vector<comm::Fingerprint>& prints) {
     std::vector<std::string> said(prints.size());
-    SimulatedCluster cluster({.ranks = static_cast<int>(prints.size()), .seed = 1});
-    cluster.run([&](const Communicator& comm) {
+    comm::SimulatedCluster cluster({.ranks = static_cast<int>(prints.size()), .seed = 1});
+    cluster.run([&](const comm::Communicator& comm) {
         const auto rank = static_cast<std::size_t>(comm.rank());
         try {
-            verify_same(comm, prints[rank]);
+            comm::verify_same(comm, prints[rank]);
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::usage);
             said[rank] = error.what();
@@ -207,14 +208,14 @@ std::vector<std::string> handshake(const std::vector<Fingerprint>& prints) {
 }
 
 TEST(Handshake, PassesWhereAllAgree) {
-    const Fingerprint print{{"build", "1"}, {"data", "x y"}};
+    const comm::Fingerprint print{{"build", "1"}, {"data", "x y"}};
     for (const std::string& said : handshake({print, print, print}))
         EXPECT_EQ(said, "");
 }
 
 TEST(Handshake, EveryRankNamesTheRankAndTheDifference) {
-    const Fingerprint print{{"build", "1"}, {"data", "abc"}};
-    const Fingerprint other{{"build", "1"}, {"data", "abd"}};
+    const comm::Fingerprint print{{"build", "1"}, {"data", "abc"}};
+    const comm::Fingerprint other{{"build", "1"}, {"data", "abd"}};
     for (const std::string& said : handshake({print, print, other})) {
         EXPECT_THAT(said, HasSubstr("rank 2 differs from rank 0 in its data"));
         EXPECT_THAT(said, HasSubstr("rank 0 has 'abc', rank 2 has 'abd'"));
@@ -222,22 +223,22 @@ TEST(Handshake, EveryRankNamesTheRankAndTheDifference) {
 }
 
 TEST(Handshake, BuildOfThisProgramIsStable) {
-    EXPECT_EQ(build_fingerprint(), build_fingerprint());
-    EXPECT_THAT(build_fingerprint(), HasSubstr(" "));
+    EXPECT_EQ(comm::build_fingerprint(), comm::build_fingerprint());
+    EXPECT_THAT(comm::build_fingerprint(), HasSubstr(" "));
 }
 
 // ---- statuses ----------------------------------------------------------------------------------
 
 TEST(RankStatus, ComesBackAsItWasLeft) {
     const TempDir folder;
-    ::setenv(status_folder_variable, folder.path().c_str(), 1);
-    EXPECT_FALSE(read_rank_pid(folder.path(), 3));
-    EXPECT_FALSE(read_rank_status(folder.path(), 3));
-    write_rank_pid(3);
-    EXPECT_EQ(read_rank_pid(folder.path(), 3), ::getpid());
-    write_rank_status(4, "two\nlines");
-    ::unsetenv(status_folder_variable);
-    const auto status = read_rank_status(folder.path(), 3);
+    ::setenv(comm::status_folder_variable, folder.path().c_str(), 1);
+    EXPECT_FALSE(comm::read_rank_pid(folder.path(), 3));
+    EXPECT_FALSE(comm::read_rank_status(folder.path(), 3));
+    comm::write_rank_pid(3);
+    EXPECT_EQ(comm::read_rank_pid(folder.path(), 3), ::getpid());
+    comm::write_rank_status(4, "two\nlines");
+    ::unsetenv(comm::status_folder_variable);
+    const auto status = comm::read_rank_status(folder.path(), 3);
     ASSERT_TRUE(status);
     EXPECT_EQ(status->code, 4);
     EXPECT_EQ(status->reason, "two\nlines");

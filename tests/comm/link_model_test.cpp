@@ -10,11 +10,11 @@ namespace {
 using namespace std::chrono_literals;
 
 TEST(LinkModel, ReadsUnits) {
-    const LinkModel link = parse_link("100us,1gbit");
+    const comm::LinkModel link = comm::parse_link("100us,1gbit");
     EXPECT_EQ(link.delay, Duration(100us));
     EXPECT_DOUBLE_EQ(link.bytes_per_second, 125e6);
-    EXPECT_DOUBLE_EQ(parse_link("1.5ms,10MB").bytes_per_second, 10e6);
-    EXPECT_EQ(parse_link("0s,100mbit").delay, Duration(0));
+    EXPECT_DOUBLE_EQ(comm::parse_link("1.5ms,10MB").bytes_per_second, 10e6);
+    EXPECT_EQ(comm::parse_link("0s,100mbit").delay, Duration(0));
 }
 
 TEST(LinkModel, RefusesNonsense) {
@@ -22,7 +22,7 @@ TEST(LinkModel, RefusesNonsense) {
                              "-1us,1gbit", "100us,-1gbit", "100us,0gbit", "100us,1gbit,3",
                              "100 us,1gbit", "nanus,1gbit", "100us,1gbitt", "1000s,1gbit"}) {
         try {
-            static_cast<void>(parse_link(text));
+            static_cast<void>(comm::parse_link(text));
             ADD_FAILURE() << text;
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::usage) << text;
@@ -31,20 +31,20 @@ TEST(LinkModel, RefusesNonsense) {
 }
 
 TEST(LinkModel, MessagesLeaveOneAfterTheOther) {
-    LinkClock clock({.delay = 100us, .bytes_per_second = 1e9});
+    comm::LinkClock clock({.delay = 100us, .bytes_per_second = 1e9});
     EXPECT_EQ(clock.arrival(0us, 1000), Duration(101us));
     EXPECT_EQ(clock.arrival(0us, 1000), Duration(102us));
     EXPECT_EQ(clock.arrival(1ms, 1000), Duration(1101us));
 }
 
 TEST(HostMap, GroupsRanks) {
-    const HostMap map = HostMap::consecutive(5, 2);
+    const comm::HostMap map = comm::HostMap::consecutive(5, 2);
     EXPECT_EQ(map.hosts(), 3);
     EXPECT_EQ(map.members(1), (std::vector{2, 3}));
     EXPECT_EQ(map.members(2), (std::vector{4}));
     EXPECT_TRUE(map.same(2, 3));
     EXPECT_FALSE(map.same(1, 2));
-    const HostMap labelled({7, 3, 7, 3});
+    const comm::HostMap labelled({7, 3, 7, 3});
     EXPECT_EQ(labelled.host_of(2), 0);
     EXPECT_EQ(labelled.members(1), (std::vector{1, 3}));
 }

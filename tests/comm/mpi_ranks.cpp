@@ -10,21 +10,20 @@
 
 #include <fmt/format.h>
 
+#include "comm/suite.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/array.hpp"
-
-#include "comm/suite.hpp"
 
 namespace {
 
 using namespace rudder;
 
 void run_suite(const std::vector<std::string>& arguments) {
-    MpiOptions options;
+    comm::MpiOptions options;
     if (!arguments.empty()) options.ranks_per_host = std::stoi(arguments[0]);
     if (arguments.size() > 1) options.piece_bytes = std::stoull(arguments[1]);
-    if (arguments.size() > 2) options.link = parse_link(arguments[2]);
-    const Communicator comm(make_mpi_transport(options));
+    if (arguments.size() > 2) options.link = comm::parse_link(arguments[2]);
+    const comm::Communicator comm(comm::make_mpi_transport(options));
     for (const test::RankProgram& program : test::rank_programs()) {
         program.run(comm);
         comm.barrier();
@@ -33,7 +32,7 @@ void run_suite(const std::vector<std::string>& arguments) {
 }
 
 void run_exchange(std::uint64_t first, std::uint64_t last) {
-    const Communicator comm(make_mpi_transport({}));
+    const comm::Communicator comm(comm::make_mpi_transport({}));
     for (std::uint64_t seed = first; seed < last; ++seed) {
         const std::uint64_t digest = test::random_exchange(comm, seed);
         if (comm.rank() == 0) fmt::print("{} {:x}\n", seed, digest);
@@ -42,15 +41,15 @@ void run_exchange(std::uint64_t first, std::uint64_t last) {
 }
 
 void run_large() {
-    const Communicator comm(make_mpi_transport({}));
+    const comm::Communicator comm(comm::make_mpi_transport({}));
     constexpr std::size_t size = (std::size_t{1} << 31) + 5;
     auto bytes = Array<std::uint8_t>::zeroed(size);
     if (comm.rank() == 0) {
         bytes[0] = 11;
         bytes[size - 1] = 77;
-        comm.send(1, user_channels, Kind::features, std::as_const(bytes).span()).wait();
+        comm.send(1, comm::user_channels, comm::Kind::features, std::as_const(bytes).span()).wait();
     } else {
-        comm.receive(0, user_channels, bytes.span()).wait();
+        comm.receive(0, comm::user_channels, bytes.span()).wait();
         if (bytes[0] != 11 || bytes[size - 1] != 77) throw std::runtime_error("bytes differ");
         if (comm.accounts().received_total != size) throw std::runtime_error("wrong account");
         fmt::print("large passed\n");
@@ -62,7 +61,7 @@ void run_large() {
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    MpiSession session;
+    comm::MpiSession session;
     try {
         const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
         if (arguments.at(0) == "suite") run_suite(rest);

@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
-
+#include "comm/simulated_cluster.hpp"
 #include "comm/suite.hpp"
+
 #include "support/mpirun.hpp"
 
 namespace rudder::test {
@@ -102,8 +102,8 @@ std::vector<std::string> exchange_under_mpi(int ranks, std::uint64_t first, std:
 std::vector<std::string> exchange_simulated(int ranks, std::uint64_t first, std::uint64_t last) {
     std::vector<std::string> lines;
     for (std::uint64_t seed = first; seed < last; ++seed) {
-        SimulatedCluster cluster({.ranks = ranks, .seed = seed, .jitter = 1ms});
-        cluster.run([&](const Communicator& comm) {
+        comm::SimulatedCluster cluster({.ranks = ranks, .seed = seed, .jitter = 1ms});
+        cluster.run([&](const comm::Communicator& comm) {
             const std::uint64_t digest = random_exchange(comm, seed);
             if (comm.rank() == 0) lines.push_back(fmt::format("{} {:x}", seed, digest));
         });

@@ -12,10 +12,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/cli/ranks.hpp"
+#include "cli/common_options.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
+#include "rudder/run/ranks.hpp"
 
 #if defined(__SANITIZE_THREAD__)
 /// The sanitizer would sleep for a second at every exit, which the watchdog's tests time.
@@ -41,7 +42,7 @@ void misbehave(const std::string& mode) {
     }
 }
 
-int body(const Communicator& comm, const std::string& mode, int rank, double seconds) {
+int body(const comm::Communicator& comm, const std::string& mode, int rank, double seconds) {
     if (const char* folder = std::getenv("RUDDER_TEST_READY")) {
         std::ofstream(fmt::format("{}/ready-{}", folder, comm.rank())) << ::getpid();
     }
@@ -60,7 +61,8 @@ int body(const Communicator& comm, const std::string& mode, int rank, double sec
         }
         if (mode == "deadlock") {
             std::vector<int> never(1);
-            comm.receive((comm.rank() + 1) % comm.size(), user_channels, std::span(never)).wait();
+            comm.receive((comm.rank() + 1) % comm.size(), comm::user_channels, std::span(never))
+                .wait();
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(5));
         done = comm.all_max(Clock::now() >= end ? 1 : 0) == 1;
@@ -72,19 +74,19 @@ int body(const Communicator& comm, const std::string& mode, int rank, double sec
 
 int main(int argc, char** argv) {
     install_interrupt_handler();
-    cli::RankOptions options;
+    run::RankOptions options;
     CLI::App app;
     std::string mode;
     int rank = 0;
     double seconds = 1;
-    options.define(app);
+    cli::define_ranks(options, app);
     app.add_option("MODE", mode)->required();
     app.add_option("RANK", rank);
     app.add_option("SECONDS", seconds);
     CLI11_PARSE(app, argc, argv);
     options.arguments.assign(argv + 1, argv + argc);
     try {
-        return cli::run_ranked(options, {{"mode", mode}}, [&](const Communicator& comm) {
+        return run::run_ranked(options, {{"mode", mode}}, [&](const comm::Communicator& comm) {
             return body(comm, mode, rank, seconds);
         });
     } catch (const Error& error) {

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/reduction.hpp"
+#include "comm/reduction.hpp"
 #include "rudder/comm/service.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/random.hpp"
@@ -30,12 +30,12 @@ std::vector<std::uint64_t> letter(int from, int to) {
     return values;
 }
 
-void barrier(const Communicator& comm) {
+void barrier(const comm::Communicator& comm) {
     for (int i = 0; i < 20; ++i)
         comm.barrier();
 }
 
-void broadcast(const Communicator& comm) {
+void broadcast(const comm::Communicator& comm) {
     for (int root = 0; root < comm.size(); ++root) {
         for (const std::size_t size : {0U, 1U, 1000U}) {
             std::vector<int> values(size, comm.rank() == root ? root + 5 : -1);
@@ -46,7 +46,7 @@ void broadcast(const Communicator& comm) {
     }
 }
 
-void gather(const Communicator& comm) {
+void gather(const comm::Communicator& comm) {
     for (int root = 0; root < comm.size(); ++root) {
         const auto mine = letter(comm.rank(), root);
         const auto all = comm.gather(root, std::span<const std::uint64_t>(mine));
@@ -58,7 +58,7 @@ void gather(const Communicator& comm) {
     }
 }
 
-void all_gather(const Communicator& comm) {
+void all_gather(const comm::Communicator& comm) {
     const std::vector<int> mine(static_cast<std::size_t>(comm.rank()), comm.rank());
     const auto all = comm.all_gather(std::span<const int>(mine));
     for (std::size_t r = 0; r < all.size(); ++r) {
@@ -69,19 +69,19 @@ void all_gather(const Communicator& comm) {
     require(comm.all_max(comm.rank()) == comm.size() - 1, "all_max");
 }
 
-void all_to_all(const Communicator& comm) {
-    PerRank<std::uint64_t> out;
+void all_to_all(const comm::Communicator& comm) {
+    comm::PerRank<std::uint64_t> out;
     for (int to = 0; to < comm.size(); ++to)
         out.push_back(letter(comm.rank(), to));
-    const auto in = comm.all_to_all(out, Kind::topology);
+    const auto in = comm.all_to_all(out, comm::Kind::topology);
     for (int from = 0; from < comm.size(); ++from) {
         require(in[static_cast<std::size_t>(from)] == letter(from, comm.rank()), "all-to-all");
     }
 }
 
 /// Everything to one: the others get nothing.
-void all_to_one(const Communicator& comm) {
-    PerRank<int> out(static_cast<std::size_t>(comm.size()));
+void all_to_one(const comm::Communicator& comm) {
+    comm::PerRank<int> out(static_cast<std::size_t>(comm.size()));
     out[0].assign(100000, comm.rank());
     const auto in = comm.all_to_all(out);
     for (int from = 0; from < comm.size(); ++from) {
@@ -90,7 +90,7 @@ void all_to_one(const Communicator& comm) {
     }
 }
 
-void known_sizes(const Communicator& comm) {
+void known_sizes(const comm::Communicator& comm) {
     const auto ranks = static_cast<std::size_t>(comm.size());
     std::vector<std::vector<int>> out(ranks, std::vector<int>(50, comm.rank()));
     std::vector<std::vector<int>> in(ranks, std::vector<int>(50, -1));
@@ -104,53 +104,54 @@ void known_sizes(const Communicator& comm) {
 }
 
 /// Messages of one channel keep their order, whatever arrives first.
-void keeps_order(const Communicator& comm) {
+void keeps_order(const comm::Communicator& comm) {
     const int to = (comm.rank() + 1) % comm.size();
     const int from = (comm.rank() + comm.size() - 1) % comm.size();
     std::vector<std::vector<int>> sent;
-    std::vector<Request> sends;
+    std::vector<comm::Request> sends;
     for (int i = 0; i < 60; ++i) {
         sent.emplace_back(static_cast<std::size_t>(i % 3 == 0 ? 20000 : i % 5), i);
     }
     for (const auto& values : sent) {
-        sends.push_back(comm.send(to, user_channels, Kind::features, std::span(values)));
+        sends.push_back(
+            comm.send(to, comm::user_channels, comm::Kind::features, std::span(values)));
     }
     for (int i = 0; i < 60; ++i) {
-        const Message message = comm.receive_message(from, user_channels).take();
+        const comm::Message message = comm.receive_message(from, comm::user_channels).take();
         const auto values = message.as<int>();
         require(values.size() == sent[static_cast<std::size_t>(i)].size(), "order of messages");
         require(values.empty() || values.front() == i, "order of messages");
     }
-    wait_all(sends);
+    comm::wait_all(sends);
 }
 
 /// A server that answers whoever asks: requests from any rank.
-void any_source_server(const Communicator& comm) {
-    constexpr Channel asks = user_channels + 1;
-    constexpr Channel answers = user_channels + 2;
-    std::vector<Request> sends;
+void any_source_server(const comm::Communicator& comm) {
+    constexpr comm::Channel asks = comm::user_channels + 1;
+    constexpr comm::Channel answers = comm::user_channels + 2;
+    std::vector<comm::Request> sends;
     const int me = comm.rank();
     for (int r = 0; r < comm.size(); ++r) {
-        sends.push_back(comm.send(r, asks, Kind::requests, std::span<const int>(&me, 1)));
+        sends.push_back(comm.send(r, asks, comm::Kind::requests, std::span<const int>(&me, 1)));
     }
     std::vector<std::vector<int>> replies(static_cast<std::size_t>(comm.size()));
     for (auto& reply : replies) {
-        const Message message = comm.receive_message(any_source, asks).take();
+        const comm::Message message = comm.receive_message(comm::any_source, asks).take();
         require(message.as<int>().front() == message.source, "the source of a message");
         reply.assign(10, message.source * 100 + comm.rank());
         sends.push_back(
-            comm.send(message.source, answers, Kind::features, std::span<const int>(reply)));
+            comm.send(message.source, answers, comm::Kind::features, std::span<const int>(reply)));
     }
     for (int r = 0; r < comm.size(); ++r) {
         std::vector<int> answer(10);
         comm.receive(r, answers, std::span(answer)).wait();
         require(answer.front() == comm.rank() * 100 + r, "answer of a server");
     }
-    wait_all(sends);
+    comm::wait_all(sends);
 }
 
-void host_window(const Communicator& comm) {
-    const Communicator host = comm.host();
+void host_window(const comm::Communicator& comm) {
+    const comm::Communicator host = comm.host();
     const auto window = comm.share<std::uint64_t>(static_cast<std::size_t>(host.size()) * 4);
     require(window->size() == static_cast<std::size_t>(host.size()) * 4, "size of a window");
     for (const std::uint64_t value : *window)
@@ -167,7 +168,7 @@ void host_window(const Communicator& comm) {
     host.barrier();
 }
 
-void reductions(const Communicator& comm) {
+void reductions(const comm::Communicator& comm) {
     for (const std::uint32_t count : {0U, 1U, 4U, 7U}) {
         for (const std::size_t size : {0U, 1U, 3U, 1000U, 100000U}) {
             check_reduction(comm, count * 31 + size, count, size);
@@ -176,14 +177,14 @@ void reductions(const Communicator& comm) {
 }
 
 /// Several reductions under way at once, ended in another order.
-void many_reductions(const Communicator& comm) {
+void many_reductions(const comm::Communicator& comm) {
     const std::uint32_t mine = static_cast<std::uint32_t>(comm.rank());
-    OrderedReducer reducer(comm, std::span(&mine, 1));
+    comm::OrderedReducer reducer(comm, std::span(&mine, 1));
     const auto ranks = static_cast<std::uint32_t>(comm.size());
     constexpr std::size_t rounds = 20;
     std::vector<std::vector<float>> in;
     std::vector<std::vector<float>> out;
-    std::vector<Request> requests;
+    std::vector<comm::Request> requests;
     for (std::size_t i = 0; i < rounds; ++i) {
         in.push_back(contribution(i, mine, 500 * i));
         out.emplace_back(500 * i);
@@ -201,20 +202,21 @@ void many_reductions(const Communicator& comm) {
 }
 
 /// Over all ranks, what was sent is what was received, in sum and by kind.
-void accounts_close(const Communicator& comm) {
+void accounts_close(const comm::Communicator& comm) {
     comm.barrier();
     all_to_all(comm);
     many_reductions(comm);
-    const AccountTotals before = comm.accounts();
+    const comm::AccountTotals before = comm.accounts();
     std::vector<std::int64_t> sent;
     std::vector<std::int64_t> received;
-    for (std::size_t k = 0; k + 1 < kind_count; ++k) {  // control still flows in the sums below
+    for (std::size_t k = 0; k + 1 < comm::kind_count;
+         ++k) {  // control still flows in the sums below
         sent.push_back(comm.all_sum(static_cast<std::int64_t>(before.sent[k])));
         received.push_back(comm.all_sum(static_cast<std::int64_t>(before.received[k])));
     }
     require(sent == received, "sent and received differ");
     std::uint64_t kinds = 0;
-    const AccountTotals now = comm.accounts();
+    const comm::AccountTotals now = comm.accounts();
     for (const std::uint64_t bytes : now.received)
         kinds += bytes;
     require(kinds == now.received_total, "the kinds do not sum to the total");
@@ -224,7 +226,7 @@ void accounts_close(const Communicator& comm) {
     require(now.received_from[static_cast<std::size_t>(comm.rank())] == 0, "own messages count");
 }
 
-void paranoid_passes(const Communicator& comm) {
+void paranoid_passes(const comm::Communicator& comm) {
     comm.set_paranoid(true);
     barrier(comm);
     broadcast(comm);
@@ -234,20 +236,21 @@ void paranoid_passes(const Communicator& comm) {
     comm.barrier();
 }
 
-void random_programs(const Communicator& comm) {
+void random_programs(const comm::Communicator& comm) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
         require(random_exchange(comm, seed) != 0, "random exchange");
     }
 }
 
 /// Several tasks of every rank ask every other, in both kinds and both ways; answers are checked.
-void service_answers(const Communicator& comm) {
-    Service service(comm, user_channels + 8, [](int from, std::span<const std::byte> question) {
-        std::vector<std::byte> answer(question.rbegin(), question.rend());
-        answer.push_back(static_cast<std::byte>(from));
-        return answer;
-    });
-    const auto ask_around = [&](Kind kind, bool known_size) {
+void service_answers(const comm::Communicator& comm) {
+    comm::Service service(comm, comm::user_channels + 8,
+                          [](int from, std::span<const std::byte> question) {
+                              std::vector<std::byte> answer(question.rbegin(), question.rend());
+                              answer.push_back(static_cast<std::byte>(from));
+                              return answer;
+                          });
+    const auto ask_around = [&](comm::Kind kind, bool known_size) {
         for (std::size_t round = 0; round < 12; ++round) {
             for (int to = 0; to < comm.size(); ++to) {
                 if (to == comm.rank()) continue;
@@ -266,34 +269,38 @@ void service_answers(const Communicator& comm) {
         }
     };
     std::vector<Task> tasks;
-    tasks.push_back(Executor::current().spawn("a", [&] { ask_around(Kind::requests, true); }));
-    tasks.push_back(Executor::current().spawn("b", [&] { ask_around(Kind::evaluation, true); }));
-    tasks.push_back(Executor::current().spawn("c", [&] { ask_around(Kind::requests, true); }));
+    tasks.push_back(
+        Executor::current().spawn("a", [&] { ask_around(comm::Kind::requests, true); }));
+    tasks.push_back(
+        Executor::current().spawn("b", [&] { ask_around(comm::Kind::evaluation, true); }));
+    tasks.push_back(
+        Executor::current().spawn("c", [&] { ask_around(comm::Kind::requests, true); }));
     for (Task& task : tasks)
         task.join();
-    ask_around(Kind::topology, false);
+    ask_around(comm::Kind::topology, false);
     comm.barrier();
     service.stop();
 }
 
 /// Answers of many times what may be under way at once, all asked for before the first is awaited.
-void service_with_large_answers(const Communicator& comm) {
+void service_with_large_answers(const comm::Communicator& comm) {
     constexpr std::size_t size = std::size_t{200} << 10;
     constexpr std::size_t rounds = 12;
-    Service service(comm, user_channels + 8, [](int, std::span<const std::byte> question) {
-        return std::vector<std::byte>(size, question[0]);
-    });
+    comm::Service service(comm, comm::user_channels + 8,
+                          [](int, std::span<const std::byte> question) {
+                              return std::vector<std::byte>(size, question[0]);
+                          });
     std::vector<std::vector<std::byte>> answers;
-    std::vector<Request> requests;
+    std::vector<comm::Request> requests;
     for (std::size_t round = 0; round < rounds; ++round) {
         for (int to = 0; to < comm.size(); ++to) {
             if (to == comm.rank()) continue;
             answers.emplace_back(size);
-            requests.push_back(
-                service.ask(to, Kind::requests, {static_cast<std::byte>(round)}, answers.back()));
+            requests.push_back(service.ask(to, comm::Kind::requests,
+                                           {static_cast<std::byte>(round)}, answers.back()));
         }
     }
-    wait_all(requests);
+    comm::wait_all(requests);
     for (std::size_t i = 0; i < answers.size(); ++i) {
         const auto round = i / static_cast<std::size_t>(comm.size() - 1);
         require(answers[i] == std::vector<std::byte>(size, static_cast<std::byte>(round)),
@@ -305,8 +312,8 @@ void service_with_large_answers(const Communicator& comm) {
 
 /// Collectives of several tasks at once, each on a duplicate of its own, in orders that differ from
 /// rank to rank; the ranks of a host besides.
-void duplicates(const Communicator& comm) {
-    const auto around = [](const Communicator& line, int salt) {
+void duplicates(const comm::Communicator& comm) {
+    const auto around = [](const comm::Communicator& line, int salt) {
         for (int round = 0; round < 12; ++round) {
             const int mine = line.rank() * 100 + salt + round;
             const auto all = line.all_gather(std::span<const int>(&mine, 1));
@@ -321,7 +328,7 @@ void duplicates(const Communicator& comm) {
             line.barrier();
         }
     };
-    std::vector<Communicator> lines{comm, comm.duplicate()};
+    std::vector<comm::Communicator> lines{comm, comm.duplicate()};
     lines.push_back(lines.back().duplicate());
     for (std::size_t i = 0; i < 3; ++i)
         lines.push_back(lines[i].host());
@@ -336,7 +343,7 @@ void duplicates(const Communicator& comm) {
     for (Task& task : tasks)
         task.join();
     const auto index = static_cast<std::uint32_t>(comm.rank());
-    OrderedReducer reducer(lines[1], std::span(&index, 1));
+    comm::OrderedReducer reducer(lines[1], std::span(&index, 1));
     const std::vector<float> one(10, 1.0F);
     std::vector<float> sum(10);
     reducer.reduce({one}, sum).wait();
@@ -391,7 +398,7 @@ std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count, std::siz
     return sum;
 }
 
-void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t count,
+void check_reduction(const comm::Communicator& comm, std::uint64_t seed, std::uint32_t count,
                      std::size_t size) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 7});
     std::vector<std::uint32_t> mine;
@@ -402,7 +409,7 @@ void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t
         mine.push_back(c);
         values.push_back(contribution(seed, c, size));
     }
-    OrderedReducer reducer(comm, mine);
+    comm::OrderedReducer reducer(comm, mine);
     std::vector<std::span<const float>> spans(values.begin(), values.end());
     std::vector<float> out(size, -1.0F);
     reducer.reduce(spans, out).wait();
@@ -411,7 +418,7 @@ void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t
             fmt::format("reduction of {} contributions of {} floats", count, size));
 }
 
-std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed) {
+std::uint64_t random_exchange(const comm::Communicator& comm, std::uint64_t seed) {
     // Every rank draws the same plan, so that all know who sends what to whom.
     const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 3});
     Draws plan(stream, 0);
@@ -444,7 +451,7 @@ std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed) {
                 break;
             }
             case 2: {
-                PerRank<std::uint32_t> out;
+                comm::PerRank<std::uint32_t> out;
                 for (std::uint64_t to = 0; to < ranks; ++to) {
                     out.push_back(payload(round + to, plan.below(500)));
                 }
@@ -470,20 +477,22 @@ std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed) {
                     const int to = static_cast<int>(plan.below(ranks));
                     letters.push_back({from, to, payload(i, plan.below(4) == 0 ? 70000 : i)});
                 }
-                std::vector<Request> sends;
+                std::vector<comm::Request> sends;
                 for (const Letter& letter : letters) {
                     if (letter.from != comm.rank()) continue;
-                    sends.push_back(comm.send(letter.to, user_channels + 3, Kind::features,
+                    sends.push_back(comm.send(letter.to, comm::user_channels + 3,
+                                              comm::Kind::features,
                                               std::span<const std::uint32_t>(letter.values)));
                 }
                 for (const Letter& letter : letters) {
                     if (letter.to != comm.rank()) continue;
-                    const Message got = comm.receive_message(letter.from, user_channels + 3).take();
+                    const comm::Message got =
+                        comm.receive_message(letter.from, comm::user_channels + 3).take();
                     require(std::ranges::equal(got.as<std::uint32_t>(), letter.values),
                             "a letter of a random exchange");
                     mix(got.bytes);
                 }
-                wait_all(sends);
+                comm::wait_all(sends);
             }
         }
     }

@@ -14,7 +14,7 @@ namespace rudder::test {
 /// promised, so that it can run where GoogleTest does not: in ranks under mpirun.
 struct RankProgram {
     std::string name;
-    std::function<void(const Communicator&)> run;
+    std::function<void(const comm::Communicator&)> run;
 };
 
 /// All programs of the suite.
@@ -22,7 +22,7 @@ struct RankProgram {
 
 /// A random program of sends, receives and collectives drawn from the seed; the same digest of all
 /// received bytes comes out in every body.
-[[nodiscard]] std::uint64_t random_exchange(const Communicator& comm, std::uint64_t seed);
+[[nodiscard]] std::uint64_t random_exchange(const comm::Communicator& comm, std::uint64_t seed);
 
 /// The random contributions of a reduction, and the sum they must give bit for bit.
 [[nodiscard]] std::vector<float> contribution(std::uint64_t seed, std::uint32_t index,
@@ -30,7 +30,7 @@ struct RankProgram {
 [[nodiscard]] std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count,
                                              std::size_t size);
 /// Reduces `count` contributions spread over the ranks as the seed says, and compares.
-void check_reduction(const Communicator& comm, std::uint64_t seed, std::uint32_t count,
+void check_reduction(const comm::Communicator& comm, std::uint64_t seed, std::uint32_t count,
                      std::size_t size);
 
 }  // namespace rudder::test

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
-#include "rudder/comm/launcher.hpp"
-#include "rudder/comm/rank_status.hpp"
+#include "comm/launcher.hpp"
+#include "comm/rank_status.hpp"
 
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
@@ -207,19 +207,19 @@ TEST_F(Ranks, InterruptMakesFive) {
 TEST_F(Ranks, SignalWhileAPeerIsSilentMakesFour) {
     const TempDir statuses;
     const ReadyFolder ready;
-    const Outcome outcome =
-        run(bare(2, {"work", "0", mark_}),
-            {.extra = {"RUDDER_STATUS_FOLDER=" + statuses.path().string(), ready.setting()},
-             .after = [&](pid_t) {
-                 const pid_t stopped = ready.wait_for_rank(1);
-                 ::kill(stopped, SIGSTOP);
-                 std::this_thread::sleep_for(900ms);
-                 ::kill(ready.wait_for_rank(0), SIGTERM);
-                 EXPECT_TRUE(
-                     wait_for([&] { return read_rank_status(statuses.path(), 0).has_value(); }));
-                 ::kill(stopped, SIGKILL);
-             }});
-    const auto status = read_rank_status(statuses.path(), 0);
+    const Outcome outcome = run(
+        bare(2, {"work", "0", mark_}),
+        {.extra = {"RUDDER_STATUS_FOLDER=" + statuses.path().string(), ready.setting()},
+         .after = [&](pid_t) {
+             const pid_t stopped = ready.wait_for_rank(1);
+             ::kill(stopped, SIGSTOP);
+             std::this_thread::sleep_for(900ms);
+             ::kill(ready.wait_for_rank(0), SIGTERM);
+             EXPECT_TRUE(
+                 wait_for([&] { return comm::read_rank_status(statuses.path(), 0).has_value(); }));
+             ::kill(stopped, SIGKILL);
+         }});
+    const auto status = comm::read_rank_status(statuses.path(), 0);
     ASSERT_TRUE(status) << outcome.err;
     EXPECT_EQ(status->code, 4) << status->reason;
     expect_none_left();
@@ -284,7 +284,7 @@ double notice_time(const std::vector<std::string>& words, const std::string& mar
     EXPECT_THAT(outcome.err, HasSubstr(named));
     // mpirun may lose some of what ranks say while it ends the job; their statuses are not lost.
     for (int r = 0; r < 4; ++r) {
-        const auto status = read_rank_status(statuses.path(), r);
+        const auto status = comm::read_rank_status(statuses.path(), r);
         EXPECT_EQ(status.has_value(), r != victim) << "rank " << r;
         if (!status) continue;
         EXPECT_EQ(status->code, 4);
@@ -326,10 +326,10 @@ TEST_F(LongRanks, TwentyKills) {
 }
 
 TEST(Launcher, MostSevereStatusCounts) {
-    EXPECT_EQ(most_severe({0, 0}), 0);
-    EXPECT_EQ(most_severe({0, 5, 2}), 2);
-    EXPECT_EQ(most_severe({3, 1, 0}), 1);
-    EXPECT_EQ(most_severe({1, 4, 3}), 4);
+    EXPECT_EQ(comm::most_severe({0, 0}), 0);
+    EXPECT_EQ(comm::most_severe({0, 5, 2}), 2);
+    EXPECT_EQ(comm::most_severe({3, 1, 0}), 1);
+    EXPECT_EQ(comm::most_severe({1, 4, 3}), 4);
 }
 
 }  // namespace

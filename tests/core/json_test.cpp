@@ -1,5 +1,5 @@
 // JSON that may be hostile.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include <string>
 

@@ -1,5 +1,5 @@
 // The metrics registry, and spans as seen by another thread.
-#include "rudder/core/metrics.hpp"
+#include "core/metrics.hpp"
 
 #include <algorithm>
 #include <chrono>

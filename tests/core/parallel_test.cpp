@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/system.hpp"
 
 namespace rudder {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
 #include "rudder/core/span.hpp"
 
 namespace rudder {

@@ -1,5 +1,5 @@
 // Staging: an output appears whole or not at all.
-#include "rudder/core/staging.hpp"
+#include "core/staging.hpp"
 
 #include <stdexcept>
 #include <string>

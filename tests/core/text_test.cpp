@@ -8,10 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/log.hpp"
+#include "core/system.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/function_ref.hpp"
-#include "rudder/core/log.hpp"
-#include "rudder/core/system.hpp"
 
 namespace rudder {
 namespace {

@@ -1,5 +1,5 @@
 // The folder of arrays and the data set in it: what is damaged is noticed.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "io_support.hpp"
 
@@ -18,7 +18,7 @@ protected:
     }
     /// Opens and checks; expects an input Error with some words.
     void expect_bad(std::initializer_list<std::string> words) {
-        expect_error([&] { Dataset(out_).check(); }, ErrorKind::input, words);
+        expect_error([&] { graph::Dataset(out_).check(); }, ErrorKind::input, words);
     }
     /// Replaces bytes of an array and, so that the values themselves are looked at, its checksum.
     void replace(const std::string& array, std::size_t at, const std::string& bytes) {
@@ -40,11 +40,11 @@ protected:
 };
 
 TEST_F(DatasetFolder, OpensAndHolds) {
-    const Dataset data(out_);
+    const graph::Dataset data(out_);
     data.check();
     EXPECT_EQ(data.info().edges, 6U);
-    EXPECT_TRUE(ArrayFolder::is(out_, dataset_format));
-    EXPECT_FALSE(ArrayFolder::is(folder_.path(), dataset_format));
+    EXPECT_TRUE(graph::ArrayFolder::is(out_, graph::dataset_format));
+    EXPECT_FALSE(graph::ArrayFolder::is(folder_.path(), graph::dataset_format));
 }
 
 TEST_F(DatasetFolder, NoticesAFlippedBit) {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <limits>
 
-#include "rudder/graph/generate/generate.hpp"
+#include "graph/generate/generate.hpp"
 
 #include "io_support.hpp"
 
@@ -11,8 +11,9 @@ namespace {
 
 class GenerateFeatures : public ImportTest {
 protected:
-    Dataset generate(const std::string& kind, const std::string& features, double signal = 0.25) {
-        GenerateOptions options;
+    graph::Dataset generate(const std::string& kind, const std::string& features,
+                            double signal = 0.25) {
+        graph::GenerateOptions options;
         options.kind = kind;
         options.output = folder_ / "out";
         options.existing = Existing::replace;
@@ -20,8 +21,8 @@ protected:
         options.generator.classes = 4;
         options.features = features;
         options.signal = signal;
-        generate_dataset(options, Progress::none());
-        Dataset data(options.output);
+        graph::generate_dataset(options, Progress::none());
+        graph::Dataset data(options.output);
         data.check();
         return data;
     }
@@ -34,14 +35,14 @@ protected:
 
     /// How far apart the means of classes lie, in the mean over columns: about twice the square of
     /// the signal.
-    static double class_distance(const Dataset& data) {
+    static double class_distance(const graph::Dataset& data) {
         const std::uint64_t width = data.info().features.width;
         std::vector<double> sums(4 * width);
         std::vector<double> counts(4);
         std::vector<float> row(width);
         for (VertexId v = 0; v < data.info().vertices; ++v) {
             const auto c = static_cast<std::size_t>(data.targets().classes[v]);
-            decode_row(data.info().features, data.features().row(v), {}, row);
+            graph::decode_row(data.info().features, data.features().row(v), {}, row);
             ++counts[c];
             for (std::size_t i = 0; i < width; ++i)
                 sums[c * width + i] += static_cast<double>(row[i]);
@@ -76,10 +77,10 @@ TEST_F(GenerateFeatures, PlantedOnesTellTheClassAsMuchAsTheSignalSays) {
 }
 
 TEST_F(GenerateFeatures, StructureTellsTheDegree) {
-    const Dataset data = generate("ba", "structure:4");
+    const graph::Dataset data = generate("ba", "structure:4");
     std::vector<float> row(4);
     for (VertexId v = 0; v < data.info().vertices; v += 97) {
-        decode_row(data.info().features, data.features().row(v), {}, row);
+        graph::decode_row(data.info().features, data.features().row(v), {}, row);
         EXPECT_FLOAT_EQ(row[0], static_cast<float>(std::log1p(double(data.topology().degree(v)))));
     }
 }
@@ -95,18 +96,18 @@ TEST_F(GenerateFeatures, Refusals) {
 TEST(GeneratorRefusals, WrongOptions) {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const auto refused = [](const char* kind, auto change, const std::string& option) {
-        GeneratorOptions options;
+        graph::GeneratorOptions options;
         options.vertices = 10;
         change(options);
-        expect_error([&] { static_cast<void>(make_generator(kind, options)); }, ErrorKind::usage,
-                     {option});
+        expect_error([&] { static_cast<void>(graph::make_generator(kind, options)); },
+                     ErrorKind::usage, {option});
     };
-    using O = GeneratorOptions;
+    using O = graph::GeneratorOptions;
     refused(
         "rmat", [](O& o) { o.vertices = 0; }, "--vertices");
     for (const char* kind : {"rmat", "sbm", "ba", "grid"})
         refused(
-            kind, [](O& o) { o.vertices = max_generated_vertices + 1; }, "--vertices");
+            kind, [](O& o) { o.vertices = graph::max_generated_vertices + 1; }, "--vertices");
     refused(
         "ba", [](O& o) { o.degree = -1; }, "--degree");
     refused(

@@ -1,6 +1,6 @@
 // Generators: the same for the same seed whatever the blocks and threads, and of the shape they
 // promise.
-#include "rudder/graph/generate/generate.hpp"
+#include "graph/generate/generate.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -14,27 +14,27 @@
 namespace rudder::test {
 namespace {
 
-GeneratorOptions sized(VertexId vertices, double degree = 0, std::uint64_t seed = 0) {
-    GeneratorOptions options;
+graph::GeneratorOptions sized(VertexId vertices, double degree = 0, std::uint64_t seed = 0) {
+    graph::GeneratorOptions options;
     options.vertices = vertices;
     options.degree = degree;
     options.seed = seed;
     return options;
 }
 
-std::vector<Edge> all_edges(const Generator& generator) {
-    std::vector<Edge> edges(generator.edges());
-    generator.fill(0, std::span<Edge>(edges));
+std::vector<graph::Edge> all_edges(const graph::Generator& generator) {
+    std::vector<graph::Edge> edges(generator.edges());
+    generator.fill(0, std::span<graph::Edge>(edges));
     return edges;
 }
 
-bool equal(const Edge& a, const Edge& b) {
+bool equal(const graph::Edge& a, const graph::Edge& b) {
     return a.source == b.source && a.target == b.target;
 }
 
-std::vector<EdgeIndex> degrees_of(const Generator& generator) {
+std::vector<EdgeIndex> degrees_of(const graph::Generator& generator) {
     std::vector<EdgeIndex> degrees(generator.vertices());
-    for (const Edge& edge : all_edges(generator)) {
+    for (const graph::Edge& edge : all_edges(generator)) {
         ++degrees[edge.source];
         ++degrees[edge.target];
     }
@@ -44,8 +44,8 @@ std::vector<EdgeIndex> degrees_of(const Generator& generator) {
 
 class EveryGenerator : public testing::TestWithParam<const char*> {
 protected:
-    std::unique_ptr<Generator> make(VertexId vertices, std::uint64_t seed = 0) {
-        return make_generator(GetParam(), sized(vertices, 0, seed));
+    std::unique_ptr<graph::Generator> make(VertexId vertices, std::uint64_t seed = 0) {
+        return graph::make_generator(GetParam(), sized(vertices, 0, seed));
     }
 };
 
@@ -55,10 +55,10 @@ TEST_P(EveryGenerator, EdgesDependOnTheirNumberAlone) {
     const auto whole = all_edges(*generator);
     for (const std::size_t size : {1U, 3U, 16U, 17U, 100U}) {
         for (std::size_t first = 0; first + size <= whole.size(); first += size * 7 + 1) {
-            std::vector<Edge> wide(size);
-            std::vector<NarrowEdge> narrow(size);
-            generator->fill(first, std::span<Edge>(wide));
-            generator->fill(first, std::span<NarrowEdge>(narrow));
+            std::vector<graph::Edge> wide(size);
+            std::vector<graph::NarrowEdge> narrow(size);
+            generator->fill(first, std::span<graph::Edge>(wide));
+            generator->fill(first, std::span<graph::NarrowEdge>(narrow));
             for (std::size_t i = 0; i < size; ++i) {
                 ASSERT_TRUE(equal(wide[i], whole[first + i])) << first + i;
                 ASSERT_EQ(narrow[i].source, whole[first + i].source);
@@ -71,7 +71,7 @@ TEST_P(EveryGenerator, EdgesDependOnTheirNumberAlone) {
 TEST_P(EveryGenerator, IdsAreInRange) {
     for (const VertexId vertices : {1U, 2U, 3U, 7U, 1000U}) {
         const auto generator = make(vertices);
-        for (const Edge& edge : all_edges(*generator)) {
+        for (const graph::Edge& edge : all_edges(*generator)) {
             ASSERT_LT(edge.source, generator->vertices());
             ASSERT_LT(edge.target, generator->vertices());
         }
@@ -81,9 +81,9 @@ TEST_P(EveryGenerator, IdsAreInRange) {
 TEST_P(EveryGenerator, TheSameForAnyNumberOfThreads) {
     const auto generator = make(20000, 3);
     set_thread_count(1);
-    const BuiltTopology one = generate_topology(*generator, Progress::none());
+    const graph::BuiltTopology one = graph::generate_topology(*generator, Progress::none());
     set_thread_count(3);
-    const BuiltTopology three = generate_topology(*generator, Progress::none());
+    const graph::BuiltTopology three = graph::generate_topology(*generator, Progress::none());
     set_thread_count(0);
     EXPECT_EQ(rows_of(one.topology.view()), rows_of(three.topology.view()));
 }
@@ -99,7 +99,7 @@ INSTANTIATE_TEST_SUITE_P(Kinds, EveryGenerator, testing::Values("rmat", "sbm", "
                          [](const auto& kind) { return std::string(kind.param); });
 
 /// The plain way to an R-MAT edge: one quadrant after the other, and the ids permuted.
-Edge plain_rmat(const GeneratorOptions& options, int scale, EdgeIndex number) {
+graph::Edge plain_rmat(const graph::GeneratorOptions& options, int scale, EdgeIndex number) {
     const RandomStream stream({.purpose = Purpose::generate_edges, .seed = options.seed});
     const auto limit = [](double share) { return static_cast<std::uint32_t>(share * 65536 + 0.5); };
     VertexId source = 0;
@@ -129,12 +129,12 @@ Edge plain_rmat(const GeneratorOptions& options, int scale, EdgeIndex number) {
 
 TEST(Rmat, VectorsGiveTheSameBitsAsThePlainWay) {
     for (const int scale : {2, 7, 8, 9, 16, 17, 31, 33}) {
-        const GeneratorOptions options = sized(VertexId{1} << scale, 4, 11);
-        const auto generator = make_generator("rmat", options);
-        std::vector<Edge> edges(50);
+        const graph::GeneratorOptions options = sized(VertexId{1} << scale, 4, 11);
+        const auto generator = graph::make_generator("rmat", options);
+        std::vector<graph::Edge> edges(50);
         for (const EdgeIndex first : {EdgeIndex{0}, generator->edges() - edges.size()}) {
             if (generator->edges() < edges.size()) continue;
-            generator->fill(first, std::span<Edge>(edges));
+            generator->fill(first, std::span<graph::Edge>(edges));
             for (std::size_t i = 0; i < edges.size(); ++i)
                 ASSERT_TRUE(equal(edges[i], plain_rmat(options, scale, first + i))) << scale;
         }
@@ -142,16 +142,16 @@ TEST(Rmat, VectorsGiveTheSameBitsAsThePlainWay) {
 }
 
 TEST(Rmat, VerticesAreAPowerOfTwoWithSixteenEdgesEach) {
-    EXPECT_EQ(make_generator("rmat", sized(1000))->vertices(), 1024U);
-    EXPECT_EQ(make_generator("rmat", sized(1024))->vertices(), 1024U);
-    EXPECT_EQ(make_generator("rmat", sized(1025))->vertices(), 2048U);
-    EXPECT_EQ(make_generator("rmat", sized(1024))->edges(), 16384U);
-    EXPECT_EQ(make_generator("rmat", sized(1024, 2.5))->edges(), 2560U);
-    EXPECT_EQ(make_generator("rmat", sized(1))->vertices(), 1U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1000))->vertices(), 1024U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1024))->vertices(), 1024U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1025))->vertices(), 2048U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1024))->edges(), 16384U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1024, 2.5))->edges(), 2560U);
+    EXPECT_EQ(graph::make_generator("rmat", sized(1))->vertices(), 1U);
 }
 
 /// The share of all edge ends that the one percent of the most popular vertices have.
-double top_share(const Generator& generator) {
+double top_share(const graph::Generator& generator) {
     const auto degrees = degrees_of(generator);
     const auto top = degrees.begin() + static_cast<std::ptrdiff_t>(degrees.size() / 100);
     return static_cast<double>(std::accumulate(degrees.begin(), top, EdgeIndex{0})) /
@@ -159,29 +159,29 @@ double top_share(const Generator& generator) {
 }
 
 TEST(Rmat, DegreesAreSkewedAsTheSharesSay) {
-    GeneratorOptions options = sized(1 << 14);
-    EXPECT_GT(top_share(*make_generator("rmat", options)), 0.15);
+    graph::GeneratorOptions options = sized(1 << 14);
+    EXPECT_GT(top_share(*graph::make_generator("rmat", options)), 0.15);
     options.a = options.b = options.c = 0.25;  // Erdos and Renyi's graph
-    EXPECT_LT(top_share(*make_generator("rmat", options)), 0.03);
+    EXPECT_LT(top_share(*graph::make_generator("rmat", options)), 0.03);
 }
 
 TEST(Rmat, QuadrantsAreDrawnWithTheirShares) {
     // With shares of 0 or 1 every edge is known: all in the first quadrant is one vertex.
-    GeneratorOptions options = sized(256);
+    graph::GeneratorOptions options = sized(256);
     options.a = 1;
     options.b = options.c = 0;
-    const auto edges = all_edges(*make_generator("rmat", options));
-    for (const Edge& edge : edges)
+    const auto edges = all_edges(*graph::make_generator("rmat", options));
+    for (const graph::Edge& edge : edges)
         ASSERT_TRUE(equal(edge, edges[0]) && edge.source == edge.target);
     options.a = 0;
     options.b = 1;  // source bits all 0, target bits all 1
-    const auto corner = all_edges(*make_generator("rmat", options));
-    for (const Edge& edge : corner)
+    const auto corner = all_edges(*graph::make_generator("rmat", options));
+    for (const graph::Edge& edge : corner)
         ASSERT_TRUE(equal(edge, corner[0]) && edge.source != edge.target);
 }
 
 TEST(BarabasiAlbert, EveryVertexBringsItsEdgesToEarlierOnes) {
-    const auto generator = make_generator("ba", sized(5000, 3));
+    const auto generator = graph::make_generator("ba", sized(5000, 3));
     ASSERT_EQ(generator->edges(), 15000U);
     const auto edges = all_edges(*generator);
     for (std::size_t i = 0; i < edges.size(); ++i) {
@@ -191,7 +191,7 @@ TEST(BarabasiAlbert, EveryVertexBringsItsEdgesToEarlierOnes) {
 }
 
 TEST(BarabasiAlbert, TheOldAreRich) {
-    const auto degrees = degrees_of(*make_generator("ba", sized(20000, 4)));
+    const auto degrees = degrees_of(*graph::make_generator("ba", sized(20000, 4)));
     EXPECT_GE(degrees.back(), 4U);
     EXPECT_GT(degrees[0], 200U);
     // The power law has exponent 3: of degree at least 8m there are about (1 / 8)^2.
@@ -200,39 +200,39 @@ TEST(BarabasiAlbert, TheOldAreRich) {
 }
 
 TEST(Grid, IsExactlyKnown) {
-    GeneratorOptions options;
+    graph::GeneratorOptions options;
     options.rows = 2;
     options.columns = 3;
-    const auto generator = make_generator("grid", options);
-    const BuiltTopology built = generate_topology(*generator, Progress::none());
+    const auto generator = graph::make_generator("grid", options);
+    const graph::BuiltTopology built = graph::generate_topology(*generator, Progress::none());
     const std::vector<std::vector<VertexId>> rows{{1, 3}, {0, 2, 4}, {1, 5},
                                                   {0, 4}, {1, 3, 5}, {2, 4}};
     EXPECT_EQ(rows_of(built.topology.view()), rows);
 }
 
 TEST(Grid, LinesAndSquares) {
-    GeneratorOptions options;
+    graph::GeneratorOptions options;
     options.rows = 1;
     options.columns = 1;
-    EXPECT_EQ(make_generator("grid", options)->edges(), 0U);
+    EXPECT_EQ(graph::make_generator("grid", options)->edges(), 0U);
     options.columns = 5;
-    EXPECT_EQ(make_generator("grid", options)->edges(), 4U);
+    EXPECT_EQ(graph::make_generator("grid", options)->edges(), 4U);
     std::swap(options.rows, options.columns);
-    EXPECT_EQ(make_generator("grid", options)->edges(), 4U);
-    EXPECT_EQ(make_generator("grid", sized(100))->vertices(), 100U);
-    EXPECT_EQ(make_generator("grid", sized(100))->edges(), 180U);
+    EXPECT_EQ(graph::make_generator("grid", options)->edges(), 4U);
+    EXPECT_EQ(graph::make_generator("grid", sized(100))->vertices(), 100U);
+    EXPECT_EQ(graph::make_generator("grid", sized(100))->edges(), 180U);
 }
 
 TEST(PlantedCommunities, EdgesStayInsideWithTheirShare) {
-    GeneratorOptions options = sized(20000);
+    graph::GeneratorOptions options = sized(20000);
     options.classes = 8;
     for (const double inside : {0.0, 0.5, 0.9, 1.0}) {
         options.inside = inside;
-        const auto generator = make_generator("sbm", options);
+        const auto generator = graph::make_generator("sbm", options);
         const auto labels = generator->labels();
         const auto edges = all_edges(*generator);
         const auto within = std::ranges::count_if(
-            edges, [&](const Edge& e) { return labels[e.source] == labels[e.target]; });
+            edges, [&](const graph::Edge& e) { return labels[e.source] == labels[e.target]; });
         // What leaves draws a class at random, so an eighth of it comes back.
         EXPECT_NEAR(static_cast<double>(within) / static_cast<double>(edges.size()),
                     inside + (1 - inside) / 8, 0.01);
@@ -240,9 +240,9 @@ TEST(PlantedCommunities, EdgesStayInsideWithTheirShare) {
 }
 
 TEST(PlantedCommunities, LabelsAreInRangeAndEven) {
-    GeneratorOptions options = sized(20000);
+    graph::GeneratorOptions options = sized(20000);
     options.classes = 10;
-    const auto generator = make_generator("sbm", options);
+    const auto generator = graph::make_generator("sbm", options);
     std::vector<int> sizes(10);
     for (const std::int32_t label : generator->labels()) {
         ASSERT_TRUE(label >= 0 && label < 10);
@@ -253,17 +253,17 @@ TEST(PlantedCommunities, LabelsAreInRangeAndEven) {
 }
 
 TEST(PlantedCommunities, SkewMakesHubs) {
-    GeneratorOptions options = sized(10000);
+    graph::GeneratorOptions options = sized(10000);
     options.skew = 1;
-    const double even = top_share(*make_generator("sbm", options));
+    const double even = top_share(*graph::make_generator("sbm", options));
     options.skew = 3;
-    EXPECT_GT(top_share(*make_generator("sbm", options)), 3 * even);
+    EXPECT_GT(top_share(*graph::make_generator("sbm", options)), 3 * even);
 }
 
 TEST(PlantedCommunities, MoreClassesThanVertices) {
-    GeneratorOptions options = sized(3);
+    graph::GeneratorOptions options = sized(3);
     options.classes = 100;
-    EXPECT_EQ(all_edges(*make_generator("sbm", options)).size(), 30U);
+    EXPECT_EQ(all_edges(*graph::make_generator("sbm", options)).size(), 30U);
 }
 
 }  // namespace

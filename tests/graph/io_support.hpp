@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/io/import.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/graph/io/import.hpp"
 
 #include "support/npz_bytes.hpp"
 #include "support/random_graph.hpp"
@@ -54,29 +54,29 @@ protected:
         return write("graph.npz", zip(entries));
     }
     /// Imports, checks every invariant of the result, and opens it.
-    Dataset import(ImportOptions options) {
+    graph::Dataset import(graph::ImportOptions options) {
         options.output = folder_ / "out";
         options.force = true;
-        import_dataset(options);
-        Dataset data(options.output);
+        graph::import_dataset(options);
+        graph::Dataset data(options.output);
         data.check();
         return data;
     }
-    Dataset import(const std::filesystem::path& file) {
-        return import(ImportOptions{.input = file, .output = {}});
+    graph::Dataset import(const std::filesystem::path& file) {
+        return import(graph::ImportOptions{.input = file, .output = {}});
     }
     /// Imports what must be refused, and expects that nothing is left behind.
-    void refuse(ImportOptions options, std::initializer_list<std::string> words,
+    void refuse(graph::ImportOptions options, std::initializer_list<std::string> words,
                 ErrorKind kind = ErrorKind::input) {
         options.output = folder_ / "out";
-        expect_error([&] { import_dataset(options); }, kind, words);
+        expect_error([&] { graph::import_dataset(options); }, kind, words);
         EXPECT_FALSE(std::filesystem::exists(options.output));
         for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
             EXPECT_FALSE(entry.path().filename().string().starts_with('.')) << entry.path();
     }
     void refuse(const std::filesystem::path& file, std::initializer_list<std::string> words,
                 ErrorKind kind = ErrorKind::input) {
-        refuse(ImportOptions{.input = file, .output = {}}, words, kind);
+        refuse(graph::ImportOptions{.input = file, .output = {}}, words, kind);
     }
 
     TempDir folder_;

@@ -1,6 +1,6 @@
 // Files damaged at random: every reader refuses or reads them, and never does anything else.
+#include "graph/generate/generate.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/generate/generate.hpp"
 
 #include "io_support.hpp"
 #include "support/random_archive.hpp"
@@ -45,7 +45,7 @@ struct Format {
 
 std::string edge_text(std::uint64_t seed) {
     std::string text = "# edges\n";
-    for (const Edge& edge : random_edges(seed, 30).edges) {
+    for (const graph::Edge& edge : random_edges(seed, 30).edges) {
         text += std::to_string(edge.source) + " " + std::to_string(edge.target) + "\n";
     }
     return text;
@@ -65,7 +65,7 @@ const Format formats[] = {
     {"binary", "graph.bin",
      [](std::uint64_t seed) {
          std::vector<std::uint32_t> ids;
-         for (const Edge& edge : random_edges(seed, 30).edges) {
+         for (const graph::Edge& edge : random_edges(seed, 30).edges) {
              ids.push_back(static_cast<std::uint32_t>(edge.source));
              ids.push_back(static_cast<std::uint32_t>(edge.target));
          }
@@ -77,7 +77,7 @@ const Format formats[] = {
          std::string text = "%%MatrixMarket matrix coordinate pattern general\n% made\n";
          const std::string size = std::to_string(random.vertices);
          text += size + " " + size + " " + std::to_string(random.edges.size()) + "\n";
-         for (const Edge& edge : random.edges) {
+         for (const graph::Edge& edge : random.edges) {
              text += std::to_string(edge.source + 1) + " " + std::to_string(edge.target + 1) + "\n";
          }
          return text;
@@ -95,7 +95,7 @@ protected:
             for (std::uint64_t seed = 0; seed < count; ++seed) {
                 const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 11});
                 Draws draws(stream, 0);
-                ImportOptions options;
+                graph::ImportOptions options;
                 options.input = write(format.file, damaged(format.valid(seed), draws));
                 options.format = format.name;
                 try {
@@ -138,14 +138,14 @@ TEST_F(LongMutation, ThousandsOfDamagedFiles) {
 /// A data set whose files are damaged afterwards: opening or checking finds it, or nothing has
 /// changed that matters.
 TEST_F(ImportTest, DamagedDataSetsAreFound) {
-    GenerateOptions options;
+    graph::GenerateOptions options;
     options.kind = "sbm";
     options.generator.vertices = 200;
     options.features = "planted:3";
     options.output = folder_ / "data";
     options.existing = Existing::replace;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {
-        generate_dataset(options, Progress::none());
+        graph::generate_dataset(options, Progress::none());
         const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 12});
         Draws draws(stream, 0);
         std::vector<std::filesystem::path> files;
@@ -158,7 +158,7 @@ TEST_F(ImportTest, DamagedDataSetsAreFound) {
         const std::string after = damaged(before, draws);
         std::ofstream(victim, std::ios::binary) << after;
         if (after == before) continue;
-        const auto error = error_of([&] { Dataset(options.output).check(); });
+        const auto error = error_of([&] { graph::Dataset(options.output).check(); });
         // Within the manifest, spaces and words that nobody reads may change unnoticed.
         if (victim.filename() == "manifest.json" && !error) continue;
         ASSERT_TRUE(error) << "seed " << seed << ": " << victim;

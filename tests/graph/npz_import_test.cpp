@@ -1,5 +1,5 @@
 // Archives that are right, in every layout that is known.
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 #include "io_support.hpp"
 
@@ -22,28 +22,28 @@ protected:
 using Rows = std::vector<std::vector<VertexId>>;
 
 TEST_F(NpzImport, SymmetrisesAndDropsLoopsAndDuplicates) {
-    const Dataset data = import(write_npz(graph()));
+    const graph::Dataset data = import(write_npz(graph()));
     EXPECT_EQ(rows_of(data.topology()), (Rows{{1}, {0, 2}, {1}, {}}));
     EXPECT_TRUE(data.info().symmetric);
     EXPECT_EQ(data.info().self_loops, 0U);
 }
 
 TEST_F(NpzImport, KeepsWhatIsAskedFor) {
-    const Dataset data = import({.input = write_npz(graph()),
-                                 .output = {},
-                                 .directed = true,
-                                 .keep_self_loops = true,
-                                 .keep_duplicates = true});
+    const graph::Dataset data = import({.input = write_npz(graph()),
+                                        .output = {},
+                                        .directed = true,
+                                        .keep_self_loops = true,
+                                        .keep_duplicates = true});
     EXPECT_EQ(rows_of(data.topology()), (Rows{{1}, {0, 1, 2}, {}, {}}));
     EXPECT_FALSE(data.info().symmetric);
     EXPECT_EQ(data.info().self_loops, 1U);
 }
 
 TEST_F(NpzImport, UnionOfAllPairs) {
-    const Dataset data = import(write_npz({{"run_src", npy<Int>({0})},
-                                           {"run_dst", npy<Int>({1})},
-                                           {"dev_src", npy<Int>({5})},
-                                           {"dev_dst", npy<Int>({2})}}));
+    const graph::Dataset data = import(write_npz({{"run_src", npy<Int>({0})},
+                                                  {"run_dst", npy<Int>({1})},
+                                                  {"dev_src", npy<Int>({5})},
+                                                  {"dev_dst", npy<Int>({2})}}));
     EXPECT_EQ(data.info().vertices, 6U);
     EXPECT_EQ(data.info().edges, 4U);
 }
@@ -89,7 +89,7 @@ TEST_F(NpzImport, LabelsOfBytes) {
     auto data = import(write_npz(graph({{"y", npy<std::uint8_t>({0, 2, 255, 0})}})));
     EXPECT_EQ(data.info().targets.count, 3U);  // class 1 has no members
     EXPECT_EQ(data.info().targets.labelled, 3U);
-    EXPECT_EQ(data.targets().classes[2], no_label);
+    EXPECT_EQ(data.targets().classes[2], graph::no_label);
     auto full = import(write_npz(graph({{"y", npy<std::uint8_t>({0, 254, 255, 0})}})));
     EXPECT_EQ(full.info().targets.count, 256U);
     EXPECT_EQ(full.info().targets.labelled, 4U);
@@ -105,11 +105,11 @@ TEST_F(NpzImport, ClassNamesInAnyAlphabet) {
 
 TEST_F(NpzImport, MultilabelAndRegression) {
     auto data = import(write_npz(graph({{"y", npy<Int>({0, 1, 1, 1, -1, -1, 0, 0}, 2)}})));
-    EXPECT_EQ(data.info().targets.kind, TargetKind::multilabel);
+    EXPECT_EQ(data.info().targets.kind, graph::TargetKind::multilabel);
     EXPECT_EQ(data.info().targets.labelled, 3U);
     const float nan = std::nanf("");
     auto numbers = import(write_npz(graph({{"labels", npy<double>({0.5, 1, 2, double(nan)})}})));
-    EXPECT_EQ(numbers.info().targets.kind, TargetKind::regression);
+    EXPECT_EQ(numbers.info().targets.kind, graph::TargetKind::regression);
     EXPECT_EQ(numbers.info().targets.labelled, 3U);
     EXPECT_EQ(numbers.targets().regression[0], 0.5F);
 }
@@ -118,15 +118,16 @@ TEST_F(NpzImport, SplitsGivenAsIndicesOrMasks) {
     const auto data = import(write_npz(graph({{"train_idx", npy<Int>({3})},
                                               {"valid_mask", npy<std::uint8_t>({1, 0, 0, 0})},
                                               {"test", npy<Int>({1, 2})}})));
-    EXPECT_EQ(data.info().split, (SplitCounts{1, 1, 2}));
-    EXPECT_EQ(data.roles()[3], Role::train);
+    EXPECT_EQ(data.info().split, (graph::SplitCounts{1, 1, 2}));
+    EXPECT_EQ(data.roles()[3], graph::Role::train);
 }
 
 TEST_F(NpzImport, DrawsASplitOfTheLabelledOtherwise) {
     const auto file = write_npz(graph({{"y", npy<Int>({0, -1, -1, 1})}}));
-    const auto data = import({.input = file, .output = {}, .split = SplitFractions{0.5, 0.5, 0}});
-    EXPECT_EQ(data.info().split, (SplitCounts{1, 1, 0}));
-    EXPECT_EQ(data.roles()[1], Role::none);
+    const auto data =
+        import({.input = file, .output = {}, .split = graph::SplitFractions{0.5, 0.5, 0}});
+    EXPECT_EQ(data.info().split, (graph::SplitCounts{1, 1, 0}));
+    EXPECT_EQ(data.roles()[1], graph::Role::none);
 }
 
 TEST_F(NpzImport, FeatureTypes) {
@@ -144,13 +145,13 @@ TEST_F(NpzImport, FeatureTypes) {
 }
 
 TEST_F(NpzImport, ConversionsOfFeatures) {
-    ImportOptions options{.input = write_npz(graph({{"x", npy<float>({0, 1.5F, 2, 3}, 1)}})),
-                          .output = {}};
+    graph::ImportOptions options{.input = write_npz(graph({{"x", npy<float>({0, 1.5F, 2, 3}, 1)}})),
+                                 .output = {}};
     for (const auto type : {ElementType::f16, ElementType::bf16, ElementType::f32}) {
         options.feature_type = type;
-        const Dataset data = import(options);
+        const graph::Dataset data = import(options);
         float value = 0;
-        decode_row(data.info().features, data.features().row(1), {}, {&value, 1});
+        graph::decode_row(data.info().features, data.features().row(1), {}, {&value, 1});
         EXPECT_EQ(value, 1.5F);
     }
     std::filesystem::remove_all(folder_ / "out");
@@ -165,29 +166,29 @@ TEST_F(NpzImport, ConversionsOfFeatures) {
 
 TEST_F(NpzImport, MadeFeatures) {
     for (const std::string kind : {"random:5", "structure:5", "structure:1", "structure:200"}) {
-        ImportOptions options{.input = write_npz(graph()), .output = {}, .features = kind};
-        const Dataset first = import(options);
+        graph::ImportOptions options{.input = write_npz(graph()), .output = {}, .features = kind};
+        const graph::Dataset first = import(options);
         EXPECT_EQ(first.info().features.width, std::stoul(kind.substr(kind.find(':') + 1)));
         const auto bytes = first.features().bytes();
         const std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-        const Dataset again = import(options);
+        const graph::Dataset again = import(options);
         EXPECT_EQ(std::memcmp(again.features().bytes().data(), copy.data(), copy.size()), 0);
     }
     std::filesystem::remove_all(folder_ / "out");
     for (const std::string kind : {"random", "random:0", "structure:x", "random:99999999"}) {
-        refuse(ImportOptions{.input = write_npz(graph()), .output = {}, .features = kind}, {kind},
-               ErrorKind::usage);
+        refuse(graph::ImportOptions{.input = write_npz(graph()), .output = {}, .features = kind},
+               {kind}, ErrorKind::usage);
     }
 }
 
 TEST_F(NpzImport, LabelsAndFeaturesFromFilesOfTheirOwn) {
     const auto labels = write("labels.npy", npy<Int>({0, 1, 2, 0}));
     const auto features = write("rows with space ü.npy", npy<float>({0, 1, 2, 3}, 1));
-    const Dataset data = import({.input = write_npz(graph()),
-                                 .output = {},
-                                 .features = features.string(),
-                                 .row_normalise = true,
-                                 .labels = labels});
+    const graph::Dataset data = import({.input = write_npz(graph()),
+                                        .output = {},
+                                        .features = features.string(),
+                                        .row_normalise = true,
+                                        .labels = labels});
     EXPECT_EQ(data.info().targets.count, 3U);
     EXPECT_EQ(data.info().features.width, 1U);
     EXPECT_TRUE(data.info().features.row_normalise);
@@ -195,12 +196,12 @@ TEST_F(NpzImport, LabelsAndFeaturesFromFilesOfTheirOwn) {
 }
 
 TEST_F(NpzImport, OneVertexAndNoEdges) {
-    const Dataset data = import(
+    const graph::Dataset data = import(
         write_npz({{"num_nodes", npy<Int>({1})}, {"src", npy<Int>({})}, {"dst", npy<Int>({})}}));
     EXPECT_EQ(data.info().vertices, 1U);
     EXPECT_EQ(data.info().edges, 0U);
     EXPECT_FALSE(data.info().features.present());
-    const Dataset index = import(write_npz(
+    const graph::Dataset index = import(write_npz(
         {{"num_nodes", npy<Int>({2})}, {"edge_index", NpyBytes{"<i8", "(2, 0)", ""}.str()}}));
     EXPECT_EQ(index.info().vertices, 2U);
 }

@@ -44,7 +44,7 @@ TEST_F(NpzRefused, EveryTruncation) {
     const std::string whole = zip(good());
     for (std::size_t size = 0; size < whole.size(); size += 7) {
         const auto file = write("cut.npz", whole.substr(0, size));
-        refuse(ImportOptions{.input = file, .output = {}, .format = "npz"}, {file.string()});
+        refuse(graph::ImportOptions{.input = file, .output = {}, .format = "npz"}, {file.string()});
     }
 }
 
@@ -54,9 +54,9 @@ TEST_F(NpzRefused, AnyFlippedByteNeverCrashes) {
         std::string bytes = whole;
         bytes[at] = static_cast<char>(bytes[at] ^ 0x5a);
         const auto file = write("flipped.npz", bytes);
-        ImportOptions options{.input = file, .output = folder_ / "out", .format = "npz"};
+        graph::ImportOptions options{.input = file, .output = folder_ / "out", .format = "npz"};
         options.force = true;
-        const auto error = error_of([&] { import_dataset(options); });
+        const auto error = error_of([&] { graph::import_dataset(options); });
         if (!error) continue;
         EXPECT_EQ(error->kind(), ErrorKind::input) << "byte " << at << error->what();
     }
@@ -255,12 +255,12 @@ TEST_F(NpzRefused, NoEdges) {
 
 TEST_F(NpzRefused, WrongUse) {
     const auto file = write_npz(good());
-    refuse(ImportOptions{.input = file, .output = {}, .format = "nzp"}, {"'nzp'", "npz, edges"},
-           ErrorKind::usage);
+    refuse(graph::ImportOptions{.input = file, .output = {}, .format = "nzp"},
+           {"'nzp'", "npz, edges"}, ErrorKind::usage);
     refuse(folder_ / "absent.npz", {"absent.npz"});
-    ImportOptions options{.input = file, .output = folder_ / "there"};
+    graph::ImportOptions options{.input = file, .output = folder_ / "there"};
     write("there/file", "kept");
-    expect_error([&] { import_dataset(options); }, ErrorKind::usage, {"--force"});
+    expect_error([&] { graph::import_dataset(options); }, ErrorKind::usage, {"--force"});
     EXPECT_TRUE(std::filesystem::exists(folder_ / "there/file"));
 }
 

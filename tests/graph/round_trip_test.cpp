@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "graph/io/export.hpp"
+#include "graph/io/npz.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/graph/io/export.hpp"
-#include "rudder/graph/io/npz.hpp"
 
 #include "io_support.hpp"
 #include "support/process.hpp"
@@ -15,7 +15,7 @@
 namespace rudder::test {
 namespace {
 
-void expect_equal(const Dataset& a, const Dataset& b) {
+void expect_equal(const graph::Dataset& a, const graph::Dataset& b) {
     EXPECT_EQ(rows_of(a.topology()), rows_of(b.topology()));
     EXPECT_EQ(a.info().self_loops, b.info().self_loops);
     EXPECT_EQ(a.info().duplicates, b.info().duplicates);
@@ -39,25 +39,25 @@ class RoundTrip : public ImportTest, public testing::WithParamInterface<int> {};
 TEST_P(RoundTrip, ChangesNothing) {
     const auto seed = static_cast<std::uint64_t>(GetParam());
     const RandomEdges random = random_edges(seed);
-    ImportOptions options{.input = write("in.npz", random_archive(seed, random)),
-                          .output = folder_ / "first"};
+    graph::ImportOptions options{.input = write("in.npz", random_archive(seed, random)),
+                                 .output = folder_ / "first"};
     options.directed = seed % 3 == 0;
     options.keep_self_loops = seed % 2 == 0;
     options.keep_duplicates = seed % 5 == 0;
     options.seed = seed;
     if (seed % 4 == 0 && seed % 8 != 0) options.feature_type = ElementType::bf16;
     if (seed % 4 == 0 && seed % 16 == 8) options.feature_type = ElementType::f16;
-    import_dataset(options);
-    const Dataset first(options.output);
+    graph::import_dataset(options);
+    const graph::Dataset first(options.output);
     first.check();
     EXPECT_EQ(
         rows_of(first.topology()),
         naive_rows(random, {!options.directed, options.keep_self_loops, options.keep_duplicates}));
-    export_dataset({options.output, folder_ / "again.npz"});
+    graph::export_dataset({options.output, folder_ / "again.npz"});
     options.input = folder_ / "again.npz";
     options.output = folder_ / "second";
-    import_dataset(options);
-    const Dataset second(options.output);
+    graph::import_dataset(options);
+    const graph::Dataset second(options.output);
     second.check();
     expect_equal(first, second);
 }
@@ -69,9 +69,15 @@ class Export : public ImportTest {};
 TEST_F(Export, RefusesAnExistingFileAndLeavesNothingWhenInterrupted) {
     import(write("a.txt", "0 1\n1 2\n"));
     const auto file = write("there.npz", "kept");
-    expect_error([&] { export_dataset({folder_ / "out", file}); }, ErrorKind::usage, {"--force"});
+    expect_error(
+        [&] {
+            graph::export_dataset({folder_ / "out", file});
+        },
+        ErrorKind::usage, {"--force"});
     set_interrupted(true);
-    const auto error = error_of([&] { export_dataset({folder_ / "out", folder_ / "new.npz"}); });
+    const auto error = error_of([&] {
+        graph::export_dataset({folder_ / "out", folder_ / "new.npz"});
+    });
     set_interrupted(false);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::interrupted);
@@ -85,7 +91,7 @@ TEST_F(Export, InterruptedImportLeavesNothing) {
     const auto file = write("a.txt", "0 1\n1 2\n");
     set_interrupted(true);
     const auto error =
-        error_of([&] { import_dataset({.input = file, .output = folder_ / "new"}); });
+        error_of([&] { graph::import_dataset({.input = file, .output = folder_ / "new"}); });
     set_interrupted(false);
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::interrupted);
@@ -95,7 +101,7 @@ TEST_F(Export, InterruptedImportLeavesNothing) {
 
 TEST_F(Export, WritesWhereItMayNotIsAFailure) {
     import(write("a.txt", "0 1\n1 2\n"));
-    const auto error = error_of([&] { export_dataset({folder_ / "out", "/proc/new.npz"}); });
+    const auto error = error_of([&] { graph::export_dataset({folder_ / "out", "/proc/new.npz"}); });
     ASSERT_TRUE(error);
     EXPECT_EQ(error->kind(), ErrorKind::failed);
 }
@@ -123,9 +129,9 @@ np.savez_compressed('{}', num_nodes=4, src=np.array([0, 1, 2]), dst=np.array([1,
                                          made);
     const Outcome wrote = run({python, "-c", make});
     ASSERT_EQ(wrote.code, 0) << wrote.err;
-    const Dataset data = import(made);
+    const graph::Dataset data = import(made);
     EXPECT_THAT(data.info().targets.names, testing::ElementsAre("Bäume", "中 文"));
-    export_dataset({folder_ / "out", folder_ / "ours.npz"});
+    graph::export_dataset({folder_ / "out", folder_ / "ours.npz"});
     const std::string check = fmt::format(R"(
 import numpy as np
 a = np.load('{}')

@@ -14,7 +14,7 @@ struct Expected {
     ElementType type;
     std::uint64_t classes;
     VertexId labelled;
-    SplitCounts split;
+    graph::SplitCounts split;
 };
 
 class SharedData : public ImportTest {
@@ -22,7 +22,7 @@ protected:
     void check(const Expected& expected) {
         if (shared_folder().empty()) GTEST_SKIP() << "no folder of shared graphs here";
         const auto file = shared_folder() / "data" / expected.file;
-        const DatasetInfo info = import(file).info();
+        const graph::DatasetInfo info = import(file).info();
         EXPECT_EQ(info.vertices, expected.vertices);
         EXPECT_EQ(info.edges, expected.arcs);
         EXPECT_EQ(info.features.width, expected.width);
@@ -32,7 +32,7 @@ protected:
         EXPECT_EQ(info.targets.count, expected.classes);
         EXPECT_EQ(info.targets.labelled, expected.labelled);
         EXPECT_EQ(info.split, expected.split);
-        ImportOptions options{.input = file, .output = {}, .directed = true};
+        graph::ImportOptions options{.input = file, .output = {}, .directed = true};
         options.keep_self_loops = true;
         options.keep_duplicates = true;
         EXPECT_EQ(import(options).info().edges, expected.edges);

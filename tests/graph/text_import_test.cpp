@@ -40,7 +40,7 @@ TEST_F(TextImport, FaultsNameLineAndColumn) {
     refuse(write("a.csv", "a,b\n0,1\nc,d\n"), {"line 3, column 1"});
     refuse(write("a.txt", "0 99999999999999999999\n"), {"line 1, column 3", "63 bits"});
     refuse(write("a.txt", "0 1099511627776\n"), {"1099511627777 vertices", "--vertices"});
-    refuse(ImportOptions{.input = write("a.txt", "0 1\n0 2\n"), .output = {}, .vertices = 2},
+    refuse(graph::ImportOptions{.input = write("a.txt", "0 1\n0 2\n"), .output = {}, .vertices = 2},
            {"line 2, column 3", "0..1"});
     refuse(write("a.zzz", "0 1\n"), {"--format"}, ErrorKind::usage);
 }
@@ -65,7 +65,7 @@ TEST_F(TextImport, MatrixMarket) {
     EXPECT_EQ(rows(write("a.mtx", banner + "pattern general\n% c\n3 3 2\n1 2\n2 3\n")), path_rows);
     EXPECT_EQ(rows(write("a.mtx", banner + "real symmetric\n3 3 2\n2 1 0.5\n3 2 -1e3\n")),
               path_rows);
-    const Dataset directed =
+    const graph::Dataset directed =
         import({.input = write("a", banner + "integer symmetric\n3 3 2\n2 1 5\n3 3 1\n"),
                 .output = {},
                 .directed = true,
@@ -115,22 +115,23 @@ protected:
 };
 
 TEST_F(OgbImport, ClassesFeaturesAndSplit) {
-    const Dataset data = import(ogb("4\n0\nnan\n", "0.5,1\n-2,3e-1\n0,0\n"));
+    const graph::Dataset data = import(ogb("4\n0\nnan\n", "0.5,1\n-2,3e-1\n0,0\n"));
     EXPECT_EQ(rows_of(data.topology()), path_rows);
     EXPECT_EQ(data.info().targets.count, 5U);
     EXPECT_EQ(data.info().targets.labelled, 2U);
     EXPECT_EQ(data.info().features.width, 2U);
-    EXPECT_EQ(data.info().split, (SplitCounts{1, 1, 1}));
+    EXPECT_EQ(data.info().split, (graph::SplitCounts{1, 1, 1}));
     float row[2];
-    decode_row(data.info().features, data.features().row(1), {}, row);
+    graph::decode_row(data.info().features, data.features().row(1), {}, row);
     EXPECT_EQ(row[0], -2.0F);
     EXPECT_EQ(row[1], 0.3F);
 }
 
 TEST_F(OgbImport, OtherTargets) {
     EXPECT_EQ(import(ogb("0,1\n1,1\n0,0\n", "1\n1\n1\n")).info().targets.kind,
-              TargetKind::multilabel);
-    EXPECT_EQ(import(ogb("0.5\n1\n2\n", "1\n1\n1\n")).info().targets.kind, TargetKind::regression);
+              graph::TargetKind::multilabel);
+    EXPECT_EQ(import(ogb("0.5\n1\n2\n", "1\n1\n1\n")).info().targets.kind,
+              graph::TargetKind::regression);
 }
 
 TEST_F(OgbImport, Refused) {
@@ -155,7 +156,7 @@ TEST(BinaryImport, PairsOfBothWidths) {
         const TempDir folder;
         std::string narrow;
         std::string wide;
-        for (const Edge& edge : random.edges) {
+        for (const graph::Edge& edge : random.edges) {
             narrow += raw<std::uint32_t>(
                 {static_cast<std::uint32_t>(edge.source), static_cast<std::uint32_t>(edge.target)});
             wide += raw<std::uint64_t>({edge.source, edge.target});
@@ -163,13 +164,13 @@ TEST(BinaryImport, PairsOfBothWidths) {
         for (const int bits : {32, 64}) {
             const auto file = folder / "edges.bin";
             write_text(file, bits == 32 ? narrow : wide);
-            ImportOptions options{.input = file,
-                                  .output = folder / "out",
-                                  .vertices = random.vertices,
-                                  .id_bits = bits,
-                                  .force = true};
-            import_dataset(options);
-            const Dataset data(options.output);
+            graph::ImportOptions options{.input = file,
+                                         .output = folder / "out",
+                                         .vertices = random.vertices,
+                                         .id_bits = bits,
+                                         .force = true};
+            graph::import_dataset(options);
+            const graph::Dataset data(options.output);
             data.check();
             EXPECT_EQ(rows_of(data.topology()), naive_rows(random, {}));
         }
@@ -182,13 +183,13 @@ TEST_F(BinaryRefused, TruncatedOrOutOfRange) {
     const auto file = write("a.bin", raw<std::uint32_t>({0, 1, 2}));
     refuse(file, {"a.bin, byte 8", "--id-bits"});
     const auto big = write("b.bin", raw<std::uint32_t>({0, 1, 5, 2}));
-    refuse(ImportOptions{.input = big, .output = {}, .vertices = 3},
+    refuse(graph::ImportOptions{.input = big, .output = {}, .vertices = 3},
            {"b.bin, edge 1", "id 5", "0..2"});
     const auto far = write("c.bin", raw<std::uint32_t>({0, 4000000000}));
     refuse(far, {"c.bin", "4000000001 vertices", "--vertices"});
     const auto negative = write("d.bin", raw<std::int64_t>({0, -1}));
-    refuse(ImportOptions{.input = negative, .output = {}, .id_bits = 64}, {"d.bin, edge 0"});
-    refuse(ImportOptions{.input = negative, .output = {}, .id_bits = 16}, {"--id-bits"},
+    refuse(graph::ImportOptions{.input = negative, .output = {}, .id_bits = 64}, {"d.bin, edge 0"});
+    refuse(graph::ImportOptions{.input = negative, .output = {}, .id_bits = 16}, {"--id-bits"},
            ErrorKind::usage);
 }
 

@@ -18,9 +18,9 @@ namespace {
 template <class T>
 std::vector<float> decoded(ElementType type, std::vector<T> row, std::vector<float> scale = {},
                            bool normalise = false) {
-    const FeatureInfo info{row.size(), type, normalise};
+    const graph::FeatureInfo info{row.size(), type, normalise};
     std::vector<float> out(row.size());
-    decode_row(info, std::as_bytes(std::span(row)), scale, out);
+    graph::decode_row(info, std::as_bytes(std::span(row)), scale, out);
     return out;
 }
 
@@ -43,12 +43,14 @@ TEST(Features, NamesWhatIsNotFinite) {
     const std::vector<float> rows{0, 1, 2, std::numeric_limits<float>::infinity()};
     expect_error(
         [&] {
-            check_finite({2, ElementType::f32, false}, std::as_bytes(std::span(rows)), 10, "here");
+            graph::check_finite({2, ElementType::f32, false}, std::as_bytes(std::span(rows)), 10,
+                                "here");
         },
         ErrorKind::input, {"here", "row 11, column 1"});
     for (const auto type : {ElementType::f16, ElementType::bf16}) {
         const std::vector<std::uint16_t> bits{0, 0xffff};
-        EXPECT_THROW(check_finite({1, type, false}, std::as_bytes(std::span(bits)), 0, ""), Error);
+        EXPECT_THROW(graph::check_finite({1, type, false}, std::as_bytes(std::span(bits)), 0, ""),
+                     Error);
     }
 }
 
@@ -56,53 +58,60 @@ TEST(Targets, WhichAreLabelled) {
     const std::vector<std::int32_t> classes{0, -1};
     const std::vector<std::uint8_t> multilabel{0, 1, 255, 255};
     const std::vector<float> regression{0, std::nanf("")};
-    EXPECT_TRUE(is_labelled({TargetKind::classes, 1, 1, {}}, {classes, {}, {}}, 0));
-    EXPECT_FALSE(is_labelled({TargetKind::classes, 1, 1, {}}, {classes, {}, {}}, 1));
-    EXPECT_TRUE(is_labelled({TargetKind::multilabel, 2, 1, {}}, {{}, multilabel, {}}, 0));
-    EXPECT_FALSE(is_labelled({TargetKind::multilabel, 2, 1, {}}, {{}, multilabel, {}}, 1));
-    EXPECT_TRUE(is_labelled({TargetKind::regression, 1, 1, {}}, {{}, {}, regression}, 0));
-    EXPECT_FALSE(is_labelled({TargetKind::regression, 1, 1, {}}, {{}, {}, regression}, 1));
-    EXPECT_THROW(static_cast<void>(target_kind("other", "here")), Error);
+    EXPECT_TRUE(graph::is_labelled({graph::TargetKind::classes, 1, 1, {}}, {classes, {}, {}}, 0));
+    EXPECT_FALSE(graph::is_labelled({graph::TargetKind::classes, 1, 1, {}}, {classes, {}, {}}, 1));
+    EXPECT_TRUE(
+        graph::is_labelled({graph::TargetKind::multilabel, 2, 1, {}}, {{}, multilabel, {}}, 0));
+    EXPECT_FALSE(
+        graph::is_labelled({graph::TargetKind::multilabel, 2, 1, {}}, {{}, multilabel, {}}, 1));
+    EXPECT_TRUE(
+        graph::is_labelled({graph::TargetKind::regression, 1, 1, {}}, {{}, {}, regression}, 0));
+    EXPECT_FALSE(
+        graph::is_labelled({graph::TargetKind::regression, 1, 1, {}}, {{}, {}, regression}, 1));
+    EXPECT_THROW(static_cast<void>(graph::target_kind("other", "here")), Error);
 }
 
 TEST(Split, Parses) {
-    const auto shares = std::get<SplitFractions>(parse_split("50/25/25"));
+    const auto shares = std::get<graph::SplitFractions>(graph::parse_split("50/25/25"));
     EXPECT_DOUBLE_EQ(shares.train, 0.5);
-    const auto counts = std::get<SplitPerClass>(parse_split("per-class:1/2/3"));
+    const auto counts = std::get<graph::SplitPerClass>(graph::parse_split("per-class:1/2/3"));
     EXPECT_EQ(counts.test, 3U);
     for (const char* text : {"", "60/20", "60/20/30", "a/b/c", "-1/50/50", "per-class:1/2",
                              "per-class:1/x/2", "60/20/20/0"}) {
-        expect_error([&] { static_cast<void>(parse_split(text)); }, ErrorKind::usage, {"--split"});
+        expect_error([&] { static_cast<void>(graph::parse_split(text)); }, ErrorKind::usage,
+                     {"--split"});
     }
 }
 
 TEST(Split, FractionsOfTheLabelled) {
     std::vector<std::int32_t> classes(1000);
     for (std::size_t v = 0; v < classes.size(); ++v)
-        classes[v] = v % 2 == 0 ? 0 : no_label;
-    const TargetInfo info{TargetKind::classes, 1, 500, {}};
-    const TargetView view{classes, {}, {}};
-    const auto roles = make_split(1000, info, view, SplitFractions{}, 7);
-    EXPECT_EQ(count_split(roles.span()), (SplitCounts{300, 100, 100}));
+        classes[v] = v % 2 == 0 ? 0 : graph::no_label;
+    const graph::TargetInfo info{graph::TargetKind::classes, 1, 500, {}};
+    const graph::TargetView view{classes, {}, {}};
+    const auto roles = graph::make_split(1000, info, view, graph::SplitFractions{}, 7);
+    EXPECT_EQ(graph::count_split(roles.span()), (graph::SplitCounts{300, 100, 100}));
     for (std::size_t v = 1; v < classes.size(); v += 2)
-        EXPECT_EQ(roles[v], Role::none);
-    const auto again = make_split(1000, info, view, SplitFractions{}, 7);
+        EXPECT_EQ(roles[v], graph::Role::none);
+    const auto again = graph::make_split(1000, info, view, graph::SplitFractions{}, 7);
     EXPECT_TRUE(std::ranges::equal(roles.span(), again.span()));
-    const auto other = make_split(1000, info, view, SplitFractions{}, 8);
+    const auto other = graph::make_split(1000, info, view, graph::SplitFractions{}, 8);
     EXPECT_FALSE(std::ranges::equal(roles.span(), other.span()));
-    const auto none = make_split(10, {}, {}, SplitFractions{0, 0, 1}, 1);
-    EXPECT_EQ(count_split(none.span()), (SplitCounts{0, 0, 10}));
+    const auto none = graph::make_split(10, {}, {}, graph::SplitFractions{0, 0, 1}, 1);
+    EXPECT_EQ(graph::count_split(none.span()), (graph::SplitCounts{0, 0, 10}));
 }
 
 TEST(Split, PerClass) {
     std::vector<std::int32_t> classes(300);
     for (std::size_t v = 0; v < classes.size(); ++v)
         classes[v] = static_cast<std::int32_t>(v % 3);
-    const TargetInfo info{TargetKind::classes, 4, 300, {}};  // class 3 has no members
-    const auto roles = make_split(300, info, {classes, {}, {}}, SplitPerClass{5, 50, 1000}, 1);
-    EXPECT_EQ(count_split(roles.span()), (SplitCounts{15, 50, 235}));
-    expect_error([&] { static_cast<void>(make_split(3, {}, {}, SplitPerClass{}, 1)); },
-                 ErrorKind::usage, {"per class"});
+    const graph::TargetInfo info{graph::TargetKind::classes, 4, 300, {}};  // class 3 has no members
+    const auto roles =
+        graph::make_split(300, info, {classes, {}, {}}, graph::SplitPerClass{5, 50, 1000}, 1);
+    EXPECT_EQ(graph::count_split(roles.span()), (graph::SplitCounts{15, 50, 235}));
+    expect_error(
+        [&] { static_cast<void>(graph::make_split(3, {}, {}, graph::SplitPerClass{}, 1)); },
+        ErrorKind::usage, {"per class"});
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ expect() {
 expect src/core/a.cpp :2 'core may not include graph' '\n#include "rudder/graph/topology.hpp"\n'
 expect src/graph/a.cpp :1 'graph may not include cli' '#include <rudder/cli/verbs.hpp>\n'
 expect src/graph/a.hpp :3 'only comm includes mpi.h' '\n\n  #  include <mpi.h>\n'
-expect include/rudder/core/a.hpp :1 'only nn and train include torch' '#include <torch/torch.h>\n'
+expect include/rudder/core/a.hpp :1 'nothing includes torch' '#include <torch/torch.h>\n'
 expect src/core/b.cpp :1 'not in the table' '#include "rudder/wrong/a.hpp"\n'
 expect src/core/c.cpp :1 'paths start at' '#include "../graph/a.hpp"\n'
 expect src/wrong/a.cpp '' 'not in the table' '\n'

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A set-up without root names the one line to run and touches nothing; one with a wrong RUDDER_TORCH
-# says so. Works on a copy of the scripts, with stand-ins for dpkg-query, apt-get and id.
+# A set-up without root names the one line to run and touches nothing; one for building makes no
+# .venv, one for tests does. Works on a copy of the scripts, with stand-ins for dpkg-query, apt-get and id.
 set -eu
 source=$1
 tree=$(mktemp -d)
@@ -28,14 +28,27 @@ case "$said" in
 esac
 [ ! -e "$tree/apt-was-called" ] && [ ! -e "$tree/.venv" ] || { echo "it did something"; exit 1; }
 
-# Everything installed, but the torch the user names is none.
+# Everything installed: a set-up for building alone makes no environment; one for tests makes it, and
+# says so where pip fails.
 printf '#!/bin/sh\nshift 3\nfor p; do echo "$p installed"; done\n' >"$tree/bin/dpkg-query"
-if said=$(PATH="$tree/bin:$PATH" RUDDER_TORCH="$tree" bash "$tree/scripts/setup" 2>&1); then
-    echo "a wrong RUDDER_TORCH was accepted"
+PATH="$tree/bin:$PATH" bash "$tree/scripts/setup"
+[ ! -e "$tree/.venv" ] || { echo "a set-up for building made .venv"; exit 1; }
+mkdir -p "$tree/.venv/bin"
+printf '#!/bin/sh\ncase "$*" in *--version*) exit 0 ;; *) exit 1 ;; esac\n' >"$tree/.venv/bin/python"
+chmod +x "$tree/.venv/bin/python"
+if said=$(PATH="$tree/bin:$PATH" bash "$tree/scripts/setup" --tests 2>&1); then
+    echo "a failing pip was not noticed"
     exit 1
 fi
 case "$said" in
-    *"lib/libtorch_cpu.so does not exist"*) ;;
-    *) echo "wrong words about RUDDER_TORCH: $said"; exit 1 ;;
+    *"pip could not install scripts/requirements.txt"*) ;;
+    *) echo "wrong words about pip: $said"; exit 1 ;;
 esac
-[ ! -e "$tree/.venv" ] || { echo "it did something"; exit 1; }
+printf '#!/bin/sh\nexit 0\n' >"$tree/.venv/bin/python"
+PATH="$tree/bin:$PATH" bash "$tree/scripts/setup" --tests >/dev/null
+printf '#!/bin/sh\nexit 1\n' >"$tree/.venv/bin/python"
+PATH="$tree/bin:$PATH" bash "$tree/scripts/setup" --tests || { echo "it was there already"; exit 1; }
+if PATH="$tree/bin:$PATH" bash "$tree/scripts/setup" --test 2>/dev/null; then
+    echo "an unknown option was accepted"
+    exit 1
+fi

@@ -10,8 +10,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/steer/llm/prompt.hpp"
-
+#include "steer/llm/prompt.hpp"
 #include "steer/llm/seen.hpp"
 
 namespace {
@@ -20,12 +19,12 @@ using namespace rudder;
 using namespace rudder::test;
 
 /// A run that does what it is told: knobs keep their values, and the past is remembered.
-void act(Observation& o, const Action& action) {
-    o.setting = with_changes(o.setting, action.knobs, o.limits, "the model");
+void act(steer::Observation& o, const steer::Action& action) {
+    o.setting = steer::with_changes(o.setting, action.knobs, o.limits, "the model");
     o.twin.setting = o.setting;
     o.takes_decisions =
-        o.setting.policy.info().takes_decisions && !has_own_signal(o.setting.policy);
-    PastDecision decided = past(o.step);
+        o.setting.policy.info().takes_decisions && !buffer::has_own_signal(o.setting.policy);
+    steer::PastDecision decided = past(o.step);
     decided.action = action;
     o.history.push_back(decided);
     if (o.history.size() > 20) o.history.erase(o.history.begin());
@@ -35,15 +34,15 @@ int decide(const std::string& url, std::uint64_t count, const std::string& keys)
     const auto agent = llm_agent(url, ",temperature:1,tokens:1024,context:8192,deadline:60" + keys);
     std::map<std::string, std::uint64_t> actions;
     std::map<std::string, std::uint64_t> problems;
-    Observation o = seen(16);
+    steer::Observation o = seen(16);
     for (std::uint64_t i = 1; i <= count; ++i) {
-        const Observation fresh = seen(16 * i);
+        const steer::Observation fresh = seen(16 * i);
         o.step = fresh.step;
         o.total = fresh.total;
         o.rows.hits = 2000 + i;
         o.rows.demand = o.rows.needed - o.rows.hits;
         try {
-            const Answer answer = agent->decide(o);
+            const steer::Answer answer = agent->decide(o);
             ++actions[std::string(to_string(answer.action.kind))];
             act(o, answer.action);
         } catch (const Error& error) {
@@ -63,8 +62,8 @@ int decide(const std::string& url, std::uint64_t count, const std::string& keys)
 int main(int argc, char** argv) {
     try {
         if (argc == 2 && std::string(argv[1]) == "--prompt") {
-            fmt::print("{}\n{}\n", system_message(some_facts()),
-                       user_message(seen(160), 0, {}, 100000));
+            fmt::print("{}\n{}\n", steer::system_message(some_facts()),
+                       steer::user_message(seen(160), 0, {}, 100000));
             return 0;
         }
         const auto count = argc >= 3 ? parse_u64(argv[2]) : std::nullopt;

@@ -1,14 +1,13 @@
-// Every model, with every norm and residuals, against torch's autograd, finite differences and
+// Every model, with every norm and residuals, against the reference, finite differences and
 // itself.
 #include <cstring>
 
+#include "nn/network_case.hpp"
+#include "nn/simd.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/nn/flat_network.hpp"
 #include "rudder/nn/optimiser.hpp"
-#include "rudder/nn/simd.hpp"
-
-#include "nn/network_case.hpp"
 
 namespace rudder {
 
@@ -29,9 +28,10 @@ std::string name_of(const ::testing::TestParamInfo<Variant>& info) {
 
 class Models : public ::testing::TestWithParam<Variant> {
 protected:
-    static NetworkOptions options(Objective objective, std::uint64_t inputs, std::uint64_t hidden,
-                                  std::uint64_t outputs, std::uint64_t heads = 4) {
-        NetworkOptions made = small(objective, inputs, hidden, outputs);
+    static nn::NetworkOptions options(nn::Objective objective, std::uint64_t inputs,
+                                      std::uint64_t hidden, std::uint64_t outputs,
+                                      std::uint64_t heads = 4) {
+        nn::NetworkOptions made = small(objective, inputs, hidden, outputs);
         made.model = GetParam().model;
         made.norm = GetParam().norm;
         made.residual = GetParam().residual;
@@ -39,9 +39,9 @@ protected:
         return made;
     }
     /// Weights of everything differ from their beginnings, which are 0 or 1 for many.
-    static void stir(Network& network) {
+    static void stir(nn::Network& network) {
         const auto noise = random_floats(network.weights().size(), 5, 0.3F);
-        for (const Parameter& p : network.parameters()) {
+        for (const nn::Parameter& p : network.parameters()) {
             for (std::size_t i = p.offset; i < p.offset + p.size; ++i) {
                 network.weights()[i] += noise[i];
                 if (p.name.ends_with("running_var")) network.weights()[i] += 1;
@@ -50,48 +50,48 @@ protected:
     }
 };
 
-TEST_P(Models, AgreesWithTorchOverShapes) {
+TEST_P(Models, AgreesWithTheReferenceOverShapes) {
     std::uint64_t seed = 1;
-    for (const Objective objective :
-         {Objective::classes, Objective::multilabel, Objective::regression}) {
+    for (const nn::Objective objective :
+         {nn::Objective::classes, nn::Objective::multilabel, nn::Objective::regression}) {
         for (const std::vector<std::uint32_t>& fanouts :
              std::vector<std::vector<std::uint32_t>>{{5}, {3, 4}, {2, 3, 4}, {2, 2, 2, 3}}) {
             const std::uint64_t heads = 1 + seed % 5;
             // Every other network has layers that take what they put out.
             const std::uint64_t hidden = heads * (5 + seed * 3 % 14);
-            NetworkOptions made = options(objective, seed % 2 == 0 ? hidden : 9 + seed * 7 % 40,
-                                          hidden, seed % 4 == 0 ? 1 : 2 + seed % 11, heads);
+            nn::NetworkOptions made = options(objective, seed % 2 == 0 ? hidden : 9 + seed * 7 % 40,
+                                              hidden, seed % 4 == 0 ? 1 : 2 + seed % 11, heads);
             made.dropout = seed % 3 == 0 ? 0.5 : 0;
             made.input_dropout = seed % 3 == 0 ? 0.2 : 0;
             const BatchShape shape{static_cast<std::uint32_t>(2 + seed * 37 % 90), fanouts, 50,
                                    static_cast<std::uint32_t>(seed % 3 * 20), seed};
             SCOPED_TRACE(seed);
-            compare_with_torch(Case(made, shape), stir);
+            compare_with_reference(Case(made, shape), stir);
             if (HasFatalFailure()) return;
             ++seed;
         }
     }
 }
 
-TEST_P(Models, AgreesWithTorchOverManyChunks) {
-    NetworkOptions made = options(Objective::classes, 40, 48, 7);
-    compare_with_torch(Case(made, {1500, {3, 5}, 50, 10, 77}), stir);
+TEST_P(Models, AgreesWithTheReferenceOverManyChunks) {
+    nn::NetworkOptions made = options(nn::Objective::classes, 40, 48, 7);
+    compare_with_reference(Case(made, {1500, {3, 5}, 50, 10, 77}), stir);
 }
 
 TEST_P(Models, EveryoneIsolated) {
-    compare_with_torch(Case(options(Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 100, 5}),
-                       stir);
+    compare_with_reference(
+        Case(options(nn::Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 100, 5}), stir);
 }
 
 TEST_P(Models, ClassWeights) {
-    NetworkOptions made = options(Objective::classes, 12, 16, 3);
+    nn::NetworkOptions made = options(nn::Objective::classes, 12, 16, 3);
     made.class_weights = {0.5F, 0.F, 2.F};  // the second never appeared in training
-    compare_with_torch(Case(made, {30, {3, 4}, 50, 10, 5}), stir);
+    compare_with_reference(Case(made, {30, {3, 4}, 50, 10, 5}), stir);
 }
 
 TEST_P(Models, NoSeedsGiveNoGradient) {
-    const Case c(options(Objective::classes, 12, 16, 3), {0, {3, 4}, 50, 10, 5});
-    const auto network = make_network(c.options);
+    const Case c(options(nn::Objective::classes, 12, 16, 3), {0, {3, 4}, 50, 10, 5});
+    const auto network = nn::make_network(c.options);
     const Outcome outcome = train_once(*network, c, 1);
     for (const float g : outcome.gradient)
         ASSERT_EQ(g, 0.F);
@@ -101,19 +101,20 @@ TEST_P(Models, NoSeedsGiveNoGradient) {
 }
 
 TEST_P(Models, OneSeedAlone) {
-    compare_with_torch(Case(options(Objective::classes, 12, 16, 3), {1, {3}, 50, 100, 5}), stir);
+    compare_with_reference(Case(options(nn::Objective::classes, 12, 16, 3), {1, {3}, 50, 100, 5}),
+                           stir);
 }
 
 /// Layer by layer over blocks of all destinations at once or few at a time.
 TEST_P(Models, InferenceByLayerIsPrediction) {
-    const Case c(options(Objective::classes, 21, 24, 5), {300, {4, 5, 3}, 50, 10, 8});
-    const auto network = make_network(c.options);
+    const Case c(options(nn::Objective::classes, 21, 24, 5), {300, {4, 5, 3}, 50, 10, 8});
+    const auto network = nn::make_network(c.options);
     stir(*network);
     std::vector<float> expected(c.batch.seeds * c.options.outputs);
     network->predict(c.batch, c.rows, expected);
     std::vector<float> rows = c.rows;
     for (std::size_t l = 0; l < network->layers(); ++l) {
-        const Block& block = c.batch.blocks[l];
+        const sample::Block& block = c.batch.blocks[l];
         std::vector<float> out(block.destinations * network->layer_outputs(l));
         std::vector<std::uint32_t> degrees;
         if (network->wants_degrees())
@@ -125,19 +126,19 @@ TEST_P(Models, InferenceByLayerIsPrediction) {
 }
 
 TEST_P(Models, SameBitsOnAnyThreadsPathsAndAlignment) {
-    NetworkOptions made = options(Objective::classes, 50, 64, 11);
+    nn::NetworkOptions made = options(nn::Objective::classes, 50, 64, 11);
     made.input_dropout = 0.1;
     const Case c(made, {700, {5, 6}, 60, 5, 9});
     std::vector<Outcome> outcomes;
     std::vector<float> shifted(c.rows.size() + 1);
     std::copy(c.rows.begin(), c.rows.end(), shifted.begin() + 1);
-    for (const auto& [threads, path] : {std::pair{1, VectorPath::avx512},
-                                        {2, VectorPath::portable},
-                                        {4, VectorPath::avx2},
-                                        {2, VectorPath::avx512}}) {
+    for (const auto& [threads, path] : {std::pair{1, nn::VectorPath::avx512},
+                                        {2, nn::VectorPath::portable},
+                                        {4, nn::VectorPath::avx2},
+                                        {2, nn::VectorPath::avx512}}) {
         set_thread_count(threads);
-        set_vector_path(path);
-        const auto network = make_network(c.options);
+        nn::set_vector_path(path);
+        const auto network = nn::make_network(c.options);
         outcomes.push_back(train_once(*network, c, 0.001F));
         Outcome outcome;
         outcome.gradient.resize(network->weights().size());
@@ -146,7 +147,7 @@ TEST_P(Models, SameBitsOnAnyThreadsPathsAndAlignment) {
         outcomes.push_back(std::move(outcome));
     }
     set_thread_count(0);
-    set_vector_path(best_vector_path());
+    nn::set_vector_path(nn::best_vector_path());
     for (const Outcome& outcome : outcomes) {
         ASSERT_EQ(std::memcmp(outcome.gradient.data(), outcomes[0].gradient.data(),
                               outcome.gradient.size() * sizeof(float)),
@@ -156,9 +157,9 @@ TEST_P(Models, SameBitsOnAnyThreadsPathsAndAlignment) {
 }
 
 TEST_P(Models, NotANumberShowsInTheLoss) {
-    const Case c(options(Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 0, 5});
+    const Case c(options(nn::Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 0, 5});
     for (const bool weights : {false, true}) {
-        const auto network = make_network(c.options);
+        const auto network = nn::make_network(c.options);
         if (weights) network->weights()[3] = std::numeric_limits<float>::quiet_NaN();
         Case bad = c;
         if (!weights) std::ranges::fill(bad.rows, std::numeric_limits<float>::quiet_NaN());
@@ -167,25 +168,25 @@ TEST_P(Models, NotANumberShowsInTheLoss) {
 }
 
 TEST_P(Models, SaysWhatMemoryAPassTakes) {
-    const Case c(options(Objective::classes, 50, 64, 5), {300, {6, 8}, 60, 5, 9});
-    const auto network = make_network(c.options);
+    const Case c(options(nn::Objective::classes, 50, 64, 5), {300, {6, 8}, 60, 5, 9});
+    const auto network = nn::make_network(c.options);
     const std::uint64_t said = network->activation_bytes(c.batch);
     train_once(*network, c, 1);
-    EXPECT_EQ(said, dynamic_cast<FlatNetwork&>(*network).workspace_bytes());
+    EXPECT_EQ(said, dynamic_cast<nn::FlatNetwork&>(*network).workspace_bytes());
 }
 
 /// Optimisers leave running statistics alone; absorbing moves them by a tenth, and only once.
 TEST_P(Models, RunningStatisticsFollowTheBatches) {
-    const Case c(options(Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 0, 5});
-    const auto network = make_network(c.options);
-    const auto optimiser = make_optimiser({.weight_decay = 0.1}, network->parameters());
+    const Case c(options(nn::Objective::classes, 12, 16, 3), {30, {3, 4}, 50, 0, 5});
+    const auto network = nn::make_network(c.options);
+    const auto optimiser = nn::make_optimiser({.weight_decay = 0.1}, network->parameters());
     const std::vector<float> before(network->weights().begin(), network->weights().end());
     Outcome outcome = train_once(*network, c, 1.F / 30);
     const std::vector<float> statistics = outcome.gradient;
     network->absorb_statistics(outcome.gradient);
     optimiser->step(network->weights(), outcome.gradient, 0.01);
     std::size_t running = 0;
-    for (const Parameter& p : network->parameters()) {
+    for (const nn::Parameter& p : network->parameters()) {
         if (p.trained) continue;
         ++running;
         for (std::size_t i = p.offset; i < p.offset + p.size; ++i) {
@@ -210,14 +211,14 @@ INSTANTIATE_TEST_SUITE_P(
 /// Smooth models alone: a rectifier has no slope at its kink.
 TEST(ModelsFiniteDifferences, Attention) {
     for (const char* model : {"gat", "gatv2"}) {
-        NetworkOptions options = small(Objective::regression, 5, 6, 3);
+        nn::NetworkOptions options = small(nn::Objective::regression, 5, 6, 3);
         options.model = model;
         options.heads = 2;
         options.norm = "layer";
         options.residual = true;
         options.dropout = 0.25;
         const Case c(options, {12, {3, 3}, 50, 10, 3});
-        const auto network = make_network(c.options);
+        const auto network = nn::make_network(c.options);
         const Outcome outcome = train_once(*network, c, 0.1F);
         for (std::size_t i = 0; i < outcome.gradient.size(); ++i) {
             const float kept = network->weights()[i];
@@ -238,13 +239,13 @@ TEST(ModelsFiniteDifferences, Attention) {
 
 /// With all neighbours there the sampled formula is the exact one, by hand on a path 0 - 1 - 2.
 TEST(Gcn, KnownAnswer) {
-    NetworkOptions options = small(Objective::regression, 1, 1, 1);
+    nn::NetworkOptions options = small(nn::Objective::regression, 1, 1, 1);
     options.model = "gcn";
     options.layers = 1;
-    const auto network = make_network(options);
+    const auto network = nn::make_network(options);
     network->weights()[0] = 1;
     network->weights()[1] = 0.5F;
-    Block block;
+    sample::Block block;
     block.destinations = 3;
     block.sources = 3;
     block.offsets = {0, 1, 3, 4};
@@ -258,7 +259,7 @@ TEST(Gcn, KnownAnswer) {
     EXPECT_FLOAT_EQ(out[1], 0.5F + 2.F / 3 + 5 * cross);
     EXPECT_FLOAT_EQ(out[2], 0.5F + 2.F + 2 * cross);
     // Half of the neighbours count double.
-    Block half = block;
+    sample::Block half = block;
     half.offsets = {0, 1, 2, 3};
     half.neighbours = {1, 2, 1};
     network->infer_layer(0, half, degrees, rows, out);
@@ -267,10 +268,10 @@ TEST(Gcn, KnownAnswer) {
 
 TEST(Attention, LargeScoresDoNotOverflow) {
     for (const char* model : {"gat", "gatv2"}) {
-        NetworkOptions options = small(Objective::classes, 12, 16, 3);
+        nn::NetworkOptions options = small(nn::Objective::classes, 12, 16, 3);
         options.model = model;
         const Case c(options, {30, {3, 4}, 50, 10, 5});
-        const auto network = make_network(c.options);
+        const auto network = nn::make_network(c.options);
         for (float& w : network->weights())
             w *= 300;
         EXPECT_TRUE(std::isfinite(train_once(*network, c, 1).result.loss)) << model;
@@ -279,24 +280,24 @@ TEST(Attention, LargeScoresDoNotOverflow) {
 
 TEST(Network, RefusesWhatDoesNotFit) {
     const auto refused = [](auto change) {
-        NetworkOptions options = small(Objective::classes, 3, 8, 2);
+        nn::NetworkOptions options = small(nn::Objective::classes, 3, 8, 2);
         options.model = "gat";
         change(options);
         try {
-            static_cast<void>(make_network(options));
+            static_cast<void>(nn::make_network(options));
             return std::string();
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::usage);
             return error.where() + ": " + error.remedy();
         }
     };
-    EXPECT_EQ(refused([](NetworkOptions& o) { o.heads = 3; }),
+    EXPECT_EQ(refused([](nn::NetworkOptions& o) { o.heads = 3; }),
               "--hidden: give a multiple of --heads");
-    EXPECT_EQ(refused([](NetworkOptions& o) { o.heads = 0; }), "--heads: give 1 or more");
-    EXPECT_EQ(refused([](NetworkOptions& o) { o.norm = "bath"; }),
+    EXPECT_EQ(refused([](nn::NetworkOptions& o) { o.heads = 0; }), "--heads: give 1 or more");
+    EXPECT_EQ(refused([](nn::NetworkOptions& o) { o.norm = "bath"; }),
               "--norm: known are none, batch, layer");
-    EXPECT_NE(refused([](NetworkOptions& o) { o.class_weights = {1}; }), "");
-    EXPECT_EQ(refused([](NetworkOptions& o) {
+    EXPECT_NE(refused([](nn::NetworkOptions& o) { o.class_weights = {1}; }), "");
+    EXPECT_EQ(refused([](nn::NetworkOptions& o) {
                   o.heads = 3;
                   o.model = "sage";
               }),

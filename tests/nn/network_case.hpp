@@ -1,4 +1,4 @@
-// A network, a batch for it and its targets; and the comparison with torch.
+// A network, a batch for it and its targets; and the comparison with the reference.
 #pragma once
 
 #include <cmath>
@@ -6,23 +6,22 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/nn/network.hpp"
-
 #include "nn/random_batch.hpp"
 #include "nn/reference.hpp"
+#include "rudder/nn/network.hpp"
 
 namespace rudder::testing {
 
 /// A network, a batch for it, rows and targets.
 struct Case {
-    NetworkOptions options;
-    Batch batch;
+    nn::NetworkOptions options;
+    sample::Batch batch;
     std::vector<float> rows;
     std::vector<std::int32_t> classes;
     std::vector<std::uint8_t> labels;
     std::vector<float> numbers;
 
-    Case(NetworkOptions network_options, const BatchShape& shape)
+    Case(nn::NetworkOptions network_options, const BatchShape& shape)
         : options(std::move(network_options)), batch(random_batch(shape)) {
         options.layers = static_cast<int>(shape.fanouts.size());
         options.seed = shape.seed;
@@ -35,22 +34,22 @@ struct Case {
             labels.push_back(static_cast<std::uint8_t>(i * 7 % 3 == 0));
         numbers = random_floats(batch.seeds * options.outputs, shape.seed + 2);
     }
-    [[nodiscard]] SeedTargets targets() const {
-        SeedTargets all;
-        if (options.objective == Objective::classes) all.classes = classes;
-        if (options.objective == Objective::multilabel) all.multilabel = labels;
-        if (options.objective == Objective::regression) all.regression = numbers;
+    [[nodiscard]] nn::SeedTargets targets() const {
+        nn::SeedTargets all;
+        if (options.objective == nn::Objective::classes) all.classes = classes;
+        if (options.objective == nn::Objective::multilabel) all.multilabel = labels;
+        if (options.objective == nn::Objective::regression) all.regression = numbers;
         return all;
     }
 };
 
 struct Outcome {
-    BatchResult result;
+    nn::BatchResult result;
     std::vector<float> gradient;
     std::vector<std::size_t> ready;
 };
 
-inline Outcome train_once(Network& network, const Case& c, float weight) {
+inline Outcome train_once(nn::Network& network, const Case& c, float weight) {
     Outcome outcome;
     outcome.gradient.assign(network.weights().size(), std::numeric_limits<float>::quiet_NaN());
     outcome.result = network.train(c.batch, c.rows, c.targets(), weight, outcome.gradient,
@@ -73,9 +72,9 @@ inline void expect_near(std::span<const float> a, std::span<const float> b, doub
         ASSERT_NEAR(static_cast<double>(a[i]), static_cast<double>(b[i]), tolerance * scale) << i;
 }
 
-inline NetworkOptions small(Objective objective, std::uint64_t inputs, std::uint64_t hidden,
-                            std::uint64_t outputs) {
-    NetworkOptions options;
+inline nn::NetworkOptions small(nn::Objective objective, std::uint64_t inputs, std::uint64_t hidden,
+                                std::uint64_t outputs) {
+    nn::NetworkOptions options;
     options.objective = objective;
     options.inputs = inputs;
     options.hidden = hidden;
@@ -84,27 +83,27 @@ inline NetworkOptions small(Objective objective, std::uint64_t inputs, std::uint
 }
 
 /// `stir` may change the weights first.
-inline void compare_with_torch(const Case& c, void (*stir)(Network&) = nullptr) {
-    const auto network = make_network(c.options);
+inline void compare_with_reference(const Case& c, void (*stir)(nn::Network&) = nullptr) {
+    const auto network = nn::make_network(c.options);
     if (stir != nullptr) stir(*network);
     const float weight = 1.F / static_cast<float>(std::max(1U, c.batch.seeds));
     const Outcome ours = train_once(*network, c, weight);
-    const auto theirs = torch_network(c.options, network->parameters(), network->weights(), c.batch,
-                                      c.rows, c.targets(), weight);
-    EXPECT_NEAR(static_cast<double>(ours.result.loss), static_cast<double>(theirs.loss),
-                1e-5 * std::max(1.0, std::fabs(static_cast<double>(theirs.loss))));
+    const auto theirs = reference_network(c.options, network->parameters(), network->weights(),
+                                          c.batch, c.rows, c.targets(), weight);
+    EXPECT_NEAR(static_cast<double>(ours.result.loss), theirs.loss,
+                1e-5 * std::max(1.0, std::fabs(theirs.loss)));
     expect_near(ours.gradient, theirs.gradient, 1e-5);
     for (std::size_t b = 0; b < ours.ready.size(); ++b)
         EXPECT_EQ(ours.ready[b], b);
     EXPECT_EQ(ours.ready.size(), network->buckets().size());
     std::vector<float> scores(c.batch.seeds * c.options.outputs);
     network->predict(c.batch, c.rows, scores);
-    const auto plain = torch_network(c.options, network->parameters(), network->weights(), c.batch,
-                                     c.rows, c.targets(), weight, true);
+    const auto plain = reference_network(c.options, network->parameters(), network->weights(),
+                                         c.batch, c.rows, c.targets(), weight, true);
     expect_near(scores, plain.scores, 1e-5);
     if (c.options.dropout > 0 || c.options.input_dropout > 0 || c.options.norm == "batch") return;
-    const BatchResult counted =
-        count_correct(c.options.objective, c.options.outputs, scores, c.targets());
+    const nn::BatchResult counted =
+        nn::count_correct(c.options.objective, c.options.outputs, scores, c.targets());
     EXPECT_EQ(counted.correct, ours.result.correct);
     EXPECT_EQ(counted.answers, ours.result.answers);
 }

@@ -20,16 +20,16 @@ struct BatchShape {
 };
 
 /// A batch as the sampler would give it, of no graph in particular.
-inline Batch random_batch(const BatchShape& shape) {
+inline sample::Batch random_batch(const BatchShape& shape) {
     std::mt19937_64 random(shape.seed);
     const auto below = [&](std::uint64_t bound) { return random() % bound; };
-    Batch batch;
+    sample::Batch batch;
     batch.key = {2, 7, 1};
     batch.seeds = shape.seeds;
     batch.blocks.resize(shape.fanouts.size());
     std::uint32_t known = shape.seeds;
     for (std::size_t l = shape.fanouts.size(); l-- > 0;) {
-        Block& block = batch.blocks[l];
+        sample::Block& block = batch.blocks[l];
         block.destinations = known;
         block.offsets.assign(1, 0);
         for (std::uint32_t d = 0; d < block.destinations; ++d) {

@@ -1,4 +1,4 @@
-// The same networks in plain torch with autograd, for comparison; torch stays behind this header.
+// The same networks and optimisers in double precision, slow and obvious, for comparison.
 #pragma once
 
 #include <span>
@@ -12,27 +12,30 @@ namespace rudder::testing {
 struct Reference {
     std::vector<float> scores;
     std::vector<float> gradient;  ///< flat, as the network's
-    float loss = 0;
+    double loss = 0;
 };
 
-/// Forward, loss and backward by torch, with the network's weights; dropout by the mask `Dropout`
-/// says, elementwise. In place of the gradient of running statistics are those of the batch, as the
+/// Forward, loss and backward with the network's weights; dropout by the mask `Dropout` says,
+/// elementwise. In place of the gradient of running statistics are those of the batch, as the
 /// network gives them; with `running` the running ones are used, and nothing is dropped.
-Reference torch_network(const NetworkOptions& options, std::span<const Parameter> parameters,
-                        std::span<const float> weights, const Batch& batch,
-                        std::span<const float> rows, const SeedTargets& targets, float weight,
-                        bool running = false);
+Reference reference_network(const nn::NetworkOptions& options,
+                            std::span<const nn::Parameter> parameters,
+                            std::span<const float> weights, const sample::Batch& batch,
+                            std::span<const float> rows, const nn::SeedTargets& targets,
+                            float weight, bool running = false);
 
-/// index_select, index_add_, division: the mean over a block.
-std::vector<float> torch_mean(const Block& block, std::span<const float> table,
-                              std::size_t columns);
+/// The mean over a block's neighbours.
+std::vector<float> reference_mean(const sample::Block& block, std::span<const float> table,
+                                  std::size_t columns);
 /// Its gradient with respect to the table, for a gradient of the means.
-std::vector<float> torch_mean_backward(const Block& block, std::span<const float> gradient,
-                                       std::size_t columns);
+std::vector<float> reference_mean_backward(const sample::Block& block,
+                                           std::span<const float> gradient, std::size_t columns);
 
-/// Weights after steps of torch's optimiser over the given gradients.
-std::vector<float> torch_optimise(const OptimiserOptions& options,
-                                  std::span<const Parameter> parameters, std::vector<float> weights,
-                                  const std::vector<std::vector<float>>& gradients, double rate);
+/// Weights after steps of the optimiser, as its paper and PyTorch's documentation have it.
+std::vector<float> reference_optimise(const nn::OptimiserOptions& options,
+                                      std::span<const nn::Parameter> parameters,
+                                      const std::vector<float>& weights,
+                                      const std::vector<std::vector<float>>& gradients,
+                                      double rate);
 
 }  // namespace rudder::testing

@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "core/json.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/partition/partition.hpp"
 
 #include "fixture.hpp"
 #include "support/temp_dir.hpp"
@@ -19,13 +19,13 @@ namespace fs = std::filesystem;
 class Corrupt : public testing::Test {
 protected:
     void SetUp() override {
-        const Dataset data = test::random_dataset(temp_ / "data", 20, {}, 60);
-        PartitionOptions options;
+        const graph::Dataset data = test::random_dataset(temp_ / "data", 20, {}, 60);
+        partition::PartitionOptions options;
         options.parts = 2;
         options.method = "ldg";
         options.cluster_size = 8;
-        partition_dataset(data, good_, options, Existing::refuse);
-        PartitionedDataset(good_).check();
+        partition::partition_dataset(data, good_, options, Existing::refuse);
+        partition::PartitionedDataset(good_).check();
         restore();
     }
 
@@ -37,7 +37,7 @@ protected:
     /// Opening or checking must refuse, naming a place.
     void expect_refused(const std::string& what) {
         try {
-            PartitionedDataset(bad_).check();
+            partition::PartitionedDataset(bad_).check();
             ADD_FAILURE() << what;
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::input) << what;
@@ -59,7 +59,7 @@ protected:
     /// Makes checksums fit again after an array or manifest of a part was changed, so that only
     /// the invariants can tell.
     void sign(PartId part) {
-        const fs::path folder = bad_ / part_folder(part);
+        const fs::path folder = bad_ / partition::part_folder(part);
         edit_json(folder / "manifest.json", [&](Json& json) {
             for (auto& [name, entry] : json["arrays"].items()) {
                 const Region bytes = Region::map(folder / entry["file"].get<std::string>());
@@ -75,7 +75,7 @@ protected:
     template <class T>
     void edit_array(PartId part, const std::string& name,
                     const std::function<void(std::vector<T>&)>& edit) {
-        const fs::path file = bad_ / part_folder(part) / (name + ".bin");
+        const fs::path file = bad_ / partition::part_folder(part) / (name + ".bin");
         std::vector<T> values(fs::file_size(file) / sizeof(T));
         const auto bytes = static_cast<std::streamsize>(values.size() * sizeof(T));
         std::ifstream(file, std::ios::binary).read(reinterpret_cast<char*>(values.data()), bytes);
@@ -91,12 +91,12 @@ protected:
 };
 
 TEST_F(Corrupt, MissingOrTruncatedFiles) {
-    fs::remove_all(bad_ / part_folder(1));
+    fs::remove_all(bad_ / partition::part_folder(1));
     expect_refused("part missing");
     fs::remove(bad_ / "manifest.json");
     expect_refused("manifest missing");
-    for (const auto& entry : fs::directory_iterator(good_ / part_folder(0))) {
-        const fs::path file = bad_ / part_folder(0) / entry.path().filename();
+    for (const auto& entry : fs::directory_iterator(good_ / partition::part_folder(0))) {
+        const fs::path file = bad_ / partition::part_folder(0) / entry.path().filename();
         fs::remove(file);
         expect_refused("removed " + file.string());
         fs::resize_file(file, fs::file_size(file) - 1);
@@ -107,10 +107,10 @@ TEST_F(Corrupt, MissingOrTruncatedFiles) {
 }
 
 TEST_F(Corrupt, EveryChangedByteIsFound) {
-    for (const auto& entry : fs::directory_iterator(good_ / part_folder(1))) {
+    for (const auto& entry : fs::directory_iterator(good_ / partition::part_folder(1))) {
         const std::uintmax_t size = fs::file_size(entry.path());
         for (const std::uintmax_t at : {std::uintmax_t{0}, size / 2, size - 1}) {
-            const fs::path file = bad_ / part_folder(1) / entry.path().filename();
+            const fs::path file = bad_ / partition::part_folder(1) / entry.path().filename();
             {
                 std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
                 stream.seekg(static_cast<std::streamoff>(at));

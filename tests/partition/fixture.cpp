@@ -4,26 +4,27 @@
 #include <cstring>
 #include <limits>
 
+#include "graph/dataset_writer.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/dataset_writer.hpp"
 
 #include "support/random_graph.hpp"
 
 namespace rudder::test {
 
-TestGraph make_graph(VertexId vertices, const std::vector<Edge>& edges, VertexId train_every) {
+TestGraph make_graph(VertexId vertices, const std::vector<graph::Edge>& edges,
+                     VertexId train_every) {
     TestGraph graph;
-    graph.topology = build_topology(EdgeSpan(vertices, edges), {}).topology;
-    graph.roles.assign(vertices, Role::none);
+    graph.topology = graph::build_topology(graph::EdgeSpan(vertices, edges), {}).topology;
+    graph.roles.assign(vertices, graph::Role::none);
     if (train_every != 0) {
         for (VertexId v = 0; v < vertices; v += train_every)
-            graph.roles[v] = Role::train;
+            graph.roles[v] = graph::Role::train;
     }
     return graph;
 }
 
 TestGraph cliques(VertexId count, VertexId size) {
-    std::vector<Edge> edges;
+    std::vector<graph::Edge> edges;
     for (VertexId c = 0; c < count; ++c) {
         for (VertexId a = 0; a < size; ++a) {
             for (VertexId b = 0; b < a; ++b)
@@ -37,7 +38,7 @@ TestGraph cliques(VertexId count, VertexId size) {
 TestGraph scattered(std::uint64_t seed, VertexId vertices, VertexId degree) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 1);
-    std::vector<Edge> edges;
+    std::vector<graph::Edge> edges;
     for (VertexId i = 0; i < vertices * degree / 2; ++i) {
         const VertexId source = draws.below(vertices);
         // Half of the edges stay near, so that there is something to find.
@@ -48,7 +49,7 @@ TestGraph scattered(std::uint64_t seed, VertexId vertices, VertexId degree) {
     return make_graph(vertices, edges);
 }
 
-double naive_cut(const TopologyView& graph, std::span<const PartId> parts) {
+double naive_cut(const graph::TopologyView& graph, std::span<const PartId> parts) {
     std::uint64_t crossing = 0;
     const auto rows = rows_of(graph);
     for (VertexId v = 0; v < rows.size(); ++v) {
@@ -62,11 +63,11 @@ double naive_cut(const TopologyView& graph, std::span<const PartId> parts) {
 namespace {
 
 /// Rows of any type whose bytes are a known pattern of small numbers.
-class PatternFeatures final : public FeatureSource {
+class PatternFeatures final : public graph::FeatureSource {
 public:
-    PatternFeatures(VertexId rows, const FeatureInfo& info)
+    PatternFeatures(VertexId rows, const graph::FeatureInfo& info)
         : rows_(rows), info_(info), scale_(info.type == ElementType::i8 ? info.width : 0, 0.5F) {}
-    [[nodiscard]] FeatureInfo info() const override { return info_; }
+    [[nodiscard]] graph::FeatureInfo info() const override { return info_; }
     [[nodiscard]] VertexId rows() const override { return rows_; }
     [[nodiscard]] std::span<const float> scale() const override { return scale_; }
     [[nodiscard]] std::string where() const override { return "test"; }
@@ -80,29 +81,30 @@ public:
 
 private:
     VertexId rows_;
-    FeatureInfo info_;
+    graph::FeatureInfo info_;
     std::vector<float> scale_;
 };
 
-void write_targets(DatasetWriter& writer, Draws& draws, TargetKind kind, VertexId n) {
-    if (kind == TargetKind::none) return;
-    TargetInfo info{.kind = kind, .count = 3, .labelled = 0, .names = {}};
+void write_targets(graph::DatasetWriter& writer, Draws& draws, graph::TargetKind kind, VertexId n) {
+    if (kind == graph::TargetKind::none) return;
+    graph::TargetInfo info{.kind = kind, .count = 3, .labelled = 0, .names = {}};
     std::vector<std::int32_t> classes;
     std::vector<std::uint8_t> multilabel;
     std::vector<float> regression;
-    if (kind == TargetKind::classes) info.names = {"a", "b c", "d"};
+    if (kind == graph::TargetKind::classes) info.names = {"a", "b c", "d"};
     for (VertexId v = 0; v < n; ++v) {
         const bool labelled = draws.below(4) != 0;
         if (labelled) ++info.labelled;
-        if (kind == TargetKind::classes) {
-            classes.push_back(labelled ? static_cast<std::int32_t>(draws.below(3)) : no_label);
+        if (kind == graph::TargetKind::classes) {
+            classes.push_back(labelled ? static_cast<std::int32_t>(draws.below(3))
+                                       : graph::no_label);
         }
         for (int c = 0; c < 3; ++c) {
-            if (kind == TargetKind::multilabel) {
+            if (kind == graph::TargetKind::multilabel) {
                 multilabel.push_back(labelled ? static_cast<std::uint8_t>(draws.below(2))
-                                              : no_multilabel);
+                                              : graph::no_multilabel);
             }
-            if (kind == TargetKind::regression) {
+            if (kind == graph::TargetKind::regression) {
                 regression.push_back(labelled ? static_cast<float>(draws.uniform())
                                               : std::numeric_limits<float>::quiet_NaN());
             }
@@ -113,16 +115,17 @@ void write_targets(DatasetWriter& writer, Draws& draws, TargetKind kind, VertexI
 
 }  // namespace
 
-Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
-                       const DatasetShape& shape, VertexId max_vertices) {
+graph::Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
+                              const DatasetShape& shape, VertexId max_vertices) {
     const RandomEdges random = random_edges(seed, max_vertices);
     const VertexId n = random.vertices;
-    DatasetWriter writer(folder, Existing::refuse);
-    writer.topology(build_topology(EdgeSpan(n, std::span<const Edge>(random.edges)),
-                                   {.symmetrise = shape.symmetric,
-                                    .keep_self_loops = shape.keep_irregular,
-                                    .keep_duplicates = shape.keep_irregular}),
-                    shape.symmetric);
+    graph::DatasetWriter writer(folder, Existing::refuse);
+    writer.topology(
+        graph::build_topology(graph::EdgeSpan(n, std::span<const graph::Edge>(random.edges)),
+                              {.symmetrise = shape.symmetric,
+                               .keep_self_loops = shape.keep_irregular,
+                               .keep_duplicates = shape.keep_irregular}),
+        shape.symmetric);
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 2);
     if (shape.width != 0) {
@@ -130,20 +133,20 @@ Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
                         std::nullopt, false, Progress::none());
     }
     write_targets(writer, draws, shape.targets, n);
-    std::vector<Role> roles(n, Role::none);
-    for (Role& role : roles) {
-        if (shape.roles) role = static_cast<Role>(draws.below(4));
+    std::vector<graph::Role> roles(n, graph::Role::none);
+    for (graph::Role& role : roles) {
+        if (shape.roles) role = static_cast<graph::Role>(draws.below(4));
     }
     writer.split(roles);
     writer.commit({R"({"verb": "test"})", ""});
-    return Dataset(folder);
+    return graph::Dataset(folder);
 }
 
 DatasetShape random_shape(std::uint64_t seed) {
     constexpr std::array types{ElementType::f32, ElementType::f16, ElementType::bf16,
                                ElementType::i8, ElementType::u8};
-    constexpr std::array kinds{TargetKind::none, TargetKind::classes, TargetKind::multilabel,
-                               TargetKind::regression};
+    constexpr std::array kinds{graph::TargetKind::none, graph::TargetKind::classes,
+                               graph::TargetKind::multilabel, graph::TargetKind::regression};
     return {.symmetric = seed % 2 == 0,
             .keep_irregular = seed % 3 == 0,
             .feature_type = types[seed % types.size()],

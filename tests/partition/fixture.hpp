@@ -5,21 +5,23 @@
 #include <string>
 #include <vector>
 
+#include "partition/partitioner.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/graph/topology_builder.hpp"
-#include "rudder/partition/partitioner.hpp"
 
 namespace rudder::test {
 
 /// A graph with roles, ready for a partitioner.
 struct TestGraph {
-    Topology topology;
-    std::vector<Role> roles;
-    [[nodiscard]] PartitionInput input() const { return {topology.view(), topology.view(), roles}; }
+    graph::Topology topology;
+    std::vector<graph::Role> roles;
+    [[nodiscard]] partition::PartitionInput input() const {
+        return {topology.view(), topology.view(), roles};
+    }
 };
 
 /// The undirected graph of these edges; every `train_every`-th vertex is trained on (0: none).
-[[nodiscard]] TestGraph make_graph(VertexId vertices, const std::vector<Edge>& edges,
+[[nodiscard]] TestGraph make_graph(VertexId vertices, const std::vector<graph::Edge>& edges,
                                    VertexId train_every = 3);
 /// `count` cliques of `size` vertices in a ring, each joined to the next by one edge (two cliques:
 /// by one edge in all).
@@ -28,7 +30,7 @@ struct TestGraph {
 [[nodiscard]] TestGraph scattered(std::uint64_t seed, VertexId vertices, VertexId degree);
 
 /// The share of stored arcs between parts, the slow, obvious way.
-[[nodiscard]] double naive_cut(const TopologyView& graph, std::span<const PartId> parts);
+[[nodiscard]] double naive_cut(const graph::TopologyView& graph, std::span<const PartId> parts);
 
 /// What a random data set has.
 struct DatasetShape {
@@ -36,13 +38,13 @@ struct DatasetShape {
     bool keep_irregular = false;  ///< self loops and duplicates
     ElementType feature_type = ElementType::f32;
     std::uint64_t width = 3;  ///< 0: no features
-    TargetKind targets = TargetKind::classes;
+    graph::TargetKind targets = graph::TargetKind::classes;
     bool roles = true;
 };
 
 /// Writes a random data set and opens it.
-[[nodiscard]] Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
-                                     const DatasetShape& shape, VertexId max_vertices = 64);
+[[nodiscard]] graph::Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
+                                            const DatasetShape& shape, VertexId max_vertices = 64);
 
 /// Some shape, with everything varied by the seed.
 [[nodiscard]] DatasetShape random_shape(std::uint64_t seed);

@@ -4,12 +4,12 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "partition/assignment.hpp"
+#include "partition/original_order.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/partition/assignment.hpp"
-#include "rudder/partition/original_order.hpp"
-#include "rudder/partition/partition.hpp"
 
 #include "fixture.hpp"
 #include "support/random_graph.hpp"
@@ -23,9 +23,9 @@ using test::random_shape;
 using test::rows_of;
 using test::TempDir;
 
-PartitionOptions options_for(std::uint64_t seed, const Dataset& data) {
-    PartitionOptions options;
-    options.method = partitioner_names()[seed % partitioner_names().size()];
+partition::PartitionOptions options_for(std::uint64_t seed, const graph::Dataset& data) {
+    partition::PartitionOptions options;
+    options.method = partition::partitioner_names()[seed % partition::partitioner_names().size()];
     options.parts = static_cast<PartId>(1 + seed % std::min<VertexId>(6, data.info().vertices));
     options.seed = seed;
     options.cluster_size = 1 + seed % 10;
@@ -33,12 +33,12 @@ PartitionOptions options_for(std::uint64_t seed, const Dataset& data) {
 }
 
 /// Every array of every part against the data set, entry by entry.
-void expect_same(const Dataset& data, const PartitionedDataset& divided) {
+void expect_same(const graph::Dataset& data, const partition::PartitionedDataset& divided) {
     const auto rows = rows_of(data.topology());
     std::vector<VertexId> original(data.info().vertices);
     std::map<VertexId, VertexId> renumbered;
     for (PartId p = 0; p < divided.parts(); ++p) {
-        const Part part = divided.part(p);
+        const partition::Part part = divided.part(p);
         for (LocalId i = 0; i < part.own(); ++i) {
             original[part.range().begin + i] = part.original_ids()[i];
             renumbered[part.original_ids()[i]] = part.range().begin + i;
@@ -48,7 +48,7 @@ void expect_same(const Dataset& data, const PartitionedDataset& divided) {
     ASSERT_EQ(renumbered.size(), rows.size());
     std::uint64_t crossing = 0;
     for (PartId p = 0; p < divided.parts(); ++p) {
-        const Part part = divided.part(p);
+        const partition::Part part = divided.part(p);
         for (LocalId i = 0; i < part.own(); ++i) {
             const VertexId v = part.original_ids()[i];
             std::vector<VertexId> expected;
@@ -73,9 +73,9 @@ void expect_same(const Dataset& data, const PartitionedDataset& divided) {
     }
 }
 
-void expect_way_back(const Dataset& data, const OriginalOrder& back) {
+void expect_way_back(const graph::Dataset& data, const partition::OriginalOrder& back) {
     EXPECT_EQ(rows_of(back.topology().view()), rows_of(data.topology()));
-    const TargetView targets = data.targets();
+    const graph::TargetView targets = data.targets();
     const std::uint64_t columns = data.info().targets.count;
     const auto bytes = [](const auto& values) {
         const auto raw = std::as_bytes(values);
@@ -108,23 +108,24 @@ void round_trip(std::uint64_t first, std::uint64_t last) {
     for (std::uint64_t seed = first; seed < last; ++seed) {
         SCOPED_TRACE(seed);
         const TempDir temp;
-        const Dataset data = random_dataset(temp / "data", seed, random_shape(seed));
-        const PartitionOptions options = options_for(seed, data);
-        const PartitionSummary summary =
-            partition_dataset(data, temp / "parts", options, Existing::refuse);
-        const PartitionedDataset divided(temp / "parts");
+        const graph::Dataset data = random_dataset(temp / "data", seed, random_shape(seed));
+        const partition::PartitionOptions options = options_for(seed, data);
+        const partition::PartitionSummary summary =
+            partition::partition_dataset(data, temp / "parts", options, Existing::refuse);
+        const partition::PartitionedDataset divided(temp / "parts");
         divided.check();
         EXPECT_EQ(divided.summary().cut, summary.cut);
         EXPECT_EQ(divided.summary().method, options.method);
         EXPECT_EQ(divided.info().edges, data.info().edges);
         EXPECT_EQ(divided.info().targets.names, data.info().targets.names);
         expect_same(data, divided);
-        const OriginalOrder back(divided);
+        const partition::OriginalOrder back(divided);
         expect_way_back(data, back);
         // What was divided can be divided the same way again.
         const Array<PartId> assignment = back.assignment();
-        partition_dataset(data, assignment.span(), temp / "again", options, Existing::refuse);
-        const PartitionedDataset again(temp / "again");
+        partition::partition_dataset(data, assignment.span(), temp / "again", options,
+                                     Existing::refuse);
+        const partition::PartitionedDataset again(temp / "again");
         again.check();
         EXPECT_EQ(again.book(), divided.book());
         EXPECT_EQ(again.summary().cut, summary.cut);
@@ -142,16 +143,16 @@ TEST(LongLayout, RoundTripsManyRandomDataSets) {
 
 TEST(Layout, IsTheSameForAnyNumberOfThreads) {
     const TempDir temp;
-    const Dataset data = random_dataset(temp / "data", 8, random_shape(8), 2000);
+    const graph::Dataset data = random_dataset(temp / "data", 8, random_shape(8), 2000);
     for (const char* method : {"metis", "ldg"}) {
         std::vector<std::string> manifests;
         for (const int threads : {1, 2, 5}) {
             set_thread_count(threads);
-            PartitionOptions options;
+            partition::PartitionOptions options;
             options.method = method;
             options.parts = 3;
             options.cluster_size = 20;
-            partition_dataset(data, temp / "parts", options, Existing::replace);
+            partition::partition_dataset(data, temp / "parts", options, Existing::replace);
             manifests.push_back(read_text(temp / "parts/manifest.json", 1 << 20));
         }
         set_thread_count(0);
@@ -162,15 +163,15 @@ TEST(Layout, IsTheSameForAnyNumberOfThreads) {
 
 TEST(Layout, ClustersHaveAboutTheSizeAsked) {
     const TempDir temp;
-    const Dataset data = random_dataset(temp / "data", 3, {}, 5000);
+    const graph::Dataset data = random_dataset(temp / "data", 3, {}, 5000);
     for (const char* method : {"metis", "ldg"}) {
-        PartitionOptions options;
+        partition::PartitionOptions options;
         options.method = method;
         options.parts = 2;
         options.cluster_size = 50;
-        partition_dataset(data, temp / "parts", options, Existing::replace);
-        const PartitionedDataset divided(temp / "parts");
-        for (const Part& part : divided.all_parts()) {
+        partition::partition_dataset(data, temp / "parts", options, Existing::replace);
+        const partition::PartitionedDataset divided(temp / "parts");
+        for (const partition::Part& part : divided.all_parts()) {
             const auto clusters = part.clusters();
             const double mean =
                 static_cast<double>(part.own()) / static_cast<double>(clusters.size() - 1);
@@ -181,10 +182,10 @@ TEST(Layout, ClustersHaveAboutTheSizeAsked) {
 
 TEST(Layout, OneVertexAndNothingElse) {
     const TempDir temp;
-    const Dataset data = random_dataset(
-        temp / "data", 1, {.width = 0, .targets = TargetKind::none, .roles = false}, 1);
-    partition_dataset(data, temp / "parts", {}, Existing::refuse);
-    const PartitionedDataset divided(temp / "parts");
+    const graph::Dataset data = random_dataset(
+        temp / "data", 1, {.width = 0, .targets = graph::TargetKind::none, .roles = false}, 1);
+    partition::partition_dataset(data, temp / "parts", {}, Existing::refuse);
+    const partition::PartitionedDataset divided(temp / "parts");
     divided.check();
     EXPECT_EQ(divided.info().vertices, 1U);
     EXPECT_EQ(divided.summary().train_balance, 1);
@@ -192,12 +193,12 @@ TEST(Layout, OneVertexAndNothingElse) {
 }
 
 TEST(Layout, LocalIdsThatDoNotFitAreRefused) {
-    EXPECT_NO_THROW(check_local_ids(0, VertexId{1} << 31, (VertexId{1} << 31) - 1));
-    EXPECT_THROW(check_local_ids(0, VertexId{1} << 31, VertexId{1} << 31), Error);
+    EXPECT_NO_THROW(partition::check_local_ids(0, VertexId{1} << 31, (VertexId{1} << 31) - 1));
+    EXPECT_THROW(partition::check_local_ids(0, VertexId{1} << 31, VertexId{1} << 31), Error);
 }
 
 TEST(Layout, BookFindsOwners) {
-    const PartitionBook book({0, 1, 2, 1000, (VertexId{1} << 33) + 1});
+    const partition::PartitionBook book({0, 1, 2, 1000, (VertexId{1} << 33) + 1});
     EXPECT_EQ(book.parts(), 4U);
     EXPECT_EQ(book.owner(0), 0U);
     EXPECT_EQ(book.owner(1), 1U);
@@ -211,27 +212,28 @@ TEST(Layout, BookFindsOwners) {
 
 TEST(Layout, ExistingOutputIsKept) {
     const TempDir temp;
-    const Dataset data = random_dataset(temp / "data", 4, {});
-    PartitionOptions options;
-    partition_dataset(data, temp / "parts", options, Existing::refuse);
+    const graph::Dataset data = random_dataset(temp / "data", 4, {});
+    partition::PartitionOptions options;
+    partition::partition_dataset(data, temp / "parts", options, Existing::refuse);
     try {
-        partition_dataset(data, temp / "parts", options, Existing::refuse);
+        partition::partition_dataset(data, temp / "parts", options, Existing::refuse);
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::usage);
     }
-    PartitionedDataset(temp / "parts").check();
+    partition::PartitionedDataset(temp / "parts").check();
 }
 
 TEST(Layout, AnInterruptLeavesNothing) {
     const TempDir temp;
-    const Dataset data = random_dataset(temp / "data", 4, {});
-    for (const std::string_view method : partitioner_names()) {
-        PartitionOptions options;
+    const graph::Dataset data = random_dataset(temp / "data", 4, {});
+    for (const std::string_view method : partition::partitioner_names()) {
+        partition::PartitionOptions options;
         options.parts = 2;
         options.method = method;
         set_interrupted(true);
-        EXPECT_THROW(partition_dataset(data, temp / "parts", options, Existing::refuse), Error);
+        EXPECT_THROW(partition::partition_dataset(data, temp / "parts", options, Existing::refuse),
+                     Error);
         set_interrupted(false);
     }
     const std::filesystem::directory_iterator left(temp.path());
@@ -242,7 +244,7 @@ TEST(Assignment, TextIsReadLineByLine) {
     const TempDir temp;
     const auto read = [&](const std::string& text, VertexId vertices) {
         std::ofstream(temp / "parts.txt") << text;
-        const auto parts = read_assignment_text(temp / "parts.txt", vertices, 3);
+        const auto parts = partition::read_assignment_text(temp / "parts.txt", vertices, 3);
         return std::vector<PartId>(parts.begin(), parts.end());
     };
     EXPECT_THAT(read("0\n2\n1\n", 3), testing::ElementsAre(0, 2, 1));
@@ -265,10 +267,10 @@ TEST(Assignment, TextIsReadLineByLine) {
 
 TEST(Assignment, IsChecked) {
     const std::vector<PartId> parts{0, 1, 1, 0};
-    EXPECT_NO_THROW(check_assignment(parts, 4, 2, "test"));
-    EXPECT_THROW(check_assignment(parts, 5, 2, "test"), Error);
-    EXPECT_THROW(check_assignment(parts, 4, 3, "test"), Error);
-    EXPECT_THROW(check_assignment(parts, 4, 1, "test"), Error);
+    EXPECT_NO_THROW(partition::check_assignment(parts, 4, 2, "test"));
+    EXPECT_THROW(partition::check_assignment(parts, 5, 2, "test"), Error);
+    EXPECT_THROW(partition::check_assignment(parts, 4, 3, "test"), Error);
+    EXPECT_THROW(partition::check_assignment(parts, 4, 1, "test"), Error);
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
-#include "rudder/partition/partitioner.hpp"
+#include "partition/partitioner.hpp"
 
 #include <set>
 
 #include <gmock/gmock.h>
 
+#include "partition/child_process.hpp"
+#include "partition/loads.hpp"
+#include "partition/metis_partitioner.hpp"
+#include "partition/permutation.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/partition/child_process.hpp"
-#include "rudder/partition/loads.hpp"
-#include "rudder/partition/metis_partitioner.hpp"
-#include "rudder/partition/permutation.hpp"
 
 #include "fixture.hpp"
 #include "support/random_graph.hpp"
@@ -35,8 +35,8 @@ ErrorKind kind_of(const std::function<void()>& body) {
     return ErrorKind::failed;
 }
 
-void expect_valid(const TestGraph& graph, const PartitionOptions& options,
-                  const Assignment& assignment) {
+void expect_valid(const TestGraph& graph, const partition::PartitionOptions& options,
+                  const partition::Assignment& assignment) {
     ASSERT_EQ(assignment.parts.size(), graph.topology.vertices());
     const std::set<PartId> used(assignment.parts.begin(), assignment.parts.end());
     EXPECT_EQ(used.size(), options.parts) << options.method;
@@ -44,9 +44,9 @@ void expect_valid(const TestGraph& graph, const PartitionOptions& options,
 }
 
 /// Whether every limit holds that was asked for.
-bool balanced(const TestGraph& graph, const PartitionOptions& options,
-              const Assignment& assignment) {
-    Loads loads(graph.input(), options);
+bool balanced(const TestGraph& graph, const partition::PartitionOptions& options,
+              const partition::Assignment& assignment) {
+    partition::Loads loads(graph.input(), options);
     loads.count(graph.input(), assignment.parts.span());
     for (PartId p = 0; p < options.parts; ++p) {
         if (loads.over(p)) return false;
@@ -56,8 +56,8 @@ bool balanced(const TestGraph& graph, const PartitionOptions& options,
 
 class EveryMethod : public testing::TestWithParam<std::string_view> {
 protected:
-    [[nodiscard]] static PartitionOptions options(PartId parts) {
-        PartitionOptions options;
+    [[nodiscard]] static partition::PartitionOptions options(PartId parts) {
+        partition::PartitionOptions options;
         options.parts = parts;
         options.method = GetParam();
         return options;
@@ -74,8 +74,9 @@ TEST_P(EveryMethod, DividesRandomGraphs) {
             options(static_cast<PartId>(1 + seed % std::min<VertexId>(9, random.vertices)));
         asked.seed = seed;
         asked.passes = static_cast<std::uint32_t>(1 + seed % 3);
-        asked.order = seed % 2 == 0 ? StreamOrder::random : StreamOrder::natural;
-        const Assignment assignment = assign_parts(graph.input(), asked);
+        asked.order =
+            seed % 2 == 0 ? partition::StreamOrder::random : partition::StreamOrder::natural;
+        const partition::Assignment assignment = partition::assign_parts(graph.input(), asked);
         expect_valid(graph, asked, assignment);
         // What is not balanced is said.
         if (asked.method != "hash" && asked.method != "random" && assignment.warnings.empty()) {
@@ -92,7 +93,7 @@ TEST_P(EveryMethod, IsTheSameForAnyNumberOfThreads) {
         std::vector<std::vector<PartId>> results;
         for (const int threads : {1, 2, 5}) {
             set_thread_count(threads);
-            const Assignment made = assign_parts(graph.input(), asked);
+            const partition::Assignment made = partition::assign_parts(graph.input(), asked);
             results.emplace_back(made.parts.begin(), made.parts.end());
         }
         set_thread_count(0);
@@ -105,12 +106,12 @@ TEST_P(EveryMethod, AsManyPartsAsVertices) {
     for (const VertexId n : {1U, 2U, 3U, 7U, 20U}) {
         const TestGraph graph = scattered(n, n, 4);
         const auto asked = options(static_cast<PartId>(n));
-        expect_valid(graph, asked, assign_parts(graph.input(), asked));
+        expect_valid(graph, asked, partition::assign_parts(graph.input(), asked));
     }
 }
 
 TEST_P(EveryMethod, GraphsWithLittleInThem) {
-    std::vector<Edge> star;
+    std::vector<graph::Edge> star;
     for (VertexId v = 1; v < 100; ++v)
         star.push_back({0, v});
     for (const VertexId train_every : {VertexId{0}, VertexId{2}}) {
@@ -124,7 +125,7 @@ TEST_P(EveryMethod, GraphsWithLittleInThem) {
         for (const TestGraph& graph : graphs) {
             for (const PartId parts : {2U, 4U, 7U}) {
                 const auto asked = options(parts);
-                expect_valid(graph, asked, assign_parts(graph.input(), asked));
+                expect_valid(graph, asked, partition::assign_parts(graph.input(), asked));
             }
         }
     }
@@ -132,8 +133,10 @@ TEST_P(EveryMethod, GraphsWithLittleInThem) {
 
 TEST_P(EveryMethod, RefusesMorePartsThanVertices) {
     const TestGraph graph = make_graph(3, {{0, 1}});
-    EXPECT_EQ(kind_of([&] { (void)assign_parts(graph.input(), options(4)); }), ErrorKind::usage);
-    EXPECT_EQ(kind_of([&] { (void)assign_parts(graph.input(), options(0)); }), ErrorKind::usage);
+    EXPECT_EQ(kind_of([&] { (void)partition::assign_parts(graph.input(), options(4)); }),
+              ErrorKind::usage);
+    EXPECT_EQ(kind_of([&] { (void)partition::assign_parts(graph.input(), options(0)); }),
+              ErrorKind::usage);
 }
 
 class GraphMethod : public EveryMethod {};
@@ -144,8 +147,8 @@ TEST_P(GraphMethod, TwoCliquesAreCutBetween) {
     const TestGraph graph = cliques(2, 30);
     auto asked = options(2);
     asked.passes = 5;
-    asked.balance = BalanceSet{true, false, false};
-    const Assignment assignment = assign_parts(graph.input(), asked);
+    asked.balance = partition::BalanceSet{true, false, false};
+    const partition::Assignment assignment = partition::assign_parts(graph.input(), asked);
     EXPECT_DOUBLE_EQ(naive_cut(graph.topology.view(), assignment.parts.span()),
                      2.0 / static_cast<double>(graph.topology.edges()));
 }
@@ -155,8 +158,8 @@ TEST_P(GraphMethod, BalancesWhatItIsAsked) {
     for (const char* balance : {"vertices", "vertices,train", "vertices,train,edges", "edges"}) {
         for (const PartId parts : {2U, 4U, 16U}) {
             auto asked = options(parts);
-            asked.balance = parse_balance(balance);
-            const Assignment assignment = assign_parts(graph.input(), asked);
+            asked.balance = partition::parse_balance(balance);
+            const partition::Assignment assignment = partition::assign_parts(graph.input(), asked);
             EXPECT_TRUE(assignment.warnings.empty()) << balance << parts;
             EXPECT_TRUE(balanced(graph, asked, assignment)) << balance << parts;
             EXPECT_LT(naive_cut(graph.topology.view(), assignment.parts.span()), 1 - 1.0 / parts);
@@ -165,75 +168,75 @@ TEST_P(GraphMethod, BalancesWhatItIsAsked) {
 }
 
 TEST_P(GraphMethod, SaysWhenOneVertexMakesBalanceImpossible) {
-    std::vector<Edge> star;
+    std::vector<graph::Edge> star;
     for (VertexId v = 1; v < 400; ++v)
         star.push_back({0, v});
     const TestGraph graph = make_graph(400, star);
     auto asked = options(4);
-    asked.balance = parse_balance("vertices,edges");
-    const Assignment assignment = assign_parts(graph.input(), asked);
+    asked.balance = partition::parse_balance("vertices,edges");
+    const partition::Assignment assignment = partition::assign_parts(graph.input(), asked);
     ASSERT_EQ(assignment.warnings.size(), 1U);
     EXPECT_THAT(assignment.warnings[0], testing::HasSubstr("vertex 0 alone"));
-    asked.balance = parse_balance("vertices");
-    EXPECT_TRUE(assign_parts(graph.input(), asked).warnings.empty());
+    asked.balance = partition::parse_balance("vertices");
+    EXPECT_TRUE(partition::assign_parts(graph.input(), asked).warnings.empty());
 }
 
 TEST(Partitioner, RandomIsExactlyBalanced) {
     const TestGraph graph = scattered(3, 1001, 5);
-    PartitionOptions options;
+    partition::PartitionOptions options;
     options.parts = 7;
     options.method = "random";
-    const Assignment first = assign_parts(graph.input(), options);
-    Loads loads(graph.input(), options);
+    const partition::Assignment first = partition::assign_parts(graph.input(), options);
+    partition::Loads loads(graph.input(), options);
     loads.count(graph.input(), first.parts.span());
     for (PartId p = 0; p < 7; ++p) {
         EXPECT_EQ(loads[p][0], 143U);
         EXPECT_NEAR(static_cast<double>(loads[p][1]), 334.0 / 7, 1);
     }
     options.seed = 1;
-    const Assignment second = assign_parts(graph.input(), options);
+    const partition::Assignment second = partition::assign_parts(graph.input(), options);
     EXPECT_FALSE(std::ranges::equal(first.parts.span(), second.parts.span()));
 }
 
 TEST(Partitioner, UnknownNamesListTheKnown) {
     try {
-        (void)make_partitioner("metiss");
+        (void)partition::make_partitioner("metiss");
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::usage);
         EXPECT_THAT(error.remedy(), testing::HasSubstr("'metis'"));
         EXPECT_THAT(error.remedy(), testing::HasSubstr("metis, ldg, fennel, random, hash"));
     }
-    EXPECT_EQ(kind_of([] { (void)parse_balance("vertices,edge"); }), ErrorKind::usage);
-    EXPECT_EQ(kind_of([] { (void)parse_stream_order("sorted"); }), ErrorKind::usage);
-    EXPECT_EQ(to_string(parse_balance("edges,vertices")), "vertices,edges");
-    EXPECT_EQ(make_partitioner("ldg")->name(), "ldg");
+    EXPECT_EQ(kind_of([] { (void)partition::parse_balance("vertices,edge"); }), ErrorKind::usage);
+    EXPECT_EQ(kind_of([] { (void)partition::parse_stream_order("sorted"); }), ErrorKind::usage);
+    EXPECT_EQ(to_string(partition::parse_balance("edges,vertices")), "vertices,edges");
+    EXPECT_EQ(partition::make_partitioner("ldg")->name(), "ldg");
 }
 
 TEST(Metis, SaysWhatIsTooLargeBeforeItStarts) {
     constexpr std::uint64_t plenty = std::uint64_t{1} << 50;
     constexpr EdgeIndex most = (EdgeIndex{1} << 31) - 1;
-    EXPECT_FALSE(metis_refusal(1000, most, 1, plenty));
-    EXPECT_TRUE(metis_refusal(1000, most + 1, 1, plenty));
-    EXPECT_TRUE(metis_refusal(most, 1000, 1, plenty));
-    EXPECT_TRUE(metis_refusal(VertexId{1} << 40, EdgeIndex{1} << 45, 3, plenty));
-    const std::uint64_t needed = metis_bytes(1'000'000, 30'000'000, 1);
+    EXPECT_FALSE(partition::metis_refusal(1000, most, 1, plenty));
+    EXPECT_TRUE(partition::metis_refusal(1000, most + 1, 1, plenty));
+    EXPECT_TRUE(partition::metis_refusal(most, 1000, 1, plenty));
+    EXPECT_TRUE(partition::metis_refusal(VertexId{1} << 40, EdgeIndex{1} << 45, 3, plenty));
+    const std::uint64_t needed = partition::metis_bytes(1'000'000, 30'000'000, 1);
     EXPECT_GT(needed, 2'000'000'000U);
-    EXPECT_FALSE(metis_refusal(1'000'000, 30'000'000, 1, needed));
-    const auto refusal = metis_refusal(1'000'000, 30'000'000, 1, needed - 1);
+    EXPECT_FALSE(partition::metis_refusal(1'000'000, 30'000'000, 1, needed));
+    const auto refusal = partition::metis_refusal(1'000'000, 30'000'000, 1, needed - 1);
     ASSERT_TRUE(refusal);
     EXPECT_THAT(*refusal, testing::HasSubstr("30,000,000 arcs"));
 }
 
 TEST(ChildProcess, SurvivesWhateverHappensThere) {
     const Region shared = Region::allocate_shared(64);
-    run_in_child("a child", "nothing", [&] {
+    partition::run_in_child("a child", "nothing", [&] {
         shared.data()[0] = std::byte{7};
         return 0;
     });
     EXPECT_EQ(shared.data()[0], std::byte{7});
     const auto fails = [](auto work) {
-        return kind_of([&] { run_in_child("a child", "--method ldg", work); });
+        return kind_of([&] { partition::run_in_child("a child", "--method ldg", work); });
     };
     EXPECT_EQ(fails([] { return 3; }), ErrorKind::failed);
     EXPECT_EQ(fails([]() -> int { std::abort(); }), ErrorKind::failed);
@@ -243,7 +246,7 @@ TEST(ChildProcess, SurvivesWhateverHappensThere) {
 
 TEST(ChildProcess, EndsOnAnInterrupt) {
     set_interrupted(true);
-    EXPECT_EQ(kind_of([] { run_in_child("a child", "x", [] { return 0; }); }),
+    EXPECT_EQ(kind_of([] { partition::run_in_child("a child", "x", [] { return 0; }); }),
               ErrorKind::interrupted);
     set_interrupted(false);
 }
@@ -251,7 +254,7 @@ TEST(ChildProcess, EndsOnAnInterrupt) {
 TEST(Permutation, IsOneForEverySize) {
     const RandomStream stream({.purpose = Purpose::test});
     for (const std::uint64_t count : {1U, 2U, 3U, 4U, 5U, 17U, 64U, 65U, 1000U}) {
-        const Permutation order(count, stream);
+        const partition::Permutation order(count, stream);
         std::set<std::uint64_t> seen;
         for (std::uint64_t i = 0; i < count; ++i) {
             EXPECT_LT(order(i), count);
@@ -260,7 +263,7 @@ TEST(Permutation, IsOneForEverySize) {
         EXPECT_EQ(seen.size(), count);
     }
     const std::uint64_t huge = std::uint64_t{1} << 40;
-    EXPECT_LT(Permutation(huge, stream)(huge - 1), huge);
+    EXPECT_LT(partition::Permutation(huge, stream)(huge - 1), huge);
 }
 
 }  // namespace

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <sys/resource.h>
 
+#include "core/json.hpp"
+#include "report/json_lines_sink.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/report/json_lines_sink.hpp"
 
 #include "frames.hpp"
 #include "sinks/json_text.hpp"
@@ -27,11 +27,11 @@ std::string bytes_of(const fs::path& file) {
 }
 
 TEST(JsonLines, AStepAsKnown) {
-    StepBatch batch = some_steps(0, 1, 2);
-    batch.steps[1].values[metric_index("loss")] = 0.25;
-    batch.steps[1].values[metric_index("seconds.stall")] = 1e-7;
+    report::StepBatch batch = some_steps(0, 1, 2);
+    batch.steps[1].values[report::metric_index("loss")] = 0.25;
+    batch.steps[1].values[report::metric_index("seconds.stall")] = 1e-7;
     std::string text;
-    append_step_line(text, batch, 1);
+    report::append_step_line(text, batch, 1);
     EXPECT_EQ(text,
               "{\"step\":0,\"epoch\":0,\"rank\":1,\"loss\":0.25,\"seconds\":{\"step\":11.0,"
               "\"sample\":12.0,\"fetch\":13.0,\"stall\":1e-07,\"compute\":15.0,\"reduce\":16.0},"
@@ -44,13 +44,13 @@ TEST(JsonLines, AStepAsKnown) {
 }
 
 TEST(JsonLines, KnobsOfPoliciesThatAreNotKnownOrNotThere) {
-    StepBatch batch = some_steps(3, 1, 1, "");
+    report::StepBatch batch = some_steps(3, 1, 1, "");
     std::string text;
-    append_step_line(text, batch, 0);
+    report::append_step_line(text, batch, 0);
     EXPECT_THAT(text, testing::EndsWith(",\"knobs\":{}}\n"));
     batch.policies[0] = {"a \"b\"\n", "", false};
     text.clear();
-    append_step_line(text, batch, 0);
+    report::append_step_line(text, batch, 0);
     EXPECT_THAT(text, testing::EndsWith(",\"knobs\":{\"policy\":\"a \\\"b\\\"\\n\","
                                         "\"window\":3022,\"capacity\":3023}}\n"));
 }
@@ -65,17 +65,17 @@ TEST(JsonLines, NumbersAreThoseOfTheLibraryDigitForDigit) {
             value = static_cast<double>(draws.below(1'000'000'000)) * 1e-9;
         }
         std::string text;
-        append_json(text, value);
+        report::append_json(text, value);
         ASSERT_EQ(text, Json(value).dump());
     }
     std::string text;
-    append_json(text, std::nan(""));
+    report::append_json(text, std::nan(""));
     EXPECT_EQ(text, "null");
 }
 
 TEST(JsonLines, AnEpoch) {
-    EpochFrame epoch{.epoch = 2, .steps = 8, .loss = 0.5, .seconds = 1.5, .train = 0.75};
-    EXPECT_EQ(epoch_line(epoch),
+    report::EpochFrame epoch{.epoch = 2, .steps = 8, .loss = 0.5, .seconds = 1.5, .train = 0.75};
+    EXPECT_EQ(report::epoch_line(epoch),
               "{\"epoch\":2,\"steps\":8,\"loss\":0.5,\"seconds\":1.5,\"evaluation_seconds\":0.0,"
               "\"accuracy\":{\"train\":0.75,\"valid\":null,\"test\":null}}\n");
 }
@@ -83,23 +83,23 @@ TEST(JsonLines, AnEpoch) {
 TEST(JsonLinesSink, GoesOnWhereARunWasCut) {
     const TempDir folder;
     std::uint64_t bytes = 0;
-    const EpochFrame first{.epoch = 0, .steps = 5};
+    const report::EpochFrame first{.epoch = 0, .steps = 5};
     {
-        JsonLinesSink sink(folder.path());
+        report::JsonLinesSink sink(folder.path());
         sink.steps(some_steps(0, 5, 2));
         bytes = *sink.metrics_bytes();
         sink.epoch(first);
         sink.steps(some_steps(5, 5, 2));
         sink.epoch({.epoch = 1, .steps = 5});
-        sink.decisions(std::vector<DecisionFrame>{{3, 0, "{\"step\":3}"}});
+        sink.decisions(std::vector<report::DecisionFrame>{{3, 0, "{\"step\":3}"}});
         EXPECT_EQ(*sink.metrics_bytes(), fs::file_size(folder.path() / "metrics.jsonl"));
     }
     const std::string whole = bytes_of(folder.path() / "metrics.jsonl");
-    JsonLinesSink sink(folder.path(), bytes, std::span(&first, 1));
+    report::JsonLinesSink sink(folder.path(), bytes, std::span(&first, 1));
     EXPECT_EQ(bytes_of(folder.path() / "metrics.jsonl"), whole.substr(0, bytes));
-    EXPECT_EQ(bytes_of(folder.path() / "epochs.jsonl"), epoch_line(first));
+    EXPECT_EQ(bytes_of(folder.path() / "epochs.jsonl"), report::epoch_line(first));
     sink.steps(some_steps(5, 5, 2));
-    sink.decisions(std::vector<DecisionFrame>{{7, 0, "{\"step\":7}"}, {7, 1, "{}"}});
+    sink.decisions(std::vector<report::DecisionFrame>{{7, 0, "{\"step\":7}"}, {7, 1, "{}"}});
     sink.close();
     EXPECT_EQ(bytes_of(folder.path() / "metrics.jsonl"), whole);
     EXPECT_EQ(bytes_of(folder.path() / "decisions.jsonl"), "{\"step\":3}\n{\"step\":7}\n{}\n");
@@ -111,7 +111,7 @@ TEST(JsonLinesSink, ADiskThatFillsLeavesWholeLines) {
     rlimit old{};
     ::getrlimit(RLIMIT_FSIZE, &old);
     {
-        JsonLinesSink sink(folder.path());
+        report::JsonLinesSink sink(folder.path());
         sink.steps(some_steps(0, 2, 2));
         const std::uint64_t good = *sink.metrics_bytes();
         const rlimit small{.rlim_cur = good + 100, .rlim_max = old.rlim_max};
@@ -122,7 +122,7 @@ TEST(JsonLinesSink, ADiskThatFillsLeavesWholeLines) {
         EXPECT_EQ(fs::file_size(folder.path() / "metrics.jsonl"), good);
     }
     static_cast<void>(std::signal(SIGXFSZ, before));
-    EXPECT_THROW(JsonLinesSink(folder.path() / "nowhere"), Error);
+    EXPECT_THROW(report::JsonLinesSink(folder.path() / "nowhere"), Error);
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "rudder/report/catalogue.hpp"
-#include "rudder/report/epoch_metrics.hpp"
-#include "rudder/report/prometheus_metrics.hpp"
+#include "report/catalogue.hpp"
+#include "report/epoch_metrics.hpp"
+#include "report/prometheus_metrics.hpp"
 
 namespace rudder::test {
 namespace {
@@ -22,16 +22,17 @@ std::string page() {
 TEST(MetricsPage, HasTheCatalogue) {
     std::string table =
         "| `metrics.jsonl` | TensorBoard | Prometheus | what it is |\n| --- | --- | --- | --- |\n";
-    for (const MetricInfo& metric : metric_catalogue()) {
-        table += fmt::format("| `{}` | `{}` | `{}` | {} |\n", metric.path, tensorboard_tag(metric),
-                             prometheus_name(metric), metric.help);
+    for (const report::MetricInfo& metric : report::metric_catalogue()) {
+        table += fmt::format("| `{}` | `{}` | `{}` | {} |\n", metric.path,
+                             report::tensorboard_tag(metric), report::prometheus_name(metric),
+                             metric.help);
     }
     EXPECT_THAT(page(), testing::HasSubstr(table));
 }
 
 TEST(MetricsPage, HasTheEpochs) {
     std::string table = "| TensorBoard | Prometheus | what it is |\n| --- | --- | --- |\n";
-    for (const EpochMetric& metric : epoch_metrics()) {
+    for (const report::EpochMetric& metric : report::epoch_metrics()) {
         table += fmt::format("| `{}` | `{}{}{}{}` | {} |\n", metric.tag, metric.name,
                              metric.labels.empty() ? "" : "{", metric.labels,
                              metric.labels.empty() ? "" : "}", metric.help);
@@ -41,7 +42,7 @@ TEST(MetricsPage, HasTheEpochs) {
 
 TEST(MetricsPage, HasTheRest) {
     std::string table = "| Prometheus | type | labels | what it is |\n| --- | --- | --- | --- |\n";
-    for (const PrometheusInfo& metric : further_prometheus_metrics()) {
+    for (const report::PrometheusInfo& metric : report::further_prometheus_metrics()) {
         table += fmt::format("| `{}` | {} | {} | {} |\n", metric.name, metric.type, metric.labels,
                              metric.help);
     }

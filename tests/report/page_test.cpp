@@ -1,5 +1,5 @@
 // The page: well-formed, self-contained, small, and never running what a run is called.
-#include "rudder/report/page.hpp"
+#include "report/page.hpp"
 
 #include <set>
 
@@ -30,8 +30,8 @@ std::string complaints(const TempDir& folder, const std::string& page) {
 }
 
 std::string page_of(const std::filesystem::path& folder) {
-    const std::vector<RunData> runs{[&] { return read_run(folder); }()};
-    return report_page(runs);
+    const std::vector<report::RunData> runs{[&] { return report::read_run(folder); }()};
+    return report::report_page(runs);
 }
 
 TEST(ReportPage, IsWellFormedAndSelfContained) {
@@ -122,12 +122,12 @@ TEST(ReportPage, NamesAreShownAndNeverRun) {
 
 TEST(ReportPage, SeveralRunsStandSideBySide) {
     const TempDir folder;
-    std::vector<RunData> runs;
+    std::vector<report::RunData> runs;
     for (const char* name : {"one", "two", "sub/one"}) {
         write_fake_run(folder / name, {.steps = runs.empty() ? 1200U : 900U, .seed = runs.size()});
-        runs.push_back(read_run(folder / name));
+        runs.push_back(report::read_run(folder / name));
     }
-    const std::string page = report_page(runs);
+    const std::string page = report::report_page(runs);
     EXPECT_EQ(complaints(folder, page), "");
     EXPECT_THAT(page, HasSubstr("Side by side"));
     EXPECT_THAT(page, HasSubstr("id=\"r3-loss\""));
@@ -136,7 +136,7 @@ TEST(ReportPage, SeveralRunsStandSideBySide) {
 
 TEST(ReportPage, StaysUnderTwoMegabytes) {
     const TempDir folder;
-    std::vector<RunData> runs;
+    std::vector<report::RunData> runs;
     write_fake_run(folder / "run", {.steps = 3000, .ranks = 2, .steps_per_epoch = 10});
     std::string decisions;
     for (std::uint64_t step = 0; step < 3000; ++step) {
@@ -147,23 +147,23 @@ TEST(ReportPage, StaysUnderTwoMegabytes) {
     }
     write_file(folder / "run" / "decisions.jsonl", decisions);
     write_file(folder / "run" / "config.toml", std::string(200000, '<'));
-    for (std::size_t i = 0; i < most_page_runs; ++i)
-        runs.push_back(read_run(folder / "run"));
-    const std::string one = report_page(std::span(runs).first(1));
-    EXPECT_LT(one.size(), most_page_bytes);
+    for (std::size_t i = 0; i < report::most_page_runs; ++i)
+        runs.push_back(report::read_run(folder / "run"));
+    const std::string one = report::report_page(std::span(runs).first(1));
+    EXPECT_LT(one.size(), report::most_page_bytes);
     EXPECT_EQ(complaints(folder, one), "");
-    const std::string all = report_page(runs);
-    EXPECT_LT(all.size(), most_page_bytes);
+    const std::string all = report::report_page(runs);
+    EXPECT_LT(all.size(), report::most_page_bytes);
     EXPECT_EQ(complaints(folder, all), "");
 }
 
 TEST(ReportPage, TheFloorIsDrawnWhereItIsKnown) {
     const TempDir folder;
     write_fake_run(folder / "run");
-    RunData run = read_run(folder / "run");
-    EXPECT_THAT(report_page(std::span(&run, 1)), HasSubstr("train with --trace"));
-    add_floor(run, 0, std::vector<double>(12, 110.0));
-    const std::string page = report_page(std::span(&run, 1));
+    report::RunData run = report::read_run(folder / "run");
+    EXPECT_THAT(report::report_page(std::span(&run, 1)), HasSubstr("train with --trace"));
+    report::add_floor(run, 0, std::vector<double>(12, 110.0));
+    const std::string page = report::report_page(std::span(&run, 1));
     EXPECT_THAT(page, HasSubstr("clairvoyant floor"));
     EXPECT_THAT(page, HasSubstr("1.250\u00d7"));  // 1,650 rows over 1,320
 }

@@ -1,13 +1,13 @@
 // A profile as Chrome trace events: valid JSON, names, rows, arrows, clocks.
-#include "rudder/report/profile.hpp"
+#include "report/profile.hpp"
 
 #include <map>
 
 #include <gmock/gmock.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -38,7 +38,7 @@ RankProfile small() {
 }
 
 Json events_of(const RunProfile& profile) {
-    return parse_json(trace_events(profile), "trace events").at("traceEvents");
+    return parse_json(report::trace_events(profile), "trace events").at("traceEvents");
 }
 
 TEST(TraceEvents, NamesRowsAndSteps) {
@@ -99,7 +99,7 @@ TEST(TraceEvents, TimesAreOfOneClock) {
         if (event.at("ph") == "X") times[event.at("pid")].push_back(event.at("ts"));
     EXPECT_EQ(times.size(), 2U);
     EXPECT_EQ(times[1], times[2]);
-    const Json other_data = parse_json(trace_events(profile), "").at("otherData");
+    const Json other_data = parse_json(report::trace_events(profile), "").at("otherData");
     EXPECT_EQ(other_data.at("dropped_events"), 3);
     EXPECT_EQ(other_data.at("epoch"), 2);
     EXPECT_EQ(other_data.at("clock_ahead_us"), Json({0.0, 500.0}));
@@ -113,9 +113,9 @@ TEST(TraceEvents, NothingRecordedIsStillAFile) {
 TEST(TraceEvents, TheFileIsReplacedInOnePiece) {
     const test::TempDir folder;
     write_text(folder / "profile.json", "old");
-    write_profile({1, {small()}}, folder / "profile.json");
-    EXPECT_EQ(read_text(folder / "profile.json", 1 << 20), trace_events({1, {small()}}));
-    EXPECT_THROW(write_profile({}, folder / "profile.json" / "profile.json"), Error);
+    report::write_profile({1, {small()}}, folder / "profile.json");
+    EXPECT_EQ(read_text(folder / "profile.json", 1 << 20), report::trace_events({1, {small()}}));
+    EXPECT_THROW(report::write_profile({}, folder / "profile.json" / "profile.json"), Error);
 }
 
 }  // namespace

@@ -10,9 +10,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "report/prometheus_sink.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/report/prometheus_sink.hpp"
 
 #include "frames.hpp"
 #include "support/process.hpp"
@@ -23,19 +23,19 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-PrometheusOptions some_options() {
-    PrometheusOptions options;
+report::PrometheusOptions some_options() {
+    report::PrometheusOptions options;
     options.ranks = 2;
     options.info = {{"data", "a \"b\"\\\n<c>"}, {"model", "sage"}};
     return options;
 }
 
 TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
-    PrometheusMetrics metrics(2, {{"model", "sage"}});
+    report::PrometheusMetrics metrics(2, {{"model", "sage"}});
     metrics.steps(some_steps(0, 2, 2));
     metrics.steps(some_steps(2, 1, 2));
     metrics.epoch({.epoch = 0, .steps = 3, .loss = 0.5, .seconds = 2, .valid = 0.25});
-    metrics.decisions(std::vector<DecisionFrame>{
+    metrics.decisions(std::vector<report::DecisionFrame>{
         {0, 0, R"({"step":0,"status":"applied","note":"\"status\":\"late\""})"},
         {1, 0, R"({"step":1,"note":"x \"status\":\"late\"","status":"refused"})"},
         {2, 0, "{\"step\":2"}});
@@ -64,7 +64,7 @@ TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
 }
 
 TEST(Prometheus, EveryLineIsOneOfTheFormat) {
-    PrometheusMetrics metrics(3, some_options().info);
+    report::PrometheusMetrics metrics(3, some_options().info);
     metrics.steps(some_steps(0, 2, 3, "window:16 \"\\"));
     const std::string text = metrics.text();
     ASSERT_EQ(text.back(), '\n');
@@ -85,7 +85,7 @@ TEST(Prometheus, EveryLineIsOneOfTheFormat) {
 
 TEST(Prometheus, PromtoolFindsNothingWrong) {
     if (!have_program("promtool")) GTEST_SKIP() << "SKIPPED: no promtool here";
-    PrometheusMetrics metrics(2, some_options().info);
+    report::PrometheusMetrics metrics(2, some_options().info);
     metrics.steps(some_steps(0, 5, 2));
     metrics.epoch({.epoch = 0, .steps = 5, .loss = 0.5, .seconds = 2, .train = 1, .valid = 0.25});
     const std::string text = metrics.text();
@@ -99,7 +99,7 @@ TEST(Prometheus, PromtoolFindsNothingWrong) {
 /// A connection to the sink, as a client has it.
 class Client {
 public:
-    explicit Client(const PrometheusSink& sink) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    explicit Client(const report::PrometheusSink& sink) : fd_(::socket(AF_INET, SOCK_STREAM, 0)) {
         const std::string& url = sink.url();
         const auto colon = url.rfind(':');
         sockaddr_in address{};
@@ -136,7 +136,7 @@ private:
     bool connected_ = false;
 };
 
-std::string ask(const PrometheusSink& sink, const std::string& request) {
+std::string ask(const report::PrometheusSink& sink, const std::string& request) {
     const Client client(sink);
     EXPECT_TRUE(client.connected());
     client.send(request);
@@ -148,7 +148,7 @@ std::string get(const std::string& path, const std::string& method = "GET") {
 }
 
 TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
-    PrometheusSink sink(some_options());
+    report::PrometheusSink sink(some_options());
     sink.steps(some_steps(0, 1, 2));
     const std::string page = ask(sink, get("/metrics"));
     EXPECT_THAT(page, StartsWith("HTTP/1.1 200 "));
@@ -178,7 +178,7 @@ TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
 }
 
 TEST(PrometheusHttp, ManyClientsAndSlowOnesAtOnce) {
-    PrometheusSink sink(some_options());
+    report::PrometheusSink sink(some_options());
     std::vector<std::unique_ptr<Client>> slow;
     for (int i = 0; i < 20; ++i) {
         slow.push_back(std::make_unique<Client>(sink));
@@ -204,22 +204,22 @@ TEST(PrometheusHttp, ManyClientsAndSlowOnesAtOnce) {
 }
 
 TEST(PrometheusHttp, APortInUseAndAddressesThatAreNone) {
-    const PrometheusSink first(some_options());
-    PrometheusOptions options = some_options();
+    const report::PrometheusSink first(some_options());
+    report::PrometheusOptions options = some_options();
     const auto colon = first.url().rfind(':');
     options.port = static_cast<std::uint16_t>(std::stoi(first.url().substr(colon + 1)));
     try {
-        const PrometheusSink second(options);
+        const report::PrometheusSink second(options);
         ADD_FAILURE() << "listens twice";
     } catch (const Error& error) {
         EXPECT_THAT(error.what(), HasSubstr("Address already in use"));
         EXPECT_THAT(error.what(), HasSubstr("port " + std::to_string(options.port)));
     }
-    EXPECT_THROW(check_address("example.org"), Error);
-    EXPECT_THROW(check_address("127.0.0.1:80"), Error);
-    EXPECT_NO_THROW(check_address("::1"));
+    EXPECT_THROW(report::check_address("example.org"), Error);
+    EXPECT_THROW(report::check_address("127.0.0.1:80"), Error);
+    EXPECT_NO_THROW(report::check_address("::1"));
     options.address = "192.0.2.1";  // of no machine
-    EXPECT_THROW(PrometheusSink{options}, Error);
+    EXPECT_THROW(report::PrometheusSink{options}, Error);
 }
 
 }  // namespace

@@ -6,11 +6,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "report/catalogue.hpp"
+#include "report/run_data.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/report/catalogue.hpp"
-#include "rudder/report/run_data.hpp"
 
 #include "run_writer.hpp"
 #include "support/temp_dir.hpp"
@@ -41,7 +41,7 @@ std::map<std::uint64_t, SlowStep> slow_steps(const std::string& text) {
         if (!json.is_object() || !json.contains("step") || !json.contains("rank")) continue;
         SlowStep& step = steps[json["step"]];
         ++step.ranks;
-        for (const MetricInfo& metric : metric_catalogue()) {
+        for (const report::MetricInfo& metric : report::metric_catalogue()) {
             std::string pointer = "/" + std::string(metric.path);
             std::ranges::replace(pointer, '.', '/');
             step.sums[std::string(metric.path)] +=
@@ -53,18 +53,18 @@ std::map<std::uint64_t, SlowStep> slow_steps(const std::string& text) {
 }
 
 /// Every bucket of every metric, made from the slow steps.
-void expect_same(const MetricsData& data, const std::map<std::uint64_t, SlowStep>& steps) {
+void expect_same(const report::MetricsData& data, const std::map<std::uint64_t, SlowStep>& steps) {
     ASSERT_EQ(data.steps, steps.size());
-    for (std::size_t m = 0; m < metric_catalogue().size(); ++m) {
-        const MetricInfo& metric = metric_catalogue()[m];
-        std::vector<Stat> want(data.series.buckets());
+    for (std::size_t m = 0; m < report::metric_catalogue().size(); ++m) {
+        const report::MetricInfo& metric = report::metric_catalogue()[m];
+        std::vector<report::Stat> want(data.series.buckets());
         for (const auto& [number, step] : steps) {
             double value = step.sums.at(std::string(metric.path));
-            if (metric.kind != MetricInfo::Kind::count) value /= step.ranks;
+            if (metric.kind != report::MetricInfo::Kind::count) value /= step.ranks;
             want.at(number / data.series.width).add(value);
         }
         for (std::size_t b = 0; b < want.size(); ++b) {
-            const Stat& got = data.series.at(b, m);
+            const report::Stat& got = data.series.at(b, m);
             ASSERT_EQ(got.count, want[b].count) << metric.path << " bucket " << b;
             ASSERT_NEAR(got.sum, want[b].sum, 1e-9 * (1 + std::abs(want[b].sum))) << metric.path;
             ASSERT_NEAR(got.min, want[b].min, 1e-9 * (1 + std::abs(want[b].min))) << metric.path;
@@ -74,7 +74,8 @@ void expect_same(const MetricsData& data, const std::map<std::uint64_t, SlowStep
     double worst = 0;
     for (const auto& [number, step] : steps)
         worst = std::max(worst, step.worst_stall);
-    EXPECT_DOUBLE_EQ(data.series.total(series_column(Derived::worst_stall)).max, worst);
+    EXPECT_DOUBLE_EQ(data.series.total(report::series_column(report::Derived::worst_stall)).max,
+                     worst);
 }
 
 TEST(RunReader, AgreesWithASlowOneOnRandomRuns) {
@@ -87,7 +88,7 @@ TEST(RunReader, AgreesWithASlowOneOnRandomRuns) {
         const TempDir folder;
         const std::string text = test::fake_metrics(run);
         write_file(folder / "metrics.jsonl", text);
-        const RunData data = read_run(folder.path());
+        const report::RunData data = report::read_run(folder.path());
         ASSERT_EQ(data.metrics.lines, run.steps * run.ranks);
         EXPECT_EQ(data.metrics.ranks, run.ranks);
         EXPECT_LE(data.metrics.series.buckets(), 512U);
@@ -104,9 +105,9 @@ TEST(RunReader, DoesNotDependOnTheNumberOfThreads) {
     write_file(folder / "metrics.jsonl",
                test::fake_metrics({.steps = 5000, .ranks = 3, .steps_per_epoch = 100, .seed = 3}));
     set_thread_count(1);
-    const MetricsData one = read_run(folder.path()).metrics;
+    const report::MetricsData one = report::read_run(folder.path()).metrics;
     set_thread_count(0);
-    const MetricsData all = read_run(folder.path()).metrics;
+    const report::MetricsData all = report::read_run(folder.path()).metrics;
     EXPECT_EQ(one.steps, 5000U);
     ASSERT_EQ(one.series.stats.size(), all.series.stats.size());
     for (std::size_t i = 0; i < one.series.stats.size(); ++i) {
@@ -126,8 +127,8 @@ TEST(RunReader, KeepsExtremesWhenItJoinsSteps) {
         text += line.dump() + "\n";
     }
     write_file(folder / "metrics.jsonl", text);
-    MetricsData data = read_run(folder.path()).metrics;
-    const std::size_t stall = series_column("seconds.stall");
+    report::MetricsData data = report::read_run(folder.path()).metrics;
+    const std::size_t stall = report::series_column("seconds.stall");
     EXPECT_EQ(data.series.total(stall).max, 77.5);
     const double sum = data.series.total(stall).sum;
     data.series.coarsen(7);
@@ -141,7 +142,7 @@ TEST(RunReader, SumsBytesByOwner) {
     const TempDir folder;
     const FakeRun run{.steps = 9, .ranks = 3, .seed = 5};
     write_file(folder / "metrics.jsonl", test::fake_metrics(run));
-    const MetricsData data = read_run(folder.path()).metrics;
+    const report::MetricsData data = report::read_run(folder.path()).metrics;
     std::vector<double> want(9, 0);
     for (std::uint64_t step = 0; step < run.steps; ++step) {
         for (std::uint64_t rank = 0; rank < 3; ++rank) {
@@ -158,15 +159,15 @@ TEST(RunReader, SumsBytesByOwner) {
 TEST(RunReader, ReadsDecisionsAndWhatCameOfThem) {
     const TempDir folder;
     write_fake_run(folder.path());
-    const RunData run = read_run(folder.path());
+    const report::RunData run = report::read_run(folder.path());
     EXPECT_THAT(run.missing, testing::IsEmpty());
-    EXPECT_EQ(run.state, RunState::finished);
+    EXPECT_EQ(run.state, report::RunState::finished);
     ASSERT_EQ(run.decisions.points.size(), 3U);
-    EXPECT_EQ(run.decisions.points[0].verdict, Verdict::undecided);
-    EXPECT_EQ(run.decisions.points[1].verdict, Verdict::right);
-    EXPECT_EQ(run.decisions.points[1].kind, DecisionKind::set);
+    EXPECT_EQ(run.decisions.points[0].verdict, report::Verdict::undecided);
+    EXPECT_EQ(run.decisions.points[1].verdict, report::Verdict::right);
+    EXPECT_EQ(run.decisions.points[1].kind, report::DecisionKind::set);
     EXPECT_NEAR(run.decisions.points[1].gain, 10.0 / 90, 1e-6);
-    EXPECT_EQ(run.decisions.points[2].verdict, Verdict::wrong);
+    EXPECT_EQ(run.decisions.points[2].verdict, report::Verdict::wrong);
     EXPECT_NEAR(run.decisions.points[2].gain, -0.1, 1e-6);
     ASSERT_EQ(run.decisions.notable.size(), 3U);
     EXPECT_EQ(run.decisions.notable[1].action, "set policy window:32, window 32");
@@ -180,7 +181,7 @@ TEST(RunReader, EveryPartMayBeAbsent) {
         const TempDir folder;
         write_fake_run(folder.path());
         std::filesystem::remove(folder / name);
-        const RunData run = read_run(folder.path());
+        const report::RunData run = report::read_run(folder.path());
         EXPECT_THAT(run.missing, Contains(HasSubstr(name))) << name;
     }
 }
@@ -195,7 +196,7 @@ TEST(RunReader, AFileCutAnywhereGivesAReport) {
         const std::size_t by = whole.size() > 1500 ? 5 : 2;
         for (std::size_t size = 0; size < whole.size(); size += by) {
             write_file(folder / name, whole.substr(0, size));
-            const RunData data = read_run(folder.path());
+            const report::RunData data = report::read_run(folder.path());
             if (name == "metrics.jsonl") {
                 const auto lines =
                     static_cast<std::uint64_t>(std::ranges::count(whole.substr(0, size), '\n'));
@@ -236,7 +237,7 @@ TEST(RunReader, GarbageLinesAreLeftOutAndCounted) {
         ++next;
     }
     write_file(folder / "metrics.jsonl", text + "\n\n");
-    const RunData data = read_run(folder.path());
+    const report::RunData data = report::read_run(folder.path());
     EXPECT_EQ(data.metrics.damaged, garbage);
     EXPECT_EQ(data.metrics.lines, 60U);
     EXPECT_THAT(data.missing, Contains(HasSubstr("12 lines of metrics.jsonl")));
@@ -255,7 +256,7 @@ TEST(RunReader, RandomDamageNeverEndsIt) {
                 text[random() % text.size()] = static_cast<char>(random());
             write_file(folder / name, text);
         }
-        const RunData run = read_run(folder.path());
+        const report::RunData run = report::read_run(folder.path());
         EXPECT_LE(run.metrics.lines, 12U);
     }
 }
@@ -267,7 +268,7 @@ TEST(RunReader, OtherVersionsAreSaidToBe) {
     summary["schema"] = 2;
     summary["rows"] = "many";
     write_file(folder / "summary.json", summary.dump());
-    const RunData run = read_run(folder.path());
+    const report::RunData run = report::read_run(folder.path());
     EXPECT_THAT(run.missing, Contains(HasSubstr("summary.json has schema 2")));
     EXPECT_FALSE(run.summary.number("rows.hit"));
     EXPECT_EQ(run.summary.number("accuracy.test"), 0.8875);
@@ -278,7 +279,7 @@ TEST(RunReader, ALossThatIsNoNumberIsCounted) {
     Json line = test::fake_step({}, 0, 0);
     line["loss"] = nullptr;
     write_file(folder / "metrics.jsonl", line.dump() + "\n");
-    EXPECT_THAT(read_run(folder.path()).missing,
+    EXPECT_THAT(report::read_run(folder.path()).missing,
                 Contains(HasSubstr("loss is no number in 1 of 1")));
 }
 
@@ -290,25 +291,25 @@ TEST(RunReader, KnowsHowARunStands) {
     const auto state = [&](const char* word) {
         run["state"] = word;
         write_file(folder / "run.json", run.dump());
-        return read_run(folder.path()).state;
+        return report::read_run(folder.path()).state;
     };
-    EXPECT_EQ(state("failed"), RunState::failed);
-    EXPECT_EQ(state("interrupted"), RunState::interrupted);
-    EXPECT_EQ(state("running"), RunState::killed);
+    EXPECT_EQ(state("failed"), report::RunState::failed);
+    EXPECT_EQ(state("interrupted"), report::RunState::interrupted);
+    EXPECT_EQ(state("running"), report::RunState::killed);
     const int fd = ::open((folder / "metrics.jsonl").c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_EQ(::flock(fd, LOCK_EX), 0);
-    EXPECT_EQ(state("running"), RunState::running);
+    EXPECT_EQ(state("running"), report::RunState::running);
     ::close(fd);
-    EXPECT_EQ(state("running"), RunState::killed);
+    EXPECT_EQ(state("running"), report::RunState::killed);
     std::filesystem::remove(folder / "run.json");
-    EXPECT_EQ(read_run(folder.path()).state, RunState::unfinished);
+    EXPECT_EQ(report::read_run(folder.path()).state, report::RunState::unfinished);
 }
 
 TEST(RunReader, WhatIsNoRunIsBadInput) {
     const TempDir folder;
     for (const auto& path : {folder.path(), folder / "nothing"}) {
         try {
-            static_cast<void>(read_run(path));
+            static_cast<void>(report::read_run(path));
             FAIL();
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::input);
@@ -321,7 +322,7 @@ TEST(RunReader, ManyRanksAreShownInGroups) {
     const TempDir folder;
     write_file(folder / "metrics.jsonl",
                test::fake_metrics({.steps = 2, .ranks = 150, .steps_per_epoch = 1}));
-    const MetricsData data = read_run(folder.path()).metrics;
+    const report::MetricsData data = report::read_run(folder.path()).metrics;
     EXPECT_EQ(data.ranks, 150U);
     EXPECT_EQ(data.ranks_per_group, 3U);
     EXPECT_EQ(data.by_rank.size(), 50U);

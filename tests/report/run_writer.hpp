@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 namespace rudder::test {
 

@@ -1,11 +1,11 @@
 // The task behind the sinks, under many schedules.
-#include "rudder/report/sink_runner.hpp"
+#include "report/sink_runner.hpp"
 
 #include <gmock/gmock.h>
 
+#include "core/executor/seeded_executor.hpp"
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/seeded_executor.hpp"
-#include "rudder/core/log.hpp"
 
 #include "frames.hpp"
 
@@ -13,21 +13,21 @@ namespace rudder::test {
 namespace {
 
 /// Writes down what it is told; fails at a step.
-class Notes final : public MetricSink {
+class Notes final : public report::MetricSink {
 public:
     Notes(std::vector<std::string>& notes, std::uint64_t fails_at)
         : notes_(notes), fails_at_(fails_at) {}
     [[nodiscard]] std::string_view name() const override { return "notes"; }
-    void steps(const StepBatch& batch) override {
+    void steps(const report::StepBatch& batch) override {
         Executor::current().yield();
         if (batch.steps.front().step >= fails_at_)
             throw system_error("cannot write the file", "somewhere", 28);
         notes_.push_back("steps " + std::to_string(batch.steps.front().step));
     }
-    void epoch(const EpochFrame& epoch) override {
+    void epoch(const report::EpochFrame& epoch) override {
         notes_.push_back("epoch " + std::to_string(epoch.epoch));
     }
-    void decisions(std::span<const DecisionFrame> decisions) override {
+    void decisions(std::span<const report::DecisionFrame> decisions) override {
         notes_.push_back("decisions " + std::to_string(decisions.size()));
     }
     void close() override { notes_.emplace_back("close"); }
@@ -46,10 +46,10 @@ TEST(SinkRunner, InOrderAndFlushedWhenToldUnderAnySchedule) {
         std::vector<std::string> bad;
         SeededExecutor executor(seed);
         executor.spawn("training", [&] {
-            std::vector<std::unique_ptr<MetricSink>> sinks;
+            std::vector<std::unique_ptr<report::MetricSink>> sinks;
             sinks.push_back(std::make_unique<Notes>(bad, 20));
             sinks.push_back(std::make_unique<Notes>(good, never));
-            SinkRunner runner(std::move(sinks));
+            report::SinkRunner runner(std::move(sinks));
             std::vector<std::string> told;
             for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
                 runner.steps([&] { return some_steps(epoch, 1, 1); });
@@ -57,7 +57,7 @@ TEST(SinkRunner, InOrderAndFlushedWhenToldUnderAnySchedule) {
                 runner.epoch({.epoch = static_cast<std::uint32_t>(epoch)});
                 told.push_back("epoch " + std::to_string(epoch));
                 if (epoch % 7 != 0) continue;
-                runner.decisions([] { return std::vector<DecisionFrame>(3); });
+                runner.decisions([] { return std::vector<report::DecisionFrame>(3); });
                 told.emplace_back("decisions 3");
                 runner.flush();
                 EXPECT_EQ(good, told);
@@ -65,7 +65,7 @@ TEST(SinkRunner, InOrderAndFlushedWhenToldUnderAnySchedule) {
             runner.close();
             told.emplace_back("close");
             EXPECT_EQ(good, told);
-            const SinkTotals totals = runner.totals();
+            const report::SinkTotals totals = runner.totals();
             EXPECT_EQ(totals.names, (std::vector<std::string>{"notes", "notes"}));
             EXPECT_EQ(totals.lines, 50U);
         });
@@ -79,9 +79,9 @@ TEST(SinkRunner, SaysOnceThatASinkFails) {
     testing::internal::CaptureStderr();
     std::vector<std::string> notes;
     {
-        std::vector<std::unique_ptr<MetricSink>> sinks;
+        std::vector<std::unique_ptr<report::MetricSink>> sinks;
         sinks.push_back(std::make_unique<Notes>(notes, 2));
-        SinkRunner runner(std::move(sinks));
+        report::SinkRunner runner(std::move(sinks));
         for (std::uint64_t step = 0; step < 9; ++step)
             runner.steps([&] { return some_steps(step, 1, 1); });
         runner.flush();  // which does not wait for ever

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include "report/crc32c.hpp"
+#include "report/tensorboard_sink.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/report/crc32c.hpp"
-#include "rudder/report/tensorboard_sink.hpp"
 
 #include "frames.hpp"
 #include "sinks/event_bytes.hpp"
@@ -20,15 +20,15 @@ namespace fs = std::filesystem;
 
 TEST(Crc32c, KnownSums) {
     // RFC 3720, appendix B.4, and the customary check.
-    EXPECT_EQ(crc32c(std::string(32, '\0')), 0x8A9136AAU);
-    EXPECT_EQ(crc32c(std::string(32, '\xff')), 0x62A8AB43U);
+    EXPECT_EQ(report::crc32c(std::string(32, '\0')), 0x8A9136AAU);
+    EXPECT_EQ(report::crc32c(std::string(32, '\xff')), 0x62A8AB43U);
     std::string rising;
     for (char c = 0; c < 32; ++c)
         rising += c;
-    EXPECT_EQ(crc32c(rising), 0x46DD794EU);
-    EXPECT_EQ(crc32c("123456789"), 0xE3069283U);
-    EXPECT_EQ(crc32c(""), 0U);
-    EXPECT_EQ(masked_crc32c(""), 0xA282EAD8U);
+    EXPECT_EQ(report::crc32c(rising), 0x46DD794EU);
+    EXPECT_EQ(report::crc32c("123456789"), 0xE3069283U);
+    EXPECT_EQ(report::crc32c(""), 0U);
+    EXPECT_EQ(report::masked_crc32c(""), 0xA282EAD8U);
 }
 
 TEST(Crc32c, AsBitByBit) {
@@ -43,13 +43,13 @@ TEST(Crc32c, AsBitByBit) {
             for (int bit = 0; bit < 8; ++bit)
                 sum = (sum >> 1U) ^ ((sum & 1U) != 0 ? 0x82F63B78U : 0U);
         }
-        EXPECT_EQ(crc32c(bytes), ~sum) << size;
+        EXPECT_EQ(report::crc32c(bytes), ~sum) << size;
     }
 }
 
 TEST(EventBytes, AsTensorFlowWritesThem) {
     std::string out;
-    EventBytes event;
+    report::EventBytes event;
     event.begin(1.5, 0);
     event.file_version();
     event.end(out);
@@ -92,9 +92,9 @@ public:
     std::string next() {
         if (at_ == bytes_.size()) return {};
         const auto size = static_cast<std::size_t>(fixed(at_, 8));
-        EXPECT_EQ(fixed(at_ + 8, 4), masked_crc32c(view(at_, 8)));
+        EXPECT_EQ(fixed(at_ + 8, 4), report::masked_crc32c(view(at_, 8)));
         const std::string event(view(at_ + 12, size));
-        EXPECT_EQ(fixed(at_ + 12 + size, 4), masked_crc32c(event));
+        EXPECT_EQ(fixed(at_ + 12 + size, 4), report::masked_crc32c(event));
         at_ += 16 + size;
         return event;
     }
@@ -126,7 +126,7 @@ float value_of(const std::string& event, const std::string& tag) {
 
 TEST(TensorBoardSink, AnEventPerStepWithSumsAndMeansOverRanks) {
     const TempDir folder;
-    TensorBoardSink sink(folder.path(), 0);
+    report::TensorBoardSink sink(folder.path(), 0);
     sink.steps(some_steps(0, 3, 2));
     sink.epoch({.epoch = 0, .steps = 3, .loss = 0.5, .seconds = 2, .valid = 0.25});
     sink.close();
@@ -150,7 +150,7 @@ TEST(TensorBoardSink, ARunThatGoesOnHasAFileBehindTheOthers) {
     const TempDir folder;
     fs::path last;
     for (std::uint64_t i = 0; i < 3; ++i) {
-        TensorBoardSink sink(folder.path(), i * 10);
+        report::TensorBoardSink sink(folder.path(), i * 10);
         EXPECT_GT(sink.file(), last);
         EXPECT_THAT(sink.file().filename().string(), testing::StartsWith("events.out.tfevents."));
         last = sink.file();

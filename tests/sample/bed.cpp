@@ -4,17 +4,17 @@
 #include <set>
 #include <unordered_map>
 
+#include "graph/dataset_writer.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/dataset_writer.hpp"
-#include "rudder/partition/partition.hpp"
 
 namespace rudder::test {
 
 namespace {
 
-std::vector<Edge> edges_of(const BedOptions& options, Draws& draws) {
-    std::vector<Edge> edges;
+std::vector<graph::Edge> edges_of(const BedOptions& options, Draws& draws) {
+    std::vector<graph::Edge> edges;
     const VertexId n = options.vertices;
     for (VertexId i = 0; i < n * options.degree / 2; ++i) {
         const VertexId source = draws.below(n);
@@ -40,34 +40,37 @@ Bed::Bed(const BedOptions& options) {
     const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
     Draws draws(stream, 7);
     const VertexId n = options.vertices;
-    DatasetWriter writer(folder_ / "data", Existing::refuse);
-    const std::vector<Edge> edges = edges_of(options, draws);
-    writer.topology(build_topology(EdgeSpan(n, std::span<const Edge>(edges)), {}), true);
+    graph::DatasetWriter writer(folder_ / "data", Existing::refuse);
+    const std::vector<graph::Edge> edges = edges_of(options, draws);
+    writer.topology(
+        graph::build_topology(graph::EdgeSpan(n, std::span<const graph::Edge>(edges)), {}), true);
     std::vector<std::int32_t> classes(n);
-    std::vector<Role> roles(n, Role::none);
+    std::vector<graph::Role> roles(n, graph::Role::none);
     std::vector<PartId> assignment(n);
-    TargetInfo targets{.kind = TargetKind::classes, .count = 3, .labelled = 0, .names = {}};
+    graph::TargetInfo targets{
+        .kind = graph::TargetKind::classes, .count = 3, .labelled = 0, .names = {}};
     for (VertexId v = 0; v < n; ++v) {
         assignment[v] = part_of(options, v, draws);
-        classes[v] = v % 5 == 4 ? no_label : static_cast<std::int32_t>(v % 3);
-        targets.labelled += classes[v] == no_label ? 0U : 1U;
+        classes[v] = v % 5 == 4 ? graph::no_label : static_cast<std::int32_t>(v % 3);
+        targets.labelled += classes[v] == graph::no_label ? 0U : 1U;
         const bool eligible = !options.uneven || assignment[v] != options.parts - 1;
-        if (v % options.train_every == 0 && eligible) roles[v] = Role::train;
+        if (v % options.train_every == 0 && eligible) roles[v] = graph::Role::train;
     }
     writer.targets(targets, {classes, {}, {}});
     writer.split(roles);
     writer.commit({R"({"verb": "test"})", ""});
-    PartitionOptions partition;
+    partition::PartitionOptions partition;
     partition.parts = options.parts;
     partition.method = "ldg";
     partition.cluster_size = options.cluster_size;
-    partition_dataset(Dataset(folder_ / "data"), assignment, folder(), partition, Existing::refuse);
-    data_ = std::make_unique<PartitionedDataset>(folder());
+    partition::partition_dataset(graph::Dataset(folder_ / "data"), assignment, folder(), partition,
+                                 Existing::refuse);
+    data_ = std::make_unique<partition::PartitionedDataset>(folder());
 }
 
-std::vector<std::vector<VertexId>> global_rows(const PartitionedDataset& data) {
+std::vector<std::vector<VertexId>> global_rows(const partition::PartitionedDataset& data) {
     std::vector<std::vector<VertexId>> rows;
-    for (const Part& part : data.all_parts()) {
+    for (const partition::Part& part : data.all_parts()) {
         for (LocalId v = 0; v < part.own(); ++v) {
             auto& row = rows.emplace_back();
             for (const LocalId u : part.row(v))
@@ -98,9 +101,10 @@ std::vector<VertexId> plain_draw(const std::vector<VertexId>& row, const StreamK
     return drawn;
 }
 
-Batch plain_sample(const std::vector<std::vector<VertexId>>& rows, const SamplerOptions& options,
-                   const BatchKey& key, const std::vector<VertexId>& seeds) {
-    Batch batch;
+sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
+                           const sample::SamplerOptions& options, const sample::BatchKey& key,
+                           const std::vector<VertexId>& seeds) {
+    sample::Batch batch;
     batch.key = key;
     batch.seeds = static_cast<std::uint32_t>(seeds.size());
     batch.vertices.assign(seeds.begin(), seeds.end());
@@ -108,7 +112,7 @@ Batch plain_sample(const std::vector<std::vector<VertexId>>& rows, const Sampler
     for (std::size_t i = 0; i < seeds.size(); ++i)
         place[seeds[i]] = static_cast<LocalId>(i);
     for (std::size_t layer = 0; layer < options.fanout.size(); ++layer) {
-        Block block;
+        sample::Block block;
         block.destinations = static_cast<std::uint32_t>(batch.vertices.size());
         block.offsets.push_back(0);
         const StreamKey stream{options.purpose, options.seed, key.epoch, key.step,
@@ -131,8 +135,8 @@ Batch plain_sample(const std::vector<std::vector<VertexId>>& rows, const Sampler
     return batch;
 }
 
-bool equal(const Batch& a, const Batch& b) {
-    const auto same = [](const Block& x, const Block& y) {
+bool equal(const sample::Batch& a, const sample::Batch& b) {
+    const auto same = [](const sample::Block& x, const sample::Block& y) {
         return x.destinations == y.destinations && x.sources == y.sources &&
                x.offsets == y.offsets && x.neighbours == y.neighbours;
     };
@@ -140,14 +144,14 @@ bool equal(const Batch& a, const Batch& b) {
            std::ranges::equal(a.blocks, b.blocks, same);
 }
 
-std::uint64_t digest(const Batch& batch) {
+std::uint64_t digest(const sample::Batch& batch) {
     ChecksumStream sum;
     const auto add = [&](const auto& values) { sum.update(std::as_bytes(std::span(values))); };
     const std::array<std::uint64_t, 4> head{batch.key.epoch, batch.key.step, batch.key.part,
                                             batch.seeds};
     add(head);
     add(batch.vertices);
-    for (const Block& block : batch.blocks) {
+    for (const sample::Block& block : batch.blocks) {
         const std::array<std::uint32_t, 2> sizes{block.destinations, block.sources};
         add(sizes);
         add(block.offsets);

@@ -28,16 +28,17 @@ struct BedOptions {
 class Bed {
 public:
     explicit Bed(const BedOptions& options = {});
-    [[nodiscard]] const PartitionedDataset& data() const { return *data_; }
+    [[nodiscard]] const partition::PartitionedDataset& data() const { return *data_; }
     [[nodiscard]] std::filesystem::path folder() const { return folder_ / "parts"; }
 
 private:
     TempDir folder_;
-    std::unique_ptr<PartitionedDataset> data_;
+    std::unique_ptr<partition::PartitionedDataset> data_;
 };
 
 /// Every row of the whole graph, global ids.
-[[nodiscard]] std::vector<std::vector<VertexId>> global_rows(const PartitionedDataset& data);
+[[nodiscard]] std::vector<std::vector<VertexId>> global_rows(
+    const partition::PartitionedDataset& data);
 
 /// What one vertex draws, by the rule's own words.
 [[nodiscard]] std::vector<VertexId> plain_draw(const std::vector<VertexId>& row,
@@ -45,13 +46,14 @@ private:
                                                std::int32_t fanout, bool with_replacement);
 
 /// The batch, the slow way.
-[[nodiscard]] Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
-                                 const SamplerOptions& options, const BatchKey& key,
-                                 const std::vector<VertexId>& seeds);
+[[nodiscard]] sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
+                                         const sample::SamplerOptions& options,
+                                         const sample::BatchKey& key,
+                                         const std::vector<VertexId>& seeds);
 
 /// Whether two batches are equal in every number.
-[[nodiscard]] bool equal(const Batch& a, const Batch& b);
+[[nodiscard]] bool equal(const sample::Batch& a, const sample::Batch& b);
 /// A hash of every number of a batch.
-[[nodiscard]] std::uint64_t digest(const Batch& batch);
+[[nodiscard]] std::uint64_t digest(const sample::Batch& batch);
 
 }  // namespace rudder::test

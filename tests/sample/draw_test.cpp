@@ -8,20 +8,21 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/random.hpp"
+#include "sample/bed.hpp"
 
 #include "draw_positions.hpp"
 #include "draw_rows.hpp"
 #include "id_map.hpp"
-#include "sample/bed.hpp"
 
 namespace rudder::test {
 namespace {
 
-constexpr std::array codes{DrawCode::portable, DrawCode::avx2, DrawCode::avx512};
+constexpr std::array codes{sample::DrawCode::portable, sample::DrawCode::avx2,
+                           sample::DrawCode::avx512};
 
-LaneGroup random_group(Draws& draws, std::uint32_t least, std::uint32_t most) {
-    LaneGroup group{};
-    for (std::size_t lane = 0; lane < draw_lanes; ++lane) {
+sample::LaneGroup random_group(Draws& draws, std::uint32_t least, std::uint32_t most) {
+    sample::LaneGroup group{};
+    for (std::size_t lane = 0; lane < sample::draw_lanes; ++lane) {
         group.low[lane] = draws.next32();
         group.high[lane] = draws.below(2) == 0 ? 0 : draws.next32();
         group.degree[lane] = least + static_cast<std::uint32_t>(draws.below(most - least + 1));
@@ -33,18 +34,19 @@ TEST(Draw, EveryCodePathGivesWhatTheRuleSays) {
     const RandomStream random({.purpose = Purpose::test, .seed = 3});
     Draws draws(random, 0);
     const RandomStream stream({.purpose = Purpose::sample, .seed = 11, .step = 5, .layer = 1});
-    std::array<LanePositions, codes.size()> positions{};
-    SingleDraw single;
+    std::array<sample::LanePositions, codes.size()> positions{};
+    sample::SingleDraw single;
     for (int round = 0; round < 200; ++round) {
-        const auto fanout = static_cast<std::uint32_t>(1 + draws.below(lane_fanout_limit));
+        const auto fanout = static_cast<std::uint32_t>(1 + draws.below(sample::lane_fanout_limit));
         const bool replace = draws.below(3) == 0;
         const std::uint32_t most = round % 3 == 0 ? 0xFFFFFFFFU : fanout * 2;
-        const LaneGroup group = random_group(draws, replace ? 1 : fanout + 1, most);
+        const sample::LaneGroup group = random_group(draws, replace ? 1 : fanout + 1, most);
         for (std::size_t c = 0; c < codes.size(); ++c) {
-            if (can_run(codes[c]))
-                draw_positions(codes[c], stream.key(), group, fanout, replace, positions[c]);
+            if (sample::can_run(codes[c]))
+                sample::draw_positions(codes[c], stream.key(), group, fanout, replace,
+                                       positions[c]);
         }
-        for (std::size_t lane = 0; lane < draw_lanes; ++lane) {
+        for (std::size_t lane = 0; lane < sample::draw_lanes; ++lane) {
             const VertexId v = VertexId{group.high[lane]} << 32 | group.low[lane];
             std::vector<EdgeIndex> expected(fanout);
             single.draw(stream, v, group.degree[lane], replace, expected);
@@ -54,9 +56,9 @@ TEST(Draw, EveryCodePathGivesWhatTheRuleSays) {
             }
             ASSERT_LT(*distinct.rbegin(), group.degree[lane]);
             for (std::size_t c = 0; c < codes.size(); ++c) {
-                if (!can_run(codes[c])) continue;
+                if (!sample::can_run(codes[c])) continue;
                 for (std::uint32_t j = 0; j < fanout; ++j)
-                    ASSERT_EQ(positions[c][j * draw_lanes + lane], expected[j]) << round;
+                    ASSERT_EQ(positions[c][j * sample::draw_lanes + lane], expected[j]) << round;
             }
         }
     }
@@ -64,7 +66,7 @@ TEST(Draw, EveryCodePathGivesWhatTheRuleSays) {
 
 TEST(Draw, DegreesBeyondThirtyTwoBits) {
     const RandomStream stream({.purpose = Purpose::sample, .seed = 1});
-    SingleDraw single;
+    sample::SingleDraw single;
     constexpr EdgeIndex degree = EdgeIndex{1} << 40;
     std::vector<EdgeIndex> drawn(1000);
     single.draw(stream, 5, degree, false, drawn);
@@ -97,16 +99,17 @@ TEST(Draw, EveryPositionIsEquallyLikely) {
     for (const auto& [degree, fanout] :
          {std::pair{11U, 10U}, {30U, 10U}, {26U, 25U}, {1000U, 25U}}) {
         std::vector<std::uint64_t> counts(degree, 0);
-        LanePositions positions{};
+        sample::LanePositions positions{};
         for (std::uint32_t round = 0; round < 2000; ++round) {
             const RandomStream stream({.purpose = Purpose::sample, .seed = 2, .step = round});
-            LaneGroup group{};
-            for (std::uint32_t lane = 0; lane < draw_lanes; ++lane) {
+            sample::LaneGroup group{};
+            for (std::uint32_t lane = 0; lane < sample::draw_lanes; ++lane) {
                 group.low[lane] = lane;
                 group.degree[lane] = degree;
             }
-            draw_positions(best_draw_code(), stream.key(), group, fanout, false, positions);
-            for (std::size_t i = 0; i < std::size_t{fanout} * draw_lanes; ++i)
+            sample::draw_positions(sample::best_draw_code(), stream.key(), group, fanout, false,
+                                   positions);
+            for (std::size_t i = 0; i < std::size_t{fanout} * sample::draw_lanes; ++i)
                 ++counts[positions[i]];
         }
         // Draws without replacement vary less than independent ones, so the limit is generous.
@@ -119,7 +122,7 @@ TEST(Draw, EverySetIsEquallyLikely) {
     constexpr std::uint32_t fanout = 3;
     std::map<std::set<EdgeIndex>, std::uint64_t> sets;
     const RandomStream stream({.purpose = Purpose::sample, .seed = 4});
-    SingleDraw single;
+    sample::SingleDraw single;
     for (VertexId v = 0; v < 40000; ++v) {
         std::vector<EdgeIndex> drawn(fanout);
         single.draw(stream, v, degree, false, drawn);
@@ -135,7 +138,7 @@ TEST(Draw, EverySetIsEquallyLikely) {
 TEST(Draw, WithReplacementIsUniform) {
     const RandomStream stream({.purpose = Purpose::sample, .seed = 6});
     std::vector<std::uint64_t> counts(7, 0);
-    SingleDraw single;
+    sample::SingleDraw single;
     for (VertexId v = 0; v < 5000; ++v) {
         std::vector<EdgeIndex> drawn(20);
         single.draw(stream, v, counts.size(), true, drawn);
@@ -164,14 +167,16 @@ TEST(Draw, WideRowsGiveWhatNarrowOnesGive) {
     std::iota(all.begin(), all.end(), VertexId{0});
     for (const std::int32_t fanout : {-1, 1, 10, 129, 300}) {
         for (const bool replace : {false, true}) {
-            const DrawRequest request{.key = {.purpose = Purpose::sample, .seed = 8},
-                                      .vertices = all,
-                                      .fanout = fanout,
-                                      .with_replacement = replace};
-            DrawnNeighbours a;
-            DrawnNeighbours b;
-            draw_rows(WholeRows<std::uint32_t>{offsets.data(), narrow.data()}, request, a);
-            draw_rows(WholeRows<std::uint64_t>{offsets.data(), wide.data()}, request, b);
+            const sample::DrawRequest request{.key = {.purpose = Purpose::sample, .seed = 8},
+                                              .vertices = all,
+                                              .fanout = fanout,
+                                              .with_replacement = replace};
+            sample::DrawnNeighbours a;
+            sample::DrawnNeighbours b;
+            sample::draw_rows(sample::WholeRows<std::uint32_t>{offsets.data(), narrow.data()},
+                              request, a);
+            sample::draw_rows(sample::WholeRows<std::uint64_t>{offsets.data(), wide.data()},
+                              request, b);
             EXPECT_EQ(a.offsets, b.offsets);
             EXPECT_EQ(a.neighbours, b.neighbours);
             for (VertexId v = 0; v < rows.size(); ++v) {
@@ -185,7 +190,7 @@ TEST(Draw, WideRowsGiveWhatNarrowOnesGive) {
 }
 
 TEST(HashMap, KeepsItsEntriesWhileItGrowsAndForgetsThemAfterwards) {
-    HashMap map(4);
+    sample::HashMap map(4);
     const RandomStream random({.purpose = Purpose::test, .seed = 1});
     Draws draws(random, 0);
     for (int batch = 0; batch < 5; ++batch) {

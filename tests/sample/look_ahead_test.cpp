@@ -4,11 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
+#include "comm/simulated_cluster.hpp"
+#include "core/executor/seeded_executor.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/executor/seeded_executor.hpp"
 #include "rudder/core/random.hpp"
-
 #include "sample/bed.hpp"
 #include "sample/suite.hpp"
 
@@ -18,14 +17,14 @@ namespace {
 /// A schedule and a source on one rank.
 struct Setting {
     Bed bed{};
-    std::vector<Part> parts = bed.data().all_parts();
-    std::unique_ptr<NeighbourSource> source =
-        make_replicated_source(Communicator::local(), bed.data().book(), parts);
-    Schedule schedule{Communicator::local(), parts, 4, {.batch = 4}};
+    std::vector<partition::Part> parts = bed.data().all_parts();
+    std::unique_ptr<sample::NeighbourSource> source =
+        sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
+    sample::Schedule schedule{comm::Communicator::local(), parts, 4, {.batch = 4}};
 
-    [[nodiscard]] LookAheadOptions options(std::uint64_t window, std::uint64_t steps,
-                                           int tasks) const {
-        LookAheadOptions ahead;
+    [[nodiscard]] sample::LookAheadOptions options(std::uint64_t window, std::uint64_t steps,
+                                                   int tasks) const {
+        sample::LookAheadOptions ahead;
         ahead.window = window;
         ahead.last_step = steps;
         ahead.tasks = tasks;
@@ -54,9 +53,11 @@ TEST(LookAheadQueue, GoesNoFurtherAheadThanTheWindow) {
     const Setting setting;
     on_fibers([&] {
         std::uint64_t published = 0;
-        LookAheadOptions options = setting.options(3, 50, 2);
-        options.published = [&](const SampledStep& step) { EXPECT_EQ(step.step, published++); };
-        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        sample::LookAheadOptions options = setting.options(3, 50, 2);
+        options.published = [&](const sample::SampledStep& step) {
+            EXPECT_EQ(step.step, published++);
+        };
+        sample::LookAhead queue(setting.schedule, *setting.source, {}, options);
         for (std::uint64_t t = 0; t < 50; ++t) {
             if (t == 10) queue.set_window(1);
             if (t == 20) queue.set_window(30);
@@ -76,9 +77,9 @@ TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
     const Setting setting;
     for (const std::uint64_t limit : {1U, 60000U}) {
         on_fibers([&] {
-            LookAheadOptions options = setting.options(20, 40, 3);
+            sample::LookAheadOptions options = setting.options(20, 40, 3);
             options.max_bytes = limit;
-            LookAhead queue(setting.schedule, *setting.source, {.fanout = {3, 3}}, options);
+            sample::LookAhead queue(setting.schedule, *setting.source, {.fanout = {3, 3}}, options);
             std::uint64_t most = 0;
             for (std::uint64_t t = 0; t < 40; ++t) {
                 settle();
@@ -86,7 +87,7 @@ TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
                 if (queue.waiting() > 1) {
                     EXPECT_LE(queue.waiting_bytes(), limit + limit / 8);  // steps still grow
                 }
-                SampledStep step = queue.take();
+                sample::SampledStep step = queue.take();
                 EXPECT_EQ(step.step, t);
                 queue.recycle(std::move(step));
             }
@@ -101,14 +102,14 @@ TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
 
 TEST(LookAheadQueue, TasksMayComeAndGo) {
     const Setting setting;
-    LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 60, 1));
-    std::vector<SampledStep> expected;
+    sample::LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 60, 1));
+    std::vector<sample::SampledStep> expected;
     for (std::uint64_t t = 0; t < 60; ++t)
         expected.push_back(whole.take());
     const auto body = [&] {
-        LookAheadOptions options = setting.options(5, 60, 2);
+        sample::LookAheadOptions options = setting.options(5, 60, 2);
         options.most_tasks = 4;
-        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        sample::LookAhead queue(setting.schedule, *setting.source, {}, options);
         EXPECT_EQ(queue.most_tasks(), 4);
         const RandomStream stream({Purpose::test, 5});
         Draws draws(stream, 0);
@@ -116,7 +117,7 @@ TEST(LookAheadQueue, TasksMayComeAndGo) {
             const auto tasks = 1 + static_cast<int>(draws.below(4));
             queue.set_tasks(tasks);
             EXPECT_EQ(queue.tasks(), tasks);
-            SampledStep step = queue.take();
+            sample::SampledStep step = queue.take();
             ASSERT_EQ(step.step, t);
             for (std::size_t i = 0; i < step.batches.size(); ++i)
                 EXPECT_TRUE(equal(step.batches[i], expected[t].batches[i]));
@@ -133,7 +134,8 @@ TEST(LookAheadQueue, StopsWithStepsInHandAndWaiting) {
     const Setting setting;
     const auto body = [&] {
         for (const std::uint64_t taken : {0U, 1U, 5U}) {
-            LookAhead queue(setting.schedule, *setting.source, {}, setting.options(4, 1000, 3));
+            sample::LookAhead queue(setting.schedule, *setting.source, {},
+                                    setting.options(4, 1000, 3));
             for (std::uint64_t t = 0; t < taken; ++t)
                 EXPECT_EQ(queue.take().step, t);
             if (taken != 1) queue.stop();
@@ -149,24 +151,24 @@ TEST(LookAheadQueue, StopsWithStepsInHandAndWaiting) {
 
 TEST(LookAheadQueue, AnEmptyRangeEndsAtOnce) {
     const Setting setting;
-    LookAheadOptions options = setting.options(4, 7, 2);
+    sample::LookAheadOptions options = setting.options(4, 7, 2);
     options.first_step = 7;
-    LookAhead queue(setting.schedule, *setting.source, {}, options);
-    const SampledStep step = queue.take();
+    sample::LookAhead queue(setting.schedule, *setting.source, {}, options);
+    const sample::SampledStep step = queue.take();
     EXPECT_EQ(step.step, 7U);
     EXPECT_TRUE(step.batches.empty());
 }
 
 TEST(LookAheadQueue, StartsInTheMiddle) {
     const Setting setting;
-    LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 30, 1));
-    LookAheadOptions options = setting.options(4, 30, 2);
+    sample::LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 30, 1));
+    sample::LookAheadOptions options = setting.options(4, 30, 2);
     options.first_step = 17;
-    LookAhead rest(setting.schedule, *setting.source, {}, options);
+    sample::LookAhead rest(setting.schedule, *setting.source, {}, options);
     for (std::uint64_t t = 0; t < 30; ++t) {
-        const SampledStep expected = whole.take();
+        const sample::SampledStep expected = whole.take();
         if (t < 17) continue;
-        const SampledStep step = rest.take();
+        const sample::SampledStep step = rest.take();
         ASSERT_EQ(step.batches.size(), expected.batches.size());
         for (std::size_t i = 0; i < step.batches.size(); ++i)
             EXPECT_TRUE(equal(step.batches[i], expected.batches[i]));
@@ -174,11 +176,11 @@ TEST(LookAheadQueue, StartsInTheMiddle) {
 }
 
 /// Fails, or waits for ever, from one step on.
-class Faulty final : public NeighbourSource {
+class Faulty final : public sample::NeighbourSource {
 public:
-    Faulty(const NeighbourSource& good, std::uint64_t from, bool waits)
+    Faulty(const sample::NeighbourSource& good, std::uint64_t from, bool waits)
         : good_(good), from_(from), waits_(waits) {}
-    void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+    void draw(const sample::DrawRequest& request, sample::DrawnNeighbours& out) const override {
         if (request.key.step >= from_) {
             if (!waits_) throw input_error("planted", "test", "none");
             Monitor::Lock lock(monitor_);
@@ -194,7 +196,7 @@ public:
     [[nodiscard]] std::string_view name() const noexcept override { return "faulty"; }
 
 private:
-    const NeighbourSource& good_;
+    const sample::NeighbourSource& good_;
     std::uint64_t from_;
     bool waits_;
     mutable Monitor monitor_;
@@ -204,7 +206,7 @@ TEST(LookAheadQueue, PassesOnWhatASamplingTaskThrew) {
     const Setting setting;
     const Faulty source(*setting.source, 6, false);
     const auto body = [&] {
-        LookAhead queue(setting.schedule, source, {}, setting.options(4, 100, 2));
+        sample::LookAhead queue(setting.schedule, source, {}, setting.options(4, 100, 2));
         std::uint64_t got = 0;
         try {
             for (; got < 100; ++got)
@@ -222,11 +224,11 @@ TEST(LookAheadQueue, PassesOnWhatASamplingTaskThrew) {
 TEST(LookAheadQueue, PassesOnWhatTheListenerThrew) {
     const Setting setting;
     on_fibers([&] {
-        LookAheadOptions options = setting.options(4, 100, 2);
-        options.published = [](const SampledStep& step) {
+        sample::LookAheadOptions options = setting.options(4, 100, 2);
+        options.published = [](const sample::SampledStep& step) {
             if (step.step == 3) throw input_error("planted", "test", "none");
         };
-        LookAhead queue(setting.schedule, *setting.source, {}, options);
+        sample::LookAhead queue(setting.schedule, *setting.source, {}, options);
         EXPECT_THROW(
             {
                 for (int i = 0; i < 10; ++i)
@@ -240,7 +242,7 @@ TEST(LookAheadQueue, StopsTasksThatWaitForWhatNeverComes) {
     const Setting setting;
     const Faulty source(*setting.source, 2, true);
     const auto body = [&] {
-        LookAhead queue(setting.schedule, source, {}, setting.options(8, 100, 3));
+        sample::LookAhead queue(setting.schedule, source, {}, setting.options(8, 100, 3));
         EXPECT_EQ(queue.take().step, 0U);
         EXPECT_EQ(queue.take().step, 1U);
     };
@@ -252,12 +254,12 @@ TEST(LookAheadQueue, ARankThatDiesEndsTheSamplingOfTheOthers) {
     const Bed bed;
     using namespace std::chrono_literals;
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
-        SimulatedCluster cluster({.ranks = 4,
-                                  .seed = seed,
-                                  .link = {.delay = 100us, .bytes_per_second = 1e9},
-                                  .faults = {{.rank = 2, .at = 1500us}}});
+        comm::SimulatedCluster cluster({.ranks = 4,
+                                        .seed = seed,
+                                        .link = {.delay = 100us, .bytes_per_second = 1e9},
+                                        .faults = {{.rank = 2, .at = 1500us}}});
         std::vector<std::string> heard(4);
-        const auto program = [&](const Communicator& comm) {
+        const auto program = [&](const comm::Communicator& comm) {
             try {
                 static_cast<void>(
                     run_sampling(comm, bed.data(), {.partitioned = true, .tasks = 2, .batch = 2}));

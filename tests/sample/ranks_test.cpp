@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
-
+#include "comm/simulated_cluster.hpp"
 #include "sample/bed.hpp"
 #include "sample/suite.hpp"
+
 #include "support/mpirun.hpp"
 
 namespace rudder::test {
@@ -13,11 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::string simulated(const Bed& bed, const SimulationOptions& simulation,
+std::string simulated(const Bed& bed, const comm::SimulationOptions& simulation,
                       const SamplingRun& options) {
     std::vector<std::string> texts(static_cast<std::size_t>(simulation.ranks));
-    SimulatedCluster cluster(simulation);
-    cluster.run([&](const Communicator& comm) {
+    comm::SimulatedCluster cluster(simulation);
+    cluster.run([&](const comm::Communicator& comm) {
         comm.set_paranoid(true);
         texts[static_cast<std::size_t>(comm.rank())] = run_sampling(comm, bed.data(), options);
     });
@@ -26,15 +26,16 @@ std::string simulated(const Bed& bed, const SimulationOptions& simulation,
     return texts.front();
 }
 
-class Ranks : public ::testing::TestWithParam<SeedOrder> {};
-INSTANTIATE_TEST_SUITE_P(Orders, Ranks, ::testing::Values(SeedOrder::random, SeedOrder::clustered),
+class Ranks : public ::testing::TestWithParam<sample::SeedOrder> {};
+INSTANTIATE_TEST_SUITE_P(Orders, Ranks,
+                         ::testing::Values(sample::SeedOrder::random, sample::SeedOrder::clustered),
                          [](const auto& order) { return std::string(to_string(order.param)); });
 
 TEST_P(Ranks, SameBatchesForAnyRanksTasksWindowAndTopology) {
     for (const bool uneven : {false, true}) {
         const Bed bed({.uneven = uneven});
         const std::string expected =
-            run_sampling(Communicator::local(), bed.data(), {.order = GetParam()});
+            run_sampling(comm::Communicator::local(), bed.data(), {.order = GetParam()});
         for (const int ranks : {1, 2, 4}) {
             for (const bool partitioned : {false, true}) {
                 for (const int tasks : {1, 2, 4}) {
@@ -62,10 +63,10 @@ TEST_P(Ranks, SameBatchesForAnyRanksTasksWindowAndTopology) {
 
 TEST(RanksOnThreads, SameBatchesForAnyTasks) {
     const Bed bed;
-    const std::string expected = run_sampling(Communicator::local(), bed.data(), {});
+    const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {});
     for (const int tasks : {2, 4}) {
         for (const bool partitioned : {false, true}) {
-            EXPECT_EQ(run_sampling(Communicator::local(), bed.data(),
+            EXPECT_EQ(run_sampling(comm::Communicator::local(), bed.data(),
                                    {.partitioned = partitioned, .tasks = tasks, .window = 7}),
                       expected);
         }
@@ -75,7 +76,7 @@ TEST(RanksOnThreads, SameBatchesForAnyTasks) {
 TEST(RanksUnderMpi, SameBatchesAsAlone) {
     if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
     const Bed bed;
-    const std::string expected = run_sampling(Communicator::local(), bed.data(), {}) + "\n";
+    const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {}) + "\n";
     for (const char* topology : {"replicated", "partitioned"}) {
         for (const auto& [ranks, per_host] : {std::pair{4, 0}, {4, 2}, {2, 1}}) {
             const Outcome outcome = mpirun({{ranks,
@@ -94,19 +95,20 @@ TEST(Degrees, AreThoseOfTheWholeGraphOnEverySource) {
     const auto rows = global_rows(bed.data());
     for (const int per_host : {1, 2}) {
         for (const bool partitioned : {false, true}) {
-            SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
-            cluster.run([&](const Communicator& comm) {
+            comm::SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
+            cluster.run([&](const comm::Communicator& comm) {
                 const auto own = own_parts(comm, bed.data());
                 const auto source =
-                    partitioned ? make_partitioned_source(comm, bed.data().book(), own, true)
-                                : make_replicated_source(comm, bed.data().book(), own);
-                NeighbourSampler sampler(*source, {.fanout = {2, 2}, .degrees = true});
-                Batch batch;
+                    partitioned
+                        ? sample::make_partitioned_source(comm, bed.data().book(), own, true)
+                        : sample::make_replicated_source(comm, bed.data().book(), own);
+                sample::NeighbourSampler sampler(*source, {.fanout = {2, 2}, .degrees = true});
+                sample::Batch batch;
                 sampler.sample({}, std::vector<VertexId>{5, 1, rows.size() - 1}, batch);
                 ASSERT_EQ(batch.degrees.size(), batch.vertices.size());
                 for (std::size_t i = 0; i < batch.vertices.size(); ++i)
                     ASSERT_EQ(batch.degrees[i], rows[batch.vertices[i]].size());
-                NeighbourSampler without(*source, {.fanout = {2, 2}});
+                sample::NeighbourSampler without(*source, {.fanout = {2, 2}});
                 without.sample({}, std::vector<VertexId>{5}, batch);
                 EXPECT_TRUE(batch.degrees.empty());
                 source->stop();
@@ -120,13 +122,13 @@ TEST(Degrees, AreThoseOfTheWholeGraphOnEverySource) {
 TEST(SourceBytes, ReplicatedTopologyCrossesOncePerHost) {
     const Bed bed;
     for (const int per_host : {1, 2, 4}) {
-        SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
+        comm::SimulatedCluster cluster({.ranks = 4, .ranks_per_host = per_host, .seed = 1});
         std::uint64_t received = 0;
         std::uint64_t bytes = 0;
-        cluster.run([&](const Communicator& comm) {
+        cluster.run([&](const comm::Communicator& comm) {
             const auto own = own_parts(comm, bed.data());
-            const auto source = make_replicated_source(comm, bed.data().book(), own);
-            received += comm.accounts().received[static_cast<std::size_t>(Kind::topology)];
+            const auto source = sample::make_replicated_source(comm, bed.data().book(), own);
+            received += comm.accounts().received[static_cast<std::size_t>(comm::Kind::topology)];
             bytes = source->bytes();
         });
         // Each host lacks the rows of the others; the number after the last offset is nobody's.
@@ -137,21 +139,21 @@ TEST(SourceBytes, ReplicatedTopologyCrossesOncePerHost) {
 
 TEST(SourceBytes, QuestionsCountUnderTheirKind) {
     const Bed bed;
-    for (const Kind kind : {Kind::topology, Kind::evaluation}) {
-        SimulatedCluster cluster({.ranks = 2, .seed = 1});
-        cluster.run([&](const Communicator& comm) {
+    for (const comm::Kind kind : {comm::Kind::topology, comm::Kind::evaluation}) {
+        comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+        cluster.run([&](const comm::Communicator& comm) {
             const auto own = own_parts(comm, bed.data());
-            const auto source = make_partitioned_source(comm, bed.data().book(), own);
+            const auto source = sample::make_partitioned_source(comm, bed.data().book(), own);
             comm.barrier();
-            const AccountTotals before = comm.accounts();
-            NeighbourSampler sampler(*source, {.fanout = {4, 4}, .kind = kind});
-            Batch batch;
+            const comm::AccountTotals before = comm.accounts();
+            sample::NeighbourSampler sampler(*source, {.fanout = {4, 4}, .kind = kind});
+            sample::Batch batch;
             sampler.sample({}, std::vector<VertexId>{1, 2, 3}, batch);
-            const AccountTotals after = comm.accounts();
-            for (std::size_t k = 0; k < kind_count; ++k) {
+            const comm::AccountTotals after = comm.accounts();
+            for (std::size_t k = 0; k < comm::kind_count; ++k) {
                 if (k == static_cast<std::size_t>(kind)) {
                     EXPECT_GT(after.received[k], before.received[k]);
-                } else if (k != static_cast<std::size_t>(Kind::control)) {
+                } else if (k != static_cast<std::size_t>(comm::Kind::control)) {
                     EXPECT_EQ(after.received[k], before.received[k]);
                 }
             }

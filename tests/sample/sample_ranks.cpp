@@ -7,17 +7,16 @@
 #include <fmt/format.h>
 
 #include "rudder/comm/mpi_transport.hpp"
-
 #include "sample/suite.hpp"
 
 int main(int argc, char** argv) {
     using namespace rudder;
-    MpiSession session;
+    comm::MpiSession session;
     try {
         const std::vector<std::string> arguments(argv + 1, argv + argc);
-        const PartitionedDataset data(arguments.at(0));
-        const Communicator comm(
-            make_mpi_transport({.ranks_per_host = std::stoi(arguments.at(2)), .link = {}}));
+        const partition::PartitionedDataset data(arguments.at(0));
+        const comm::Communicator comm(
+            comm::make_mpi_transport({.ranks_per_host = std::stoi(arguments.at(2)), .link = {}}));
         const std::string text = test::run_sampling(
             comm, data,
             {.partitioned = arguments.at(1) == "partitioned", .tasks = std::stoi(arguments.at(3))});

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/random.hpp"
-
 #include "sample/bed.hpp"
 
 namespace rudder::test {
@@ -20,18 +19,19 @@ protected:
         bed_ = std::make_unique<Bed>(options);
         parts_ = bed_->data().all_parts();
         rows_ = global_rows(bed_->data());
-        source_ = make_replicated_source(Communicator::local(), bed_->data().book(), parts_);
+        source_ = sample::make_replicated_source(comm::Communicator::local(), bed_->data().book(),
+                                                 parts_);
     }
     /// Compares one batch, with either map.
-    void compare(const SamplerOptions& options, const std::vector<VertexId>& seeds,
+    void compare(const sample::SamplerOptions& options, const std::vector<VertexId>& seeds,
                  std::uint64_t step = 3) {
-        const BatchKey key{.epoch = 1, .step = step, .part = 2};
-        const Batch expected = plain_sample(rows_, options, key, seeds);
+        const sample::BatchKey key{.epoch = 1, .step = step, .part = 2};
+        const sample::Batch expected = plain_sample(rows_, options, key, seeds);
         for (const VertexId limit : {VertexId{0}, VertexId{1} << 28}) {
-            SamplerOptions with = options;
+            sample::SamplerOptions with = options;
             with.direct_limit = limit;
-            NeighbourSampler sampler(*source_, with);
-            Batch batch;
+            sample::NeighbourSampler sampler(*source_, with);
+            sample::Batch batch;
             for (int again = 0; again < 2; ++again) {  // the second in memory used before
                 sampler.sample(key, seeds, batch);
                 ASSERT_TRUE(equal(batch, expected)) << "step " << step << ", limit " << limit;
@@ -42,9 +42,9 @@ protected:
     }
 
     std::unique_ptr<Bed> bed_;
-    std::vector<Part> parts_;
+    std::vector<partition::Part> parts_;
     std::vector<std::vector<VertexId>> rows_;
-    std::unique_ptr<NeighbourSource> source_;
+    std::unique_ptr<sample::NeighbourSource> source_;
 };
 
 TEST_F(Sampling, RandomBatchesOfOneToFourLayers) {
@@ -52,7 +52,7 @@ TEST_F(Sampling, RandomBatchesOfOneToFourLayers) {
     Draws draws(random, 0);
     use({});
     for (std::uint64_t round = 0; round < 60; ++round) {
-        SamplerOptions options;
+        sample::SamplerOptions options;
         options.fanout.clear();
         for (std::uint64_t i = 0; i <= round % 4; ++i) {
             const std::uint64_t kind = draws.below(6);
@@ -106,10 +106,10 @@ TEST_F(Sampling, OneVertex) {
 TEST_F(Sampling, DependsOnSeedEpochStepAndLayerButNotOnThePart) {
     use({.degree = 40});
     const std::vector<VertexId> seeds{0, 1, 2, 3, 4, 5};
-    NeighbourSampler sampler(*source_, {.fanout = {2, 2}});
-    NeighbourSampler other(*source_, {.fanout = {2, 2}, .seed = 1});
-    const auto vertices = [&](NeighbourSampler& by, const BatchKey& key) {
-        Batch batch;
+    sample::NeighbourSampler sampler(*source_, {.fanout = {2, 2}});
+    sample::NeighbourSampler other(*source_, {.fanout = {2, 2}, .seed = 1});
+    const auto vertices = [&](sample::NeighbourSampler& by, const sample::BatchKey& key) {
+        sample::Batch batch;
         by.sample(key, seeds, batch);
         return batch.vertices;
     };
@@ -125,7 +125,7 @@ TEST_F(Sampling, WrongFanoutsAreRefused) {
     for (const std::vector<std::int32_t>& fanout :
          std::vector<std::vector<std::int32_t>>{{}, {0}, {5, -2}}) {
         try {
-            const NeighbourSampler sampler(*source_, {.fanout = fanout});
+            const sample::NeighbourSampler sampler(*source_, {.fanout = fanout});
             FAIL() << "not refused";
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), ErrorKind::usage);
@@ -134,9 +134,9 @@ TEST_F(Sampling, WrongFanoutsAreRefused) {
 }
 
 /// Rows so long that a layer has 2^32 edges.
-class Endless final : public NeighbourSource {
+class Endless final : public sample::NeighbourSource {
 public:
-    void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+    void draw(const sample::DrawRequest& request, sample::DrawnNeighbours& out) const override {
         out.offsets.assign(request.vertices.size() + 1, 0);
         out.neighbours.clear();
     }
@@ -150,8 +150,8 @@ public:
 
 TEST(SamplingLargeGraphs, IdsBeyondThirtyTwoBitsNeedNoTableOfAllVertices) {
     const Endless source;
-    NeighbourSampler sampler(source, {});
-    Batch batch;
+    sample::NeighbourSampler sampler(source, {});
+    sample::Batch batch;
     sampler.sample({}, std::vector<VertexId>{VertexId{1} << 39, 5}, batch);
     EXPECT_THAT(batch.vertices, ::testing::ElementsAre(VertexId{1} << 39, 5));
 }

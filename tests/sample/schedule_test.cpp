@@ -7,27 +7,28 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
-
+#include "comm/simulated_cluster.hpp"
 #include "sample/bed.hpp"
 #include "sample/suite.hpp"
+
 #include "seed_blocks.hpp"
 
 namespace rudder::test {
 namespace {
 
 /// The training vertices of a part that have a label.
-std::vector<VertexId> expected_seeds(const Part& part) {
+std::vector<VertexId> expected_seeds(const partition::Part& part) {
     std::vector<VertexId> seeds;
     for (LocalId v = 0; v < part.own(); ++v) {
-        if (part.roles()[v] == Role::train && part.targets().classes[v] != no_label)
+        if (part.roles()[v] == graph::Role::train && part.targets().classes[v] != graph::no_label)
             seeds.push_back(part.global(v));
     }
     return seeds;
 }
 
 /// All seeds of a part in one epoch, step by step.
-std::vector<VertexId> epoch_seeds(const Schedule& schedule, PartId part, std::uint32_t epoch) {
+std::vector<VertexId> epoch_seeds(const sample::Schedule& schedule, PartId part,
+                                  std::uint32_t epoch) {
     std::vector<VertexId> all;
     std::vector<VertexId> seeds;
     for (std::uint64_t i = 0; i < schedule.steps_per_epoch(); ++i) {
@@ -40,9 +41,9 @@ std::vector<VertexId> epoch_seeds(const Schedule& schedule, PartId part, std::ui
     return all;
 }
 
-class Orders : public ::testing::TestWithParam<SeedOrder> {};
+class Orders : public ::testing::TestWithParam<sample::SeedOrder> {};
 INSTANTIATE_TEST_SUITE_P(Schedule, Orders,
-                         ::testing::Values(SeedOrder::random, SeedOrder::clustered),
+                         ::testing::Values(sample::SeedOrder::random, sample::SeedOrder::clustered),
                          [](const auto& order) { return std::string(to_string(order.param)); });
 
 TEST_P(Orders, EveryEpochIsAPermutationOfTheTrainingVertices) {
@@ -50,9 +51,9 @@ TEST_P(Orders, EveryEpochIsAPermutationOfTheTrainingVertices) {
         const Bed bed({.uneven = uneven});
         const auto parts = bed.data().all_parts();
         for (const std::uint64_t batch : {1U, 7U, 16U, 100000U}) {
-            const Schedule schedule(Communicator::local(), parts, bed.data().parts(),
-                                    {.batch = batch, .order = GetParam(), .seed = 3});
-            for (const Part& part : parts) {
+            const sample::Schedule schedule(comm::Communicator::local(), parts, bed.data().parts(),
+                                            {.batch = batch, .order = GetParam(), .seed = 3});
+            for (const partition::Part& part : parts) {
                 std::set<std::vector<VertexId>> orders;
                 for (const std::uint32_t epoch : {0U, 1U, 2U}) {
                     auto seeds = epoch_seeds(schedule, part.id(), epoch);
@@ -72,9 +73,9 @@ TEST_P(Orders, EveryEpochIsAPermutationOfTheTrainingVertices) {
 TEST_P(Orders, AnyStepAtAnyTime) {
     const Bed bed;
     const auto parts = bed.data().all_parts();
-    const ScheduleOptions options{.batch = 5, .order = GetParam(), .seed = 3};
-    const Schedule forwards(Communicator::local(), parts, 4, options);
-    const Schedule backwards(Communicator::local(), parts, 4, options);
+    const sample::ScheduleOptions options{.batch = 5, .order = GetParam(), .seed = 3};
+    const sample::Schedule forwards(comm::Communicator::local(), parts, 4, options);
+    const sample::Schedule backwards(comm::Communicator::local(), parts, 4, options);
     std::vector<std::vector<VertexId>> seen;
     for (std::uint64_t t = 0; t < forwards.steps_per_epoch() * 9; ++t)
         forwards.seeds(1, t, seen.emplace_back());
@@ -89,13 +90,13 @@ TEST(ScheduleCounts, FollowFromTheLargestPartOnEveryRank) {
     const Bed bed({.uneven = true});
     const auto parts = bed.data().all_parts();
     std::vector<std::uint64_t> sizes;
-    for (const Part& part : parts)
+    for (const partition::Part& part : parts)
         sizes.push_back(expected_seeds(part).size());
     ASSERT_EQ(sizes.back(), 0U);  // a rank with nothing to train on
-    SimulatedCluster cluster({.ranks = 4, .seed = 1});
-    cluster.run([&](const Communicator& comm) {
+    comm::SimulatedCluster cluster({.ranks = 4, .seed = 1});
+    cluster.run([&](const comm::Communicator& comm) {
         const auto own = own_parts(comm, bed.data());
-        const Schedule schedule(comm, own, 4, {.batch = 10});
+        const sample::Schedule schedule(comm, own, 4, {.batch = 10});
         EXPECT_EQ(schedule.steps_per_epoch(), (std::ranges::max(sizes) + 9) / 10);
         std::uint64_t sum = 0;
         for (std::uint64_t t = 0; t < schedule.steps_per_epoch(); ++t) {
@@ -112,21 +113,22 @@ TEST(ScheduleCounts, FollowFromTheLargestPartOnEveryRank) {
 TEST(ScheduleOrders, DifferBetweenPartsSeedsAndOrders) {
     const Bed bed;
     const auto parts = bed.data().all_parts();
-    const auto first = [&](const ScheduleOptions& options) {
-        const Schedule schedule(Communicator::local(), parts, 4, options);
+    const auto first = [&](const sample::ScheduleOptions& options) {
+        const sample::Schedule schedule(comm::Communicator::local(), parts, 4, options);
         return epoch_seeds(schedule, 0, 0);
     };
     EXPECT_EQ(first({.batch = 5, .seed = 1}), first({.batch = 9, .seed = 1}));
     EXPECT_NE(first({.batch = 5, .seed = 1}), first({.batch = 5, .seed = 2}));
-    EXPECT_NE(first({.batch = 5}), first({.batch = 5, .order = SeedOrder::clustered}));
+    EXPECT_NE(first({.batch = 5}), first({.batch = 5, .order = sample::SeedOrder::clustered}));
 }
 
 TEST(ScheduleOrders, ClusteredBatchesComeFromFewerClusters) {
     const Bed bed({.vertices = 4000, .parts = 1, .cluster_size = 100});
     const auto parts = bed.data().all_parts();
     const auto clusters = parts[0].clusters();
-    const auto clusters_per_batch = [&](SeedOrder order) {
-        const Schedule schedule(Communicator::local(), parts, 1, {.batch = 100, .order = order});
+    const auto clusters_per_batch = [&](sample::SeedOrder order) {
+        const sample::Schedule schedule(comm::Communicator::local(), parts, 1,
+                                        {.batch = 100, .order = order});
         std::uint64_t sum = 0;
         std::vector<VertexId> seeds;
         for (std::uint64_t t = 0; t < schedule.steps_per_epoch(); ++t) {
@@ -138,7 +140,8 @@ TEST(ScheduleOrders, ClusteredBatchesComeFromFewerClusters) {
         }
         return sum;
     };
-    EXPECT_LT(clusters_per_batch(SeedOrder::clustered) * 2, clusters_per_batch(SeedOrder::random));
+    EXPECT_LT(clusters_per_batch(sample::SeedOrder::clustered) * 2,
+              clusters_per_batch(sample::SeedOrder::random));
 }
 
 TEST(ScheduleRefused, NoSeedsNoBatchUnknownOrder) {
@@ -152,12 +155,13 @@ TEST(ScheduleRefused, NoSeedsNoBatchUnknownOrder) {
         }
         return ErrorKind::failed;
     };
-    EXPECT_EQ(kind([&] { Schedule(Communicator::local(), parts, 4, {.batch = 0}); }),
+    EXPECT_EQ(kind([&] { sample::Schedule(comm::Communicator::local(), parts, 4, {.batch = 0}); }),
               ErrorKind::usage);
-    EXPECT_EQ(kind([&] { static_cast<void>(seed_order("sorted")); }), ErrorKind::usage);
-    EXPECT_EQ(seed_order("clustered"), SeedOrder::clustered);
-    const std::vector<Part> none;
-    EXPECT_EQ(kind([&] { Schedule(Communicator::local(), none, 4, {}); }), ErrorKind::input);
+    EXPECT_EQ(kind([&] { static_cast<void>(sample::seed_order("sorted")); }), ErrorKind::usage);
+    EXPECT_EQ(sample::seed_order("clustered"), sample::SeedOrder::clustered);
+    const std::vector<partition::Part> none;
+    EXPECT_EQ(kind([&] { sample::Schedule(comm::Communicator::local(), none, 4, {}); }),
+              ErrorKind::input);
 }
 
 }  // namespace

@@ -5,7 +5,6 @@
 
 #include "rudder/core/checksum.hpp"
 #include "rudder/sample/look_ahead.hpp"
-
 #include "sample/bed.hpp"
 
 namespace rudder::test {
@@ -17,14 +16,14 @@ void require(bool holds, const std::string& what) {
 }
 
 /// Takes every step and notes the digests of its batches, by step and part.
-std::vector<std::uint64_t> take_all(LookAhead& queue, std::uint64_t steps,
+std::vector<std::uint64_t> take_all(sample::LookAhead& queue, std::uint64_t steps,
                                     std::vector<std::uint64_t>& published) {
     std::vector<std::uint64_t> digests;
     for (std::uint64_t t = 0; t < steps; ++t) {
-        SampledStep step = queue.take();
+        sample::SampledStep step = queue.take();
         require(step.step == t, "steps come in order");
         require(published.size() > t && published[t] == t, "steps are published before, in order");
-        for (const Batch& batch : step.batches)
+        for (const sample::Batch& batch : step.batches)
             digests.insert(digests.end(), {t, batch.key.part, digest(batch)});
         if (t % 3 != 0) queue.recycle(std::move(step));
     }
@@ -33,7 +32,7 @@ std::vector<std::uint64_t> take_all(LookAhead& queue, std::uint64_t steps,
 }
 
 /// One text out of what all ranks have.
-std::string combine(const Communicator& comm, const std::vector<std::uint64_t>& mine) {
+std::string combine(const comm::Communicator& comm, const std::vector<std::uint64_t>& mine) {
     std::map<std::pair<std::uint64_t, std::uint64_t>, std::uint64_t> all;
     for (const auto& theirs : comm.all_gather(std::span<const std::uint64_t>(mine))) {
         for (std::size_t i = 0; i < theirs.size(); i += 3)
@@ -47,34 +46,36 @@ std::string combine(const Communicator& comm, const std::vector<std::uint64_t>& 
 
 }  // namespace
 
-std::vector<Part> own_parts(const Communicator& comm, const PartitionedDataset& data) {
+std::vector<partition::Part> own_parts(const comm::Communicator& comm,
+                                       const partition::PartitionedDataset& data) {
     const PartId each = data.parts() / static_cast<PartId>(comm.size());
-    std::vector<Part> own;
+    std::vector<partition::Part> own;
     for (PartId i = 0; i < each; ++i)
         own.push_back(data.part(static_cast<PartId>(comm.rank()) * each + i));
     return own;
 }
 
-std::string run_sampling(const Communicator& comm, const PartitionedDataset& data,
+std::string run_sampling(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                          const SamplingRun& options) {
-    const std::vector<Part> own = own_parts(comm, data);
-    const auto source = options.partitioned ? make_partitioned_source(comm, data.book(), own)
-                                            : make_replicated_source(comm, data.book(), own);
-    const Schedule schedule(comm, own, data.parts(),
-                            {.batch = options.batch, .order = options.order, .seed = 5});
+    const std::vector<partition::Part> own = own_parts(comm, data);
+    const auto source = options.partitioned
+                            ? sample::make_partitioned_source(comm, data.book(), own)
+                            : sample::make_replicated_source(comm, data.book(), own);
+    const sample::Schedule schedule(comm, own, data.parts(),
+                                    {.batch = options.batch, .order = options.order, .seed = 5});
     const std::uint64_t steps = schedule.steps_per_epoch() * 3 + 1;
     std::vector<std::uint64_t> published;
-    LookAheadOptions ahead;
+    sample::LookAheadOptions ahead;
     ahead.window = options.window;
     ahead.last_step = steps;
     ahead.tasks = options.tasks;
     ahead.max_bytes = options.max_bytes;
-    for (const Part& part : own)
+    for (const partition::Part& part : own)
         ahead.parts.push_back(part.id());
-    ahead.published = [&](const SampledStep& step) { published.push_back(step.step); };
+    ahead.published = [&](const sample::SampledStep& step) { published.push_back(step.step); };
     std::string text;
     {
-        LookAhead queue(schedule, *source, {.fanout = {3, 5}, .seed = 9}, ahead);
+        sample::LookAhead queue(schedule, *source, {.fanout = {3, 5}, .seed = 9}, ahead);
         text = combine(comm, take_all(queue, steps, published));
     }
     source->stop();

@@ -13,17 +13,19 @@ struct SamplingRun {
     bool partitioned = false;
     int tasks = 1;
     std::uint64_t window = 4;
-    SeedOrder order = SeedOrder::random;
+    sample::SeedOrder order = sample::SeedOrder::random;
     std::uint64_t batch = 16;
     std::uint64_t max_bytes = 0;
 };
 
 /// Samples three epochs and a bit through the look-ahead queue; the same text on every rank: a
 /// digest of all batches of all parts, step by step. Collective; ranks must divide the parts.
-[[nodiscard]] std::string run_sampling(const Communicator& comm, const PartitionedDataset& data,
+[[nodiscard]] std::string run_sampling(const comm::Communicator& comm,
+                                       const partition::PartitionedDataset& data,
                                        const SamplingRun& options);
 
 /// The parts that this rank holds: an equal stretch each.
-[[nodiscard]] std::vector<Part> own_parts(const Communicator& comm, const PartitionedDataset& data);
+[[nodiscard]] std::vector<partition::Part> own_parts(const comm::Communicator& comm,
+                                                     const partition::PartitionedDataset& data);
 
 }  // namespace rudder::test

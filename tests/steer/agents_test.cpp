@@ -2,9 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/decision_log.hpp"
 
@@ -14,30 +14,31 @@
 namespace rudder::test {
 namespace {
 
-AgentFacts facts_of(std::uint64_t seed) {
-    AgentFacts facts;
+steer::AgentFacts facts_of(std::uint64_t seed) {
+    steer::AgentFacts facts;
     facts.seed = seed;
     facts.run = "this run";
     return facts;
 }
 
-std::unique_ptr<Agent> agent(const std::string& text, std::uint64_t seed = 7) {
-    return make_agent(AgentSpec::parse(text), facts_of(seed));
+std::unique_ptr<steer::Agent> agent(const std::string& text, std::uint64_t seed = 7) {
+    return steer::make_agent(steer::AgentSpec::parse(text), facts_of(seed));
 }
 
 /// Steps below `steps` in which it replaces when asked before each.
-std::vector<std::uint64_t> replacements(Agent& agent, std::uint64_t steps) {
+std::vector<std::uint64_t> replacements(steer::Agent& agent, std::uint64_t steps) {
     std::vector<std::uint64_t> list;
     for (std::uint64_t step = 0; step < steps; ++step) {
-        if (agent.decide(observed(step)).action.kind == ActionKind::replace) list.push_back(step);
+        if (agent.decide(observed(step)).action.kind == steer::ActionKind::replace)
+            list.push_back(step);
     }
     return list;
 }
 
 void refuse(const std::string& text, int code, std::initializer_list<const char*> words,
-            const AgentFacts& facts = facts_of(7)) {
+            const steer::AgentFacts& facts = facts_of(7)) {
     try {
-        static_cast<void>(make_agent(AgentSpec::parse(text), facts));
+        static_cast<void>(steer::make_agent(steer::AgentSpec::parse(text), facts));
         ADD_FAILURE() << text;
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), code) << error.what();
@@ -50,8 +51,9 @@ TEST(FixedRules, NeverAndAlways) {
     const auto never = agent("never");
     const auto always = agent("always");
     for (std::uint64_t step = 0; step < 5; ++step) {
-        EXPECT_EQ(never->decide(observed(step)).action, Action::keep(Reason::rule));
-        EXPECT_EQ(always->decide(observed(step)).action, Action::replace(Reason::rule));
+        EXPECT_EQ(never->decide(observed(step)).action, steer::Action::keep(steer::Reason::rule));
+        EXPECT_EQ(always->decide(observed(step)).action,
+                  steer::Action::replace(steer::Reason::rule));
     }
     EXPECT_GT(never->interval(), 1000000U) << "nobody need ask";
     EXPECT_EQ(always->interval(), 1U);
@@ -62,39 +64,42 @@ TEST(FixedRules, EveryCountsFromOne) {
     for (std::uint64_t step = 0; step < 12; ++step) {
         const bool now = step == 2 || step == 5 || step == 8 || step == 11;
         EXPECT_EQ(every->decide(observed(step)).action.kind,
-                  now ? ActionKind::replace : ActionKind::keep)
+                  now ? steer::ActionKind::replace : steer::ActionKind::keep)
             << step;
     }
-    EXPECT_EQ(agent("every:1")->decide(observed(0)).action.kind, ActionKind::replace);
+    EXPECT_EQ(agent("every:1")->decide(observed(0)).action.kind, steer::ActionKind::replace);
 }
 
 TEST(Thresholds, OnTheHitRate) {
     const auto rule = agent("threshold:0.4,fraction:0.25,interval:8");
     EXPECT_EQ(rule->interval(), 8U);
-    EXPECT_EQ(rule->decide(observed(0, 39)).action, Action::replace(Reason::low_hit_rate, 0.25));
-    EXPECT_EQ(rule->decide(observed(1, 40)).action, Action::keep(Reason::good_enough));
-    EXPECT_EQ(rule->decide(observed(2, 90)).action, Action::keep(Reason::good_enough));
-    Observation idle = observed(3, 0);
+    EXPECT_EQ(rule->decide(observed(0, 39)).action,
+              steer::Action::replace(steer::Reason::low_hit_rate, 0.25));
+    EXPECT_EQ(rule->decide(observed(1, 40)).action,
+              steer::Action::keep(steer::Reason::good_enough));
+    EXPECT_EQ(rule->decide(observed(2, 90)).action,
+              steer::Action::keep(steer::Reason::good_enough));
+    steer::Observation idle = observed(3, 0);
     idle.rows = {};
-    EXPECT_EQ(rule->decide(idle).action.kind, ActionKind::keep) << "nothing was needed";
-    EXPECT_EQ(agent("threshold")->decide(observed(0, 49)).action.kind, ActionKind::replace);
-    EXPECT_EQ(agent("threshold")->decide(observed(0, 50)).action.kind, ActionKind::keep);
+    EXPECT_EQ(rule->decide(idle).action.kind, steer::ActionKind::keep) << "nothing was needed";
+    EXPECT_EQ(agent("threshold")->decide(observed(0, 49)).action.kind, steer::ActionKind::replace);
+    EXPECT_EQ(agent("threshold")->decide(observed(0, 50)).action.kind, steer::ActionKind::keep);
 }
 
 TEST(Thresholds, OnTheStall) {
     const auto rule = agent("threshold:0.2,on:stall");
-    Observation o = observed(0, 0);
-    EXPECT_EQ(rule->decide(o).action.kind, ActionKind::keep) << "no step was timed";
+    steer::Observation o = observed(0, 0);
+    EXPECT_EQ(rule->decide(o).action.kind, steer::ActionKind::keep) << "no step was timed";
     o.seconds = {.steps = 4, .step = 2, .fetch = 1, .stall = 0.41, .compute = 1};
-    EXPECT_EQ(rule->decide(o).action, Action::replace(Reason::high_stall));
+    EXPECT_EQ(rule->decide(o).action, steer::Action::replace(steer::Reason::high_stall));
     o.seconds.stall = 0.39;
-    EXPECT_EQ(rule->decide(o).action, Action::keep(Reason::good_enough));
+    EXPECT_EQ(rule->decide(o).action, steer::Action::keep(steer::Reason::good_enough));
 }
 
 TEST(Thresholds, OnTheCostRelativeToItsMinimum) {
     const auto rule = agent("threshold:1.2,on:cost,memory:3");
     const auto replaces = [&](std::uint64_t demand) {
-        return rule->decide(observed(0, 100 - demand)).action.kind == ActionKind::replace;
+        return rule->decide(observed(0, 100 - demand)).action.kind == steer::ActionKind::replace;
     };
     EXPECT_FALSE(replaces(50));
     EXPECT_FALSE(replaces(60)) << "by a fifth, not by more";
@@ -102,7 +107,7 @@ TEST(Thresholds, OnTheCostRelativeToItsMinimum) {
     EXPECT_FALSE(replaces(62)) << "50 is forgotten: 60 is the lowest of three";
     EXPECT_FALSE(replaces(40));
     EXPECT_TRUE(replaces(49));
-    EXPECT_EQ(agent("threshold,on:cost")->decide(observed(0)).action.kind, ActionKind::keep);
+    EXPECT_EQ(agent("threshold,on:cost")->decide(observed(0)).action.kind, steer::ActionKind::keep);
 }
 
 TEST(Chance, IsTheSameForTheSameSeedAndStep) {
@@ -113,7 +118,9 @@ TEST(Chance, IsTheSameForTheSameSeedAndStep) {
     EXPECT_NEAR(static_cast<double>(first.size()), 1000, 110);
     const auto other = agent("random:0.25", 1);
     for (const std::uint64_t step : first)
-        EXPECT_EQ(other->decide(observed(step)).action, Action::replace(Reason::chance)) << step;
+        EXPECT_EQ(other->decide(observed(step)).action,
+                  steer::Action::replace(steer::Reason::chance))
+            << step;
     EXPECT_TRUE(replacements(*agent("random:0"), 100).empty());
     EXPECT_EQ(replacements(*agent("random:1"), 100).size(), 100U);
     EXPECT_EQ(agent("random:1,fraction:0.5")->decide(observed(0)).action.fraction, 0.5);
@@ -129,18 +136,21 @@ TEST(Schedules, DoWhatTheFileSays) {
                      R"({"step": 7, "action": "keep", "reason": "ending"})");
     const auto plan = agent("schedule:" + file);
     for (std::uint64_t step = 0; step < 10; ++step) {
-        const Action action = plan->decide(observed(step)).action;
+        const steer::Action action = plan->decide(observed(step)).action;
         if (step == 2) {
-            EXPECT_EQ(action, Action::replace(Reason::scheduled, 0.5));
+            EXPECT_EQ(action, steer::Action::replace(steer::Reason::scheduled, 0.5));
         } else if (step == 5) {
-            EXPECT_EQ(action, Action::set({{KnobId::window, 8.0}}, Reason::scheduled));
+            EXPECT_EQ(action,
+                      steer::Action::set({{steer::KnobId::window, 8.0}}, steer::Reason::scheduled));
         } else {
-            EXPECT_EQ(action, Action::keep(step == 7 ? Reason::ending : Reason::scheduled));
+            EXPECT_EQ(action, steer::Action::keep(step == 7 ? steer::Reason::ending
+                                                            : steer::Reason::scheduled));
         }
     }
     const auto late = agent("schedule:" + file);
-    EXPECT_EQ(late->decide(observed(4)).action.kind, ActionKind::replace) << "due since step 2";
-    EXPECT_EQ(late->decide(observed(4)).action.kind, ActionKind::keep);
+    EXPECT_EQ(late->decide(observed(4)).action.kind, steer::ActionKind::replace)
+        << "due since step 2";
+    EXPECT_EQ(late->decide(observed(4)).action.kind, steer::ActionKind::keep);
     write_text(file, "");
     EXPECT_TRUE(replacements(*agent("schedule:" + file), 10).empty());
 }
@@ -171,9 +181,9 @@ TEST(Schedules, RefuseWithFileAndLine) {
 TEST(Replays, RepeatALog) {
     const TempDir folder;
     std::string log;
-    const auto add = [&](std::uint64_t effective, Action action, DecisionStatus status,
-                         std::uint32_t rank = 0) {
-        DecisionRecord record;
+    const auto add = [&](std::uint64_t effective, steer::Action action,
+                         steer::DecisionStatus status, std::uint32_t rank = 0) {
+        steer::DecisionRecord record;
         record.step = effective - 1;
         record.rank = rank;
         record.agent = "bandit";
@@ -183,31 +193,34 @@ TEST(Replays, RepeatALog) {
         record.run = "this run";
         log += to_json(record).dump() + "\n";
     };
-    const Action longer = Action::set({{KnobId::window, 32.0}}, Reason::trying);
-    add(3, Action::replace(Reason::low_hit_rate, 0.5), DecisionStatus::applied);
-    add(4, Action::replace(Reason::low_hit_rate), DecisionStatus::late);
-    add(5, Action::replace(Reason::low_hit_rate), DecisionStatus::refused);
-    add(6, Action::keep(Reason::ending), DecisionStatus::applied);
-    add(9, longer, DecisionStatus::undone);
-    add(8, Action::replace(Reason::low_hit_rate), DecisionStatus::applied);
-    add(2, Action::replace(Reason::rule), DecisionStatus::applied, 1);
+    const steer::Action longer =
+        steer::Action::set({{steer::KnobId::window, 32.0}}, steer::Reason::trying);
+    add(3, steer::Action::replace(steer::Reason::low_hit_rate, 0.5),
+        steer::DecisionStatus::applied);
+    add(4, steer::Action::replace(steer::Reason::low_hit_rate), steer::DecisionStatus::late);
+    add(5, steer::Action::replace(steer::Reason::low_hit_rate), steer::DecisionStatus::refused);
+    add(6, steer::Action::keep(steer::Reason::ending), steer::DecisionStatus::applied);
+    add(9, longer, steer::DecisionStatus::undone);
+    add(8, steer::Action::replace(steer::Reason::low_hit_rate), steer::DecisionStatus::applied);
+    add(2, steer::Action::replace(steer::Reason::rule), steer::DecisionStatus::applied, 1);
     write_text(folder.path() / "decisions.jsonl", log);
     const std::string spec = "replay:" + folder.path().string();
     const auto again = agent(spec);
     for (std::uint64_t step = 0; step < 12; ++step) {
-        Action expected = Action::keep(Reason::replayed);
-        if (step == 3) expected = Action::replace(Reason::replayed, 0.5);
-        if (step == 8) expected = Action::replace(Reason::replayed);
-        if (step == 9) expected = Action::set(longer.knobs, Reason::replayed);
+        steer::Action expected = steer::Action::keep(steer::Reason::replayed);
+        if (step == 3) expected = steer::Action::replace(steer::Reason::replayed, 0.5);
+        if (step == 8) expected = steer::Action::replace(steer::Reason::replayed);
+        if (step == 9) expected = steer::Action::set(longer.knobs, steer::Reason::replayed);
         EXPECT_EQ(again->decide(observed(step)).action, expected) << step;
     }
     EXPECT_EQ(replacements(*agent(spec + ",rank:1"), 12), std::vector<std::uint64_t>{2});
 
-    AgentFacts other = facts_of(7);
+    steer::AgentFacts other = facts_of(7);
     other.run = "another run";
     refuse(spec, 2, {"another run", "--force"}, other);
     other.force = true;
-    EXPECT_EQ(replacements(*make_agent(AgentSpec::parse(spec), other), 12).size(), 2U);
+    EXPECT_EQ(replacements(*steer::make_agent(steer::AgentSpec::parse(spec), other), 12).size(),
+              2U);
     refuse("replay:" + (folder.path() / "none").string(), 3, {"no such file"});
 }
 

@@ -4,24 +4,24 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
+#include "steer/agents/bandit/drift.hpp"
+#include "steer/agents/bandit/duel.hpp"
 
-#include "../../src/steer/agents/bandit/drift.hpp"
-#include "../../src/steer/agents/bandit/duel.hpp"
 #include "fake_world.hpp"
 
 namespace rudder::test {
 namespace {
 
-std::unique_ptr<Agent> bandit(const FakeWorld& world, const char* text = "bandit") {
-    return make_agent(AgentSpec::parse(text), world.facts());
+std::unique_ptr<steer::Agent> bandit(const FakeWorld& world, const char* text = "bandit") {
+    return steer::make_agent(steer::AgentSpec::parse(text), world.facts());
 }
 
-double window_of(const Setting& s) {
+double window_of(const steer::Setting& s) {
     return s.policy.has("window") ? s.policy.get("window") : 0;
 }
 
 /// Look-ahead helps, up to a point.
-double by_window(const Setting& s, std::uint64_t /*step*/) {
+double by_window(const steer::Setting& s, std::uint64_t /*step*/) {
     const double window = window_of(s);
     if (window == 0) return 1500;
     const double best = window >= 64 ? 800 : window >= 16 ? 900 : window >= 4 ? 1000 : 1200;
@@ -31,7 +31,7 @@ double by_window(const Setting& s, std::uint64_t /*step*/) {
 TEST(Drift, NoiseAndShortStepsAreNoChange) {
     const RandomStream stream({Purpose::test, 1});
     Draws draws(stream, 0);
-    Drift drift(0.03);
+    steer::Drift drift(0.03);
     for (int i = 0; i < 5000; ++i) {
         // The last step of an epoch is short.
         const double cost = (i % 24 == 23 ? 80.0 : 100.0) * (1 + 0.1 * (draws.uniform() - 0.5));
@@ -43,7 +43,7 @@ TEST(Drift, AStepUpOrDownIsNoticedSoon) {
     for (const double factor : {1.5, 0.7, 1.2}) {
         const RandomStream stream({Purpose::test, 2});
         Draws draws(stream, 0);
-        Drift drift(0.03);
+        steer::Drift drift(0.03);
         int noticed = -1;
         for (int i = 0; i < 100 && noticed < 0; ++i) {
             const double level = i < 50 ? 100 : 100 * factor;
@@ -55,38 +55,38 @@ TEST(Drift, AStepUpOrDownIsNoticedSoon) {
     }
 }
 
-Duel duel(const char* challenger, const char* champion) {
-    Choice a;
-    Choice b;
-    a.setting.policy = PolicySpec::parse(challenger);
-    b.setting.policy = PolicySpec::parse(champion);
+steer::Duel duel(const char* challenger, const char* champion) {
+    steer::Choice a;
+    steer::Choice b;
+    a.setting.policy = buffer::PolicySpec::parse(challenger);
+    b.setting.policy = buffer::PolicySpec::parse(champion);
     return {"x", a, b};
 }
 
-std::uint64_t steps_until_verdict(Duel& duel, double factor, Verdict& verdict) {
-    for (int i = 0; i < 60 && (verdict = duel.verdict()) == Verdict::open; ++i)
+std::uint64_t steps_until_verdict(steer::Duel& duel, double factor, steer::Verdict& verdict) {
+    for (int i = 0; i < 60 && (verdict = duel.verdict()) == steer::Verdict::open; ++i)
         duel.add(4000 * factor, 4000, 4);
     return duel.steps();
 }
 
 TEST(Duel, LargeDifferencesNeedFewSteps) {
-    Verdict verdict{};
-    Duel huge = duel("window:16", "lru");
+    steer::Verdict verdict{};
+    steer::Duel huge = duel("window:16", "lru");
     EXPECT_LE(steps_until_verdict(huge, 0.7, verdict), 12U);
-    EXPECT_EQ(verdict, Verdict::better);
-    Duel bad = duel("window:4", "window:16");
+    EXPECT_EQ(verdict, steer::Verdict::better);
+    steer::Duel bad = duel("window:4", "window:16");
     EXPECT_LE(steps_until_verdict(bad, 1.3, verdict), 12U + 8U) << "it knows 16 steps at first";
-    EXPECT_EQ(verdict, Verdict::worse);
-    Duel small = duel("window:64", "window:16");
+    EXPECT_EQ(verdict, steer::Verdict::worse);
+    steer::Duel small = duel("window:64", "window:16");
     EXPECT_LE(steps_until_verdict(small, 0.985, verdict), 48U);
-    EXPECT_EQ(verdict, Verdict::better);
-    Duel same = duel("window:64", "window:16");
+    EXPECT_EQ(verdict, steer::Verdict::better);
+    steer::Duel same = duel("window:64", "window:16");
     EXPECT_LE(steps_until_verdict(same, 1.0, verdict), 72U);
-    EXPECT_EQ(verdict, Verdict::no_better);
+    EXPECT_EQ(verdict, steer::Verdict::no_better);
     // One that counts uses first is given time to.
-    Duel cold = duel("lfu", "lru");
+    steer::Duel cold = duel("lfu", "lru");
     EXPECT_GE(steps_until_verdict(cold, 1.1, verdict), 40U);
-    EXPECT_EQ(verdict, Verdict::worse);
+    EXPECT_EQ(verdict, steer::Verdict::worse);
 }
 
 TEST(Bandit, FindsTheBestSettingFromAnyStart) {
@@ -95,7 +95,7 @@ TEST(Bandit, FindsTheBestSettingFromAnyStart) {
         world.rows = by_window;
         const auto agent = bandit(world);
         world.run(*agent);
-        EXPECT_LE(world.until(0, [](const Setting& s) { return window_of(s) == 64; }), 100U)
+        EXPECT_LE(world.until(0, [](const steer::Setting& s) { return window_of(s) == 64; }), 100U)
             << start << '\n'
             << world.notes();
         EXPECT_EQ(window_of(world.setting), 64) << start;
@@ -110,7 +110,7 @@ TEST(Bandit, GrowsTheBufferAndNeverShrinksIt) {
     world.rows = by_window;
     const auto agent = bandit(world);
     world.run(*agent);
-    EXPECT_LE(world.until(0, [](const Setting& s) { return s.capacity == 1000; }), 40U);
+    EXPECT_LE(world.until(0, [](const steer::Setting& s) { return s.capacity == 1000; }), 40U);
     for (std::size_t i = 1; i < world.history.size(); ++i)
         EXPECT_GE(world.history[i].capacity, world.history[i - 1].capacity);
 }
@@ -123,13 +123,13 @@ TEST(Bandit, KeepsWhatIsBest) {
         FakeWorld world("window:16", seed);
         world.rows_noise = 0.1;
         world.steps = 2000;
-        world.rows = [](const Setting& s, std::uint64_t) {
+        world.rows = [](const steer::Setting& s, std::uint64_t) {
             return window_of(s) == 16 ? 1000.0 : 1002.0;
         };
         const auto agent = bandit(world);
         world.run(*agent);
-        const auto sets = std::ranges::count_if(world.answers, [](const Answer& answer) {
-            return answer.action.kind == ActionKind::set;
+        const auto sets = std::ranges::count_if(world.answers, [](const steer::Answer& answer) {
+            return answer.action.kind == steer::ActionKind::set;
         });
         EXPECT_LE(sets, 1) << seed << '\n' << world.notes();
         all += sets;
@@ -144,9 +144,9 @@ TEST(Bandit, NeverAsksForWhatIsSet) {
     world.run(*agent);
     ASSERT_EQ(world.history.size(), world.steps);
     for (std::size_t i = 0; i < world.answers.size(); ++i) {
-        if (world.answers[i].action.kind != ActionKind::set) continue;
+        if (world.answers[i].action.kind != steer::ActionKind::set) continue;
         const std::uint64_t step = world.asked[i];
-        const Setting before =
+        const steer::Setting before =
             step == 0 ? world.facts().start : world.history[static_cast<std::size_t>(step - 1)];
         EXPECT_NE(world.history[static_cast<std::size_t>(step)], before);
     }
@@ -174,7 +174,7 @@ TEST(Bandit, SeesThatTheGuardTookAChangeBack) {
     std::uint64_t undone = 0;
     world.meddle = [&](FakeWorld& w, std::uint64_t) {
         if (window_of(w.setting) != 64) return;
-        w.setting.policy = PolicySpec::parse("window:16");
+        w.setting.policy = buffer::PolicySpec::parse("window:16");
         ++undone;
     };
     const auto agent = bandit(world, "bandit,policies:window:16+window:64");
@@ -187,7 +187,7 @@ TEST(Bandit, SeesThatTheGuardTookAChangeBack) {
 TEST(Bandit, FindsTheNewBestWhenRowsChangePhase) {
     FakeWorld world("lru");
     world.steps = 2000;
-    world.rows = [](const Setting& s, std::uint64_t step) {
+    world.rows = [](const steer::Setting& s, std::uint64_t step) {
         const bool recent = (step / 500) % 2 == 0;
         return (s.policy.name() == "lru") == recent ? 900.0 : 1200.0;
     };
@@ -195,17 +195,18 @@ TEST(Bandit, FindsTheNewBestWhenRowsChangePhase) {
     world.run(*agent);
     for (const std::uint64_t change : {500U, 1000U, 1500U}) {
         const bool recent = (change / 500) % 2 == 0;
-        EXPECT_LE(
-            world.until(change,
-                        [&](const Setting& s) { return (s.policy.name() == "lru") == recent; }),
-            100U)
+        EXPECT_LE(world.until(change,
+                              [&](const steer::Setting& s) {
+                                  return (s.policy.name() == "lru") == recent;
+                              }),
+                  100U)
             << change << '\n'
             << world.notes();
     }
 }
 
 /// Fetching early hides the link; too early costs a little. A slower link wants more of it.
-double by_distance(const Setting& s, std::uint64_t step, std::uint64_t drop) {
+double by_distance(const steer::Setting& s, std::uint64_t step, std::uint64_t drop) {
     const double distance = s.policy.get("distance");
     const double fetch = step < drop ? 0.012 : 0.048;
     return 0.02 + std::max(0.0, fetch - 0.006 * distance) + 0.0003 * distance;
@@ -214,17 +215,18 @@ double by_distance(const Setting& s, std::uint64_t step, std::uint64_t drop) {
 TEST(Bandit, FindsTheNewBestWhenTheLinkSlowsDown) {
     for (std::uint64_t seed = 0; seed < 10; ++seed) {
         FakeWorld world("window:64,distance:2", seed);
-        world.cost = CostKind::seconds;
+        world.cost = steer::CostKind::seconds;
         world.steps = 2000;
         world.rows = by_window;
-        world.seconds = [](const Setting& s, std::uint64_t step) {
+        world.seconds = [](const steer::Setting& s, std::uint64_t step) {
             return by_distance(s, step, 1000);
         };
         const auto agent = bandit(world);
         world.run(*agent);
-        const auto distance = [](const Setting& s) { return s.policy.get("distance"); };
+        const auto distance = [](const steer::Setting& s) { return s.policy.get("distance"); };
         EXPECT_EQ(distance(world.history[990]), 2) << world.notes();
-        EXPECT_LE(world.until(1000, [&](const Setting& s) { return distance(s) == 8; }), 200U)
+        EXPECT_LE(world.until(1000, [&](const steer::Setting& s) { return distance(s) == 8; }),
+                  200U)
             << seed << '\n'
             << world.notes();
         // Trials of the real run stay within the budget.
@@ -240,14 +242,14 @@ TEST(Bandit, NoTimedTrialsWhereTheCostIsRows) {
     world.rows = by_window;
     const auto agent = bandit(world);
     world.run(*agent);
-    for (const Setting& s : world.history)
+    for (const steer::Setting& s : world.history)
         EXPECT_EQ(s.policy.get("distance"), 2);
 }
 
 TEST(Bandit, SaysWhenToReplace) {
     FakeWorld world("scored");
     world.steps = 1500;
-    world.rows = [](const Setting& s, std::uint64_t) {
+    world.rows = [](const steer::Setting& s, std::uint64_t) {
         const double every = s.policy.given("every") ? s.policy.get("every") : 1e9;
         return every == 4 ? 900.0 : every == 8 || every == 2 ? 950.0 : 1000.0;
     };
@@ -279,12 +281,13 @@ TEST(Bandit, RefusesUnknownKnobsAndPolicies) {
 }
 
 TEST(Bandit, DecidesOnlyIfAskedTo) {
-    EXPECT_FALSE(AgentSpec::parse("bandit").decides());
-    EXPECT_TRUE(AgentSpec::parse("bandit,knobs:policy+decide").decides());
-    EXPECT_NO_THROW(check_agent(AgentSpec::parse("bandit"), PolicySpec::parse("scored,every:4")));
-    EXPECT_THROW(
-        check_agent(AgentSpec::parse("bandit,knobs:decide"), PolicySpec::parse("scored,every:4")),
-        Error);
+    EXPECT_FALSE(steer::AgentSpec::parse("bandit").decides());
+    EXPECT_TRUE(steer::AgentSpec::parse("bandit,knobs:policy+decide").decides());
+    EXPECT_NO_THROW(steer::check_agent(steer::AgentSpec::parse("bandit"),
+                                       buffer::PolicySpec::parse("scored,every:4")));
+    EXPECT_THROW(steer::check_agent(steer::AgentSpec::parse("bandit,knobs:decide"),
+                                    buffer::PolicySpec::parse("scored,every:4")),
+                 Error);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ double sigmoid(double x) {
     return 1 / (1 + std::exp(-x));
 }
 
-Vector product(const ModelArray& m, const Vector& x) {
+Vector product(const steer::ModelArray& m, const Vector& x) {
     Vector y(m.shape[0], 0);
     for (std::size_t o = 0; o < y.size(); ++o) {
         for (std::size_t i = 0; i < x.size(); ++i)
@@ -29,14 +29,14 @@ Vector product(const ModelArray& m, const Vector& x) {
     return y;
 }
 
-double with_bias(const ModelArray& last, const Vector& x) {
+double with_bias(const steer::ModelArray& last, const Vector& x) {
     double sum = static_cast<double>(last.values.back());
     for (std::size_t i = 0; i < x.size(); ++i)
         sum += static_cast<double>(last.values[i]) * x[i];
     return sum;
 }
 
-double slow_trees(const Model& m, const Vector& x) {
+double slow_trees(const steer::Model& m, const Vector& x) {
     const auto& sum = m.array("sum", "").values;
     double total = static_cast<double>(sum[0]);
     for (const std::int32_t root : m.array("roots", "").wholes) {
@@ -51,7 +51,7 @@ double slow_trees(const Model& m, const Vector& x) {
     return sum[1] != 0 ? sigmoid(total) : std::clamp(total, 0.0, 1.0);
 }
 
-double slow_mlp(const Model& m, Vector x) {
+double slow_mlp(const steer::Model& m, Vector x) {
     for (std::size_t k = 0; k < 4; ++k) {
         Vector y = product(m.array(fmt::format("layer.{}.weights", k), ""), x);
         const auto& bias = m.array(fmt::format("layer.{}.bias", k), "").values;
@@ -79,7 +79,8 @@ Vector slow_sparsemax(const Vector& z) {
     return p;
 }
 
-Vector affine(const Model& m, Vector x, const std::string& factor, const std::string& shift) {
+Vector affine(const steer::Model& m, Vector x, const std::string& factor,
+              const std::string& shift) {
     for (std::size_t i = 0; i < x.size(); ++i) {
         x[i] = x[i] * static_cast<double>(m.array(factor, "").values[i]) +
                static_cast<double>(m.array(shift, "").values[i]);
@@ -87,7 +88,7 @@ Vector affine(const Model& m, Vector x, const std::string& factor, const std::st
     return x;
 }
 
-Vector slow_transform(const Model& m, Vector x, std::size_t s) {
+Vector slow_transform(const steer::Model& m, Vector x, std::size_t s) {
     for (std::size_t k = 0; k < 4; ++k) {
         const std::string name =
             k < 2 ? fmt::format("shared.{}", k) : fmt::format("step.{}.own.{}", s, k - 2);
@@ -104,7 +105,7 @@ Vector slow_transform(const Model& m, Vector x, std::size_t s) {
     return x;
 }
 
-double slow_tabnet(const Model& m, const Vector& given) {
+double slow_tabnet(const steer::Model& m, const Vector& given) {
     const Vector x = affine(m, given, "input.factor", "input.shift");
     Vector prior(x.size(), 1);
     Vector sum(64, 0);
@@ -128,7 +129,7 @@ double slow_tabnet(const Model& m, const Vector& given) {
     return sigmoid(with_bias(m.array("last", ""), sum));
 }
 
-double slow(const Model& model, const Vector& x) {
+double slow(const steer::Model& model, const Vector& x) {
     if (model.kind == "mlp") return slow_mlp(model, x);
     if (model.kind == "tabnet") return slow_tabnet(model, x);
     if (model.kind == "rf" || model.kind == "xgb") return slow_trees(model, x);
@@ -143,8 +144,8 @@ protected:
 TEST_P(Classifiers, AnswerAsTheSlowEvaluation) {
     const RandomStream stream({.purpose = Purpose::test, .seed = 3});
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
-        const Model model = random_model(std::string(GetParam()), seed);
-        const auto classifier = make_classifier(model, "test");
+        const steer::Model model = random_model(std::string(GetParam()), seed);
+        const auto classifier = steer::make_classifier(model, "test");
         Draws draws(stream, seed);
         for (int i = 0; i < 20; ++i) {
             const auto x = drawn(draws, model.mean.size(), 3);
@@ -156,9 +157,9 @@ TEST_P(Classifiers, AnswerAsTheSlowEvaluation) {
 }
 
 TEST_P(Classifiers, SurviveTheirFile) {
-    const Model model = random_model(std::string(GetParam()), 5);
-    write_model(model, folder_ / "a.model", false);
-    const Model read = read_model(folder_ / "a.model");
+    const steer::Model model = random_model(std::string(GetParam()), 5);
+    steer::write_model(model, folder_ / "a.model", false);
+    const steer::Model read = steer::read_model(folder_ / "a.model");
     EXPECT_EQ(read.kind, model.kind);
     EXPECT_EQ(read.mean, model.mean);
     ASSERT_EQ(read.arrays.size(), model.arrays.size());
@@ -168,11 +169,12 @@ TEST_P(Classifiers, SurviveTheirFile) {
         EXPECT_EQ(read.arrays[i].values, model.arrays[i].values);
         EXPECT_EQ(read.arrays[i].wholes, model.arrays[i].wholes);
     }
-    EXPECT_THROW(write_model(model, folder_ / "a.model", false), Error) << "it is there already";
-    write_model(model, folder_ / "a.model", true);
+    EXPECT_THROW(steer::write_model(model, folder_ / "a.model", false), Error)
+        << "it is there already";
+    steer::write_model(model, folder_ / "a.model", true);
 }
 
-INSTANTIATE_TEST_SUITE_P(Six, Classifiers, testing::ValuesIn(classifier_kinds),
+INSTANTIATE_TEST_SUITE_P(Six, Classifiers, testing::ValuesIn(steer::classifier_kinds),
                          [](const auto& one) { return std::string(one.param); });
 
 /// Expects an input Error with these words.
@@ -190,11 +192,11 @@ void refused(const std::function<void()>& what, const std::string& words) {
 TEST(ModelFile, DamageIsRefused) {
     const TempDir folder;
     const auto path = folder / "a.model";
-    write_model(random_model("xgb", 1), path, false);
+    steer::write_model(random_model("xgb", 1), path, false);
     const std::string whole = read_text(path, 1 << 30);
     const auto read_changed = [&](const std::string& bytes) {
         write_text(path, bytes);
-        static_cast<void>(read_model(path));
+        static_cast<void>(steer::read_model(path));
     };
     const auto replaced = [&](const std::string& from, const std::string& to) {
         std::string bytes = whole;
@@ -216,26 +218,27 @@ TEST(ModelFile, DamageIsRefused) {
 }
 
 TEST(ModelFile, ArraysThatDoNotFitAreRefused) {
-    for (const std::string_view kind : classifier_kinds) {
-        const Model whole = random_model(std::string(kind), 2);
+    for (const std::string_view kind : steer::classifier_kinds) {
+        const steer::Model whole = random_model(std::string(kind), 2);
         for (std::size_t i = 0; i < whole.arrays.size(); ++i) {
-            Model model = whole;
+            steer::Model model = whole;
             model.arrays.erase(model.arrays.begin() + static_cast<std::ptrdiff_t>(i));
-            refused([&] { static_cast<void>(make_classifier(model, "test")); }, "has no array");
+            refused([&] { static_cast<void>(steer::make_classifier(model, "test")); },
+                    "has no array");
         }
     }
-    Model loop = random_model("xgb", 2);
+    steer::Model loop = random_model("xgb", 2);
     loop.arrays[0].wholes[0] = 0;  // its own child
-    refused([&] { static_cast<void>(make_classifier(loop, "test")); }, "broken");
-    Model far = random_model("xgb", 2);
+    refused([&] { static_cast<void>(steer::make_classifier(loop, "test")); }, "broken");
+    steer::Model far = random_model("xgb", 2);
     far.arrays[1].wholes[0] = 1 << 30;
-    refused([&] { static_cast<void>(make_classifier(far, "test")); }, "broken");
-    Model feature = random_model("xgb", 2);
+    refused([&] { static_cast<void>(steer::make_classifier(far, "test")); }, "broken");
+    steer::Model feature = random_model("xgb", 2);
     feature.arrays[2].wholes[0] = 99;
-    refused([&] { static_cast<void>(make_classifier(feature, "test")); }, "broken");
-    Model twice = random_model("xgb", 2);
+    refused([&] { static_cast<void>(steer::make_classifier(feature, "test")); }, "broken");
+    steer::Model twice = random_model("xgb", 2);
     twice.arrays[1].wholes[0] = twice.arrays[0].wholes[0];  // one child for both sides
-    refused([&] { static_cast<void>(make_classifier(twice, "test")); }, "broken");
+    refused([&] { static_cast<void>(steer::make_classifier(twice, "test")); }, "broken");
 }
 
 }  // namespace

@@ -5,14 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/steer/agent_spec.hpp"
 
 #include "hand_made.hpp"
 
-std::unique_ptr<rudder::Agent> make_falling_agent(const rudder::AgentFacts& facts);
+std::unique_ptr<rudder::steer::Agent> make_falling_agent(const rudder::steer::AgentFacts& facts);
 
 namespace rudder::test {
 namespace {
@@ -36,7 +36,7 @@ TEST(AgentDocs, TheTableOfAgentsIsThatOfTheProgram) {
     std::string table =
         "| agent | what it is | parameters | needs | a decision costs |\n"
         "| --- | --- | --- | --- | --- |\n";
-    for (const Json& agent : agents_json()) {
+    for (const Json& agent : steer::agents_json()) {
         table += fmt::format("| `{}` | {} | {} | {} | {} |\n", agent["name"].get<std::string>(),
                              agent["sentence"].get<std::string>(), parameters_text(agent),
                              agent["needs"].get<std::string>(), agent["costs"].get<std::string>());
@@ -48,7 +48,7 @@ TEST(AgentDocs, TheTableOfKnobsIsThatOfTheProgram) {
     std::string table =
         "| knob | what it sets | range | judged by | a change costs |\n"
         "| --- | --- | --- | --- | --- |\n";
-    for (const Json& knob : knobs_json()) {
+    for (const Json& knob : steer::knobs_json()) {
         const std::string range =
             knob.contains("minimum")
                 ? fmt::format("{} to {}", knob["minimum"].dump(), knob["maximum"].dump())
@@ -62,7 +62,7 @@ TEST(AgentDocs, TheTableOfKnobsIsThatOfTheProgram) {
 
 TEST(AgentDocs, AllReasonsAreNamed) {
     const std::string text = source("docs/agents.md");
-    for (const std::string_view reason : reason_names())
+    for (const std::string_view reason : steer::reason_names())
         EXPECT_THAT(text, HasSubstr(fmt::format("`{}`", reason)));
 }
 
@@ -73,7 +73,7 @@ TEST(AgentDocs, TheExampleIsShownWordForWord) {
 }
 
 TEST(AgentDocs, TheExampleWorks) {
-    AgentFacts facts;
+    steer::AgentFacts facts;
     facts.steps_per_epoch = 100;
     const auto agent = make_falling_agent(facts);
     EXPECT_EQ(agent->interval(), 8U);
@@ -81,8 +81,9 @@ TEST(AgentDocs, TheExampleWorks) {
     for (const std::uint64_t hits : {50U, 60U, 59U, 58U, 57U, 56U, 56U, 40U})
         said += to_string(agent->decide(observed(0, hits)).action.kind)[0];
     EXPECT_EQ(said, "kkkrkrkk");
-    EXPECT_EQ(agent->decide(observed(0, 39)).action, Action::replace(Reason::low_hit_rate, 0.5));
-    EXPECT_EQ(agent->decide(observed(995, 38)).action, Action::keep(Reason::ending));
+    EXPECT_EQ(agent->decide(observed(0, 39)).action,
+              steer::Action::replace(steer::Reason::low_hit_rate, 0.5));
+    EXPECT_EQ(agent->decide(observed(995, 38)).action, steer::Action::keep(steer::Reason::ending));
 }
 
 }  // namespace

@@ -16,22 +16,22 @@ namespace rudder::test {
 /// Asks an agent as the helm would in replay, and does what it says at once.
 class FakeWorld {
 public:
-    using Formula = std::function<double(const Setting&, std::uint64_t step)>;
+    using Formula = std::function<double(const steer::Setting&, std::uint64_t step)>;
 
-    Setting setting;
-    KnobLimits limits{.slots = 1000, .window = 256, .sample_threads = 1, .fetch_threads = 1};
-    CostKind cost = CostKind::rows;
+    steer::Setting setting;
+    steer::KnobLimits limits{.slots = 1000, .window = 256, .sample_threads = 1, .fetch_threads = 1};
+    steer::CostKind cost = steer::CostKind::rows;
     std::uint64_t steps = 1000;
-    Formula rows = [](const Setting&, std::uint64_t) { return 1000.0; };
-    Formula seconds = [](const Setting&, std::uint64_t) { return 0.01; };
+    Formula rows = [](const steer::Setting&, std::uint64_t) { return 1000.0; };
+    Formula seconds = [](const steer::Setting&, std::uint64_t) { return 0.01; };
     double rows_noise = 0.02;     ///< common to all shadows; a tenth of it is each one's own
     double seconds_noise = 0.02;  ///< of one step
     /// Puts something else in place after an answer took effect, if given.
     std::function<void(FakeWorld&, std::uint64_t step)> meddle{};
 
     // What came of it.
-    std::vector<Setting> history;  ///< of the real buffer, by step
-    std::vector<Answer> answers;
+    std::vector<steer::Setting> history;  ///< of the real buffer, by step
+    std::vector<steer::Answer> answers;
     std::vector<std::uint64_t> asked;  ///< the step of each answer
     std::vector<bool> replaced;        ///< by step
     double fetched = 0;
@@ -39,17 +39,17 @@ public:
 
     explicit FakeWorld(const char* policy, std::uint64_t seed = 0)
         : stream_({Purpose::test, seed}), draws_(stream_, 0) {
-        setting.policy = PolicySpec::parse(policy);
+        setting.policy = buffer::PolicySpec::parse(policy);
         setting.capacity = 1000;
         twin_.name = "~twin";
         twin_.setting = built_in_.setting = setting;
     }
 
-    [[nodiscard]] AgentFacts facts() const {
-        AgentFacts facts;
+    [[nodiscard]] steer::AgentFacts facts() const {
+        steer::AgentFacts facts;
         facts.seed = 3;
         facts.start = setting;
-        facts.built_in = built_in_rule(setting.policy);
+        facts.built_in = buffer::built_in_rule(setting.policy);
         facts.limits = limits;
         facts.cost = cost;
         facts.steps = steps;
@@ -57,18 +57,18 @@ public:
         return facts;
     }
 
-    void run(Agent& agent) {
+    void run(steer::Agent& agent) {
         twin_.setting = setting;
         built_in_.setting = setting;
-        built_in_.setting.policy = built_in_rule(setting.policy);
+        built_in_.setting.policy = buffer::built_in_rule(setting.policy);
         std::uint64_t next = 0;
         for (std::uint64_t step = 0; step < steps; ++step) {
             bool replace = false;
             if (step >= next) {
                 next = step + agent.interval();
-                const Answer answer = agent.decide(observe(step));
+                const steer::Answer answer = agent.decide(observe(step));
                 apply(answer, step);
-                replace = answer.action.kind == ActionKind::replace;
+                replace = answer.action.kind == steer::ActionKind::replace;
                 answers.push_back(answer);
                 asked.push_back(step);
                 if (meddle) meddle(*this, step);
@@ -88,8 +88,8 @@ public:
         return text;
     }
     /// Steps from `first` on until the real buffer had that policy for good (or for a while).
-    [[nodiscard]] std::uint64_t until(std::uint64_t first,
-                                      const std::function<bool(const Setting&)>& good) const {
+    [[nodiscard]] std::uint64_t until(
+        std::uint64_t first, const std::function<bool(const steer::Setting&)>& good) const {
         for (std::uint64_t step = first; step < history.size(); ++step) {
             bool held = true;
             for (std::uint64_t i = step; i < std::min<std::uint64_t>(history.size(), step + 40);
@@ -106,8 +106,8 @@ private:
         return std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979 * draws_.uniform());
     }
 
-    static void count(ShadowReading& shadow, double fetched) {
-        RowAccounts one{.steps = 1, .needed = 2000};
+    static void count(steer::ShadowReading& shadow, double fetched) {
+        buffer::RowAccounts one{.steps = 1, .needed = 2000};
         one.demand = static_cast<std::uint64_t>(std::max(0.0, std::min(fetched, 2000.0)));
         one.hits = one.needed - one.demand;
         shadow.rows += one;
@@ -116,9 +116,9 @@ private:
     }
 
     /// Told to replace every so many steps is as good as a signal of its own.
-    [[nodiscard]] Setting told() const {
-        Setting effective = setting;
-        if (!setting.policy.info().takes_decisions || has_own_signal(setting.policy))
+    [[nodiscard]] steer::Setting told() const {
+        steer::Setting effective = setting;
+        if (!setting.policy.info().takes_decisions || buffer::has_own_signal(setting.policy))
             return effective;
         std::vector<std::size_t> last;
         for (std::size_t i = replaced.size(); i-- > 0 && last.size() < 2;) {
@@ -130,22 +130,22 @@ private:
 
     void advance(std::uint64_t step) {
         const double common = 1 + rows_noise * gauss();
-        const auto drawn = [&](const Setting& s) {
+        const auto drawn = [&](const steer::Setting& s) {
             return rows(s, step) * common * (1 + 0.1 * rows_noise * gauss());
         };
         const double real = drawn(told());
         fetched += real;
         count(twin_, real);
         count(built_in_, drawn(built_in_.setting));
-        for (ShadowReading& shadow : shadows_)
+        for (steer::ShadowReading& shadow : shadows_)
             count(shadow, drawn(shadow.setting));
         timed_.steps += 1;
         timed_.step += seconds(setting, step) * (1 + seconds_noise * gauss());
         history.push_back(setting);
     }
 
-    Observation observe(std::uint64_t step) {
-        Observation seen = observed(step);
+    steer::Observation observe(std::uint64_t step) {
+        steer::Observation seen = observed(step);
         seen.steps = steps;
         seen.rows = twin_.rows;
         seen.total = twin_.total;
@@ -153,26 +153,26 @@ private:
         seen.limits = limits;
         seen.cost = cost;
         seen.takes_decisions =
-            setting.policy.info().takes_decisions && !has_own_signal(setting.policy);
+            setting.policy.info().takes_decisions && !buffer::has_own_signal(setting.policy);
         seen.twin = twin_;
         seen.built_in = built_in_;
         seen.shadows = shadows_;
-        if (cost == CostKind::seconds) seen.seconds = timed_;
+        if (cost == steer::CostKind::seconds) seen.seconds = timed_;
         twin_.rows = built_in_.rows = {};
         timed_ = {};
-        for (ShadowReading& shadow : shadows_)
+        for (steer::ShadowReading& shadow : shadows_)
             shadow.rows = {};
         return seen;
     }
 
-    void apply(const Answer& answer, std::uint64_t /*step*/) {
-        if (answer.action.kind == ActionKind::set)
-            setting = with_changes(setting, answer.action.knobs, limits, "test");
-        using enum ShadowOrder::Kind;
-        for (const ShadowOrder& order : answer.shadows) {
-            const auto found = std::ranges::find(shadows_, order.name, &ShadowReading::name);
+    void apply(const steer::Answer& answer, std::uint64_t /*step*/) {
+        if (answer.action.kind == steer::ActionKind::set)
+            setting = steer::with_changes(setting, answer.action.knobs, limits, "test");
+        using enum steer::ShadowOrder::Kind;
+        for (const steer::ShadowOrder& order : answer.shadows) {
+            const auto found = std::ranges::find(shadows_, order.name, &steer::ShadowReading::name);
             if (order.kind == open || order.kind == copy) {
-                ShadowReading made;
+                steer::ShadowReading made;
                 made.name = order.name;
                 made.setting = *order.setting;
                 shadows_.push_back(made);
@@ -187,10 +187,10 @@ private:
 
     RandomStream stream_;
     Draws draws_;
-    ShadowReading twin_;
-    ShadowReading built_in_;
-    std::vector<ShadowReading> shadows_;
-    StretchSeconds timed_;
+    steer::ShadowReading twin_;
+    steer::ShadowReading built_in_;
+    std::vector<steer::ShadowReading> shadows_;
+    steer::StretchSeconds timed_;
 };
 
 }  // namespace rudder::test

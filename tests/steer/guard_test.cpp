@@ -1,5 +1,5 @@
 // The circuit breaker, and how sure a difference of costs is.
-#include "rudder/steer/guard.hpp"
+#include "steer/helm/guard.hpp"
 
 #include <cmath>
 #include <vector>
@@ -12,7 +12,7 @@ namespace rudder::test {
 namespace {
 
 TEST(Breakers, OpenAfterThreeFailuresInARow) {
-    Breaker breaker;
+    steer::Breaker breaker;
     EXPECT_FALSE(breaker.failed(1));
     EXPECT_FALSE(breaker.failed(2));
     breaker.succeeded();
@@ -27,7 +27,7 @@ TEST(Breakers, OpenAfterThreeFailuresInARow) {
 }
 
 TEST(Breakers, PauseTwiceAsLongEachTimeUpToALimit) {
-    Breaker breaker;
+    steer::Breaker breaker;
     static_cast<void>(breaker.failed(0));
     static_cast<void>(breaker.failed(0));
     std::uint64_t step = 0;
@@ -42,7 +42,7 @@ TEST(Breakers, PauseTwiceAsLongEachTimeUpToALimit) {
 }
 
 TEST(Breakers, StartAnewAfterASuccess) {
-    Breaker breaker;
+    steer::Breaker breaker;
     for (const std::uint64_t step : {0U, 0U, 0U, 64U})
         static_cast<void>(breaker.failed(step));
     EXPECT_TRUE(breaker.closed(64 + 128));
@@ -54,7 +54,7 @@ TEST(Breakers, StartAnewAfterASuccess) {
 }
 
 TEST(PairedCost, KnownAnswers) {
-    PairedCosts costs;
+    steer::PairedCosts costs;
     EXPECT_EQ(costs.reference(), 0);
     EXPECT_FALSE(costs.worse(0, 0));
     costs.add(11, 10);
@@ -75,7 +75,7 @@ TEST(PairedCost, KnownAnswers) {
 }
 
 TEST(PairedCost, EqualCostsAreNeitherBetterNorWorse) {
-    PairedCosts costs;
+    steer::PairedCosts costs;
     for (int i = 0; i < 10; ++i)
         costs.add(5, 5);
     EXPECT_FALSE(costs.worse(0, 0));
@@ -88,7 +88,7 @@ TEST(PairedCost, AgreesWithTwoPassesAndHoldsItsErrorRate) {
     for (std::uint64_t run = 0; run < 400; ++run) {
         const RandomStream stream({.purpose = Purpose::test, .seed = run});
         Draws draws(stream, 0);
-        PairedCosts costs;
+        steer::PairedCosts costs;
         std::vector<double> differences;
         for (int i = 0; i < 100; ++i) {
             // Large and common to both: only a pairwise comparison sees anything.

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/guard.hpp"
-#include "rudder/steer/steered_replay.hpp"
+#include "steer/helm/guard.hpp"
+#include "steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
 #include "scripted_agent.hpp"
@@ -21,36 +21,39 @@ using test::answer;
 using test::random_trace;
 using test::Scripted;
 
-Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
-                                       .vertices = 400, .steps = 300, .largest_step = 60}) {
-    Trace trace;
+buffer::Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
+                                               .vertices = 400, .steps = 300, .largest_step = 60}) {
+    buffer::Trace trace;
     trace.push_back(random_trace(seed, shape).host());
     return trace;
 }
 
-SteeredResult steer(const Trace& trace, std::string_view policy, const Scripted::Script& script) {
-    SteeredOptions options;
+steer::SteeredResult steer(const buffer::Trace& trace, std::string_view policy,
+                           const Scripted::Script& script) {
+    steer::SteeredOptions options;
     options.sample = 1;
-    options.make = [&](const AgentFacts&) { return std::make_unique<Scripted>(script); };
+    options.make = [&](const steer::AgentFacts&) { return std::make_unique<Scripted>(script); };
     // The name of a fixed rule, which the guard does not overrule.
-    return steered_replay(trace,
-                          {.policy = PolicySpec::parse(policy),
-                           .size = {.fraction = 0.25, .rows = 0},
-                           .agent = AgentSpec::parse("every:3")},
-                          options);
+    return steer::steered_replay(trace,
+                                 {.policy = buffer::PolicySpec::parse(policy),
+                                  .size = {.fraction = 0.25, .rows = 0},
+                                  .agent = steer::AgentSpec::parse("every:3")},
+                                 options);
 }
 
-RowAccounts plain(const Trace& trace, std::string_view policy) {
-    const std::vector<ReplayCase> cases{{PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
-    return replay(trace, cases).front().rows;
+buffer::RowAccounts plain(const buffer::Trace& trace, std::string_view policy) {
+    const std::vector<buffer::ReplayCase> cases{
+        {buffer::PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
+    return buffer::replay(trace, cases).front().rows;
 }
 
 TEST(Helm, KeepingChangesNothing) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
-        const Trace trace = trace_of(seed);
+        const buffer::Trace trace = trace_of(seed);
         for (const char* policy : {"window:8", "lru", "scored", "scored-faithful"}) {
-            const auto result =
-                steer(trace, policy, [](const Observation&) { return answer(Action::keep()); });
+            const auto result = steer(trace, policy, [](const steer::Observation&) {
+                return answer(steer::Action::keep());
+            });
             EXPECT_EQ(result.rows, plain(trace, policy)) << policy;
             EXPECT_EQ(result.agent.applied, 0U);
             EXPECT_EQ(result.agent.kept, trace.front()->steps());
@@ -59,20 +62,21 @@ TEST(Helm, KeepingChangesNothing) {
 }
 
 TEST(Helm, DecisionsThatDoHarmOpenTheBreaker) {
-    const Trace trace = trace_of(1, {.vertices = 400, .steps = 600, .largest_step = 60});
-    SteeredOptions options;
+    const buffer::Trace trace = trace_of(1, {.vertices = 400, .steps = 600, .largest_step = 60});
+    steer::SteeredOptions options;
     options.sample = 1;
-    options.make = [&](const AgentFacts&) {
-        return std::make_unique<Scripted>(
-            [](const Observation&) { return answer(Action::replace(Reason::predicted)); });
+    options.make = [&](const steer::AgentFacts&) {
+        return std::make_unique<Scripted>([](const steer::Observation&) {
+            return answer(steer::Action::replace(steer::Reason::predicted));
+        });
     };
     // The name tells the guard that no user asked for this very rule.
     const auto run = [&](const char* agent) {
-        return steered_replay(trace,
-                              {.policy = PolicySpec::parse("scored-faithful"),
-                               .size = {.fraction = 0.25, .rows = 0},
-                               .agent = AgentSpec::parse(agent)},
-                              options);
+        return steer::steered_replay(trace,
+                                     {.policy = buffer::PolicySpec::parse("scored-faithful"),
+                                      .size = {.fraction = 0.25, .rows = 0},
+                                      .agent = steer::AgentSpec::parse(agent)},
+                                     options);
     };
     const auto guarded = run("llm");
     const auto obeyed = run("every:1");
@@ -83,11 +87,12 @@ TEST(Helm, DecisionsThatDoHarmOpenTheBreaker) {
 
 TEST(Helm, DecisionsAreThoseOfTheRule) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
-        const Trace trace = trace_of(seed);
+        const buffer::Trace trace = trace_of(seed);
         for (const std::uint64_t every : {1U, 3U, 8U}) {
-            const auto result = steer(trace, "scored", [every](const Observation& o) {
-                return answer((o.step + 1) % every == 0 ? Action::replace(Reason::rule)
-                                                        : Action::keep());
+            const auto result = steer(trace, "scored", [every](const steer::Observation& o) {
+                return answer((o.step + 1) % every == 0
+                                  ? steer::Action::replace(steer::Reason::rule)
+                                  : steer::Action::keep());
             });
             EXPECT_EQ(result.rows, plain(trace, "scored,every:" + std::to_string(every)));
         }
@@ -95,17 +100,21 @@ TEST(Helm, DecisionsAreThoseOfTheRule) {
 }
 
 TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
-    const Trace trace = trace_of(7);
+    const buffer::Trace trace = trace_of(7);
     std::uint64_t asked = 0;
-    const auto result = steer(trace, "scored", [&](const Observation& o) {
+    const auto result = steer(trace, "scored", [&](const steer::Observation& o) {
         // With all ids followed, the twin's rows are the real ones.
         EXPECT_EQ(o.twin.rows.fetched(), o.rows.fetched()) << o.step;
         if (++asked == 60) {
-            return answer(Action::set({{KnobId::policy, std::string("window:4")}}, Reason::trying));
+            return answer(steer::Action::set({{steer::KnobId::policy, std::string("window:4")}},
+                                             steer::Reason::trying));
         }
-        if (asked == 150) return answer(Action::set({{KnobId::capacity, 20.0}}, Reason::trying));
-        return answer(asked % 7 == 0 && o.takes_decisions ? Action::replace(Reason::chance)
-                                                          : Action::keep());
+        if (asked == 150)
+            return answer(
+                steer::Action::set({{steer::KnobId::capacity, 20.0}}, steer::Reason::trying));
+        return answer(asked % 7 == 0 && o.takes_decisions
+                          ? steer::Action::replace(steer::Reason::chance)
+                          : steer::Action::keep());
     });
     EXPECT_EQ(asked, trace.front()->steps());
     EXPECT_GT(result.agent.judged, 0U);
@@ -113,23 +122,24 @@ TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
 
 TEST(Helm, CandidatesBoundWhatAReplacementBringsIn) {
     for (const char* policy : {"scored", "scored-faithful"}) {
-        const Trace trace = trace_of(8);
+        const buffer::Trace trace = trace_of(8);
         std::uint64_t candidates = 0;
         std::uint64_t most = 0;
-        steer(trace, policy, [&](const Observation& o) {
+        steer(trace, policy, [&](const steer::Observation& o) {
             EXPECT_LE(o.rows.replacement, candidates) << policy << o.step;
             candidates = o.candidates;
             most = std::max(most, candidates);
-            return answer(o.step % 7 == 0 ? Action::replace(Reason::chance) : Action::keep());
+            return answer(o.step % 7 == 0 ? steer::Action::replace(steer::Reason::chance)
+                                          : steer::Action::keep());
         });
         EXPECT_GT(most, 0U) << policy;
     }
 }
 
 TEST(Helm, ThreeFailuresPutTheBuiltInRuleInPlaceAndItTriesAgain) {
-    const Trace trace = trace_of(3);
+    const buffer::Trace trace = trace_of(3);
     std::vector<std::uint64_t> asked;
-    const auto result = steer(trace, "scored", [&](const Observation& o) -> Answer {
+    const auto result = steer(trace, "scored", [&](const steer::Observation& o) -> steer::Answer {
         asked.push_back(o.step);
         throw input_error("no idea", "the agent", "");
     });
@@ -137,51 +147,54 @@ TEST(Helm, ThreeFailuresPutTheBuiltInRuleInPlaceAndItTriesAgain) {
     EXPECT_EQ(asked[0], 0U);
     EXPECT_EQ(asked[1], 1U);
     EXPECT_EQ(asked[2], 2U);
-    EXPECT_EQ(asked[3], 2U + Breaker::first_pause);
+    EXPECT_EQ(asked[3], 2U + steer::Breaker::first_pause);
     EXPECT_EQ(result.agent.invalid, asked.size());
     EXPECT_GT(result.agent.breaker_openings, 1U);
     EXPECT_EQ(result.rows, plain(trace, "scored,every:16"));
 }
 
 TEST(Helm, NonsenseIsRefused) {
-    const Trace trace = trace_of(4);
+    const buffer::Trace trace = trace_of(4);
     std::uint64_t asked = 0;
-    const auto result = steer(trace, "lru", [&](const Observation&) {
+    const auto result = steer(trace, "lru", [&](const steer::Observation&) {
         switch (++asked) {
             case 1:
-                return answer(Action::set({{KnobId::capacity, 1e12}}, Reason::trying));
-            case 2:
-                return answer(Action::keep());
-            case 3:
-                return answer(Action::replace(Reason::rule));
-            case 4:
-                return answer(Action::keep());
-            case 5:
                 return answer(
-                    Action::set({{KnobId::policy, std::string("optimal")}}, Reason::trying));
+                    steer::Action::set({{steer::KnobId::capacity, 1e12}}, steer::Reason::trying));
+            case 2:
+                return answer(steer::Action::keep());
+            case 3:
+                return answer(steer::Action::replace(steer::Reason::rule));
+            case 4:
+                return answer(steer::Action::keep());
+            case 5:
+                return answer(steer::Action::set({{steer::KnobId::policy, std::string("optimal")}},
+                                                 steer::Reason::trying));
             default:
-                return answer(Action::keep());
+                return answer(steer::Action::keep());
         }
     });
     EXPECT_EQ(result.agent.refused, 3U);
     EXPECT_EQ(result.rows, plain(trace, "lru"));
-    EXPECT_EQ(result.decisions.at(0).status, DecisionStatus::refused);
+    EXPECT_EQ(result.decisions.at(0).status, steer::DecisionStatus::refused);
     EXPECT_NE(result.decisions.at(0).problem, "");
 }
 
 /// A counterfactual is what two runs come to that differ in that one decision.
 TEST(Helm, VerdictsAreThoseOfTwoRuns) {
-    const Trace trace = trace_of(11);
-    const auto result = steer(trace, "scored", [](const Observation& o) {
-        return answer(o.step % 5 == 0 ? Action::replace(Reason::rule) : Action::keep());
+    const buffer::Trace trace = trace_of(11);
+    const auto result = steer(trace, "scored", [](const steer::Observation& o) {
+        return answer(o.step % 5 == 0 ? steer::Action::replace(steer::Reason::rule)
+                                      : steer::Action::keep());
     });
-    const HostTrace& host = *trace.front();
-    const auto slots = static_cast<SlotId>(BufferSize{0.25, 0}.of(host.halo()));
+    const buffer::HostTrace& host = *trace.front();
+    const auto slots = static_cast<buffer::SlotId>(buffer::BufferSize{0.25, 0}.of(host.halo()));
     std::size_t compared = 0;
-    for (const DecisionRecord& record : result.decisions) {
+    for (const steer::DecisionRecord& record : result.decisions) {
         if (!record.outcome || record.step % 17 != 0) continue;
         const auto cost = [&](bool other) {
-            IdBuffer buffer(PolicySpec::parse("scored"), host.facts(), slots, slots);
+            buffer::IdBuffer buffer(buffer::PolicySpec::parse("scored"), host.facts(), slots,
+                                    slots);
             for (std::uint64_t s = 0; s < host.steps(); ++s)
                 buffer.publish(s, host.step(s));
             for (std::uint64_t s = 0; s < record.step; ++s)
@@ -189,7 +202,7 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
             const std::uint64_t before = buffer.accounts().fetched();
             const bool taken = record.step % 5 == 0;
             buffer.advance({taken != other, 1});
-            buffer.set_policy(PolicySpec::parse("scored,every:16"));
+            buffer.set_policy(buffer::PolicySpec::parse("scored,every:16"));
             for (std::uint64_t s = 1; s < 16; ++s)
                 buffer.advance();
             return static_cast<double>(buffer.accounts().fetched() - before) / 16;

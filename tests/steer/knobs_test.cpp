@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/steer/action.hpp"
 
@@ -14,11 +14,12 @@ namespace {
 
 using testing::HasSubstr;
 
-const KnobLimits limits{.slots = 1000, .window = 64, .sample_threads = 4, .fetch_threads = 2};
+const steer::KnobLimits limits{
+    .slots = 1000, .window = 64, .sample_threads = 4, .fetch_threads = 2};
 
-Setting window_setting() {
-    Setting setting;
-    setting.policy = PolicySpec::parse("window:16");
+steer::Setting window_setting() {
+    steer::Setting setting;
+    setting.policy = buffer::PolicySpec::parse("window:16");
     setting.capacity = 500;
     return setting;
 }
@@ -37,76 +38,79 @@ void refused(Call call, std::initializer_list<const char*> words) {
     }
 }
 
-void refuse_change(const KnobChange& change, std::initializer_list<const char*> words) {
+void refuse_change(const steer::KnobChange& change, std::initializer_list<const char*> words) {
     refused(
         [&] {
-            static_cast<void>(with_changes(window_setting(), std::array{change}, limits, "here"));
+            static_cast<void>(
+                steer::with_changes(window_setting(), std::array{change}, limits, "here"));
         },
         words);
 }
 
 TEST(Knobs, AreRegisteredInOrder) {
-    for (std::size_t i = 0; i < knob_count; ++i) {
-        const Knob& k = all_knobs()[i];
+    for (std::size_t i = 0; i < steer::knob_count; ++i) {
+        const steer::Knob& k = steer::all_knobs()[i];
         EXPECT_EQ(static_cast<std::size_t>(k.id), i);
-        EXPECT_EQ(&knob(k.name, "here"), &k);
+        EXPECT_EQ(&steer::knob(k.name, "here"), &k);
         EXPECT_TRUE(k.sentence.ends_with('.'));
         EXPECT_FALSE(k.cost.empty());
     }
-    refused([] { static_cast<void>(knob("windw", "here")); },
+    refused([] { static_cast<void>(steer::knob("windw", "here")); },
             {"unknown knob 'windw'", "did you mean 'window'", "fetch_threads"});
 }
 
 TEST(Knobs, ChangeSettings) {
-    const Setting setting = with_changes(window_setting(),
-                                         std::vector<KnobChange>{{KnobId::window, 32.0},
-                                                                 {KnobId::distance, 4.0},
-                                                                 {KnobId::capacity, 0.0},
-                                                                 {KnobId::decay, 0.5},
-                                                                 {KnobId::bulk, 4294967295.0},
-                                                                 {KnobId::sample_threads, 4.0},
-                                                                 {KnobId::fetch_threads, 2.0}},
-                                         limits, "here");
+    const steer::Setting setting =
+        steer::with_changes(window_setting(),
+                            std::vector<steer::KnobChange>{{steer::KnobId::window, 32.0},
+                                                           {steer::KnobId::distance, 4.0},
+                                                           {steer::KnobId::capacity, 0.0},
+                                                           {steer::KnobId::decay, 0.5},
+                                                           {steer::KnobId::bulk, 4294967295.0},
+                                                           {steer::KnobId::sample_threads, 4.0},
+                                                           {steer::KnobId::fetch_threads, 2.0}},
+                            limits, "here");
     EXPECT_EQ(setting.policy.text(), "window:32,distance:4,decay:0.5");
     EXPECT_EQ(setting.capacity, 0U);
     EXPECT_EQ(setting.bulk, 4294967295U);
     EXPECT_EQ(setting.sample_threads, 4U);
     EXPECT_EQ(setting.fetch_threads, 2U);
-    EXPECT_EQ(knob_value(setting, KnobId::window), KnobValue(32.0));
-    EXPECT_EQ(knob_value(setting, KnobId::fraction), std::nullopt);
+    EXPECT_EQ(steer::knob_value(setting, steer::KnobId::window), steer::KnobValue(32.0));
+    EXPECT_EQ(steer::knob_value(setting, steer::KnobId::fraction), std::nullopt);
 }
 
 TEST(Knobs, ThePolicyIsSetFirst) {
-    const Setting setting = with_changes(
+    const steer::Setting setting = steer::with_changes(
         window_setting(),
-        std::vector<KnobChange>{{KnobId::fraction, 0.25}, {KnobId::policy, "scored,every:4"}},
+        std::vector<steer::KnobChange>{{steer::KnobId::fraction, 0.25},
+                                       {steer::KnobId::policy, "scored,every:4"}},
         limits, "here");
     EXPECT_EQ(setting.policy.text(), "scored,every:4,fraction:0.25");
 }
 
 TEST(Knobs, RefuseWhatTheRunDoesNotAllow) {
-    refuse_change({KnobId::window, 65.0}, {"65", "'window'", "from 1", "64"});
-    refuse_change({KnobId::window, 0.0}, {"'window'"});
-    refuse_change({KnobId::window, 1.5}, {"whole"});
-    refuse_change({KnobId::window, std::nan("")}, {"nan"});
-    refuse_change({KnobId::window, "16"}, {"'16'"});
-    refuse_change({KnobId::capacity, 1001.0}, {"'capacity'", "1000"});
-    refuse_change({KnobId::capacity, -1.0}, {"-1"});
-    refuse_change({KnobId::decay, 0.0}, {"above 0"});
-    refuse_change({KnobId::decay, 1.01}, {"up to 1"});
-    refuse_change({KnobId::distance, 1001.0}, {"1000"});
-    refuse_change({KnobId::bulk, 4294967296.0}, {"'bulk'"});
-    refuse_change({KnobId::sample_threads, 5.0}, {"'sample_threads'", "4"});
-    refuse_change({KnobId::fetch_threads, 0.0}, {"'fetch_threads'"});
-    refuse_change({KnobId::fraction, 0.5}, {"policy 'window' has no 'fraction'"});
-    refuse_change({KnobId::policy, 5.0}, {"5", "'policy'"});
-    refuse_change({KnobId::policy, "lruu"}, {"unknown policy", "lru"});
-    refuse_change({KnobId::policy, "optimal"}, {"recorded trace"});
-    refuse_change({KnobId::policy, "scored-faithful,listed"}, {"recorded trace"});
-    refuse_change({KnobId::policy, "window:65"}, {"65", "'window'", "64"});
+    refuse_change({steer::KnobId::window, 65.0}, {"65", "'window'", "from 1", "64"});
+    refuse_change({steer::KnobId::window, 0.0}, {"'window'"});
+    refuse_change({steer::KnobId::window, 1.5}, {"whole"});
+    refuse_change({steer::KnobId::window, std::nan("")}, {"nan"});
+    refuse_change({steer::KnobId::window, "16"}, {"'16'"});
+    refuse_change({steer::KnobId::capacity, 1001.0}, {"'capacity'", "1000"});
+    refuse_change({steer::KnobId::capacity, -1.0}, {"-1"});
+    refuse_change({steer::KnobId::decay, 0.0}, {"above 0"});
+    refuse_change({steer::KnobId::decay, 1.01}, {"up to 1"});
+    refuse_change({steer::KnobId::distance, 1001.0}, {"1000"});
+    refuse_change({steer::KnobId::bulk, 4294967296.0}, {"'bulk'"});
+    refuse_change({steer::KnobId::sample_threads, 5.0}, {"'sample_threads'", "4"});
+    refuse_change({steer::KnobId::fetch_threads, 0.0}, {"'fetch_threads'"});
+    refuse_change({steer::KnobId::fraction, 0.5}, {"policy 'window' has no 'fraction'"});
+    refuse_change({steer::KnobId::policy, 5.0}, {"5", "'policy'"});
+    refuse_change({steer::KnobId::policy, "lruu"}, {"unknown policy", "lru"});
+    refuse_change({steer::KnobId::policy, "optimal"}, {"recorded trace"});
+    refuse_change({steer::KnobId::policy, "scored-faithful,listed"}, {"recorded trace"});
+    refuse_change({steer::KnobId::policy, "window:65"}, {"65", "'window'", "64"});
 }
 
-Setting random_setting(Draws& draws) {
+steer::Setting random_setting(Draws& draws) {
     constexpr std::array<const char*, 8> policies{"none",
                                                   "lru",
                                                   "scored",
@@ -115,8 +119,8 @@ Setting random_setting(Draws& draws) {
                                                   "window:4,distance:1",
                                                   "window:5,inclusion",
                                                   "window:16,decay:0.99"};
-    Setting setting;
-    setting.policy = PolicySpec::parse(policies[draws.below(policies.size())]);
+    steer::Setting setting;
+    setting.policy = buffer::PolicySpec::parse(policies[draws.below(policies.size())]);
     setting.capacity = draws.below(1001);
     setting.bulk = draws.below(3) * 1000;
     setting.sample_threads = 1 + draws.below(4);
@@ -128,55 +132,59 @@ TEST(Knobs, ChangesBetweenTwoSettingsLeadFromOneToTheOther) {
     const RandomStream stream({.purpose = Purpose::test, .seed = 8});
     for (std::uint64_t i = 0; i < 2000; ++i) {
         Draws draws(stream, i);
-        const Setting from = random_setting(draws);
-        const Setting to = random_setting(draws);
-        const auto changes = changes_between(from, to);
-        EXPECT_EQ(with_changes(from, changes, limits, "here"), to);
+        const steer::Setting from = random_setting(draws);
+        const steer::Setting to = random_setting(draws);
+        const auto changes = steer::changes_between(from, to);
+        EXPECT_EQ(steer::with_changes(from, changes, limits, "here"), to);
         EXPECT_EQ(changes.empty(), from == to);
-        EXPECT_EQ(knob_changes(to_json(std::span(changes)), "here"), changes);
-        EXPECT_EQ(parse_setting(to_json(to), "here"), to);
+        EXPECT_EQ(steer::knob_changes(to_json(std::span(changes)), "here"), changes);
+        EXPECT_EQ(steer::parse_setting(to_json(to), "here"), to);
     }
-    Setting longer = window_setting();
-    longer.policy = PolicySpec::parse("window:32");
-    EXPECT_EQ(changes_between(window_setting(), longer),
-              std::vector<KnobChange>({{KnobId::window, 32.0}}));
+    steer::Setting longer = window_setting();
+    longer.policy = buffer::PolicySpec::parse("window:32");
+    EXPECT_EQ(steer::changes_between(window_setting(), longer),
+              std::vector<steer::KnobChange>({{steer::KnobId::window, 32.0}}));
 }
 
 TEST(Knobs, ReadWell) {
-    Setting setting = window_setting();
+    steer::Setting setting = window_setting();
     setting.capacity = 1200;
-    EXPECT_EQ(text_of(setting), "window:16, capacity 1,200");
+    EXPECT_EQ(steer::text_of(setting), "window:16, capacity 1,200");
     setting.bulk = 4096;
     setting.fetch_threads = 2;
-    EXPECT_EQ(text_of(setting), "window:16, capacity 1,200, bulk 4,096, fetch_threads 2");
-    EXPECT_EQ(text_of(std::vector<KnobChange>{{KnobId::policy, "lru"}, {KnobId::decay, 0.5}}),
+    EXPECT_EQ(steer::text_of(setting), "window:16, capacity 1,200, bulk 4,096, fetch_threads 2");
+    EXPECT_EQ(steer::text_of(std::vector<steer::KnobChange>{{steer::KnobId::policy, "lru"},
+                                                            {steer::KnobId::decay, 0.5}}),
               "policy lru, decay 0.5");
     EXPECT_EQ(to_json(window_setting()).dump(),
               R"({"policy":"window:16","window":16,"capacity":500,"decay":0.99,"distance":2,)"
               R"("bulk":0,"sample_threads":1,"fetch_threads":1})");
-    EXPECT_EQ(knobs_json().size(), knob_count);
+    EXPECT_EQ(steer::knobs_json().size(), steer::knob_count);
 }
 
 TEST(Actions, AreWrittenAsTheDesignSays) {
-    EXPECT_EQ(to_json(Action::keep()).dump(), R"({"action":"keep"})");
-    EXPECT_EQ(to_json(Action::replace(Reason::rule, 0.5)).dump(),
+    EXPECT_EQ(to_json(steer::Action::keep()).dump(), R"({"action":"keep"})");
+    EXPECT_EQ(to_json(steer::Action::replace(steer::Reason::rule, 0.5)).dump(),
               R"({"action":"replace","fraction":0.5,"reason":"rule"})");
-    const Action set =
-        Action::set({{KnobId::policy, "window:8"}, {KnobId::capacity, 1200.0}}, Reason::trying);
+    const steer::Action set =
+        steer::Action::set({{steer::KnobId::policy, "window:8"}, {steer::KnobId::capacity, 1200.0}},
+                           steer::Reason::trying);
     EXPECT_EQ(
         to_json(set).dump(),
         R"({"action":"set","knobs":{"policy":"window:8","capacity":1200},"reason":"trying"})");
-    for (const Action& action : {Action::keep(Reason::model_choice), Action::replace(Reason::rule),
-                                 Action::replace(Reason::none, 0), set})
-        EXPECT_EQ(parse_action(to_json(action), "here"), action);
-    EXPECT_EQ(to_string(Reason::model_choice), "model_choice");
-    EXPECT_EQ(to_string(Reason::ending), "ending");
-    EXPECT_EQ(to_string(Reason::none), "");
-    EXPECT_EQ(reason_names().size(), 18U);
+    for (const steer::Action& action : {steer::Action::keep(steer::Reason::model_choice),
+                                        steer::Action::replace(steer::Reason::rule),
+                                        steer::Action::replace(steer::Reason::none, 0), set})
+        EXPECT_EQ(steer::parse_action(to_json(action), "here"), action);
+    EXPECT_EQ(to_string(steer::Reason::model_choice), "model_choice");
+    EXPECT_EQ(to_string(steer::Reason::ending), "ending");
+    EXPECT_EQ(to_string(steer::Reason::none), "");
+    EXPECT_EQ(steer::reason_names().size(), 18U);
 }
 
 void refuse_action(const char* text, std::initializer_list<const char*> words) {
-    refused([&] { static_cast<void>(parse_action(parse_json(text, "here"), "here")); }, words);
+    refused([&] { static_cast<void>(steer::parse_action(parse_json(text, "here"), "here")); },
+            words);
 }
 
 TEST(Actions, RefuseWhatIsNotOne) {
@@ -202,12 +210,12 @@ TEST(Actions, RefuseWhatIsNotOne) {
 
 /// Everything that the schema takes is a good action, and the other way round.
 TEST(Actions, TheSchemaSaysWhatIsTaken) {
-    constexpr KnobLimits all{
+    constexpr steer::KnobLimits all{
         .slots = 4294967295, .window = 1000000, .sample_threads = 64, .fetch_threads = 64};
-    std::vector<KnobId> ids;
-    for (const Knob& k : all_knobs())
+    std::vector<steer::KnobId> ids;
+    for (const steer::Knob& k : steer::all_knobs())
         ids.push_back(k.id);
-    const Json schema = action_schema(ids, all);
+    const Json schema = steer::action_schema(ids, all);
     const auto kinds = std::to_array<Json>({"keep", "replace", "set", "evict", 3});
     const auto values = std::to_array<Json>({0, 1, 0.5, 1.5, -1, 16, 64, 65, 1001, 2000000,
                                              4294967296, "lru", "window:8", "optimal", nullptr});
@@ -220,15 +228,16 @@ TEST(Actions, TheSchemaSaysWhatIsTaken) {
         if (draws.below(2) == 0) {
             object["knobs"] = Json::object();
             for (std::uint64_t k = draws.below(3); k > 0; --k)
-                object["knobs"][std::string(all_knobs()[draws.below(knob_count)].name)] =
-                    values[draws.below(values.size())];
+                object["knobs"]
+                      [std::string(steer::all_knobs()[draws.below(steer::knob_count)].name)] =
+                          values[draws.below(values.size())];
         }
         if (draws.below(4) == 0) object["reason"] = draws.below(3) == 0 ? "because" : "ending";
         if (draws.below(20) == 0) object["extra"] = 1;
         bool parsed = true;
         try {
-            const Action action = parse_action(object, "here");
-            EXPECT_EQ(parse_action(to_json(action), "here"), action);
+            const steer::Action action = steer::parse_action(object, "here");
+            EXPECT_EQ(steer::parse_action(to_json(action), "here"), action);
         } catch (const Error&) {
             parsed = false;
         }
@@ -240,14 +249,14 @@ TEST(Actions, TheSchemaSaysWhatIsTaken) {
 }
 
 TEST(Actions, TheSchemaLeavesOutWhatMayNotBeSet) {
-    const std::array<KnobId, 2> allowed{KnobId::window, KnobId::capacity};
-    const Json schema = action_schema(allowed, limits);
+    const std::array<steer::KnobId, 2> allowed{steer::KnobId::window, steer::KnobId::capacity};
+    const Json schema = steer::action_schema(allowed, limits);
     const auto fits = [&](const char* text) { return fits_schema(parse_json(text, ""), schema); };
     EXPECT_TRUE(fits(R"({"action": "set", "knobs": {"window": 64, "capacity": 1000}})"));
     EXPECT_FALSE(fits(R"({"action": "set", "knobs": {"window": 65}})"));
     EXPECT_FALSE(fits(R"({"action": "set", "knobs": {"capacity": 1001}})"));
     EXPECT_FALSE(fits(R"({"action": "set", "knobs": {"decay": 0.5}})"));
-    const Json fewer = action_schema({}, limits);
+    const Json fewer = steer::action_schema({}, limits);
     EXPECT_FALSE(
         fits_schema(parse_json(R"({"action": "set", "knobs": {"window": 64}})", ""), fewer));
     EXPECT_TRUE(fits_schema(parse_json(R"({"action": "keep"})", ""), fewer));

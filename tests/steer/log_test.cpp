@@ -4,9 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/steer/decision_log.hpp"
 
 #include "hand_made.hpp"
@@ -17,47 +17,50 @@ namespace {
 
 using testing::HasSubstr;
 
-std::vector<DecisionRecord> some_records() {
-    std::vector<DecisionRecord> records;
+std::vector<steer::DecisionRecord> some_records() {
+    std::vector<steer::DecisionRecord> records;
     records.push_back({.step = 3,
                        .rank = 1,
                        .agent = "every:4",
                        .observation = observed(3),
-                       .action = Action::replace(Reason::rule, 0.5),
-                       .forecast = Forecast{1, -1},
+                       .action = steer::Action::replace(steer::Reason::rule, 0.5),
+                       .forecast = steer::Forecast{1, -1},
                        .effective_step = 4,
                        .note = "said\n\"so\" \x1b[31m",
                        .latency = 0.1,
-                       .outcome = Outcome{16, 10.5, 12.25, 0.1 + 0.2, 1e-9},
-                       .alternative = Action::keep(),
+                       .outcome = steer::Outcome{16, 10.5, 12.25, 0.1 + 0.2, 1e-9},
+                       .alternative = steer::Action::keep(),
                        .run = "r"});
-    records.push_back({.step = 4, .agent = "llm", .status = DecisionStatus::late, .run = "r"});
+    records.push_back(
+        {.step = 4, .agent = "llm", .status = steer::DecisionStatus::late, .run = "r"});
     // An agent may say anything; the log keeps it.
-    records.push_back({.step = 5,
-                       .agent = "mad",
-                       .action = Action::set({{KnobId::window, -1e30}}, Reason::trying),
-                       .effective_step = 6,
-                       .status = DecisionStatus::invalid,
-                       .problem = "-1e30 is no value",
-                       .run = "r"});
+    records.push_back(
+        {.step = 5,
+         .agent = "mad",
+         .action = steer::Action::set({{steer::KnobId::window, -1e30}}, steer::Reason::trying),
+         .effective_step = 6,
+         .status = steer::DecisionStatus::invalid,
+         .problem = "-1e30 is no value",
+         .run = "r"});
     records.push_back({.step = 6,
                        .agent = "mad",
-                       .action = Action::replace(Reason::none, std::nan("")),
-                       .status = DecisionStatus::refused,
+                       .action = steer::Action::replace(steer::Reason::none, std::nan("")),
+                       .status = steer::DecisionStatus::refused,
                        .run = "r"});
     records.push_back({.step = 7,
                        .agent = "bandit",
-                       .action = Action::set({{KnobId::policy, "window:8"}}, Reason::shadow_better),
+                       .action = steer::Action::set({{steer::KnobId::policy, "window:8"}},
+                                                    steer::Reason::shadow_better),
                        .effective_step = 8,
-                       .status = DecisionStatus::undone,
-                       .alternative = Action::keep(),
+                       .status = steer::DecisionStatus::undone,
+                       .alternative = steer::Action::keep(),
                        .run = "r"});
     return records;
 }
 
-std::string text_of_log(const std::vector<DecisionRecord>& records) {
+std::string text_of_log(const std::vector<steer::DecisionRecord>& records) {
     std::string text;
-    for (const DecisionRecord& record : records)
+    for (const steer::DecisionRecord& record : records)
         text += to_json(record).dump() + "\n";
     return text;
 }
@@ -86,7 +89,7 @@ TEST(DecisionLogs, ComeBackAsTheyWereWritten) {
     const std::string text = text_of_log(some_records());
     write_text(folder.path() / "decisions.jsonl", text);
     for (const auto& path : {folder.path(), folder.path() / "decisions.jsonl"}) {
-        const auto records = read_decisions(path);
+        const auto records = steer::read_decisions(path);
         ASSERT_EQ(records.size(), 5U);
         EXPECT_EQ(text_of_log(records), text);
         EXPECT_EQ(records[0].outcome->hit_rate, 0.1 + 0.2);
@@ -102,10 +105,10 @@ TEST(DecisionLogs, ALastLineThatWasCutIsLeftOut) {
     for (std::size_t cut = 0; cut <= last.size() + 1; cut += 7) {
         write_text(file, text.substr(0, text.size() - cut));
         // Without its newline only, or with nothing of it, the line is whole or not there.
-        EXPECT_EQ(read_decisions(file).size(), cut <= 1 ? 5U : 4U) << cut;
+        EXPECT_EQ(steer::read_decisions(file).size(), cut <= 1 ? 5U : 4U) << cut;
     }
     write_text(file, "");
-    EXPECT_TRUE(read_decisions(file).empty());
+    EXPECT_TRUE(steer::read_decisions(file).empty());
 }
 
 TEST(DecisionLogs, OtherDamageIsBadInputWithItsLine) {
@@ -115,7 +118,7 @@ TEST(DecisionLogs, OtherDamageIsBadInputWithItsLine) {
     const auto refused = [&](const std::string& line, const char* word) {
         write_text(file, good.dump() + "\n" + line + "\n" + good.dump() + "\n");
         try {
-            static_cast<void>(read_decisions(file));
+            static_cast<void>(steer::read_decisions(file));
             ADD_FAILURE() << line;
         } catch (const Error& error) {
             EXPECT_EQ(error.exit_code(), 3) << line;
@@ -138,7 +141,7 @@ TEST(DecisionLogs, OtherDamageIsBadInputWithItsLine) {
     refused(with("alternatives", 4), "alternatives");
     refused(with("outcome", {{"steps", 3}}), "rows");
     refused(with("observation", {{"step", 3}}), "sequence");
-    EXPECT_THROW(static_cast<void>(read_decisions(folder.path() / "none")), Error);
+    EXPECT_THROW(static_cast<void>(steer::read_decisions(folder.path() / "none")), Error);
 }
 
 }  // namespace

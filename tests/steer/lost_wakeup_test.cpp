@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/core/executor/seeded_executor.hpp"
+#include "core/executor/seeded_executor.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/steer/mailbox.hpp"
 
@@ -106,7 +106,7 @@ std::uint64_t last_decision_of_prototype(std::uint64_t seed) {
 std::uint64_t last_decision_of_mailbox(std::uint64_t seed) {
     std::uint64_t last = 0;
     Times times(seed);
-    Mailbox box;
+    steer::Mailbox box;
     SeededExecutor executor(seed);
     executor.spawn("training", [&] {
         Task worker = executor.spawn("worker", [&] {
@@ -121,7 +121,7 @@ std::uint64_t last_decision_of_mailbox(std::uint64_t seed) {
             executor.sleep_for(times.step());
             if (box.poll()) last = step;
             if (box.open()) continue;
-            auto observation = std::make_shared<Observation>();
+            auto observation = std::make_shared<steer::Observation>();
             observation->sequence = ++sequence;
             box.ask(std::move(observation), executor.now() + 1s);
         }

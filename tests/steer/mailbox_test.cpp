@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/core/executor/seeded_executor.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
+#include "core/executor/seeded_executor.hpp"
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/random.hpp"
 
 namespace rudder::test {
@@ -14,14 +14,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-std::shared_ptr<const Observation> question(std::uint64_t sequence) {
-    auto observation = std::make_shared<Observation>();
+std::shared_ptr<const steer::Observation> question(std::uint64_t sequence) {
+    auto observation = std::make_shared<steer::Observation>();
     observation->sequence = sequence;
     return observation;
 }
 
 /// A reply that says, in its note, which question it is really for.
-Reply reply_to(std::uint64_t sequence) {
+steer::Reply reply_to(std::uint64_t sequence) {
     return {.sequence = sequence, .answer = {.note = std::to_string(sequence)}};
 }
 
@@ -33,14 +33,14 @@ void on_threads(Body body) {
 
 TEST(Mailboxes, OneQuestionOneAnswer) {
     on_threads([](Executor& executor) {
-        Mailbox box;
+        steer::Mailbox box;
         EXPECT_FALSE(box.open());
         EXPECT_FALSE(box.poll());
         box.ask(question(1), executor.now() + 10s);
         EXPECT_TRUE(box.open());
         EXPECT_FALSE(box.poll());
         EXPECT_EQ(box.take()->sequence, 1U);
-        Reply reply = reply_to(1);
+        steer::Reply reply = reply_to(1);
         reply.failure = "planted";
         box.reply(reply);
         const auto answer = box.poll();
@@ -50,7 +50,7 @@ TEST(Mailboxes, OneQuestionOneAnswer) {
         EXPECT_GE(answer->seconds, 0);
         EXPECT_FALSE(box.open());
         EXPECT_FALSE(box.poll());
-        const MailCounts counts = box.counts();
+        const steer::MailCounts counts = box.counts();
         EXPECT_EQ(counts.posted, 1U);
         EXPECT_EQ(counts.answered, 1U);
         EXPECT_EQ(counts.late + counts.stale, 0U);
@@ -61,7 +61,7 @@ TEST(Mailboxes, OneQuestionOneAnswer) {
 
 TEST(Mailboxes, ANewQuestionReplacesOneThatNobodyTook) {
     on_threads([](Executor& executor) {
-        Mailbox box;
+        steer::Mailbox box;
         box.ask(question(1), executor.now() + 10s);
         box.ask(question(2), executor.now() + 10s);
         EXPECT_EQ(box.take()->sequence, 2U);
@@ -70,7 +70,7 @@ TEST(Mailboxes, ANewQuestionReplacesOneThatNobodyTook) {
         EXPECT_TRUE(box.open());
         box.reply(reply_to(2));
         EXPECT_EQ(box.poll()->answer.note, "2");
-        const MailCounts counts = box.counts();
+        const steer::MailCounts counts = box.counts();
         EXPECT_EQ(counts.posted, 2U);
         EXPECT_EQ(counts.answered, 1U);
         EXPECT_EQ(counts.late, 1U);
@@ -80,9 +80,9 @@ TEST(Mailboxes, ANewQuestionReplacesOneThatNobodyTook) {
 
 TEST(Mailboxes, TheFirstReplyStaysAndOldOnesDoNotTakeItsPlace) {
     on_threads([](Executor& executor) {
-        Mailbox box;
+        steer::Mailbox box;
         box.ask(question(4), executor.now() + 10s);
-        Reply second = reply_to(4);
+        steer::Reply second = reply_to(4);
         second.answer.note = "again";
         box.reply(reply_to(4));
         box.reply(second);
@@ -98,7 +98,7 @@ TEST(Mailboxes, TheFirstReplyStaysAndOldOnesDoNotTakeItsPlace) {
 TEST(Mailboxes, LateIsLateOnce) {
     SeededExecutor executor(1);
     executor.spawn("main", [&] {
-        Mailbox box;
+        steer::Mailbox box;
         box.ask(question(1), executor.now() + 10ms);
         executor.sleep_for(11ms);
         EXPECT_FALSE(box.open());
@@ -135,7 +135,7 @@ TEST(Mailboxes, LateIsLateOnce) {
 TEST(Mailboxes, WaitingEndsWithTheAnswerOrTheDeadline) {
     SeededExecutor executor(1);
     executor.spawn("main", [&] {
-        Mailbox box;
+        steer::Mailbox box;
         Task agent = executor.spawn("agent", [&] {
             while (const auto asked = box.take()) {
                 box.reply(reply_to(asked->sequence - 1));
@@ -162,7 +162,7 @@ TEST(Mailboxes, WaitingEndsWithTheAnswerOrTheDeadline) {
 enum class Manner : std::uint8_t { good, slow, twice, old, mute, wild, count };
 
 /// An agent in some manner; counts its replies.
-void serve(Mailbox& box, Manner manner, Executor& executor, Draws draws,
+void serve(steer::Mailbox& box, Manner manner, Executor& executor, Draws draws,
            std::atomic<std::uint64_t>& replies) {
     const auto rest = [&](std::uint64_t most) {
         executor.sleep_for(std::chrono::microseconds(draws.below(most)));
@@ -194,7 +194,7 @@ void serve(Mailbox& box, Manner manner, Executor& executor, Draws draws,
 void train(Executor& executor, std::uint64_t seed, std::uint64_t steps) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 0);
-    Mailbox box;
+    steer::Mailbox box;
     std::atomic<std::uint64_t> replies{0};
     const auto manners = static_cast<std::uint64_t>(Manner::count);
     std::vector<Task> agents;
@@ -218,7 +218,7 @@ void train(Executor& executor, std::uint64_t seed, std::uint64_t steps) {
             ++answered;
         }
         const bool open = box.open();  // which notices a deadline that has just passed
-        const MailCounts counts = box.counts();
+        const steer::MailCounts counts = box.counts();
         EXPECT_EQ(counts.posted, asked);
         EXPECT_EQ(counts.answered, answered);
         EXPECT_EQ(counts.answered + counts.late + (open ? 1 : 0), counts.posted);
@@ -229,11 +229,11 @@ void train(Executor& executor, std::uint64_t seed, std::uint64_t steps) {
     for (Task& agent : agents)
         agent.join();
     while (box.counts().answered + box.counts().stale < replies) {
-        const MailCounts before = box.counts();
+        const steer::MailCounts before = box.counts();
         EXPECT_FALSE(box.poll());
         if (box.counts().stale == before.stale) break;  // the rest came late
     }
-    const MailCounts counts = box.counts();
+    const steer::MailCounts counts = box.counts();
     EXPECT_EQ(counts.posted, asked);
     EXPECT_EQ(counts.answered + counts.late, counts.posted);
     EXPECT_LE(counts.answered + counts.stale, replies);
@@ -267,7 +267,7 @@ TEST(Mailboxes, Threads) {
 TEST(Mailboxes, ThreadsWithoutRest) {
     constexpr std::uint64_t rounds = 200;
     on_threads([&](Executor& executor) {
-        Mailbox box;
+        steer::Mailbox box;
         std::atomic<std::uint64_t> last{0};
         std::atomic<bool> over{false};
         std::atomic<std::uint64_t> replies{0};
@@ -286,7 +286,7 @@ TEST(Mailboxes, ThreadsWithoutRest) {
         for (std::uint64_t sequence = 1; sequence <= rounds; ++sequence) {
             box.ask(question(sequence), executor.now() + 60s);
             last = sequence;
-            std::optional<Reply> reply;
+            std::optional<steer::Reply> reply;
             while (!reply) {
                 executor.yield();
                 reply = box.poll();

@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
 
 #include "hand_made.hpp"
@@ -12,8 +12,8 @@
 namespace rudder::test {
 namespace {
 
-RowAccounts random_rows(Draws& draws) {
-    RowAccounts rows;
+buffer::RowAccounts random_rows(Draws& draws) {
+    buffer::RowAccounts rows;
     rows.steps = draws.below(20);
     rows.hits = draws.below(1000);
     rows.demand = draws.below(1000);
@@ -24,11 +24,11 @@ RowAccounts random_rows(Draws& draws) {
     return rows;
 }
 
-ShadowReading random_reading(Draws& draws, std::string name) {
+steer::ShadowReading random_reading(Draws& draws, std::string name) {
     constexpr std::array<const char*, 3> policies{"scored,every:4,decay:0.7", "window:9", "lru"};
-    ShadowReading reading;
+    steer::ShadowReading reading;
     reading.name = std::move(name);
-    reading.setting.policy = PolicySpec::parse(policies[draws.below(3)]);
+    reading.setting.policy = buffer::PolicySpec::parse(policies[draws.below(3)]);
     reading.setting.capacity = draws.below(1000);
     reading.age = draws.below(100);
     reading.rows = random_rows(draws);
@@ -36,10 +36,10 @@ ShadowReading random_reading(Draws& draws, std::string name) {
     return reading;
 }
 
-Observation random_observation(std::uint64_t seed) {
+steer::Observation random_observation(std::uint64_t seed) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 0);
-    Observation o = observed(draws.below(1000));
+    steer::Observation o = observed(draws.below(1000));
     o.rows = random_rows(draws);
     o.total = random_rows(draws);
     for (std::uint64_t i = draws.below(4); i > 0; --i)
@@ -47,7 +47,7 @@ Observation random_observation(std::uint64_t seed) {
     o.row_bytes = 400;
     o.seconds = {draws.below(9), draws.uniform(), draws.uniform(), draws.uniform(),
                  draws.uniform()};
-    o.cost = draws.below(2) == 0 ? CostKind::rows : CostKind::seconds;
+    o.cost = draws.below(2) == 0 ? steer::CostKind::rows : steer::CostKind::seconds;
     o.halo = draws.below(100000);
     o.candidates = draws.below(100);
     o.since_change = draws.below(100);
@@ -56,10 +56,11 @@ Observation random_observation(std::uint64_t seed) {
     for (std::uint64_t i = draws.below(3); i > 0; --i)
         o.shadows.push_back(random_reading(draws, "shadow " + std::to_string(i)));
     for (std::uint64_t i = draws.below(4); i > 0; --i) {
-        PastDecision past{.step = draws.below(100),
-                          .action = Action::replace(Reason::chance, 0.3),
-                          .status = "applied"};
-        if (i == 2) past.action = Action::set({{KnobId::window, 1e9}}, Reason::trying);
+        steer::PastDecision past{.step = draws.below(100),
+                                 .action = steer::Action::replace(steer::Reason::chance, 0.3),
+                                 .status = "applied"};
+        if (i == 2)
+            past.action = steer::Action::set({{steer::KnobId::window, 1e9}}, steer::Reason::trying);
         if (i == 3) past.correct = true;
         past.rows_after = draws.uniform() * 1000;
         past.hit_rate_before = draws.uniform();
@@ -69,14 +70,14 @@ Observation random_observation(std::uint64_t seed) {
 }
 
 TEST(Observations, KnownAnswers) {
-    Observation o = observed(10, 25);
+    steer::Observation o = observed(10, 25);
     EXPECT_DOUBLE_EQ(o.hit_rate(), 0.25);
     EXPECT_DOUBLE_EQ(o.cost_per_step(), 75);
     EXPECT_EQ(o.steps_left(), 990U);
     o.rows += {.steps = 1, .needed = 100, .hits = 100, .replacement = 5, .ahead = 10};
     EXPECT_DOUBLE_EQ(o.hit_rate(), 0.625);
     EXPECT_DOUBLE_EQ(o.cost_per_step(), 45);
-    o.cost = CostKind::seconds;
+    o.cost = steer::CostKind::seconds;
     EXPECT_EQ(o.cost_per_step(), 0) << "no step was timed";
     o.seconds = {.steps = 4, .step = 8, .fetch = 3, .stall = 2, .compute = 1};
     o.seconds += {.steps = 1, .step = 1, .fetch = 1, .stall = 0.5, .compute = 1};
@@ -84,25 +85,25 @@ TEST(Observations, KnownAnswers) {
     EXPECT_DOUBLE_EQ(o.seconds.step, 9);
     o.steps = 0;
     EXPECT_EQ(o.steps_left(), 0U);
-    EXPECT_EQ(Observation{}.hit_rate(), 0);
-    EXPECT_EQ(Observation{}.cost_per_step(), 0);
+    EXPECT_EQ(steer::Observation{}.hit_rate(), 0);
+    EXPECT_EQ(steer::Observation{}.cost_per_step(), 0);
 }
 
 TEST(Observations, ComeBackFromTheirJson) {
-    const Json schema = observation_schema();
+    const Json schema = steer::observation_schema();
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const Json written = to_json(random_observation(seed));
         // As text, too: numbers must survive to the last bit.
         const Json again = parse_json(written.dump(), "here");
-        EXPECT_EQ(to_json(parse_observation(again, "here")).dump(), written.dump());
+        EXPECT_EQ(to_json(steer::parse_observation(again, "here")).dump(), written.dump());
         EXPECT_TRUE(fits_schema(again, schema)) << written.dump(1);
     }
-    EXPECT_TRUE(fits_schema(to_json(Observation{}), schema));
+    EXPECT_TRUE(fits_schema(to_json(steer::Observation{}), schema));
 }
 
 TEST(Observations, DamagedJsonIsBadInput) {
     const Json good = to_json(random_observation(3));
-    const Json schema = observation_schema();
+    const Json schema = steer::observation_schema();
     for (const auto& [key, value] : good.items()) {
         Json bad = good;
         bad.erase(key);
@@ -110,7 +111,7 @@ TEST(Observations, DamagedJsonIsBadInput) {
         EXPECT_FALSE(fits_schema(bad, schema)) << key;
         if (key == "hit_rate" || key == "cost_per_step") continue;  // follow from the others
         try {
-            static_cast<void>(parse_observation(bad, "here"));
+            static_cast<void>(steer::parse_observation(bad, "here"));
             FAIL() << key;
         } catch (const Error& error) {
             EXPECT_EQ(error.exit_code(), 3);
@@ -121,7 +122,7 @@ TEST(Observations, DamagedJsonIsBadInput) {
     Json bad = good;
     bad["knobs"]["policy"] = "lruu";
     try {
-        static_cast<void>(parse_observation(bad, "here"));
+        static_cast<void>(steer::parse_observation(bad, "here"));
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 3);

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/steer/steered_replay.hpp"
+#include "steer/agents/mixture/shares.hpp"
+#include "steer/steered_replay.hpp"
 
-#include "../../src/steer/agents/mixture/shares.hpp"
 #include "../buffer/random_trace.hpp"
 #include "fake_world.hpp"
 
@@ -50,42 +50,43 @@ PlainTrace changing_trace(std::uint64_t seed) {
     return trace;
 }
 
-Trace one_host(const PlainTrace& plain) {
-    Trace trace;
+buffer::Trace one_host(const PlainTrace& plain) {
+    buffer::Trace trace;
     trace.push_back(plain.host());
     return trace;
 }
 
-SteeredResult steer(const Trace& trace, const char* policy, const char* agent, BufferSize size,
-                    const SteeredOptions& options) {
-    return steered_replay(
-        trace,
-        {.policy = PolicySpec::parse(policy), .size = size, .agent = AgentSpec::parse(agent)},
-        options);
+steer::SteeredResult steer(const buffer::Trace& trace, const char* policy, const char* agent,
+                           buffer::BufferSize size, const steer::SteeredOptions& options) {
+    return steer::steered_replay(trace,
+                                 {.policy = buffer::PolicySpec::parse(policy),
+                                  .size = size,
+                                  .agent = steer::AgentSpec::parse(agent)},
+                                 options);
 }
 
 TEST(Planted, TheBanditGainsOverEveryFixedSetting) {
-    const Trace trace = one_host(changing_trace(1));
-    const BufferSize size{.fraction = {}, .rows = rows_kept};
-    SteeredOptions options;
+    const buffer::Trace trace = one_host(changing_trace(1));
+    const buffer::BufferSize size{.fraction = {}, .rows = rows_kept};
+    steer::SteeredOptions options;
     options.sample = 1;
     std::vector<std::uint64_t> by_step;
-    options.watch = [&](std::size_t, std::uint64_t, const RowAccounts& rows) {
+    options.watch = [&](std::size_t, std::uint64_t, const buffer::RowAccounts& rows) {
         by_step.push_back(rows.fetched());
     };
-    const SteeredResult steered =
+    const steer::SteeredResult steered =
         steer(trace, "lru", "bandit,knobs:policy+decay,policies:lru+lfu+scored", size, options);
     std::string notes;
-    for (const DecisionRecord& record : steered.decisions) {
+    for (const steer::DecisionRecord& record : steered.decisions) {
         if (!record.note.empty()) notes += std::to_string(record.step) + ": " + record.note + '\n';
     }
-    std::vector<ReplayCase> cases;
+    std::vector<buffer::ReplayCase> cases;
     for (const char* policy :
          {"lru", "lfu", "clock", "scored,every:16", "scored,every:16,decay:0.9",
           "scored,every:16,decay:0.97", "scored,every:16,decay:0.999"}) {
-        cases.push_back({PolicySpec::parse(policy), size});
+        cases.push_back({buffer::PolicySpec::parse(policy), size});
     }
-    const auto fixed = replay(trace, cases);
+    const auto fixed = buffer::replay(trace, cases);
     for (std::size_t i = 0; i < cases.size(); ++i) {
         EXPECT_LE(static_cast<double>(steered.rows.fetched()),
                   0.9 * static_cast<double>(fixed[i].rows.fetched()))
@@ -102,7 +103,7 @@ TEST(Planted, TheBanditGainsOverEveryFixedSetting) {
 }
 
 TEST(Shares, TheBestMemberGetsTheWeight) {
-    Shares shares(3);
+    steer::Shares shares(3);
     for (int i = 0; i < 64; ++i)
         shares.add(std::vector<double>{120, 100, 110}, 1);
     EXPECT_EQ(shares.best(), 1U);
@@ -116,7 +117,7 @@ TEST(Shares, TheBestMemberGetsTheWeight) {
         shares.add(std::vector<double>{90, 100, 110}, 1);
     EXPECT_LE(steps, 60);
     // Equal costs say nothing.
-    Shares equal(2);
+    steer::Shares equal(2);
     equal.add(std::vector<double>{5, 5}, 4);
     EXPECT_DOUBLE_EQ(equal.weights()[0], 0.5);
 }
@@ -124,10 +125,10 @@ TEST(Shares, TheBestMemberGetsTheWeight) {
 /// The published scores replace only when told to, so it matters who tells.
 TEST(Mixture, IsNearlyAsGoodAsItsBestMember) {
     for (std::uint64_t seed = 0; seed < 2; ++seed) {
-        const Trace trace =
+        const buffer::Trace trace =
             one_host(random_trace(seed, {.vertices = 1000, .steps = 1000, .largest_step = 60}));
-        const BufferSize size{.fraction = 0.25, .rows = 0};
-        SteeredOptions options;
+        const buffer::BufferSize size{.fraction = 0.25, .rows = 0};
+        steer::SteeredOptions options;
         options.sample = 1;
         std::vector<std::uint64_t> rows;
         std::uint64_t best = ~0ULL;
@@ -146,10 +147,11 @@ TEST(Mixture, IsNearlyAsGoodAsItsBestMember) {
 
 TEST(Mixture, FollowsABanditThatSteersItsOwnShadow) {
     FakeWorld world("window:1");
-    world.rows = [](const Setting& s, std::uint64_t) {
+    world.rows = [](const steer::Setting& s, std::uint64_t) {
         return s.policy.has("window") ? 1000 - s.policy.get("window") : 1500;
     };
-    const auto agent = make_agent(AgentSpec::parse("mixture:never+bandit"), world.facts());
+    const auto agent =
+        steer::make_agent(steer::AgentSpec::parse("mixture:never+bandit"), world.facts());
     world.run(*agent);
     EXPECT_EQ(world.setting.policy.text(), "window:64") << world.notes();
     EXPECT_LE(world.most_shadows, 4U);
@@ -158,22 +160,22 @@ TEST(Mixture, FollowsABanditThatSteersItsOwnShadow) {
 
 /// The real buffer has a past that a member's shadow has not: a member may be cheap there alone.
 TEST(Mixture, AMemberThatIsCheapInItsShadowAloneIsNotFollowedForLong) {
-    AgentFacts facts;
-    facts.start.policy = PolicySpec::parse("scored");
-    const auto agent = make_agent(AgentSpec::parse("mixture:never+always"), facts);
+    steer::AgentFacts facts;
+    facts.start.policy = buffer::PolicySpec::parse("scored");
+    const auto agent = steer::make_agent(steer::AgentSpec::parse("mixture:never+always"), facts);
     double real = 0;
     std::uint64_t followed = 0;
     std::uint64_t fetched = 100;
     const std::uint64_t steps = 4000;
     for (std::uint64_t step = 0; step < steps; ++step) {
-        Observation seen;
+        steer::Observation seen;
         seen.sequence = step + 1;
         seen.step = step;
         seen.steps = steps;
         seen.setting = facts.start;
         seen.takes_decisions = true;
         const auto reading = [&](const char* name, std::uint64_t rows) {
-            ShadowReading read;
+            steer::ShadowReading read;
             read.name = name;
             read.setting = facts.start;
             read.age = step;
@@ -186,8 +188,8 @@ TEST(Mixture, AMemberThatIsCheapInItsShadowAloneIsNotFollowedForLong) {
         seen.twin = reading("~twin", fetched + more);
         seen.built_in = seen.twin;
         seen.shadows = {reading("m0", 100 + more), reading("m1", 80 + more)};
-        const Answer answer = agent->decide(seen);
-        const bool always = answer.action.kind == ActionKind::replace;
+        const steer::Answer answer = agent->decide(seen);
+        const bool always = answer.action.kind == steer::ActionKind::replace;
         followed += always ? 1 : 0;
         fetched = always ? 300 : 100;
         real += static_cast<double>(fetched);
@@ -198,9 +200,9 @@ TEST(Mixture, AMemberThatIsCheapInItsShadowAloneIsNotFollowedForLong) {
 
 /// Nothing but the trace and the seed decides.
 TEST(Mixture, TheSameSeedGivesTheSameRun) {
-    const Trace trace =
+    const buffer::Trace trace =
         one_host(random_trace(9, {.vertices = 400, .steps = 300, .largest_step = 60}));
-    const BufferSize size{.fraction = 0.25, .rows = 0};
+    const buffer::BufferSize size{.fraction = 0.25, .rows = 0};
     const auto a = steer(trace, "scored", "mixture:every:4+never+bandit", size, {});
     const auto b = steer(trace, "scored", "mixture:every:4+never+bandit", size, {});
     EXPECT_EQ(a.rows, b.rows);

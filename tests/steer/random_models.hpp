@@ -19,7 +19,7 @@ inline std::vector<float> drawn(Draws& draws, std::size_t count, double bound) {
 }
 
 /// Appends a random tree of at most this depth.
-inline void grow(Model& model, Draws& draws, std::size_t depth) {
+inline void grow(steer::Model& model, Draws& draws, std::size_t depth) {
     auto& left = model.arrays[0].wholes;
     auto& right = model.arrays[1].wholes;
     auto& feature = model.arrays[2].wholes;
@@ -53,14 +53,14 @@ inline void grow(Model& model, Draws& draws, std::size_t depth) {
 }
 
 /// Any of the six kinds.
-inline Model random_model(const std::string& kind, std::uint64_t seed,
-                          FeatureSet set = FeatureSet::repaired) {
+inline steer::Model random_model(const std::string& kind, std::uint64_t seed,
+                                 steer::FeatureSet set = steer::FeatureSet::repaired) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 7);
-    Model model;
+    steer::Model model;
     model.kind = kind;
     model.features = set;
-    const std::size_t n = feature_names(set).size();
+    const std::size_t n = steer::feature_names(set).size();
     model.mean = drawn(draws, n, 1);
     model.spread.assign(n, 0.5F);
     const auto put = [&](const std::string& name, std::vector<std::uint64_t> shape, double bound) {
@@ -77,7 +77,7 @@ inline Model random_model(const std::string& kind, std::uint64_t seed,
         const std::size_t trees = kind == "rf" ? 300 : 500;
         for (std::size_t t = 0; t < trees; ++t)
             grow(model, draws, kind == "rf" ? 12 : 6);
-        for (ModelArray& array : model.arrays)
+        for (steer::ModelArray& array : model.arrays)
             array.shape = {std::max(array.values.size(), array.wholes.size())};
         for (float& value : model.arrays[3].values)
             value /= kind == "rf" ? static_cast<float>(trees) : 10.0F;

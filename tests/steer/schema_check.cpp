@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
 namespace rudder::test {
 

@@ -8,19 +8,21 @@
 
 namespace rudder::test {
 
-class Scripted final : public Agent {
+class Scripted final : public steer::Agent {
 public:
-    using Script = std::function<Answer(const Observation&)>;
+    using Script = std::function<steer::Answer(const steer::Observation&)>;
     explicit Scripted(Script script) : script_(std::move(script)) {}
-    Answer decide(const Observation& observation) override { return script_(observation); }
+    steer::Answer decide(const steer::Observation& observation) override {
+        return script_(observation);
+    }
 
 private:
     Script script_;
 };
 
 /// An answer that is an action and nothing else.
-inline Answer answer(Action action) {
-    Answer given;
+inline steer::Answer answer(steer::Action action) {
+    steer::Answer given;
     given.action = std::move(action);
     return given;
 }

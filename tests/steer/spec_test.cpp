@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/steer/agent_spec.hpp"
 
 namespace rudder::test {
@@ -13,7 +13,7 @@ using testing::HasSubstr;
 
 void refuse(const std::string& text, std::initializer_list<const char*> words) {
     try {
-        const AgentSpec spec = AgentSpec::parse(text, "here");
+        const steer::AgentSpec spec = steer::AgentSpec::parse(text, "here");
         ADD_FAILURE() << text << " was taken as " << spec.text();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 2) << text;
@@ -27,12 +27,12 @@ TEST(AgentSpecs, AreWrittenAsTheyAreRead) {
     for (const char* text : {"never", "always", "every:1", "every:16", "threshold",
                              "threshold:0.4,on:stall", "threshold,on:cost,fraction:0.5,interval:4",
                              "schedule:/a/b:c+d", "random:0.1", "replay:log,rank:3"})
-        EXPECT_EQ(AgentSpec::parse(text).text(), text);
-    EXPECT_EQ(AgentSpec::parse("every:4.0").text(), "every:4");
-    EXPECT_EQ(AgentSpec::parse("every,every:4"), AgentSpec::parse("every:4"));
-    EXPECT_EQ(AgentSpec::parse("every:4").whole("every"), 4U);
-    EXPECT_TRUE(AgentSpec::parse("every:4").given("every"));
-    EXPECT_FALSE(AgentSpec::parse("every:4").given("evry"));
+        EXPECT_EQ(steer::AgentSpec::parse(text).text(), text);
+    EXPECT_EQ(steer::AgentSpec::parse("every:4.0").text(), "every:4");
+    EXPECT_EQ(steer::AgentSpec::parse("every,every:4"), steer::AgentSpec::parse("every:4"));
+    EXPECT_EQ(steer::AgentSpec::parse("every:4").whole("every"), 4U);
+    EXPECT_TRUE(steer::AgentSpec::parse("every:4").given("every"));
+    EXPECT_FALSE(steer::AgentSpec::parse("every:4").given("evry"));
 }
 
 TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
@@ -57,7 +57,7 @@ TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
 
 TEST(AgentSpecs, AnAgentThatDecidesNeedsAPolicyWithoutASignal) {
     const auto check = [](const char* agent, const char* policy) {
-        check_agent(AgentSpec::parse(agent), PolicySpec::parse(policy));
+        steer::check_agent(steer::AgentSpec::parse(agent), buffer::PolicySpec::parse(policy));
     };
     EXPECT_NO_THROW(check("every:4", "scored"));
     EXPECT_NO_THROW(check("never", "scored,every:4"));
@@ -74,12 +74,12 @@ TEST(AgentSpecs, AnAgentThatDecidesNeedsAPolicyWithoutASignal) {
 }
 
 TEST(AgentSpecs, EveryAgentSaysWhatItIsNeedsAndCosts) {
-    const Json list = agents_json();
-    ASSERT_EQ(list.size(), all_agents().size());
+    const Json list = steer::agents_json();
+    ASSERT_EQ(list.size(), steer::all_agents().size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-        const AgentInfo& info = *all_agents()[i];
+        const steer::AgentInfo& info = *steer::all_agents()[i];
         EXPECT_EQ(list[i]["name"], info.name);
-        EXPECT_EQ(&agent_info(info.name, ""), &info);
+        EXPECT_EQ(&steer::agent_info(info.name, ""), &info);
         EXPECT_TRUE(info.sentence.ends_with('.')) << info.name;
         EXPECT_FALSE(info.needs.empty()) << info.name;
         EXPECT_FALSE(info.costs.empty()) << info.name;

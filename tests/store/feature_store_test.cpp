@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "rudder/comm/simulated_cluster.hpp"
+#include "comm/simulated_cluster.hpp"
 #include "rudder/core/error.hpp"
 
 #include "suite.hpp"
@@ -20,9 +20,9 @@ using namespace std::chrono_literals;
 constexpr std::array all_types{ElementType::f32, ElementType::f16, ElementType::bf16,
                                ElementType::i8, ElementType::u8};
 
-void run_simulated(const SimulationOptions& options, const PullPlan& plan) {
-    SimulatedCluster cluster(options);
-    cluster.run([&](const Communicator& comm) { pull_and_check(comm, plan); });
+void run_simulated(const comm::SimulationOptions& options, const PullPlan& plan) {
+    comm::SimulatedCluster cluster(options);
+    cluster.run([&](const comm::Communicator& comm) { pull_and_check(comm, plan); });
 }
 
 /// One data set of each type, made once.
@@ -47,14 +47,14 @@ protected:
         SCOPED_TRACE(seed);
         const int ranks = std::array{1, 2, 4}[seed % 3];
         PullPlan plan{.folder = folder(seed % all_types.size(), seed % 7 == 0)};
-        plan.options.precision = static_cast<Precision>(seed % 11 % 3);
-        plan.options.shards = static_cast<Shards>(seed % 13 % 2);
+        plan.options.precision = static_cast<store::Precision>(seed % 11 % 3);
+        plan.options.shards = static_cast<store::Shards>(seed % 13 % 2);
         plan.seed = seed;
-        SimulationOptions options{.ranks = ranks,
-                                  .ranks_per_host = seed % 5 == 0 ? 2 : 1,
-                                  .seed = seed,
-                                  .jitter = std::chrono::microseconds(seed % 4 * 300)};
-        if (seed % 3 != 0) options.link = parse_link("20us,1gbit");
+        comm::SimulationOptions options{.ranks = ranks,
+                                        .ranks_per_host = seed % 5 == 0 ? 2 : 1,
+                                        .seed = seed,
+                                        .jitter = std::chrono::microseconds(seed % 4 * 300)};
+        if (seed % 3 != 0) options.link = comm::parse_link("20us,1gbit");
         ASSERT_NO_THROW(run_simulated(options, plan));
     }
 };
@@ -64,11 +64,11 @@ TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
     for (std::size_t type = 0; type < all_types.size(); ++type) {
         for (const bool normalise : {false, true}) {
             for (const int precision : {0, 1, 2}) {
-                for (const Shards shards : {Shards::mapped, Shards::shared}) {
+                for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
                     SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, {}", type,
                                              normalise, precision, to_string(shards)));
                     PullPlan plan{.folder = folder(type, normalise), .tasks = 1, .pulls = 4};
-                    plan.options = {static_cast<Precision>(precision), shards};
+                    plan.options = {static_cast<store::Precision>(precision), shards};
                     EXPECT_NO_THROW(run_simulated({.ranks = 2, .seed = type}, plan));
                 }
             }
@@ -79,7 +79,7 @@ TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
 TEST_F(FeatureStores, AnyNumberOfRanksAndHosts) {
     for (const int ranks : {1, 2, 4}) {
         for (const int per_host : {1, 2, 4}) {
-            for (const Shards shards : {Shards::mapped, Shards::shared}) {
+            for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
                 SCOPED_TRACE(fmt::format("{} ranks, {} per host", ranks, per_host));
                 PullPlan plan{.folder = folder(0, false)};
                 plan.options.shards = shards;
@@ -102,7 +102,7 @@ TEST_F(LongFeatureStores, JitteryNetworksBySeed) {
 
 TEST_F(FeatureStores, OneRankAlone) {
     PullPlan plan{.folder = folder(0, false)};
-    pull_and_check(Communicator::local(), plan);
+    pull_and_check(comm::Communicator::local(), plan);
 }
 
 TEST_F(FeatureStores, AnswersInManyPieces) {
@@ -114,10 +114,10 @@ TEST_F(FeatureStores, AnswersInManyPieces) {
 }
 
 TEST_F(FeatureStores, KnownDuplicates) {
-    SimulatedCluster cluster({.ranks = 2, .seed = 4});
-    cluster.run([&](const Communicator& comm) {
-        const PartitionedDataset data(folder(0, false));
-        FeatureStore store(comm, data, {});
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 4});
+    cluster.run([&](const comm::Communicator& comm) {
+        const partition::PartitionedDataset data(folder(0, false));
+        store::FeatureStore store(comm, data, {});
         const VertexId last = data.info().vertices - 1;
         const VertexId far = comm.rank() == 0 ? last : 0;
         const VertexId near = last - far;
@@ -125,10 +125,10 @@ TEST_F(FeatureStores, KnownDuplicates) {
         const std::vector<VertexId> second{near, far};
         const std::size_t width = store.format().width();
         std::vector<float> rows(5 * width, -1.0F);
-        const std::array wanted{RowsWanted{first, std::span(rows).first(3 * width)},
-                                RowsWanted{second, std::span(rows).last(2 * width)}};
-        Pull pull = store.pull(wanted);
-        const PullAccounts& accounts = pull.wait();
+        const std::array wanted{store::RowsWanted{first, std::span(rows).first(3 * width)},
+                                store::RowsWanted{second, std::span(rows).last(2 * width)}};
+        store::Pull pull = store.pull(wanted);
+        const store::PullAccounts& accounts = pull.wait();
         EXPECT_EQ(accounts.needed, 2U);
         EXPECT_EQ(accounts.local, 1U);
         EXPECT_EQ(accounts.demand, 1U);
@@ -136,7 +136,7 @@ TEST_F(FeatureStores, KnownDuplicates) {
         EXPECT_EQ(accounts.bytes_by_owner[comm.rank() == 0 ? 1 : 0], width * sizeof(float));
         const std::array ids{far, near, far, near, far};
         for (std::size_t i = 0; i < ids.size(); ++i) {
-            const Part part = data.part(data.book().owner(ids[i]));
+            const partition::Part part = data.part(data.book().owner(ids[i]));
             const auto stored = part.features().row(ids[i] - part.range().begin);
             EXPECT_EQ(std::memcmp(rows.data() + i * width, stored.data(), stored.size()), 0) << i;
         }
@@ -145,44 +145,44 @@ TEST_F(FeatureStores, KnownDuplicates) {
 }
 
 TEST_F(FeatureStores, APullThatNobodyWaitsForHarmsNobody) {
-    SimulatedCluster cluster({.ranks = 2, .seed = 5, .jitter = 1ms});
-    cluster.run([&](const Communicator& comm) {
-        const PartitionedDataset data(folder(0, false));
-        FeatureStore store(comm, data, {});
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 5, .jitter = 1ms});
+    cluster.run([&](const comm::Communicator& comm) {
+        const partition::PartitionedDataset data(folder(0, false));
+        store::FeatureStore store(comm, data, {});
         std::vector<VertexId> ids(data.info().vertices);
         for (VertexId v = 0; v < ids.size(); ++v)
             ids[v] = v;
         std::vector<float> rows(ids.size() * store.format().width());
-        const RowsWanted wanted{ids, rows};
-        { const Pull dropped = store.pull({&wanted, 1}); }
-        Pull pull = store.pull({&wanted, 1});
+        const store::RowsWanted wanted{ids, rows};
+        { const store::Pull dropped = store.pull({&wanted, 1}); }
+        store::Pull pull = store.pull({&wanted, 1});
         EXPECT_EQ(pull.wait().needed, ids.size());
         store.stop();
     });
 }
 
 TEST_F(FeatureStores, BytesOfItsOwn) {
-    SimulatedCluster cluster({.ranks = 2, .ranks_per_host = 2});
-    cluster.run([&](const Communicator& comm) {
-        const PartitionedDataset data(folder(0, false));
-        FeatureStore mapped(comm, data, {});
+    comm::SimulatedCluster cluster({.ranks = 2, .ranks_per_host = 2});
+    cluster.run([&](const comm::Communicator& comm) {
+        const partition::PartitionedDataset data(folder(0, false));
+        store::FeatureStore mapped(comm, data, {});
         EXPECT_EQ(mapped.bytes(), 0U);
         mapped.stop();
-        FeatureStore shared(comm, data, {Precision::bfloat16, Shards::shared});
+        store::FeatureStore shared(comm, data, {store::Precision::bfloat16, store::Shards::shared});
         EXPECT_EQ(shared.bytes(), data.info().vertices * 9 * 2);
         shared.stop();
     });
 }
 
 /// What all ranks are told when a store cannot be made.
-std::vector<std::string> refusals(int ranks, const std::filesystem::path& folder, Shards shards,
-                                  ErrorKind kind) {
+std::vector<std::string> refusals(int ranks, const std::filesystem::path& folder,
+                                  store::Shards shards, ErrorKind kind) {
     std::vector<std::string> texts(static_cast<std::size_t>(ranks));
-    SimulatedCluster cluster({.ranks = ranks});
-    cluster.run([&](const Communicator& comm) {
+    comm::SimulatedCluster cluster({.ranks = ranks});
+    cluster.run([&](const comm::Communicator& comm) {
         try {
-            const PartitionedDataset data(folder);
-            const FeatureStore store(comm, data, {Precision::native, shards});
+            const partition::PartitionedDataset data(folder);
+            const store::FeatureStore store(comm, data, {store::Precision::native, shards});
         } catch (const Error& error) {
             EXPECT_EQ(error.kind(), kind);
             texts[static_cast<std::size_t>(comm.rank())] = error.what();
@@ -194,14 +194,14 @@ std::vector<std::string> refusals(int ranks, const std::filesystem::path& folder
 TEST(FeatureStoreRefuses, DataWithoutFeatures) {
     const TempDir temp;
     static_cast<void>(store_data(temp.path(), {}));
-    for (const auto& text : refusals(2, temp / "parts", Shards::mapped, ErrorKind::input))
+    for (const auto& text : refusals(2, temp / "parts", store::Shards::mapped, ErrorKind::input))
         EXPECT_THAT(text, ::testing::HasSubstr("has no features"));
 }
 
 TEST(FeatureStoreRefuses, RanksThatDoNotDivideTheParts) {
     const TempDir temp;
     static_cast<void>(store_data(temp.path(), {.width = 2}));
-    for (const auto& text : refusals(3, temp / "parts", Shards::mapped, ErrorKind::usage))
+    for (const auto& text : refusals(3, temp / "parts", store::Shards::mapped, ErrorKind::usage))
         EXPECT_THAT(text, ::testing::HasSubstr("3 ranks cannot share 4 parts"));
 }
 
@@ -215,7 +215,7 @@ TEST(FeatureStoreRefuses, APartThatIsMissingOrCutShortOnOneRank) {
     }
     ASSERT_FALSE(features.empty());
     std::filesystem::resize_file(features, std::filesystem::file_size(features) - 1);
-    for (const Shards shards : {Shards::mapped, Shards::shared}) {
+    for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
         // Every rank names the rank that holds the part, and the file.
         for (const auto& text : refusals(2, temp / "parts", shards, ErrorKind::input)) {
             EXPECT_THAT(text, ::testing::HasSubstr("rank 1: "));
@@ -223,7 +223,7 @@ TEST(FeatureStoreRefuses, APartThatIsMissingOrCutShortOnOneRank) {
         }
     }
     std::filesystem::remove_all(part);
-    for (const auto& text : refusals(4, temp / "parts", Shards::shared, ErrorKind::input)) {
+    for (const auto& text : refusals(4, temp / "parts", store::Shards::shared, ErrorKind::input)) {
         EXPECT_THAT(text, ::testing::HasSubstr("rank 2: "));
         EXPECT_THAT(text, ::testing::HasSubstr("part-00002"));
     }

@@ -6,10 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include "graph/row_sum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/graph/row_sum.hpp"
-
 #include "store/row_kernels.hpp"
+
 #include "suite.hpp"
 
 namespace rudder {
@@ -21,7 +21,8 @@ using test::random_scale;
 
 constexpr std::array all_types{ElementType::f32, ElementType::f16, ElementType::bf16,
                                ElementType::i8, ElementType::u8};
-constexpr std::array all_precisions{Precision::native, Precision::float32, Precision::bfloat16};
+constexpr std::array all_precisions{store::Precision::native, store::Precision::float32,
+                                    store::Precision::bfloat16};
 
 std::vector<std::uint32_t> bits_of(std::span<const float> values) {
     std::vector<std::uint32_t> bits;
@@ -30,14 +31,15 @@ std::vector<std::uint32_t> bits_of(std::span<const float> values) {
     return bits;
 }
 
-class RowFormats : public ::testing::TestWithParam<std::tuple<ElementType, Precision, bool>> {
+class RowFormats
+    : public ::testing::TestWithParam<std::tuple<ElementType, store::Precision, bool>> {
 protected:
-    [[nodiscard]] FeatureInfo info(std::uint64_t width) const {
+    [[nodiscard]] graph::FeatureInfo info(std::uint64_t width) const {
         return {.width = width,
                 .type = std::get<0>(GetParam()),
                 .row_normalise = std::get<2>(GetParam())};
     }
-    [[nodiscard]] Precision precision() const { return std::get<1>(GetParam()); }
+    [[nodiscard]] store::Precision precision() const { return std::get<1>(GetParam()); }
 };
 
 INSTANTIATE_TEST_SUITE_P(All, RowFormats,
@@ -48,9 +50,9 @@ INSTANTIATE_TEST_SUITE_P(All, RowFormats,
 TEST_P(RowFormats, DecodeOfEncodeIsLoadIsTheSlowWay) {
     for (const std::uint64_t width : {1U, 3U, 15U, 16U, 33U, 128U, 301U}) {
         SCOPED_TRACE(width);
-        const FeatureInfo stored = info(width);
+        const graph::FeatureInfo stored = info(width);
         const std::vector<float> scale = random_scale(width, stored);
-        const RowFormat format(stored, scale, precision());
+        const store::RowFormat format(stored, scale, precision());
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const std::vector<std::byte> row = random_row(seed, stored);
             const auto expected = bits_of(plain_row(stored, row, scale, precision()));
@@ -68,9 +70,9 @@ TEST_P(RowFormats, DecodeOfEncodeIsLoadIsTheSlowWay) {
 
 TEST_P(RowFormats, ManyRowsAtOnceAndInPlacesOfAnyAlignment) {
     constexpr std::size_t count = 37;
-    const FeatureInfo stored = info(19);
+    const graph::FeatureInfo stored = info(19);
     const std::vector<float> scale = random_scale(5, stored);
-    const RowFormat format(stored, scale, precision());
+    const store::RowFormat format(stored, scale, precision());
     std::vector<std::byte> rows(1 + count * stored.row_bytes());
     std::vector<const std::byte*> from;
     for (std::size_t i = 0; i < count; ++i) {
@@ -105,22 +107,24 @@ TEST(RowKernels, EveryInstructionSetGivesTheSameBits) {
     for (const ElementType type : all_types) {
         for (const bool normalise : {false, true}) {
             for (const bool round : {false, true}) {
-                const FeatureInfo info{.width = 301, .type = type, .row_normalise = normalise};
+                const graph::FeatureInfo info{
+                    .width = 301, .type = type, .row_normalise = normalise};
                 const std::vector<float> scale = random_scale(3, info);
-                const RowRecipe recipe{.width = info.width,
-                                       .type = type,
-                                       .normalise = normalise,
-                                       .round = round,
-                                       .scale = scale.data()};
+                const store::RowRecipe recipe{.width = info.width,
+                                              .type = type,
+                                              .normalise = normalise,
+                                              .round = round,
+                                              .scale = scale.data()};
                 const auto row = random_row(4, info);
                 const std::byte* from = row.data();
                 const auto expected = bits_of(
-                    plain_row(info, row, scale, round ? Precision::bfloat16 : Precision::native));
-                for (const std::string_view set : row_instruction_sets()) {
+                    plain_row(info, row, scale,
+                              round ? store::Precision::bfloat16 : store::Precision::native));
+                for (const std::string_view set : store::row_instruction_sets()) {
                     SCOPED_TRACE(set);
                     std::vector<float> out(info.width);
                     float* to = out.data();
-                    row_loader(recipe, set)(recipe, {&from, 1}, &to);
+                    store::row_loader(recipe, set)(recipe, {&from, 1}, &to);
                     EXPECT_EQ(bits_of(out), expected);
                 }
             }
@@ -134,11 +138,11 @@ TEST(RowKernels, EveryHalfIsConverted) {
     for (std::size_t i = 0; i < halves.size(); ++i)
         halves[i] = static_cast<std::uint16_t>(i);
     const auto* from = reinterpret_cast<const std::byte*>(halves.data());
-    const RowRecipe recipe{.width = halves.size(), .type = ElementType::f16};
-    for (const std::string_view set : row_instruction_sets()) {
+    const store::RowRecipe recipe{.width = halves.size(), .type = ElementType::f16};
+    for (const std::string_view set : store::row_instruction_sets()) {
         std::vector<float> out(halves.size());
         float* to = out.data();
-        row_loader(recipe, set)(recipe, {&from, 1}, &to);
+        store::row_loader(recipe, set)(recipe, {&from, 1}, &to);
         for (std::size_t i = 0; i < halves.size(); ++i) {
             ASSERT_EQ(std::bit_cast<std::uint32_t>(out[i]),
                       std::bit_cast<std::uint32_t>(f16_to_float(halves[i])))
@@ -161,7 +165,7 @@ TEST(RowKernels, RoundsToNearestEven) {
     for (std::uint32_t i = 0; i < 4000; ++i)
         values.push_back(std::bit_cast<float>(i * 1'000'003U));
     std::vector<std::uint16_t> out(values.size());
-    round_row(values.data(), reinterpret_cast<std::byte*>(out.data()), values.size());
+    store::round_row(values.data(), reinterpret_cast<std::byte*>(out.data()), values.size());
     for (std::size_t i = 0; i < values.size(); ++i)
         EXPECT_EQ(out[i], float_to_bf16(values[i])) << i;
     EXPECT_EQ(out[5], 0x3f80);  // a tie, to even
@@ -174,31 +178,31 @@ TEST(RowKernels, TheSumOfMagnitudesIsTheSum) {
         std::vector<float> values;
         for (std::size_t i = 0; i < count; ++i)
             values.push_back(i % 3 == 0 ? -static_cast<float>(i) : static_cast<float>(i));
-        EXPECT_EQ(sum_of_magnitudes(values.data(), count),
+        EXPECT_EQ(graph::sum_of_magnitudes(values.data(), count),
                   static_cast<float>(count * (count - (count == 0 ? 0 : 1)) / 2));
     }
 }
 
 TEST(Precisions, HaveNames) {
-    for (const Precision p : all_precisions)
-        EXPECT_EQ(precision(to_string(p)), p);
-    for (const Shards s : {Shards::mapped, Shards::shared})
-        EXPECT_EQ(shards(to_string(s)), s);
+    for (const store::Precision p : all_precisions)
+        EXPECT_EQ(store::precision(to_string(p)), p);
+    for (const store::Shards s : {store::Shards::mapped, store::Shards::shared})
+        EXPECT_EQ(store::shards(to_string(s)), s);
     try {
-        static_cast<void>(precision("float8"));
+        static_cast<void>(store::precision("float8"));
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::usage);
         EXPECT_THAT(error.what(), ::testing::HasSubstr("native, float32, bfloat16"));
     }
-    EXPECT_THROW(static_cast<void>(shards("")), Error);
+    EXPECT_THROW(static_cast<void>(store::shards("")), Error);
 }
 
 TEST(Precisions, WireSizes) {
-    const FeatureInfo bytes{.width = 10, .type = ElementType::u8};
-    EXPECT_EQ(RowFormat(bytes, {}, Precision::native).row_bytes(), 10U);
-    EXPECT_EQ(RowFormat(bytes, {}, Precision::bfloat16).row_bytes(), 20U);
-    EXPECT_EQ(RowFormat(bytes, {}, Precision::float32).row_bytes(), 40U);
+    const graph::FeatureInfo bytes{.width = 10, .type = ElementType::u8};
+    EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::native).row_bytes(), 10U);
+    EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::bfloat16).row_bytes(), 20U);
+    EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::float32).row_bytes(), 40U);
 }
 
 }  // namespace

@@ -15,18 +15,18 @@
 int main(int argc, char** argv) {
     using namespace rudder;
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    MpiSession session;
+    comm::MpiSession session;
     try {
-        MpiOptions options;
+        comm::MpiOptions options;
         options.ranks_per_host = std::stoi(arguments.at(1));
-        if (!arguments.at(2).empty()) options.link = parse_link(arguments[2]);
-        for (const Shards shards : {Shards::mapped, Shards::shared}) {
-            const Communicator comm(make_mpi_transport(options));
+        if (!arguments.at(2).empty()) options.link = comm::parse_link(arguments[2]);
+        for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
+            const comm::Communicator comm(comm::make_mpi_transport(options));
             test::PullPlan plan{.folder = arguments[0], .pulls = 10};
-            plan.options = {Precision::bfloat16, shards};
+            plan.options = {store::Precision::bfloat16, shards};
             test::pull_and_check(comm, plan);
             comm.barrier();
-            if (comm.rank() == 0 && shards == Shards::shared) fmt::print("store passed\n");
+            if (comm.rank() == 0 && shards == store::Shards::shared) fmt::print("store passed\n");
         }
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());

@@ -10,12 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/queue.hpp"
+#include "graph/dataset_writer.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/executor/executor.hpp"
-#include "rudder/core/executor/queue.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/dataset_writer.hpp"
 #include "rudder/graph/topology_builder.hpp"
-#include "rudder/partition/partition.hpp"
 
 namespace rudder::test {
 
@@ -47,13 +47,13 @@ std::uint32_t random_element(Draws& draws, ElementType type) {
     }
 }
 
-class RandomRows final : public FeatureSource {
+class RandomRows final : public graph::FeatureSource {
 public:
-    RandomRows(VertexId rows, const FeatureInfo& info, std::uint64_t seed)
+    RandomRows(VertexId rows, const graph::FeatureInfo& info, std::uint64_t seed)
         : rows_(rows), info_(info), seed_(seed), scale_(random_scale(seed, info)) {
         info_.row_normalise = false;  // the writer's to say
     }
-    [[nodiscard]] FeatureInfo info() const override { return info_; }
+    [[nodiscard]] graph::FeatureInfo info() const override { return info_; }
     [[nodiscard]] VertexId rows() const override { return rows_; }
     [[nodiscard]] std::span<const float> scale() const override { return scale_; }
     [[nodiscard]] std::string where() const override { return "test"; }
@@ -64,14 +64,14 @@ public:
 
 private:
     VertexId rows_;
-    FeatureInfo info_;
+    graph::FeatureInfo info_;
     std::uint64_t seed_;
     std::vector<float> scale_;
 };
 
 }  // namespace
 
-std::vector<std::byte> random_row(std::uint64_t seed, const FeatureInfo& info) {
+std::vector<std::byte> random_row(std::uint64_t seed, const graph::FeatureInfo& info) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 7);
     std::vector<std::byte> row(info.row_bytes());
@@ -84,7 +84,7 @@ std::vector<std::byte> random_row(std::uint64_t seed, const FeatureInfo& info) {
     return row;
 }
 
-std::vector<float> random_scale(std::uint64_t seed, const FeatureInfo& info) {
+std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& info) {
     std::vector<float> scale;
     if (info.type != ElementType::i8) return scale;
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
@@ -94,18 +94,21 @@ std::vector<float> random_scale(std::uint64_t seed, const FeatureInfo& info) {
     return scale;
 }
 
-PartitionedDataset store_data(const std::filesystem::path& folder, const FeatureInfo& features,
-                              VertexId vertices, PartId parts, std::uint64_t seed) {
+partition::PartitionedDataset store_data(const std::filesystem::path& folder,
+                                         const graph::FeatureInfo& features, VertexId vertices,
+                                         PartId parts, std::uint64_t seed) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 9);
-    DatasetWriter writer(folder / "data", Existing::refuse);
-    const std::vector<Edge> edges{{0, 1}};
-    writer.topology(build_topology(EdgeSpan(vertices, std::span<const Edge>(edges)), {}), true);
+    graph::DatasetWriter writer(folder / "data", Existing::refuse);
+    const std::vector<graph::Edge> edges{{0, 1}};
+    writer.topology(
+        graph::build_topology(graph::EdgeSpan(vertices, std::span<const graph::Edge>(edges)), {}),
+        true);
     if (features.present()) {
         writer.features(RandomRows(vertices, features, seed), std::nullopt, features.row_normalise,
                         Progress::none());
     }
-    writer.split(std::vector<Role>(vertices, Role::train));
+    writer.split(std::vector<graph::Role>(vertices, graph::Role::train));
     writer.commit({R"({"verb": "test"})", ""});
     std::vector<PartId> assignment(vertices);
     for (VertexId v = 0; v < vertices; ++v) {
@@ -114,18 +117,18 @@ PartitionedDataset store_data(const std::filesystem::path& folder, const Feature
                         : draws.below(3) == 0 ? 0
                                               : static_cast<PartId>(draws.below(parts));
     }
-    PartitionOptions options;
+    partition::PartitionOptions options;
     options.parts = parts;
-    partition_dataset(Dataset(folder / "data"), assignment, folder / "parts", options,
-                      Existing::refuse);
-    return PartitionedDataset(folder / "parts");
+    partition::partition_dataset(graph::Dataset(folder / "data"), assignment, folder / "parts",
+                                 options, Existing::refuse);
+    return partition::PartitionedDataset(folder / "parts");
 }
 
-std::vector<float> plain_row(const FeatureInfo& info, std::span<const std::byte> row,
-                             std::span<const float> scale, Precision precision) {
+std::vector<float> plain_row(const graph::FeatureInfo& info, std::span<const std::byte> row,
+                             std::span<const float> scale, store::Precision precision) {
     std::vector<float> out(info.width);
-    decode_row(info, row, scale, out);
-    if (precision == Precision::bfloat16) {
+    graph::decode_row(info, row, scale, out);
+    if (precision == store::Precision::bfloat16) {
         for (float& value : out)
             value = bf16_to_float(float_to_bf16(value));
     }
@@ -137,9 +140,9 @@ namespace {
 /// The whole data set, read directly.
 class DirectRows {
 public:
-    DirectRows(const PartitionedDataset& data, Precision precision) {
-        for (const Part& part : data.all_parts()) {
-            const FeatureView view = part.features();
+    DirectRows(const partition::PartitionedDataset& data, store::Precision precision) {
+        for (const partition::Part& part : data.all_parts()) {
+            const graph::FeatureView view = part.features();
             for (VertexId i = 0; i < part.own(); ++i)
                 rows_.push_back(plain_row(view.info, view.row(i), view.scale, precision));
         }
@@ -156,7 +159,7 @@ private:
 struct Wanted {
     std::vector<std::vector<VertexId>> ids;
     std::vector<std::vector<float>> rows;
-    std::vector<RowsWanted> spans;
+    std::vector<store::RowsWanted> spans;
 
     Wanted(Draws& draws, const PullPlan& plan, VertexId vertices, std::size_t width) {
         const std::uint64_t batches = draws.below(4);
@@ -182,7 +185,8 @@ struct Wanted {
         }
     }
 
-    void check_accounts(const FeatureStore& store, const PullAccounts& accounts) const {
+    void check_accounts(const store::FeatureStore& store,
+                        const store::PullAccounts& accounts) const {
         std::set<VertexId> distinct;
         std::size_t uses = 0;
         for (const auto& batch : ids) {
@@ -212,20 +216,20 @@ struct Demanded {
     std::uint64_t evaluation = 0;
 };
 
-void pull_some(FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
+void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
                VertexId vertices, std::uint64_t stream_id, Demanded& demanded) {
     const RandomStream stream({.purpose = Purpose::test, .seed = plan.seed, .epoch = 77});
     Draws draws(stream, stream_id);
     const std::size_t width = store.format().width();
     for (int i = 0; i < plan.pulls; ++i) {
         const bool evaluation = draws.below(4) == 0;
-        const Kind kind = evaluation ? Kind::evaluation : Kind::requests;
+        const comm::Kind kind = evaluation ? comm::Kind::evaluation : comm::Kind::requests;
         Wanted first(draws, plan, vertices, width);
         Wanted second(draws, plan, vertices, width);
         // Changed while others pull; half of the time as it is unless told otherwise.
         store.set_bulk(draws.below(2) == 0 ? 0 : 1 + draws.below(20));
-        Pull a = store.pull(first.spans, kind);
-        std::optional<Pull> b(store.pull(second.spans, kind));
+        store::Pull a = store.pull(first.spans, kind);
+        std::optional<store::Pull> b(store.pull(second.spans, kind));
         // The second is waited for in another task, and before the first.
         Executor::current()
             .spawn("a task that waits for another's pull", [&] { b->wait(); })
@@ -242,14 +246,15 @@ void pull_some(FeatureStore& store, const DirectRows& direct, const PullPlan& pl
 }
 
 /// All rows of other hosts in the wire's format.
-std::uint64_t fetch_all(const FeatureStore& store, const DirectRows& direct, VertexId vertices) {
+std::uint64_t fetch_all(const store::FeatureStore& store, const DirectRows& direct,
+                        VertexId vertices) {
     std::vector<VertexId> remote;
     for (VertexId v = 0; v < vertices; ++v) {
         if (!store.local(v)) remote.push_back(v);
     }
     const std::size_t row_bytes = store.format().row_bytes();
     std::vector<std::byte> wire(remote.size() * row_bytes);
-    RemoteFetch fetch = store.fetch(remote, wire);
+    store::RemoteFetch fetch = store.fetch(remote, wire);
     fetch.wait();
     require(fetch.done(), "a fetch that was waited for is not done");
     std::vector<float> row(store.format().width());
@@ -260,39 +265,42 @@ std::uint64_t fetch_all(const FeatureStore& store, const DirectRows& direct, Ver
     return remote.size();
 }
 
-std::uint64_t of_kind(const std::array<std::uint64_t, kind_count>& counts, Kind kind) {
+std::uint64_t of_kind(const std::array<std::uint64_t, comm::kind_count>& counts, comm::Kind kind) {
     return counts[static_cast<std::size_t>(kind)];
 }
 
 /// The transport has moved what the pulls demanded, and nothing else; over all ranks sent equals
 /// received.
-void check_totals(const Communicator& comm, const FeatureStore& store, const Demanded& demanded) {
-    const AccountTotals totals = comm.accounts();
+void check_totals(const comm::Communicator& comm, const store::FeatureStore& store,
+                  const Demanded& demanded) {
+    const comm::AccountTotals totals = comm.accounts();
     constexpr std::uint64_t id_bytes = 4;
     const std::uint64_t row_bytes = store.format().row_bytes();
-    require(of_kind(totals.received, Kind::features) == demanded.training * row_bytes,
+    require(of_kind(totals.received, comm::Kind::features) == demanded.training * row_bytes,
             "features received do not close");
-    require(of_kind(totals.sent, Kind::requests) == demanded.training * id_bytes,
+    require(of_kind(totals.sent, comm::Kind::requests) == demanded.training * id_bytes,
             "requests sent do not close");
-    for (const Kind kind : {Kind::features, Kind::requests, Kind::evaluation}) {
+    for (const comm::Kind kind :
+         {comm::Kind::features, comm::Kind::requests, comm::Kind::evaluation}) {
         const auto sent = static_cast<std::int64_t>(of_kind(totals.sent, kind));
         const auto received = static_cast<std::int64_t>(of_kind(totals.received, kind));
         require(comm.all_sum(sent) == comm.all_sum(received),
                 fmt::format("{}: sent and received differ", to_string(kind)));
     }
     const std::int64_t evaluated = comm.all_sum(static_cast<std::int64_t>(demanded.evaluation));
-    require(comm.all_sum(static_cast<std::int64_t>(of_kind(totals.received, Kind::evaluation))) ==
-                evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
-            "evaluation does not close");
+    require(
+        comm.all_sum(static_cast<std::int64_t>(of_kind(totals.received, comm::Kind::evaluation))) ==
+            evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
+        "evaluation does not close");
 }
 
 }  // namespace
 
-void pull_and_check(const Communicator& comm, const PullPlan& plan) {
-    const PartitionedDataset data(plan.folder);
+void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
+    const partition::PartitionedDataset data(plan.folder);
     const VertexId vertices = data.info().vertices;
     const DirectRows direct(data, plan.options.precision);
-    FeatureStore store(comm, data, plan.options);
+    store::FeatureStore store(comm, data, plan.options);
     std::vector<Demanded> demanded(static_cast<std::size_t>(plan.tasks));
     std::vector<Task> tasks;
     for (std::size_t t = 0; t < demanded.size(); ++t) {

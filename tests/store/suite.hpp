@@ -14,22 +14,26 @@
 namespace rudder::test {
 
 /// A random row of finite elements, any bits else; sometimes all zero.
-[[nodiscard]] std::vector<std::byte> random_row(std::uint64_t seed, const FeatureInfo& info);
+[[nodiscard]] std::vector<std::byte> random_row(std::uint64_t seed, const graph::FeatureInfo& info);
 /// Scales for int8, nothing for other types.
-[[nodiscard]] std::vector<float> random_scale(std::uint64_t seed, const FeatureInfo& info);
+[[nodiscard]] std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& info);
 
 /// Writes a data set without edges, with such rows, divided into uneven parts at random; opens it.
-PartitionedDataset store_data(const std::filesystem::path& folder, const FeatureInfo& features,
-                              VertexId vertices = 300, PartId parts = 4, std::uint64_t seed = 1);
+partition::PartitionedDataset store_data(const std::filesystem::path& folder,
+                                         const graph::FeatureInfo& features,
+                                         VertexId vertices = 300, PartId parts = 4,
+                                         std::uint64_t seed = 1);
 
 /// The slow, obvious way to a row's floats: one element after the other.
-[[nodiscard]] std::vector<float> plain_row(const FeatureInfo& info, std::span<const std::byte> row,
-                                           std::span<const float> scale, Precision precision);
+[[nodiscard]] std::vector<float> plain_row(const graph::FeatureInfo& info,
+                                           std::span<const std::byte> row,
+                                           std::span<const float> scale,
+                                           store::Precision precision);
 
 /// How a rank's program pulls.
 struct PullPlan {
     std::filesystem::path folder;
-    StoreOptions options;
+    store::StoreOptions options;
     std::uint64_t seed = 0;
     int tasks = 3;            ///< that pull at once
     int pulls = 4;            ///< of each
@@ -38,6 +42,6 @@ struct PullPlan {
 
 /// Collective. Pulls and fetches; throws where a row differs from a direct read or an account does
 /// not close.
-void pull_and_check(const Communicator& comm, const PullPlan& plan);
+void pull_and_check(const comm::Communicator& comm, const PullPlan& plan);
 
 }  // namespace rudder::test

@@ -14,7 +14,7 @@ std::string random_archive(std::uint64_t seed, const RandomEdges& random) {
     const std::size_t n = random.vertices;
     std::vector<std::int64_t> src;
     std::vector<std::int64_t> dst;
-    for (const Edge& edge : random.edges) {
+    for (const graph::Edge& edge : random.edges) {
         src.push_back(static_cast<std::int64_t>(edge.source));
         dst.push_back(static_cast<std::int64_t>(edge.target));
     }

@@ -23,7 +23,7 @@ RandomEdges random_edges(std::uint64_t seed, VertexId max_vertices) {
     return random;
 }
 
-std::vector<std::vector<VertexId>> rows_of(const TopologyView& graph) {
+std::vector<std::vector<VertexId>> rows_of(const graph::TopologyView& graph) {
     std::vector<std::vector<VertexId>> rows(graph.vertices());
     for (VertexId v = 0; v < graph.vertices(); ++v) {
         for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
@@ -34,9 +34,9 @@ std::vector<std::vector<VertexId>> rows_of(const TopologyView& graph) {
 }
 
 std::vector<std::vector<VertexId>> naive_rows(const RandomEdges& random,
-                                              const BuildOptions& options) {
+                                              const graph::BuildOptions& options) {
     std::vector<std::vector<VertexId>> rows(random.vertices);
-    for (const Edge& edge : random.edges) {
+    for (const graph::Edge& edge : random.edges) {
         if (edge.source == edge.target && !options.keep_self_loops) continue;
         rows[edge.target].push_back(edge.source);
         if (options.symmetrise && edge.source != edge.target) {

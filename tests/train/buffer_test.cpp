@@ -3,9 +3,9 @@
 
 #include "rudder/buffer/replay.hpp"
 #include "rudder/core/error.hpp"
+#include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
@@ -29,13 +29,13 @@ const std::vector<std::string> all_kinds{"none",
 
 class Buffer : public testing::Test {
 protected:
-    static const PartitionedDataset& data() {
+    static const partition::PartitionedDataset& data() {
         static const TempDir folder;
-        static const PartitionedDataset parts = make_parts(folder.path(), {});
+        static const partition::PartitionedDataset parts = make_parts(folder.path(), {});
         return parts;
     }
-    static TrainOptions with(const std::string& policy) {
-        TrainOptions options = small_options();
+    static train::TrainOptions with(const std::string& policy) {
+        train::TrainOptions options = small_options();
         options.policy = policy;
         return options;
     }
@@ -44,7 +44,8 @@ protected:
         static const Trained trained = train_alone(data(), with("none"));
         return trained;
     }
-    static TrainResult expect_same(const TrainOptions& options, const SimulationOptions& cluster) {
+    static train::TrainResult expect_same(const train::TrainOptions& options,
+                                          const comm::SimulationOptions& cluster) {
         const auto ranks = train_simulated(data(), options, cluster);
         for (const Trained& rank : ranks) {
             EXPECT_EQ(rank.result.digest, plain().result.digest) << options.policy;
@@ -56,11 +57,11 @@ protected:
 };
 
 TEST_F(Buffer, DigestsAreEqualUnderAllPoliciesAndAccountsClose) {
-    const TrainResult none = expect_same(with("none"), {.ranks = 4, .seed = 1});
+    const train::TrainResult none = expect_same(with("none"), {.ranks = 4, .seed = 1});
     for (const std::string& policy : all_kinds) {
         EXPECT_EQ(train_alone(data(), with(policy)).result.digest, plain().result.digest);
         for (const int ranks : {2, 4}) {
-            const TrainResult r = expect_same(with(policy), {.ranks = ranks, .seed = 3});
+            const train::TrainResult r = expect_same(with(policy), {.ranks = ranks, .seed = 3});
             if (ranks == 4) {
                 EXPECT_EQ(r.rows.needed, none.rows.needed) << policy;
                 EXPECT_EQ(r.rows.local, none.rows.local) << policy;
@@ -71,9 +72,10 @@ TEST_F(Buffer, DigestsAreEqualUnderAllPoliciesAndAccountsClose) {
 
 TEST_F(Buffer, EitherTopologyAndEveryInFlight) {
     for (const char* policy : {"window:4", "scored-faithful,every:2", "static-vip"}) {
-        for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+        for (const auto topology :
+             {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
             for (const std::uint64_t in_flight : {1U, 2U, 4U}) {
-                TrainOptions options = with(policy);
+                train::TrainOptions options = with(policy);
                 options.topology = topology;
                 options.in_flight = in_flight;
                 expect_same(options, {.ranks = 4, .seed = in_flight});
@@ -84,12 +86,12 @@ TEST_F(Buffer, EitherTopologyAndEveryInFlight) {
 
 TEST_F(Buffer, RowCountsDoNotDependOnTheSchedule) {
     for (const char* policy : {"window:4", "lru", "scored-faithful,every:2"}) {
-        std::optional<RowCounts> counts;
+        std::optional<buffer::RowCounts> counts;
         for (std::uint64_t seed = 0; seed < 4; ++seed) {
-            TrainOptions options = with(policy);
+            train::TrainOptions options = with(policy);
             options.in_flight = 1 + seed;
             options.sample_tasks = 1 + static_cast<int>(seed % 3);
-            const TrainResult r = expect_same(options, {.ranks = 4, .seed = seed});
+            const train::TrainResult r = expect_same(options, {.ranks = 4, .seed = seed});
             if (counts) {
                 EXPECT_EQ(r.rows.demand, counts->demand) << policy;
                 EXPECT_EQ(r.rows.ahead, counts->ahead) << policy;
@@ -104,9 +106,9 @@ TEST_F(Buffer, RowCountsDoNotDependOnTheSchedule) {
 TEST_F(Buffer, AnyCapacity) {
     for (const char* policy : {"window:4", "lru", "scored-faithful,every:2", "static-degree"}) {
         for (const std::uint64_t rows : {0U, 1U, 2U, 10U, 1000000U}) {
-            TrainOptions options = with(policy);
+            train::TrainOptions options = with(policy);
             options.buffer_rows = rows;
-            const TrainResult r = expect_same(options, {.ranks = 4, .seed = rows});
+            const train::TrainResult r = expect_same(options, {.ranks = 4, .seed = rows});
             if (rows != 0) continue;
             EXPECT_EQ(r.rows.hit, 0U);
             EXPECT_EQ(r.buffer_bytes, 0U);
@@ -115,10 +117,10 @@ TEST_F(Buffer, AnyCapacity) {
 }
 
 TEST_F(Buffer, LargerThanEverythingFetchesEachRowOnce) {
-    TrainOptions options = with("window:4");
+    train::TrainOptions options = with("window:4");
     options.buffer = 100;
     options.floor = true;
-    const TrainResult r = expect_same(options, {.ranks = 4, .seed = 2});
+    const train::TrainResult r = expect_same(options, {.ranks = 4, .seed = 2});
     EXPECT_EQ(r.rows.demand + r.rows.ahead + r.rows.replacement, *r.floor);
     EXPECT_LE(*r.floor, 4 * 225U);
     EXPECT_EQ(r.rows.wasted, 0U);
@@ -126,21 +128,22 @@ TEST_F(Buffer, LargerThanEverythingFetchesEachRowOnce) {
 
 TEST_F(Buffer, AWindowLongerThanTheRunReachesTheFloor) {
     for (const std::uint64_t rows : {5U, 20U, 60U}) {
-        TrainOptions options = with("window:1000");
+        train::TrainOptions options = with("window:1000");
         options.buffer_rows = rows;
         options.floor = true;
-        const TrainResult r = expect_same(options, {.ranks = 4, .seed = rows});
+        const train::TrainResult r = expect_same(options, {.ranks = 4, .seed = rows});
         EXPECT_EQ(r.rows.demand + r.rows.ahead + r.rows.replacement, *r.floor);
     }
 }
 
 TEST_F(Buffer, HostsWithSeveralRanksCountAsOneThatHoldsAllTheirParts) {
     for (const std::string& policy : all_kinds) {
-        TrainOptions options = with(policy);
+        train::TrainOptions options = with(policy);
         options.floor = true;
         // Two ranks with two parts each, and four with one each on two hosts.
-        const TrainResult one = expect_same(options, {.ranks = 2, .seed = 4});
-        const TrainResult two = expect_same(options, {.ranks = 4, .ranks_per_host = 2, .seed = 5});
+        const train::TrainResult one = expect_same(options, {.ranks = 2, .seed = 4});
+        const train::TrainResult two =
+            expect_same(options, {.ranks = 4, .ranks_per_host = 2, .seed = 5});
         EXPECT_EQ(one.rows.needed, two.rows.needed) << policy;
         EXPECT_EQ(one.rows.local, two.rows.local) << policy;
         EXPECT_EQ(one.rows.hit, two.rows.hit) << policy;
@@ -155,8 +158,8 @@ TEST_F(Buffer, HostsWithSeveralRanksCountAsOneThatHoldsAllTheirParts) {
 
 TEST_F(Buffer, OneOfEachRank) {
     for (const std::string& policy : all_kinds) {
-        TrainOptions options = with(policy);
-        options.buffer_scope = BufferScope::rank;
+        train::TrainOptions options = with(policy);
+        options.buffer_scope = buffer::BufferScope::rank;
         expect_same(options, {.ranks = 4, .ranks_per_host = 2, .seed = 6});
     }
 }
@@ -167,22 +170,22 @@ TEST_F(Buffer, ReplayOfATraceAgreesWithTheRunExactly) {
         const std::string& policy = all_kinds[i];
         for (const int per_host : {i % 2 == 0 ? 1 : 2}) {
             SCOPED_TRACE(policy);
-            TrainOptions options = with(policy);
+            train::TrainOptions options = with(policy);
             options.trace = folder.path() / policy / std::to_string(per_host);
-            const TrainResult live =
+            const train::TrainResult live =
                 expect_same(options, {.ranks = 4, .ranks_per_host = per_host, .seed = 8});
-            const Trace trace = read_trace(options.trace);
+            const buffer::Trace trace = buffer::read_trace(options.trace);
             ASSERT_EQ(trace.size(), 4U / static_cast<unsigned>(per_host));
-            const std::vector<ReplayCase> cases{
-                {policy_of(options), {.fraction = options.buffer}},
-                {PolicySpec::parse("optimal"), {.fraction = options.buffer}}};
-            const auto replayed = replay(trace, cases);
+            const std::vector<buffer::ReplayCase> cases{
+                {train::policy_of(options), {.fraction = options.buffer}},
+                {buffer::PolicySpec::parse("optimal"), {.fraction = options.buffer}}};
+            const auto replayed = buffer::replay(trace, cases);
             EXPECT_EQ(live.rows.hit, replayed[0].rows.hits);
             EXPECT_EQ(live.rows.demand, replayed[0].rows.demand);
             EXPECT_EQ(live.rows.replacement, replayed[0].rows.replacement);
             EXPECT_EQ(live.rows.ahead, replayed[0].rows.ahead);
             EXPECT_EQ(*live.floor, replayed[1].rows.fetched());
-            expect_graph(trace, data().folder().path());
+            buffer::expect_graph(trace, data().folder().path());
         }
     }
 }
@@ -192,7 +195,8 @@ TEST_F(Buffer, ADeadRankEndsTheRunWithItsName) {
     for (const int per_host : {1, 2}) {
         for (const char* policy : {"window:4", "scored-faithful,every:2"}) {
             for (std::uint64_t seed = 0; seed < 4; ++seed) {
-                SimulationOptions cluster{.ranks = 4, .ranks_per_host = per_host, .seed = seed};
+                comm::SimulationOptions cluster{
+                    .ranks = 4, .ranks_per_host = per_host, .seed = seed};
                 cluster.link = {.delay = 1ms, .bytes_per_second = 125e6};
                 cluster.faults = {
                     {.rank = 1 + static_cast<int>(seed % 3), .at = 20ms + seed * 5ms}};
@@ -209,7 +213,7 @@ TEST_F(Buffer, ADeadRankEndsTheRunWithItsName) {
 }
 
 TEST_F(Buffer, RefusesWhatCannotBeMeant) {
-    const auto message = [](const TrainOptions& options) -> std::string {
+    const auto message = [](const train::TrainOptions& options) -> std::string {
         try {
             static_cast<void>(train_simulated(data(), options, {.ranks = 2}));
         } catch (const Error& error) {
@@ -222,15 +226,15 @@ TEST_F(Buffer, RefusesWhatCannotBeMeant) {
                                "window,depth:3", "periodic,alpha:2"}) {
         EXPECT_NE(message(with(policy)), "") << policy;
     }
-    TrainOptions two = with("window:8");
+    train::TrainOptions two = with("window:8");
     two.window = 4;
     EXPECT_NE(message(two).find("two different windows"), std::string::npos);
-    TrainOptions large = with("lru");
+    train::TrainOptions large = with("lru");
     large.buffer_rows = std::uint64_t{1} << 50;
     EXPECT_NE(message(large).find("needs"), std::string::npos);
     large.buffer_bytes = 1;
     EXPECT_NE(message(large).find("two sizes"), std::string::npos);
-    TrainOptions negative = with("lru");
+    train::TrainOptions negative = with("lru");
     negative.buffer = -1;
     EXPECT_NE(message(negative), "");
 }

@@ -1,5 +1,5 @@
 // Weights of classes: known answers, and a class that never appears in training.
-#include "rudder/train/class_weights.hpp"
+#include "train/steps/class_weights.hpp"
 
 #include <cmath>
 
@@ -7,28 +7,28 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/partition/share.hpp"
+#include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
 
 TEST(ClassWeights, AreInverseToTheNumbersOfAllParts) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {.untrained_class = 2});
+    const partition::PartitionedDataset data = make_parts(folder.path(), {.untrained_class = 2});
     std::vector<double> counts(4);
     double all = 0;
-    for (const Part& part : data.all_parts()) {
+    for (const partition::Part& part : data.all_parts()) {
         for (std::size_t v = 0; v < part.roles().size(); ++v) {
-            if (part.roles()[v] != Role::train) continue;
+            if (part.roles()[v] != graph::Role::train) continue;
             ++counts[static_cast<std::size_t>(part.targets().classes[v])];
             ++all;
         }
     }
     ASSERT_EQ(counts[2], 0);
     const auto parts = data.all_parts();
-    const auto expected = balanced_class_weights(Communicator::local(), parts);
+    const auto expected = train::balanced_class_weights(comm::Communicator::local(), parts);
     ASSERT_EQ(expected.size(), 4U);
     double sum = 0;
     for (std::size_t c = 0; c < 4; ++c) {
@@ -37,21 +37,22 @@ TEST(ClassWeights, AreInverseToTheNumbersOfAllParts) {
         sum += static_cast<double>(expected[c]) * counts[c];
     }
     EXPECT_NEAR(sum, all, 1e-3);
-    SimulatedCluster cluster({.ranks = 2, .seed = 1});
-    cluster.run([&](const Communicator& comm) {
-        const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
-        std::vector<Part> own;
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([&](const comm::Communicator& comm) {
+        const partition::PartShare share =
+            partition::share_of(data.parts(), comm.size(), comm.rank());
+        std::vector<partition::Part> own;
         for (PartId p = share.first; p < share.last; ++p)
             own.push_back(data.part(p));
-        EXPECT_EQ(balanced_class_weights(comm, own), expected);
+        EXPECT_EQ(train::balanced_class_weights(comm, own), expected);
     });
 }
 
 TEST(ClassWeights, AClassThatNeverAppearsInTraining) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {.untrained_class = 1});
+    const partition::PartitionedDataset data = make_parts(folder.path(), {.untrained_class = 1});
     for (const char* weights : {"none", "balanced"}) {
-        TrainOptions options = small_options();
+        train::TrainOptions options = small_options();
         options.class_weights = weights;
         const Trained alone = train_alone(data, options);
         EXPECT_TRUE(std::isfinite(alone.result.last_loss));
@@ -65,9 +66,11 @@ TEST(ClassWeights, ChangeTheTraining) {
     const TempDir folder;
     SmallGraph graph;
     // Two parts train on few, so that classes differ in number.
-    graph.role = [](PartId, VertexId v) { return v % 7 < 3 ? Role::train : Role::valid; };
-    const PartitionedDataset data = make_parts(folder.path(), graph);
-    TrainOptions options = small_options();
+    graph.role = [](PartId, VertexId v) {
+        return v % 7 < 3 ? graph::Role::train : graph::Role::valid;
+    };
+    const partition::PartitionedDataset data = make_parts(folder.path(), graph);
+    train::TrainOptions options = small_options();
     const auto without = train_alone(data, options).result.digest;
     options.class_weights = "balanced";
     EXPECT_NE(train_alone(data, options).result.digest, without);
@@ -75,8 +78,9 @@ TEST(ClassWeights, ChangeTheTraining) {
 
 TEST(ClassWeights, OfOtherTargetsAreRefused) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {.targets = TargetKind::multilabel});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data =
+        make_parts(folder.path(), {.targets = graph::TargetKind::multilabel});
+    train::TrainOptions options = small_options();
     options.class_weights = "balanced";
     EXPECT_THROW(static_cast<void>(train_alone(data, options)), Error);
     options.class_weights = "balance";

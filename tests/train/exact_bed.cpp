@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/train/seed_targets.hpp"
+#include "train/steps/seed_targets.hpp"
 
 namespace rudder::test {
 
@@ -18,7 +18,7 @@ public:
         seen_.resize(vertices);
         rows_.scores.resize(vertices * outputs);
     }
-    void operator()(const InferredRows& rows) {
+    void operator()(const train::InferredRows& rows) {
         const std::size_t hidden = rows.hidden.size() / std::max<std::size_t>(1, rows.count);
         rows_.hidden.resize(vertices_ * hidden);
         const std::size_t first = rows.part.range().begin + rows.first;
@@ -30,7 +30,7 @@ public:
         for (std::size_t i = 0; i < rows.count; ++i)
             EXPECT_EQ(seen_[first + i]++, 0) << "vertex " << first + i;
     }
-    AllRows take(const InferenceResult& result) {
+    AllRows take(const train::InferenceResult& result) {
         EXPECT_EQ(std::ranges::count(seen_, 1), static_cast<std::ptrdiff_t>(vertices_));
         rows_.sums = result.scores;
         rows_.scored = result.scored;
@@ -45,9 +45,9 @@ private:
 };
 
 /// A layer of GraphSAGE as the formula says it.
-std::vector<double> naive_layer(const std::vector<Part>& parts, const Network& network,
-                                std::span<const float> weights, std::size_t layer,
-                                const std::vector<double>& input, bool last) {
+std::vector<double> naive_layer(const std::vector<partition::Part>& parts,
+                                const nn::Network& network, std::span<const float> weights,
+                                std::size_t layer, const std::vector<double>& input, bool last) {
     const std::size_t in = network.layer_inputs(layer);
     const std::size_t out = network.layer_outputs(layer);
     const auto values = [&](std::size_t i) {
@@ -57,7 +57,7 @@ std::vector<double> naive_layer(const std::vector<Part>& parts, const Network& n
     const float* neigh = values(1);
     const float* bias = values(2);
     std::vector<double> result(input.size() / in * out);
-    for (const Part& part : parts) {
+    for (const partition::Part& part : parts) {
         for (std::size_t i = 0; i < part.own(); ++i) {
             const auto row = part.row(static_cast<LocalId>(i));
             std::vector<double> mean(in, 0);
@@ -81,7 +81,7 @@ std::vector<double> naive_layer(const std::vector<Part>& parts, const Network& n
 
 /// Cross-entropy and right answers of a vertex of a class.
 void add_naively(const std::vector<double>& scores, std::size_t v, std::size_t outputs,
-                 std::int32_t label, Score& score) {
+                 std::int32_t label, train::Score& score) {
     const double* row = scores.data() + v * outputs;
     double sum = 0;
     for (std::size_t c = 0; c < outputs; ++c)
@@ -94,7 +94,7 @@ void add_naively(const std::vector<double>& scores, std::size_t v, std::size_t o
 }  // namespace
 
 bool operator==(const AllRows& a, const AllRows& b) {
-    const auto same = [](const Score& x, const Score& y) {
+    const auto same = [](const train::Score& x, const train::Score& y) {
         return x.correct == y.correct && x.answers == y.answers && x.loss == y.loss;
     };
     return a.scores == b.scores && a.hidden == b.hidden && a.scored == b.scored &&
@@ -102,58 +102,61 @@ bool operator==(const AllRows& a, const AllRows& b) {
            same(a.sums.test, b.sums.test);
 }
 
-SavedNetwork random_network(const PartitionedDataset& data, int layers, std::uint64_t hidden,
-                            std::uint64_t seed, const std::string& model) {
-    SavedNetwork saved;
+train::SavedNetwork random_network(const partition::PartitionedDataset& data, int layers,
+                                   std::uint64_t hidden, std::uint64_t seed,
+                                   const std::string& model) {
+    train::SavedNetwork saved;
     saved.options = {.model = model,
-                     .objective = objective_of(data.info(), "test"),
+                     .objective = train::objective_of(data.info(), "test"),
                      .inputs = data.info().features.width,
                      .hidden = hidden,
                      .outputs = data.info().targets.count,
                      .layers = layers,
                      .seed = seed};
-    const auto network = make_network(saved.options);
+    const auto network = nn::make_network(saved.options);
     saved.weights.assign(network->weights().begin(), network->weights().end());
     // Biases begin as zeroes in some models, statistics as those of nothing: no test of anything.
     for (std::size_t i = 0; i < saved.weights.size(); ++i) {
         if (saved.weights[i] == 0) saved.weights[i] = static_cast<float>(i % 7) * 0.03F - 0.05F;
     }
     saved.data = data.folder().path().string();
-    saved.data_checksum = data_checksum(data);
+    saved.data_checksum = train::data_checksum(data);
     saved.precision = "native";
     return saved;
 }
 
-AllRows infer_alone(const PartitionedDataset& data, const SavedNetwork& saved,
+AllRows infer_alone(const partition::PartitionedDataset& data, const train::SavedNetwork& saved,
                     std::uint64_t memory) {
     Collector collector(data.info().vertices, saved.options.outputs);
-    return collector.take(run_inference(Communicator::local(), data, saved, {.memory = memory},
-                                        [&](const InferredRows& rows) { collector(rows); }));
+    return collector.take(
+        train::run_inference(comm::Communicator::local(), data, saved, {.memory = memory},
+                             [&](const train::InferredRows& rows) { collector(rows); }));
 }
 
-AllRows infer_simulated(const PartitionedDataset& data, const SavedNetwork& saved,
-                        const SimulationOptions& cluster, std::uint64_t memory) {
+AllRows infer_simulated(const partition::PartitionedDataset& data, const train::SavedNetwork& saved,
+                        const comm::SimulationOptions& cluster, std::uint64_t memory) {
     Collector collector(data.info().vertices, saved.options.outputs);
-    std::vector<InferenceResult> results(static_cast<std::size_t>(cluster.ranks));
-    SimulatedCluster machines(cluster);
-    machines.run([&](const Communicator& comm) {
+    std::vector<train::InferenceResult> results(static_cast<std::size_t>(cluster.ranks));
+    comm::SimulatedCluster machines(cluster);
+    machines.run([&](const comm::Communicator& comm) {
         results[static_cast<std::size_t>(comm.rank())] =
-            run_inference(comm, data, saved, {.memory = memory},
-                          [&](const InferredRows& rows) { collector(rows); });
+            train::run_inference(comm, data, saved, {.memory = memory},
+                                 [&](const train::InferredRows& rows) { collector(rows); });
     });
-    for (const InferenceResult& result : results) {
+    for (const train::InferenceResult& result : results) {
         EXPECT_EQ(result.scores.valid.loss, results.front().scores.valid.loss);
         EXPECT_EQ(result.scored, results.front().scored);
     }
     return collector.take(results.front());
 }
 
-std::vector<float> predict_at_once(const PartitionedDataset& data, const SavedNetwork& saved) {
-    const std::vector<Part> parts = data.all_parts();
-    Batch batch;
-    Block block;
+std::vector<float> predict_at_once(const partition::PartitionedDataset& data,
+                                   const train::SavedNetwork& saved) {
+    const std::vector<partition::Part> parts = data.all_parts();
+    sample::Batch batch;
+    sample::Block block;
     block.offsets.push_back(0);
-    for (const Part& part : parts) {
+    for (const partition::Part& part : parts) {
         for (std::size_t i = 0; i < part.own(); ++i) {
             const auto row = part.row(static_cast<LocalId>(i));
             for (const LocalId u : row)
@@ -168,27 +171,27 @@ std::vector<float> predict_at_once(const PartitionedDataset& data, const SavedNe
     batch.seeds = block.destinations;
     batch.blocks.assign(static_cast<std::size_t>(saved.options.layers), block);
     std::vector<float> rows(data.info().vertices * data.info().features.width);
-    FeatureStore store(Communicator::local(), data, {});
-    const RowsWanted wanted{batch.vertices, rows};
+    store::FeatureStore store(comm::Communicator::local(), data, {});
+    const store::RowsWanted wanted{batch.vertices, rows};
     store.pull(std::span(&wanted, 1)).wait();
     store.stop();
-    const auto network = make_network(saved.options);
+    const auto network = nn::make_network(saved.options);
     std::ranges::copy(saved.weights, network->weights().begin());
     std::vector<float> scores(data.info().vertices * saved.options.outputs);
     network->predict(batch, rows, scores);
     return scores;
 }
 
-AllRows infer_naively(const PartitionedDataset& data, const SavedNetwork& saved) {
-    const std::vector<Part> parts = data.all_parts();
-    const auto network = make_network(saved.options);
+AllRows infer_naively(const partition::PartitionedDataset& data, const train::SavedNetwork& saved) {
+    const std::vector<partition::Part> parts = data.all_parts();
+    const auto network = nn::make_network(saved.options);
     const std::size_t width = data.info().features.width;
     std::vector<double> rows(data.info().vertices * width);
     std::vector<float> row(width);
-    for (const Part& part : parts) {
-        const FeatureView view = part.features();
+    for (const partition::Part& part : parts) {
+        const graph::FeatureView view = part.features();
         for (std::size_t i = 0; i < part.own(); ++i) {
-            decode_row(data.info().features, view.row(i), view.scale, row);
+            graph::decode_row(data.info().features, view.row(i), view.scale, row);
             std::ranges::copy(
                 row, rows.begin() + static_cast<std::ptrdiff_t>((part.range().begin + i) * width));
         }
@@ -200,13 +203,13 @@ AllRows infer_naively(const PartitionedDataset& data, const SavedNetwork& saved)
         rows = naive_layer(parts, *network, saved.weights, l, rows, last);
     }
     all.scores.assign(rows.begin(), rows.end());
-    for (const Part& part : parts) {
+    for (const partition::Part& part : parts) {
         for (std::size_t i = 0; i < part.own(); ++i) {
-            const Role role = part.roles()[i];
-            Score* const of_role = role == Role::train   ? &all.sums.train
-                                   : role == Role::valid ? &all.sums.valid
-                                   : role == Role::test  ? &all.sums.test
-                                                         : nullptr;
+            const graph::Role role = part.roles()[i];
+            train::Score* const of_role = role == graph::Role::train   ? &all.sums.train
+                                          : role == graph::Role::valid ? &all.sums.valid
+                                          : role == graph::Role::test  ? &all.sums.test
+                                                                       : nullptr;
             if (of_role == nullptr || part.targets().classes.empty()) continue;
             const std::int32_t label = part.targets().classes[i];
             if (label < 0) continue;
@@ -224,7 +227,7 @@ void expect_near(const AllRows& exact, const AllRows& naive) {
     };
     compare(exact.scores, naive.scores);
     compare(exact.hidden, naive.hidden);
-    const auto compare_sums = [](const Score& a, const Score& b) {
+    const auto compare_sums = [](const train::Score& a, const train::Score& b) {
         EXPECT_EQ(a.answers, b.answers);
         EXPECT_NEAR(a.loss, b.loss, 1e-4 * std::max(1.0, b.loss));
         // Two classes may score so near each other that rounding decides.

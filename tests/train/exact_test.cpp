@@ -8,24 +8,26 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/partition/share.hpp"
+#include "train/exact_bed.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/exact_bed.hpp"
 
 namespace rudder::test {
 namespace {
 
 /// The least memory of the rank that needs most, on so many ranks of one host each.
-std::uint64_t least_memory(const PartitionedDataset& data, const SavedNetwork& saved, int ranks) {
+std::uint64_t least_memory(const partition::PartitionedDataset& data,
+                           const train::SavedNetwork& saved, int ranks) {
     std::uint64_t least = 0;
-    SimulatedCluster machines({.ranks = ranks});
-    machines.run([&](const Communicator& comm) {
-        std::vector<Part> parts;
-        const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+    comm::SimulatedCluster machines({.ranks = ranks});
+    machines.run([&](const comm::Communicator& comm) {
+        std::vector<partition::Part> parts;
+        const partition::PartShare share =
+            partition::share_of(data.parts(), comm.size(), comm.rank());
         for (PartId p = share.first; p < share.last; ++p)
             parts.push_back(data.part(p));
-        FeatureStore store(comm, data, {});
-        const ExactEvaluator evaluator(comm, data, parts, store, {.network = saved.options});
+        store::FeatureStore store(comm, data, {});
+        const train::ExactEvaluator evaluator(comm, data, parts, store, {.network = saved.options});
         least = std::max(least, evaluator.least_bytes());
         EXPECT_GE(evaluator.planned_bytes(), evaluator.least_bytes());
         store.stop();
@@ -35,7 +37,9 @@ std::uint64_t least_memory(const PartitionedDataset& data, const SavedNetwork& s
 
 class Exact : public testing::Test {
 protected:
-    PartitionedDataset make(const SmallGraph& graph) { return make_parts(folder_.path(), graph); }
+    partition::PartitionedDataset make(const SmallGraph& graph) {
+        return make_parts(folder_.path(), graph);
+    }
     TempDir folder_;
 };
 
@@ -43,7 +47,7 @@ TEST_F(Exact, EqualsTheFormula) {
     const auto data = make({.vertices = 1500, .degree = 7, .parts = 2});
     for (int layers = 1; layers <= 4; ++layers) {
         SCOPED_TRACE(layers);
-        const SavedNetwork saved = random_network(data, layers, 24);
+        const train::SavedNetwork saved = random_network(data, layers, 24);
         expect_near(infer_alone(data, saved), infer_naively(data, saved));
     }
 }
@@ -61,7 +65,7 @@ TEST_F(Exact, OnRandomGraphs) {
                                 .width = 1 + draws.below(40),
                                 .parts = parts,
                                 .seed = seed});
-        const SavedNetwork saved =
+        const train::SavedNetwork saved =
             random_network(data, 1 + static_cast<int>(draws.below(3)), 1 + draws.below(40), seed);
         const AllRows alone = infer_alone(data, saved);
         expect_near(alone, infer_naively(data, saved));
@@ -73,7 +77,7 @@ TEST_F(Exact, OnRandomGraphs) {
 
 TEST_F(Exact, SameBitsOnAnyRanksHostsAndThreads) {
     const auto data = make({.vertices = 2900, .degree = 9, .parts = 4});
-    const SavedNetwork saved = random_network(data, 3, 20);
+    const train::SavedNetwork saved = random_network(data, 3, 20);
     const AllRows alone = infer_alone(data, saved);
     for (const int ranks : {1, 2, 4}) {
         for (const int per_host : {1, 2}) {
@@ -91,7 +95,7 @@ TEST_F(Exact, SameBitsOnAnyRanksHostsAndThreads) {
 
 TEST_F(Exact, SameBitsInAnyMemory) {
     const auto data = make({.vertices = 4100, .degree = 9, .parts = 4});
-    const SavedNetwork saved = random_network(data, 3, 20);
+    const train::SavedNetwork saved = random_network(data, 3, 20);
     const AllRows alone = infer_alone(data, saved);
     for (const int ranks : {1, 2, 4}) {
         const std::uint64_t least = least_memory(data, saved, ranks);
@@ -105,15 +109,15 @@ TEST_F(Exact, SameBitsInAnyMemory) {
 
 TEST_F(Exact, EveryModelOnAnyRanksInAnyMemory) {
     const auto data = make({.vertices = 2300, .degree = 9, .parts = 4});
-    for (const std::string_view model : model_names()) {
+    for (const std::string_view model : nn::model_names()) {
         for (const char* norm : {"none", "batch", "layer"}) {
             SCOPED_TRACE(std::string(model) + ", norm " + norm);
-            SavedNetwork saved = random_network(data, 2, 16, 3, std::string(model));
-            NetworkOptions options = saved.options;
+            train::SavedNetwork saved = random_network(data, 2, 16, 3, std::string(model));
+            nn::NetworkOptions options = saved.options;
             options.norm = norm;
             options.residual = norm == std::string_view("layer");
             saved.options = options;
-            const auto network = make_network(options);
+            const auto network = nn::make_network(options);
             saved.weights.assign(network->weights().begin(), network->weights().end());
             const AllRows alone = infer_alone(data, saved);
             const std::vector<float> expected = predict_at_once(data, saved);
@@ -134,14 +138,14 @@ TEST_F(Exact, EveryModelOnAnyRanksInAnyMemory) {
 TEST_F(Exact, SlowJitteryNetworksBySeed) {
     using namespace std::chrono_literals;
     const auto data = make({.vertices = 1300, .degree = 9, .parts = 4});
-    const SavedNetwork saved = random_network(data, 3, 12);
+    const train::SavedNetwork saved = random_network(data, 3, 12);
     const AllRows alone = infer_alone(data, saved);
     const std::uint64_t least = least_memory(data, saved, 4);
     for (std::uint64_t seed = 0; seed < 8; ++seed) {
-        const SimulationOptions cluster{.ranks = 4,
-                                        .seed = seed,
-                                        .link = {.delay = 100us, .bytes_per_second = 125e6},
-                                        .jitter = 1ms};
+        const comm::SimulationOptions cluster{.ranks = 4,
+                                              .seed = seed,
+                                              .link = {.delay = 100us, .bytes_per_second = 125e6},
+                                              .jitter = 1ms};
         EXPECT_TRUE(infer_simulated(data, saved, cluster, seed % 2 == 0 ? least : 0) == alone);
     }
 }
@@ -150,7 +154,7 @@ TEST_F(Exact, UnevenPartsAndIsolatedVertices) {
     const auto data = make({.vertices = 1200, .degree = 0.8, .parts = 4, .part = [](VertexId v) {
                                 return v < 3 ? static_cast<PartId>(v) : PartId{3};
                             }});
-    const SavedNetwork saved = random_network(data, 2, 16);
+    const train::SavedNetwork saved = random_network(data, 2, 16);
     const AllRows alone = infer_alone(data, saved);
     expect_near(alone, infer_naively(data, saved));
     for (const int ranks : {2, 4})
@@ -159,19 +163,20 @@ TEST_F(Exact, UnevenPartsAndIsolatedVertices) {
 
 TEST_F(Exact, OneVertex) {
     const auto data = make({.vertices = 1, .degree = 0, .classes = 1, .parts = 1});
-    const SavedNetwork saved = random_network(data, 2, 8);
+    const train::SavedNetwork saved = random_network(data, 2, 8);
     expect_near(infer_alone(data, saved), infer_naively(data, saved));
 }
 
 TEST_F(Exact, OtherTargetsAndRolesThatNobodyHas) {
-    for (const TargetKind kind : {TargetKind::multilabel, TargetKind::regression}) {
+    for (const graph::TargetKind kind :
+         {graph::TargetKind::multilabel, graph::TargetKind::regression}) {
         const auto data = make({.targets = kind, .role = [](PartId, VertexId v) {
-                                    return v % 2 == 0 ? Role::train : Role::none;
+                                    return v % 2 == 0 ? graph::Role::train : graph::Role::none;
                                 }});
-        const SavedNetwork saved = random_network(data, 2, 8);
+        const train::SavedNetwork saved = random_network(data, 2, 8);
         const AllRows alone = infer_alone(data, saved);
         EXPECT_EQ(alone.scored, (std::array<std::uint64_t, 3>{150, 0, 0}));
-        EXPECT_EQ(alone.sums.train.answers, kind == TargetKind::multilabel ? 600U : 0U);
+        EXPECT_EQ(alone.sums.train.answers, kind == graph::TargetKind::multilabel ? 600U : 0U);
         EXPECT_GT(alone.sums.train.loss, 0);
         EXPECT_EQ(alone.sums.test.answers, 0U);
         EXPECT_TRUE(infer_simulated(data, saved, {.ranks = 4}) == alone);
@@ -180,7 +185,7 @@ TEST_F(Exact, OtherTargetsAndRolesThatNobodyHas) {
 
 TEST_F(Exact, PrecisionIsThatOfTheRun) {
     const auto data = make({.type = ElementType::f16});
-    SavedNetwork saved = random_network(data, 2, 8);
+    train::SavedNetwork saved = random_network(data, 2, 8);
     expect_near(infer_alone(data, saved), infer_naively(data, saved));
     const AllRows native = infer_alone(data, saved);
     saved.precision = "bfloat16";
@@ -191,7 +196,7 @@ TEST_F(Exact, PrecisionIsThatOfTheRun) {
 
 TEST_F(Exact, TooLittleMemoryIsRefusedByAllRanks) {
     const auto data = make({.vertices = 600, .parts = 2});
-    const SavedNetwork saved = random_network(data, 2, 64);
+    const train::SavedNetwork saved = random_network(data, 2, 64);
     try {
         static_cast<void>(infer_simulated(data, saved, {.ranks = 2}, 30'000));
         FAIL() << "no error";
@@ -205,17 +210,17 @@ TEST_F(Exact, TooLittleMemoryIsRefusedByAllRanks) {
 TEST_F(Exact, BesideOtherCollectivesOnASnapshot) {
     using namespace std::chrono_literals;
     const auto data = make({.vertices = 700, .parts = 4});
-    const SavedNetwork saved = random_network(data, 2, 12);
+    const train::SavedNetwork saved = random_network(data, 2, 12);
     const AllRows alone = infer_alone(data, saved);
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
-        SimulatedCluster machines({.ranks = 4, .seed = seed, .jitter = 1ms});
-        machines.run([&](const Communicator& comm) {
-            std::vector<Part> parts;
+        comm::SimulatedCluster machines({.ranks = 4, .seed = seed, .jitter = 1ms});
+        machines.run([&](const comm::Communicator& comm) {
+            std::vector<partition::Part> parts;
             parts.push_back(data.part(static_cast<PartId>(comm.rank())));
-            FeatureStore store(comm, data, {});
-            std::optional<ExactEvaluator> made;
-            ExactEvaluator& evaluator =
-                made.emplace(comm, data, parts, store, ExactEvaluator::Options{saved.options});
+            store::FeatureStore store(comm, data, {});
+            std::optional<train::ExactEvaluator> made;
+            train::ExactEvaluator& evaluator = made.emplace(
+                comm, data, parts, store, train::ExactEvaluator::Options{saved.options});
             for (int round = 0; round < 2; ++round) {
                 std::vector<float> weights = saved.weights;
                 evaluator.start(weights);
@@ -225,7 +230,7 @@ TEST_F(Exact, BesideOtherCollectivesOnASnapshot) {
                     EXPECT_EQ(comm.all_sum(1), 4);
                     Executor::current().sleep_for(comm.rank() * 200us);
                 }
-                const Scores scores = evaluator.finish();
+                const train::Scores scores = evaluator.finish();
                 EXPECT_EQ(scores.valid.loss, alone.sums.valid.loss);
                 EXPECT_EQ(scores.train.correct, alone.sums.train.correct);
                 EXPECT_TRUE(scores.evaluated);
@@ -239,12 +244,12 @@ TEST_F(Exact, BesideOtherCollectivesOnASnapshot) {
 
 TEST_F(Exact, AnotherDataSetIsRefused) {
     const auto data = make({});
-    SavedNetwork saved = random_network(data, 2, 8);
-    EXPECT_NO_THROW(check_same_data(saved, data));
+    train::SavedNetwork saved = random_network(data, 2, 8);
+    EXPECT_NO_THROW(train::check_same_data(saved, data));
     saved.data_checksum[0] = saved.data_checksum[0] == 'f' ? '0' : 'f';
     saved.options.inputs = 99;
     try {
-        check_same_data(saved, data);
+        train::check_same_data(saved, data);
         FAIL() << "no error";
     } catch (const Error& error) {
         EXPECT_EQ(error.kind(), ErrorKind::input);

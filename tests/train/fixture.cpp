@@ -6,21 +6,21 @@
 
 #include <gtest/gtest.h>
 
+#include "graph/dataset_writer.hpp"
+#include "graph/generate/generate.hpp"
+#include "graph/generate/planted.hpp"
+#include "partition/partition.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/graph/dataset_writer.hpp"
-#include "rudder/graph/generate/generate.hpp"
-#include "rudder/graph/generate/planted.hpp"
-#include "rudder/partition/partition.hpp"
-#include "rudder/train/checkpoint_keeper.hpp"
+#include "train/checkpoints/checkpoint_keeper.hpp"
 
 namespace rudder::test {
 
 namespace {
 
-void write_targets(DatasetWriter& writer, const SmallGraph& graph,
+void write_targets(graph::DatasetWriter& writer, const SmallGraph& graph,
                    std::span<const std::int32_t> labels) {
-    TargetInfo info{
+    graph::TargetInfo info{
         .kind = graph.targets, .count = graph.classes, .labelled = graph.vertices, .names = {}};
     std::vector<std::uint8_t> multilabel;
     std::vector<float> regression;
@@ -31,18 +31,18 @@ void write_targets(DatasetWriter& writer, const SmallGraph& graph,
             regression.push_back(on ? 1.5F : -0.5F);
         }
     }
-    TargetView view;
-    if (graph.targets == TargetKind::classes) view.classes = labels;
-    if (graph.targets == TargetKind::multilabel) view.multilabel = multilabel;
-    if (graph.targets == TargetKind::regression) view.regression = regression;
-    if (graph.targets != TargetKind::none) writer.targets(info, view);
+    graph::TargetView view;
+    if (graph.targets == graph::TargetKind::classes) view.classes = labels;
+    if (graph.targets == graph::TargetKind::multilabel) view.multilabel = multilabel;
+    if (graph.targets == graph::TargetKind::regression) view.regression = regression;
+    if (graph.targets != graph::TargetKind::none) writer.targets(info, view);
 }
 
 /// Interrupts after a step, as a signal would.
-class StopAfter final : public TrainObserver {
+class StopAfter final : public train::TrainObserver {
 public:
     explicit StopAfter(std::uint64_t step) : step_(step) {}
-    void step_done(const StepRecord& record, std::uint64_t) override {
+    void step_done(const train::StepRecord& record, std::uint64_t) override {
         if (record.step + 1 == step_) set_interrupted(true);
     }
 
@@ -52,45 +52,46 @@ private:
 
 }  // namespace
 
-PartitionedDataset make_parts(const std::filesystem::path& folder, const SmallGraph& graph) {
-    GeneratorOptions options;
+partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
+                                         const SmallGraph& graph) {
+    graph::GeneratorOptions options;
     options.vertices = graph.vertices;
     options.degree = graph.degree;
     options.classes = graph.classes;
     options.seed = graph.seed;
-    const PlantedCommunities generator(options);
-    const BuiltTopology built = generate_topology(generator, Progress::none());
+    const graph::PlantedCommunities generator(options);
+    const graph::BuiltTopology built = graph::generate_topology(generator, Progress::none());
     std::vector<PartId> assignment(graph.vertices);
-    std::vector<Role> roles(graph.vertices);
+    std::vector<graph::Role> roles(graph.vertices);
     for (VertexId v = 0; v < graph.vertices; ++v) {
         assignment[v] = graph.part ? graph.part(v) : static_cast<PartId>(v % graph.parts);
         const VertexId turn = v / graph.parts;
         roles[v] = graph.role      ? graph.role(assignment[v], v)
-                   : turn % 2 == 0 ? Role::train
-                   : turn % 4 == 1 ? Role::valid
-                                   : Role::test;
-        if (generator.labels()[v] == graph.untrained_class && roles[v] == Role::train)
-            roles[v] = Role::valid;
+                   : turn % 2 == 0 ? graph::Role::train
+                   : turn % 4 == 1 ? graph::Role::valid
+                                   : graph::Role::test;
+        if (generator.labels()[v] == graph.untrained_class && roles[v] == graph::Role::train)
+            roles[v] = graph::Role::valid;
     }
-    DatasetWriter writer(folder / "graph", Existing::replace);
+    graph::DatasetWriter writer(folder / "graph", Existing::replace);
     writer.topology(built, true);
-    const PlantedFeatures features(generator.labels(), graph.width, 1.0, graph.seed);
+    const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0, graph.seed);
     std::optional<ElementType> type;
     if (graph.type != ElementType::f32) type = graph.type;
     writer.features(features, type, false, Progress::none());
     write_targets(writer, graph, generator.labels());
     writer.split(roles);
     static_cast<void>(writer.commit({}));
-    PartitionOptions parts;
+    partition::PartitionOptions parts;
     parts.parts = graph.parts;
     parts.cluster_size = 16;
-    partition_dataset(Dataset(folder / "graph"), assignment, folder / "parts", parts,
-                      Existing::replace);
-    return PartitionedDataset(folder / "parts");
+    partition::partition_dataset(graph::Dataset(folder / "graph"), assignment, folder / "parts",
+                                 parts, Existing::replace);
+    return partition::PartitionedDataset(folder / "parts");
 }
 
-TrainOptions small_options() {
-    TrainOptions options;
+train::TrainOptions small_options() {
+    train::TrainOptions options;
     options.hidden = 16;
     options.fanout = {3, 4};
     options.batch = 16;
@@ -101,21 +102,22 @@ TrainOptions small_options() {
     return options;
 }
 
-Trained train_alone(const PartitionedDataset& data, const TrainOptions& options) {
-    Trainer trainer(Communicator::local(), data, options);
-    TrainObserver observer;
+Trained train_alone(const partition::PartitionedDataset& data, const train::TrainOptions& options) {
+    train::Trainer trainer(comm::Communicator::local(), data, options);
+    train::TrainObserver observer;
     Trained trained{trainer.run(observer), {}};
     trained.weights.assign(trainer.weights().begin(), trainer.weights().end());
     return trained;
 }
 
-std::vector<Trained> train_simulated(const PartitionedDataset& data, const TrainOptions& options,
-                                     const SimulationOptions& cluster) {
+std::vector<Trained> train_simulated(const partition::PartitionedDataset& data,
+                                     const train::TrainOptions& options,
+                                     const comm::SimulationOptions& cluster) {
     std::vector<Trained> ranks(static_cast<std::size_t>(cluster.ranks));
-    SimulatedCluster machines(cluster);
-    machines.run([&](const Communicator& comm) {
-        Trainer trainer(comm, data, options);
-        TrainObserver observer;
+    comm::SimulatedCluster machines(cluster);
+    machines.run([&](const comm::Communicator& comm) {
+        train::Trainer trainer(comm, data, options);
+        train::TrainObserver observer;
         Trained& mine = ranks[static_cast<std::size_t>(comm.rank())];
         mine.result = trainer.run(observer);
         mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
@@ -123,23 +125,23 @@ std::vector<Trained> train_simulated(const PartitionedDataset& data, const Train
     return ranks;
 }
 
-std::vector<Trained> stretch(const PartitionedDataset& data, const TrainOptions& options,
-                             const std::filesystem::path& run, int ranks,
-                             std::uint64_t stop_after) {
+std::vector<Trained> stretch(const partition::PartitionedDataset& data,
+                             const train::TrainOptions& options, const std::filesystem::path& run,
+                             int ranks, std::uint64_t stop_after) {
     std::vector<Trained> trained(static_cast<std::size_t>(ranks));
-    SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
-    machines.run([&](const Communicator& comm) {
-        Trainer trainer(comm, data, options);
-        std::optional<CheckpointKeeper> keeper;
-        const auto all = list_checkpoints(run);
+    comm::SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
+    machines.run([&](const comm::Communicator& comm) {
+        train::Trainer trainer(comm, data, options);
+        std::optional<train::CheckpointKeeper> keeper;
+        const auto all = train::list_checkpoints(run);
         if (comm.rank() == 0) keeper.emplace(run);
         comm.barrier();  // all have looked before anyone writes
         if (!all.empty()) {
-            std::optional<Checkpoint> last;
-            if (comm.rank() == 0) last = read_checkpoint(all.back());
+            std::optional<train::Checkpoint> last;
+            if (comm.rank() == 0) last = train::read_checkpoint(all.back());
             trainer.resume(last ? &*last : nullptr);
         }
-        CheckpointPlan plan;
+        train::CheckpointPlan plan;
         plan.wanted = true;
         plan.every_epochs = 1;
         plan.keeper = keeper ? &*keeper : nullptr;
@@ -152,9 +154,9 @@ std::vector<Trained> stretch(const PartitionedDataset& data, const TrainOptions&
     return trained;
 }
 
-void expect_closed(const TrainResult& r) {
+void expect_closed(const train::TrainResult& r) {
     EXPECT_EQ(r.rows.needed, r.rows.local + r.rows.hit + r.rows.demand);
-    const auto features = r.bytes[static_cast<std::size_t>(Kind::features)];
+    const auto features = r.bytes[static_cast<std::size_t>(comm::Kind::features)];
     EXPECT_EQ((r.rows.demand + r.rows.replacement + r.rows.ahead) * r.row_bytes, features);
     EXPECT_EQ(std::accumulate(r.bytes.begin(), r.bytes.end(), std::uint64_t{0}), r.received_total);
     EXPECT_EQ(r.received_total, r.sent_total);

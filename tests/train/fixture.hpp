@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "rudder/comm/simulated_cluster.hpp"
+#include "comm/simulated_cluster.hpp"
 #include "rudder/graph/targets.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/trainer.hpp"
@@ -19,45 +19,46 @@ struct SmallGraph {
     double degree = 8;
     std::uint64_t classes = 4;
     std::uint64_t width = 12;
-    TargetKind targets = TargetKind::classes;
+    graph::TargetKind targets = graph::TargetKind::classes;
     ElementType type = ElementType::f32;
     PartId parts = 4;
     std::uint64_t seed = 1;
     std::int32_t untrained_class = -1;  ///< its training vertices are for validation instead
     /// The role of a vertex of a part; default: every second is trained on, the others tested.
-    std::function<Role(PartId part, VertexId v)> role;
+    std::function<graph::Role(PartId part, VertexId v)> role;
     /// The part of a vertex; default: in turn.
     std::function<PartId(VertexId v)> part;
 };
 
 /// Makes it below `folder`.
-[[nodiscard]] PartitionedDataset make_parts(const std::filesystem::path& folder,
-                                            const SmallGraph& graph);
+[[nodiscard]] partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
+                                                       const SmallGraph& graph);
 
 /// Options that suit such a graph.
-[[nodiscard]] TrainOptions small_options();
+[[nodiscard]] train::TrainOptions small_options();
 
 /// One rank of a run, and what its trainer was left with.
 struct Trained {
-    TrainResult result;
+    train::TrainResult result;
     std::vector<float> weights;
 };
 
 /// On one rank, without messages.
-[[nodiscard]] Trained train_alone(const PartitionedDataset& data, const TrainOptions& options);
+[[nodiscard]] Trained train_alone(const partition::PartitionedDataset& data,
+                                  const train::TrainOptions& options);
 /// On simulated ranks; by rank.
-[[nodiscard]] std::vector<Trained> train_simulated(const PartitionedDataset& data,
-                                                   const TrainOptions& options,
-                                                   const SimulationOptions& cluster);
+[[nodiscard]] std::vector<Trained> train_simulated(const partition::PartitionedDataset& data,
+                                                   const train::TrainOptions& options,
+                                                   const comm::SimulationOptions& cluster);
 
 /// One stretch of a run on some simulated ranks, each a host: from the last checkpoint of `run` to
 /// the end, or to an interrupt after `stop_after` steps (0: none). By rank.
-[[nodiscard]] std::vector<Trained> stretch(const PartitionedDataset& data,
-                                           const TrainOptions& options,
+[[nodiscard]] std::vector<Trained> stretch(const partition::PartitionedDataset& data,
+                                           const train::TrainOptions& options,
                                            const std::filesystem::path& run, int ranks,
                                            std::uint64_t stop_after);
 
 /// Fails unless all sums of the accounts of a finished run hold (design section 10).
-void expect_closed(const TrainResult& result);
+void expect_closed(const train::TrainResult& result);
 
 }  // namespace rudder::test

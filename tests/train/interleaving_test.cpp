@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "rudder/partition/share.hpp"
-#include "rudder/train/pipeline.hpp"
-
-#include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
 #include "train/random_pilot.hpp"
+#include "train/steps/pipeline.hpp"
+
+#include "support/temp_dir.hpp"
 
 namespace rudder::test {
 namespace {
@@ -34,10 +34,10 @@ const std::vector<std::string> policies{"none",
 
 /// Everything that is drawn for one run.
 struct Scenario {
-    SimulationOptions cluster;
-    BufferScope scope = BufferScope::host;
+    comm::SimulationOptions cluster;
+    buffer::BufferScope scope = buffer::BufferScope::host;
     std::string policy;
-    SlotId slots = 0;
+    buffer::SlotId slots = 0;
     std::uint64_t in_flight = 1;
     std::uint64_t window = 1;
     int tasks = 1;
@@ -69,9 +69,10 @@ Scenario draw_scenario(std::uint64_t seed) {
     s.cluster.seed = seed;
     if (draws.below(2) == 0) s.cluster.link = {.delay = 50us, .bytes_per_second = 125e6};
     if (draws.below(2) == 0) s.cluster.jitter = 2ms;
-    s.scope = draws.below(4) == 0 ? BufferScope::rank : BufferScope::host;
+    s.scope = draws.below(4) == 0 ? buffer::BufferScope::rank : buffer::BufferScope::host;
     s.policy = draws.of(policies);
-    s.slots = static_cast<SlotId>(draws.of(std::vector<std::uint64_t>{0, 1, 3, 20, 60, 250}));
+    s.slots =
+        static_cast<buffer::SlotId>(draws.of(std::vector<std::uint64_t>{0, 1, 3, 20, 60, 250}));
     s.in_flight = 1 + draws.below(4);
     s.window = 1 + draws.below(17);
     s.tasks = 1 + static_cast<int>(draws.below(3));
@@ -82,9 +83,9 @@ Scenario draw_scenario(std::uint64_t seed) {
 }
 
 /// Facts about the rows around some parts, found the slow way.
-LiveBufferOptions options_of(const Communicator& comm, const PartitionedDataset& data,
-                             const Scenario& s) {
-    LiveBufferOptions options{.policy = PolicySpec::parse(s.policy)};
+buffer::LiveBufferOptions options_of(const comm::Communicator& comm,
+                                     const partition::PartitionedDataset& data, const Scenario& s) {
+    buffer::LiveBufferOptions options{.policy = buffer::PolicySpec::parse(s.policy)};
     options.slots = s.slots;
     options.scope = s.scope;
     options.last_step = s.steps;
@@ -94,18 +95,18 @@ LiveBufferOptions options_of(const Communicator& comm, const PartitionedDataset&
     std::vector<bool> halo(options.vertices, false);
     std::vector<std::uint32_t> degree(options.vertices, 0);
     for (PartId p = 0; p < data.parts(); ++p) {
-        const Part part = data.part(p);
+        const partition::Part part = data.part(p);
         const auto range = part.range();
         for (VertexId v = range.begin; v < range.end; ++v) {
             degree[v] = static_cast<std::uint32_t>(part.offsets()[v - range.begin + 1] -
                                                    part.offsets()[v - range.begin]);
         }
-        const int rank = rank_of(p, data.parts(), comm.size());
+        const int rank = partition::rank_of(p, data.parts(), comm.size());
         const bool here = comm.hosts().same(rank, comm.rank());
         if (!here) continue;
         options.local.push_back({range.begin, range.end});
         std::fill_n(local.begin() + static_cast<std::ptrdiff_t>(range.begin), range.size(), true);
-        if (s.scope == BufferScope::rank && rank != comm.rank()) continue;
+        if (s.scope == buffer::BufferScope::rank && rank != comm.rank()) continue;
         ++options.parts;
         for (const VertexId v : part.halo())
             halo[v] = true;
@@ -119,10 +120,10 @@ LiveBufferOptions options_of(const Communicator& comm, const PartitionedDataset&
     return options;
 }
 
-void change_something(Pipeline& pipeline, Draws& draws, const Scenario& s) {
+void change_something(train::Pipeline& pipeline, Draws& draws, const Scenario& s) {
     switch (draws.below(9)) {
         case 0:
-            return pipeline.set_policy(PolicySpec::parse(draws.of(policies)));
+            return pipeline.set_policy(buffer::PolicySpec::parse(draws.of(policies)));
         case 1:
             return pipeline.set_capacity(draws.below(s.slots + 2));
         case 2:
@@ -149,13 +150,14 @@ struct Tally {
 };
 
 /// Rows of a step that differ from the store's.
-void check_step(const AssembledStep& step, const FeatureStore& store, Tally& tally) {
+void check_step(const train::AssembledStep& step, const store::FeatureStore& store,
+                Tally& tally) {
     const std::size_t width = store.format().width();
     for (std::size_t b = 0; b < step.rows.size(); ++b) {
         const auto& vertices = step.sampled.batches[b].vertices;
         std::vector<float> right(vertices.size() * width);
-        const RowsWanted wanted{vertices, right};
-        store.pull(std::span(&wanted, 1), Kind::evaluation).wait();
+        const store::RowsWanted wanted{vertices, right};
+        store.pull(std::span(&wanted, 1), comm::Kind::evaluation).wait();
         tally.rows += vertices.size();
         for (std::size_t i = 0; i < vertices.size(); ++i) {
             tally.wrong += std::memcmp(right.data() + i * width, step.rows[b].data() + i * width,
@@ -166,31 +168,34 @@ void check_step(const AssembledStep& step, const FeatureStore& store, Tally& tal
     }
 }
 
-void run_rank(const Communicator& comm, const PartitionedDataset& data, const Scenario& s,
-              Tally& tally) {
-    std::vector<Part> parts;
-    LookAheadOptions ahead{
+void run_rank(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+              const Scenario& s, Tally& tally) {
+    std::vector<partition::Part> parts;
+    sample::LookAheadOptions ahead{
         .window = s.window, .last_step = s.steps, .tasks = s.tasks, .most_tasks = 3};
-    const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+    const partition::PartShare share = partition::share_of(data.parts(), comm.size(), comm.rank());
     for (PartId p = share.first; p < share.last; ++p) {
         parts.push_back(data.part(p));
         ahead.parts.push_back(p);
     }
-    const Schedule schedule(comm, parts, data.parts(), {.batch = 16, .seed = s.cluster.seed});
-    const auto source = make_replicated_source(comm, data.book(), parts);
-    FeatureStore store(comm, data, {});
-    LiveBufferOptions options = options_of(comm, data, s);
+    const sample::Schedule schedule(comm, parts, data.parts(),
+                                    {.batch = 16, .seed = s.cluster.seed});
+    const auto source = sample::make_replicated_source(comm, data.book(), parts);
+    store::FeatureStore store(comm, data, {});
+    buffer::LiveBufferOptions options = options_of(comm, data, s);
     RandomPilot pilot(s.cluster.seed, policies);
     if (s.piloted) options.pilot = &pilot;
-    LiveBuffer buffer(comm, store, std::move(options));
-    RowCounts counts;
+    buffer::LiveBuffer buffer(comm, store, std::move(options));
+    buffer::RowCounts counts;
     {
-        ahead.window = std::max(ahead.window, horizon_of(PolicySpec::parse(s.policy)));
-        Pipeline pipeline(schedule, *source, store, {.fanout = {3, 4}, .seed = s.cluster.seed},
-                          ahead, s.in_flight, &buffer);
+        ahead.window =
+            std::max(ahead.window, buffer::horizon_of(buffer::PolicySpec::parse(s.policy)));
+        train::Pipeline pipeline(schedule, *source, store,
+                                 {.fanout = {3, 4}, .seed = s.cluster.seed}, ahead, s.in_flight,
+                                 &buffer);
         Draws draws(s.cluster.seed + 1);  // the same on all ranks
         for (std::uint64_t step = 0; step < s.stop_after; ++step) {
-            AssembledStep& assembled = pipeline.next();
+            train::AssembledStep& assembled = pipeline.next();
             check_step(assembled, store, tally);
             counts += assembled.counts;
             pipeline.release();
@@ -203,7 +208,7 @@ void run_rank(const Communicator& comm, const PartitionedDataset& data, const Sc
     store.stop();
     tally.hits += counts.hit;
     tally.fetched += counts.demand + counts.replacement + counts.ahead;
-    tally.feature_bytes += comm.accounts().received[static_cast<std::size_t>(Kind::features)];
+    tally.feature_bytes += comm.accounts().received[static_cast<std::size_t>(comm::Kind::features)];
     tally.row_bytes = store.format().row_bytes();
     EXPECT_EQ(counts.needed, counts.local + counts.hit + counts.demand);
     if (s.piloted && buffer.first()) {
@@ -213,14 +218,14 @@ void run_rank(const Communicator& comm, const PartitionedDataset& data, const Sc
 
 void expect_interleavings(std::uint64_t first, std::uint64_t count) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
     std::uint64_t rows = 0;
     std::uint64_t hits = 0;
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
         const Scenario s = draw_scenario(seed);
         Tally tally;
-        SimulatedCluster machines(s.cluster);
-        machines.run([&](const Communicator& comm) { run_rank(comm, data, s, tally); });
+        comm::SimulatedCluster machines(s.cluster);
+        machines.run([&](const comm::Communicator& comm) { run_rank(comm, data, s, tally); });
         ASSERT_EQ(tally.wrong, 0U) << "seed " << seed << ", " << s.policy;
         ASSERT_EQ(tally.fetched * tally.row_bytes, tally.feature_bytes)
             << "seed " << seed << ", " << s.policy;

@@ -3,17 +3,17 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
+#include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
 
 /// Trains alone and on four (or `ranks`) simulated ranks, and expects the same of both.
-void expect_works(const SmallGraph& graph, const TrainOptions& options, int ranks = 4) {
+void expect_works(const SmallGraph& graph, const train::TrainOptions& options, int ranks = 4) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), graph);
+    const partition::PartitionedDataset data = make_parts(folder.path(), graph);
     const Trained alone = train_alone(data, options);
     EXPECT_GT(alone.result.steps, 0U);
     expect_closed(alone.result);
@@ -27,28 +27,30 @@ void expect_works(const SmallGraph& graph, const TrainOptions& options, int rank
 
 TEST(MustWork, ARankWithoutSeeds) {
     SmallGraph graph;
-    graph.role = [](PartId part, VertexId) { return part == 2 ? Role::test : Role::train; };
+    graph.role = [](PartId part, VertexId) {
+        return part == 2 ? graph::Role::test : graph::Role::train;
+    };
     expect_works(graph, small_options());
 }
 
 TEST(MustWork, VeryDifferentNumbersOfSeeds) {
     SmallGraph graph;
     graph.role = [](PartId part, VertexId v) {
-        if (part == 0) return Role::train;
-        return v < 4 * part ? Role::train : Role::valid;
+        if (part == 0) return graph::Role::train;
+        return v < 4 * part ? graph::Role::train : graph::Role::valid;
     };
     expect_works(graph, small_options());
 }
 
 TEST(MustWork, ABatchLargerThanTheSplit) {
-    TrainOptions options = small_options();
+    train::TrainOptions options = small_options();
     options.batch = 1'000'000;
     expect_works({}, options);
 }
 
 TEST(MustWork, OneVertex) {
     SmallGraph graph{.vertices = 1, .degree = 1, .parts = 1};
-    graph.role = [](PartId, VertexId) { return Role::train; };
+    graph.role = [](PartId, VertexId) { return graph::Role::train; };
     expect_works(graph, small_options(), 1);
 }
 
@@ -57,30 +59,32 @@ TEST(MustWork, IsolatedSeeds) {
 }
 
 TEST(MustWork, AFanoutLargerThanEveryDegree) {
-    TrainOptions options = small_options();
+    train::TrainOptions options = small_options();
     options.fanout = {1000, 1000};
-    TrainOptions all = options;
+    train::TrainOptions all = options;
     all.fanout = {-1, -1};
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
     EXPECT_EQ(train_alone(data, options).result.digest, train_alone(data, all).result.digest);
 }
 
 TEST(MustWork, NoTestSet) {
     SmallGraph graph;
-    graph.role = [](PartId, VertexId v) { return v % 3 == 0 ? Role::valid : Role::train; };
+    graph.role = [](PartId, VertexId v) {
+        return v % 3 == 0 ? graph::Role::valid : graph::Role::train;
+    };
     expect_works(graph, small_options());
 }
 
 TEST(MustWork, NoValidationSet) {
     SmallGraph graph;
-    graph.role = [](PartId, VertexId) { return Role::train; };
+    graph.role = [](PartId, VertexId) { return graph::Role::train; };
     expect_works(graph, small_options());
 }
 
 TEST(MustWork, OneToFourLayers) {
     for (int layers = 1; layers <= 4; ++layers) {
-        TrainOptions options = small_options();
+        train::TrainOptions options = small_options();
         options.layers = layers;
         options.fanout.assign(static_cast<std::size_t>(layers), 3);
         options.epochs = 1;
@@ -90,9 +94,9 @@ TEST(MustWork, OneToFourLayers) {
 
 TEST(MustWork, AllPrecisionsOfAllTypes) {
     for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
-        for (const Precision precision :
-             {Precision::native, Precision::float32, Precision::bfloat16}) {
-            TrainOptions options = small_options();
+        for (const store::Precision precision :
+             {store::Precision::native, store::Precision::float32, store::Precision::bfloat16}) {
+            train::TrainOptions options = small_options();
             options.precision = precision;
             options.epochs = 1;
             expect_works({.type = type}, options, 2);
@@ -101,28 +105,29 @@ TEST(MustWork, AllPrecisionsOfAllTypes) {
 }
 
 TEST(MustWork, EveryKindOfTarget) {
-    for (const TargetKind kind : {TargetKind::multilabel, TargetKind::regression})
+    for (const graph::TargetKind kind :
+         {graph::TargetKind::multilabel, graph::TargetKind::regression})
         expect_works({.targets = kind}, small_options(), 2);
 }
 
 TEST(MustWork, WithReplacementAndClusteredSeeds) {
-    TrainOptions options = small_options();
+    train::TrainOptions options = small_options();
     options.with_replacement = true;
-    options.seed_order = SeedOrder::clustered;
+    options.seed_order = sample::SeedOrder::clustered;
     expect_works({}, options);
 }
 
 TEST(MustWork, EveryOptimiserAndSchedule) {
     for (const char* optimiser : {"adam", "adamw", "sgd"}) {
         for (const char* schedule : {"constant", "cosine", "linear", "step:1,0.5"}) {
-            TrainOptions options = small_options();
+            train::TrainOptions options = small_options();
             options.optimiser.name = optimiser;
             options.optimiser.weight_decay = 0.01;
             options.optimiser.clip = 1;
             options.lr_schedule = schedule;
             options.warmup = 3;
             const TempDir folder;
-            const PartitionedDataset data = make_parts(folder.path(), {});
+            const partition::PartitionedDataset data = make_parts(folder.path(), {});
             EXPECT_EQ(train_simulated(data, options, {.ranks = 2}).front().result.digest,
                       train_alone(data, options).result.digest);
         }
@@ -131,10 +136,10 @@ TEST(MustWork, EveryOptimiserAndSchedule) {
 
 TEST(Learns, PlantedCommunities) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {.vertices = 1200});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {.vertices = 1200});
+    train::TrainOptions options = small_options();
     options.epochs = 15;
-    const TrainResult result = train_alone(data, options).result;
+    const train::TrainResult result = train_alone(data, options).result;
     ASSERT_TRUE(result.best_epoch.has_value());
     EXPECT_GT(result.epochs[*result.best_epoch].scores.test.share(), 0.85);
     EXPECT_LT(result.last_loss, result.first_loss * 0.5F);
@@ -142,8 +147,8 @@ TEST(Learns, PlantedCommunities) {
 
 TEST(BrokenLoss, NamesStepAndRank) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
     options.optimiser.name = "sgd";
     options.optimiser.learning_rate = 1e30;
     try {
@@ -157,10 +162,10 @@ TEST(BrokenLoss, NamesStepAndRank) {
 }
 
 /// Interrupts after some steps, as a signal would.
-class Interrupter final : public TrainObserver {
+class Interrupter final : public train::TrainObserver {
 public:
     explicit Interrupter(std::uint64_t after) : after_(after) {}
-    void step_done(const StepRecord& record, std::uint64_t) override {
+    void step_done(const train::StepRecord& record, std::uint64_t) override {
         if (record.step + 1 == after_) set_interrupted(true);
     }
 
@@ -170,16 +175,16 @@ private:
 
 TEST(Interrupted, AllRanksStopAtOneStepAndAccountsClose) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    std::vector<TrainResult> results(4);
-    SimulatedCluster machines({.ranks = 4, .seed = 9});
-    machines.run([&](const Communicator& comm) {
-        Trainer trainer(comm, data, small_options());
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    std::vector<train::TrainResult> results(4);
+    comm::SimulatedCluster machines({.ranks = 4, .seed = 9});
+    machines.run([&](const comm::Communicator& comm) {
+        train::Trainer trainer(comm, data, small_options());
         Interrupter observer(3);
         results[static_cast<std::size_t>(comm.rank())] = trainer.run(observer);
     });
     set_interrupted(false);
-    for (const TrainResult& result : results) {
+    for (const train::TrainResult& result : results) {
         EXPECT_TRUE(result.interrupted);
         EXPECT_EQ(result.steps, results.front().steps);
         EXPECT_EQ(result.digest, results.front().digest);
@@ -190,17 +195,17 @@ TEST(Interrupted, AllRanksStopAtOneStepAndAccountsClose) {
 
 TEST(Plan, IsTheSameOnAllRanksAndTrainingCanFollow) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
     const Trained alone = train_alone(data, small_options());
-    SimulatedCluster machines({.ranks = 4, .seed = 2});
+    comm::SimulatedCluster machines({.ranks = 4, .seed = 2});
     std::vector<std::uint64_t> needed(4);
-    machines.run([&](const Communicator& comm) {
-        Trainer trainer(comm, data, small_options());
-        const TrainPlan plan = trainer.plan();
+    machines.run([&](const comm::Communicator& comm) {
+        train::Trainer trainer(comm, data, small_options());
+        const train::TrainPlan plan = trainer.plan();
         needed[static_cast<std::size_t>(comm.rank())] = plan.needed_bytes();
         EXPECT_GT(plan.remote_rows, 0);
         EXPECT_GT(plan.gradient_bytes, 0);
-        TrainObserver observer;
+        train::TrainObserver observer;
         EXPECT_EQ(trainer.run(observer).digest, alone.result.digest);
     });
     for (const std::uint64_t bytes : needed)

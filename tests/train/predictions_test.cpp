@@ -4,15 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/io/export.hpp"
+#include "graph/io/npz.hpp"
+#include "partition/partition_export.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/graph/io/export.hpp"
-#include "rudder/graph/io/npz.hpp"
-#include "rudder/partition/partition_export.hpp"
-#include "rudder/train/safetensors.hpp"
+#include "train/checkpoints/safetensors.hpp"
+#include "train/exact_bed.hpp"
 
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
-#include "train/exact_bed.hpp"
 
 namespace rudder::test {
 namespace {
@@ -31,11 +31,11 @@ std::string python() {
 
 class Predictions : public testing::Test {
 protected:
-    void predict(const PartitionedDataset& data, const SavedNetwork& saved, int ranks,
-                 const std::string& name, bool embeddings = true) {
-        SimulatedCluster machines({.ranks = ranks});
-        machines.run([&](const Communicator& comm) {
-            static_cast<void>(write_predictions(
+    void predict(const partition::PartitionedDataset& data, const train::SavedNetwork& saved,
+                 int ranks, const std::string& name, bool embeddings = true) {
+        comm::SimulatedCluster machines({.ranks = ranks});
+        machines.run([&](const comm::Communicator& comm) {
+            static_cast<void>(train::write_predictions(
                 comm, data, saved, {.output = folder_ / name, .embeddings = embeddings}));
         });
     }
@@ -48,20 +48,20 @@ protected:
 
 TEST_F(Predictions, AreInOriginalIds) {
     const auto data = make_parts(folder_.path(), {.vertices = 900});
-    const SavedNetwork saved = random_network(data, 2, 8);
+    const train::SavedNetwork saved = random_network(data, 2, 8);
     predict(data, saved, 4, "out.npz");
     const AllRows rows = infer_alone(data, saved);
-    const NpzArchive archive(folder_ / "out.npz");
+    const graph::NpzArchive archive(folder_ / "out.npz");
     EXPECT_EQ(archive.names(), (std::vector<std::string>{"class", "embedding", "scores"}));
-    NpyReader scores_reader = archive.open("scores");
-    NpyReader hidden_reader = archive.open("embedding");
-    NpyReader class_reader = archive.open("class");
-    const auto scores = read_floats(scores_reader);
-    const auto hidden = read_floats(hidden_reader);
-    const auto classes = read_integers(class_reader);
+    graph::NpyReader scores_reader = archive.open("scores");
+    graph::NpyReader hidden_reader = archive.open("embedding");
+    graph::NpyReader class_reader = archive.open("class");
+    const auto scores = graph::read_floats(scores_reader);
+    const auto hidden = graph::read_floats(hidden_reader);
+    const auto classes = graph::read_integers(class_reader);
     ASSERT_EQ(scores.size(), 900U * 4);
     ASSERT_EQ(hidden.size(), 900U * 8);
-    const OriginalOrder order(data);
+    const partition::OriginalOrder order(data);
     for (VertexId original = 0; original < 900; ++original) {
         const VertexId v = order.renumbered()[original];
         const float* row = rows.scores.data() + v * 4;
@@ -75,33 +75,33 @@ TEST_F(Predictions, AreInOriginalIds) {
 
 TEST_F(Predictions, TheSameBytesFromAnyNumberOfRanks) {
     const auto data = make_parts(folder_.path(), {.vertices = 900});
-    const SavedNetwork saved = random_network(data, 2, 8);
+    const train::SavedNetwork saved = random_network(data, 2, 8);
     for (const int ranks : {1, 2, 4}) {
         const std::string name = "out-" + std::to_string(ranks) + ".npz";
         predict(data, saved, ranks, name, false);
         EXPECT_EQ(bytes_of(folder_ / name), bytes_of(folder_ / "out-1.npz"));
     }
-    EXPECT_EQ(NpzArchive(folder_ / "out-1.npz").names(),
+    EXPECT_EQ(graph::NpzArchive(folder_ / "out-1.npz").names(),
               (std::vector<std::string>{"class", "scores"}));
 }
 
 TEST_F(Predictions, ANumPyScriptFindsTheSame) {
     const std::string program = python();
     if (program.empty()) GTEST_SKIP() << "no Python with NumPy here";
-    for (const auto& [kind, name] : {std::pair{TargetKind::classes, "classes"},
-                                     std::pair{TargetKind::multilabel, "multilabel"},
-                                     std::pair{TargetKind::regression, "regression"}}) {
+    for (const auto& [kind, name] : {std::pair{graph::TargetKind::classes, "classes"},
+                                     std::pair{graph::TargetKind::multilabel, "multilabel"},
+                                     std::pair{graph::TargetKind::regression, "regression"}}) {
         const auto data = make_parts(folder_.path(), {.vertices = 700, .targets = kind});
-        const SavedNetwork saved = random_network(data, 3, 10);
+        const train::SavedNetwork saved = random_network(data, 3, 10);
         predict(data, saved, 2, std::string(name) + ".npz");
-        export_npz(PartitionExport(data), folder_ / "graph.npz", true);
-        std::vector<TensorToWrite> tensors;
-        const auto network = make_network(saved.options);
-        for (const Parameter& p : network->parameters()) {
+        graph::export_npz(partition::PartitionExport(data), folder_ / "graph.npz", true);
+        std::vector<train::TensorToWrite> tensors;
+        const auto network = nn::make_network(saved.options);
+        for (const nn::Parameter& p : network->parameters()) {
             tensors.push_back(
                 {p.name, p.shape, std::span(saved.weights).subspan(p.offset, p.size)});
         }
-        write_safetensors(folder_ / "weights.safetensors", tensors, {});
+        train::write_safetensors(folder_ / "weights.safetensors", tensors, {});
         const auto script =
             std::filesystem::path(RUDDER_SOURCE_DIR) / "tests/train/check_predictions.py";
         const Outcome outcome = run({program, script.string(), (folder_ / "graph.npz").string(),
@@ -115,7 +115,7 @@ TEST_F(Predictions, ANumPyScriptFindsTheSame) {
 TEST_F(Predictions, WhatCannotBeWrittenIsRefusedByAllRanks) {
     const auto data = make_parts(folder_.path(), {.parts = 2});
     EXPECT_THROW(predict(data, random_network(data, 1, 8), 2, "out.npz"), Error);
-    const SavedNetwork saved = random_network(data, 2, 8);
+    const train::SavedNetwork saved = random_network(data, 2, 8);
     std::ofstream(folder_ / "file") << "no folder";
     EXPECT_THROW(predict(data, saved, 2, "file/out.npz"), Error);
     predict(data, saved, 2, "out.npz");

@@ -3,34 +3,35 @@
 
 #include <gtest/gtest.h>
 
-#include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
+
+#include "support/temp_dir.hpp"
 
 namespace rudder::test {
 namespace {
 
 class Profile : public testing::Test {
 protected:
-    struct Keeper final : TrainObserver {
+    struct Keeper final : train::TrainObserver {
         void profile(const RunProfile& profile) override { kept.push_back(profile); }
         std::vector<RunProfile> kept;
     };
 
-    const PartitionedDataset& data() {
+    const partition::PartitionedDataset& data() {
         static const TempDir folder;
-        static const PartitionedDataset parts = make_parts(folder.path(), {});
+        static const partition::PartitionedDataset parts = make_parts(folder.path(), {});
         return parts;
     }
-    std::vector<RunProfile> profiles(const TrainOptions& options) {
-        Trainer trainer(Communicator::local(), data(), options);
+    std::vector<RunProfile> profiles(const train::TrainOptions& options) {
+        train::Trainer trainer(comm::Communicator::local(), data(), options);
         Keeper keeper;
-        const TrainResult result = trainer.run(keeper);
+        const train::TrainResult result = trainer.run(keeper);
         EXPECT_EQ(result.digest, train_alone(data(), small_options()).result.digest);
         steps_ = result.steps_per_epoch;
         return keeper.kept;
     }
-    static TrainOptions profiled(std::uint32_t epoch) {
-        TrainOptions options = small_options();
+    static train::TrainOptions profiled(std::uint32_t epoch) {
+        train::TrainOptions options = small_options();
         options.profile = true;
         options.profile_epoch = epoch;
         return options;

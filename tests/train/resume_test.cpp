@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/train/checkpoint_keeper.hpp"
-#include "rudder/train/run_folder.hpp"
-#include "rudder/train/safetensors.hpp"
+#include "run/run_folder.hpp"
+#include "train/checkpoints/checkpoint_keeper.hpp"
+#include "train/checkpoints/safetensors.hpp"
+#include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
@@ -25,8 +25,8 @@ void expect_same(const Trained& cut, const Trained& whole) {
     EXPECT_EQ(cut.result.last_loss, whole.result.last_loss);
     ASSERT_EQ(cut.result.epochs.size(), whole.result.epochs.size());
     for (std::size_t e = 0; e < cut.result.epochs.size(); ++e) {
-        const EpochRecord& a = cut.result.epochs[e];
-        const EpochRecord& b = whole.result.epochs[e];
+        const train::EpochRecord& a = cut.result.epochs[e];
+        const train::EpochRecord& b = whole.result.epochs[e];
         EXPECT_EQ(a.loss, b.loss);
         EXPECT_EQ(a.scores.train.correct, b.scores.train.correct);
         EXPECT_EQ(a.scores.train.answers, b.scores.train.answers);
@@ -37,8 +37,8 @@ void expect_same(const Trained& cut, const Trained& whole) {
 
 TEST(Resume, CutAtEveryStepAndOnOtherRanks) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
     options.epochs = 3;
     options.lr_schedule = "cosine";
     const Trained whole = train_alone(data, options);
@@ -57,8 +57,8 @@ TEST(Resume, CutAtEveryStepAndOnOtherRanks) {
 
 TEST(Resume, CutManyTimes) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
     options.epochs = 4;
     options.optimiser.name = "sgd";
     const Trained whole = train_alone(data, options);
@@ -69,14 +69,14 @@ TEST(Resume, CutManyTimes) {
     last = stretch(data, options, run, 4, 0);
     expect_same(last.front(), whole);
     expect_closed(last.front().result);
-    EXPECT_LE(list_checkpoints(run).size(), 3U);
-    EXPECT_TRUE(best_checkpoint(run).has_value());
+    EXPECT_LE(train::list_checkpoints(run).size(), 3U);
+    EXPECT_TRUE(train::best_checkpoint(run).has_value());
 }
 
 TEST(Resume, EarlyStopAndPlateausActAtTheSameStep) {
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
     options.epochs = 40;
     options.patience = 3;
     options.lr_schedule = "plateau:1,0.5";
@@ -101,7 +101,7 @@ protected:
     /// Reads the last checkpoint, which must be refused with these words.
     void expect_refused(std::initializer_list<std::string> words) {
         try {
-            static_cast<void>(read_checkpoint(list_checkpoints(run_).back()));
+            static_cast<void>(train::read_checkpoint(train::list_checkpoints(run_).back()));
             FAIL() << "a damaged checkpoint was read";
         } catch (const Error& error) {
             EXPECT_EQ(error.exit_code(), 3);
@@ -119,11 +119,11 @@ protected:
 
     TempDir folder_;
     fs::path run_ = folder_.path() / "run";
-    std::optional<PartitionedDataset> data_;
+    std::optional<partition::PartitionedDataset> data_;
 };
 
 TEST_F(Checkpoints, EveryFlippedBitAndEveryCutIsNoticed) {
-    const auto all = list_checkpoints(run_);
+    const auto all = train::list_checkpoints(run_);
     ASSERT_EQ(all.size(), 2U);
     for (const char* name : {"weights.safetensors", "optimiser.safetensors", "state.json"}) {
         const fs::path file = all.back() / name;
@@ -141,11 +141,11 @@ TEST_F(Checkpoints, EveryFlippedBitAndEveryCutIsNoticed) {
         expect_refused({"damaged"});
         write(file, good);
     }
-    EXPECT_NO_THROW(static_cast<void>(read_checkpoint(all.back())));
+    EXPECT_NO_THROW(static_cast<void>(train::read_checkpoint(all.back())));
 }
 
 TEST_F(Checkpoints, OfANewerVersionIsRefused) {
-    const fs::path file = list_checkpoints(run_).back() / "state.json";
+    const fs::path file = train::list_checkpoints(run_).back() / "state.json";
     std::string text = read(file);
     const std::string version = "\"version\": 1";
     const auto at = text.find(version);
@@ -155,15 +155,15 @@ TEST_F(Checkpoints, OfANewerVersionIsRefused) {
 }
 
 TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
-    const Checkpoint saved = read_checkpoint(list_checkpoints(run_).back());
-    RunIdentity now = saved.identity;
-    EXPECT_NO_THROW(check_same_run(saved.identity, now, "run"));
+    const train::Checkpoint saved = train::read_checkpoint(train::list_checkpoints(run_).back());
+    train::RunIdentity now = saved.identity;
+    EXPECT_NO_THROW(train::check_same_run(saved.identity, now, "run"));
     now.train.epochs += 5;
-    EXPECT_NO_THROW(check_same_run(saved.identity, now, "run"));
+    EXPECT_NO_THROW(train::check_same_run(saved.identity, now, "run"));
     now.train.hidden = 99;
     now.train.batch = 1;
     try {
-        check_same_run(saved.identity, now, "run");
+        train::check_same_run(saved.identity, now, "run");
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 2);
@@ -173,7 +173,7 @@ TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
     now = saved.identity;
     now.data_checksum = "0";
     try {
-        check_same_run(saved.identity, now, "run");
+        train::check_same_run(saved.identity, now, "run");
         FAIL();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 3);
@@ -181,17 +181,17 @@ TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
 }
 
 TEST_F(Checkpoints, GiveANetworkForInference) {
-    const SavedNetwork saved = load_network(run_);
+    const train::SavedNetwork saved = train::load_network(run_);
     EXPECT_EQ(saved.options.model, "sage");
     EXPECT_EQ(saved.options.inputs, 12U);
-    const auto network = make_network(saved.options);
+    const auto network = nn::make_network(saved.options);
     EXPECT_EQ(network->weights().size(), saved.weights.size());
-    EXPECT_THROW(static_cast<void>(load_network(folder_.path() / "nowhere")), Error);
+    EXPECT_THROW(static_cast<void>(train::load_network(folder_.path() / "nowhere")), Error);
 }
 
 TEST_F(Checkpoints, WeightsAreSafetensors) {
-    const auto folder = list_checkpoints(run_).back();
-    const Safetensors file(folder / "weights.safetensors");
+    const auto folder = train::list_checkpoints(run_).back();
+    const train::Safetensors file(folder / "weights.safetensors");
     EXPECT_EQ(file.notes().at("model"), "sage");
     const auto& tensors = file.tensors();
     ASSERT_TRUE(tensors.contains("layers.0.self.weight"));

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/parallel.hpp"
-#include "rudder/train/pipeline.hpp"
+#include "train/fixture.hpp"
+#include "train/steps/pipeline.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
@@ -15,9 +15,9 @@ namespace {
 class SameBits : public testing::Test {
 protected:
     /// Made once: all tests here train on the same parts.
-    static const PartitionedDataset& data() {
+    static const partition::PartitionedDataset& data() {
         static const TempDir folder;
-        static const PartitionedDataset parts = make_parts(folder.path(), {});
+        static const partition::PartitionedDataset parts = make_parts(folder.path(), {});
         return parts;
     }
     static const Trained& alone() {
@@ -30,8 +30,8 @@ protected:
         EXPECT_EQ(other.weights, alone().weights);
         ASSERT_EQ(other.result.epochs.size(), alone().result.epochs.size());
         for (std::size_t e = 0; e < other.result.epochs.size(); ++e) {
-            const Scores& a = other.result.epochs[e].scores;
-            const Scores& b = alone().result.epochs[e].scores;
+            const train::Scores& a = other.result.epochs[e].scores;
+            const train::Scores& b = alone().result.epochs[e].scores;
             EXPECT_EQ(a.train.correct, b.train.correct);
             EXPECT_EQ(a.valid.correct, b.valid.correct);
             EXPECT_EQ(a.valid.loss, b.valid.loss);
@@ -48,7 +48,7 @@ TEST_F(SameBits, Repeated) {
 }
 
 TEST_F(SameBits, AnotherSeedIsAnotherRun) {
-    TrainOptions options = small_options();
+    train::TrainOptions options = small_options();
     options.seed = 8;
     EXPECT_NE(train_alone(data(), options).result.digest, alone().result.digest);
 }
@@ -65,7 +65,7 @@ TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     for (const std::uint64_t window : {1U, 16U}) {
         for (const std::uint64_t in_flight : {1U, 2U, 4U}) {
             for (const int tasks : {1, 3}) {
-                TrainOptions options = small_options();
+                train::TrainOptions options = small_options();
                 options.window = window;
                 options.in_flight = in_flight;
                 options.sample_tasks = tasks;
@@ -76,10 +76,10 @@ TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
 }
 
 /// Changes what acts on time after every step, at random and not alike on all ranks.
-class RestlessPilot final : public RunPilot {
+class RestlessPilot final : public train::RunPilot {
 public:
     explicit RestlessPilot(std::uint64_t seed) : engine_(seed) {}
-    void step_done(const StepRecord& record, Pipeline& pipeline) override {
+    void step_done(const train::StepRecord& record, train::Pipeline& pipeline) override {
         std::mt19937_64& draw = engine_;
         pipeline.set_bulk(draw() % 3 == 0 ? 0 : draw() % 50);
         pipeline.set_sample_tasks(1 + draw() % 3);
@@ -95,15 +95,15 @@ private:
 
 TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        TrainOptions options = small_options();
+        train::TrainOptions options = small_options();
         options.in_flight = 1 + seed;
         options.most_sample_tasks = 3;
         options.bulk = seed;
-        SimulatedCluster machines(
+        comm::SimulatedCluster machines(
             {.ranks = 4, .ranks_per_host = 1 + static_cast<int>(seed % 2), .seed = seed});
-        machines.run([&](const Communicator& comm) {
-            Trainer trainer(comm, data(), options);
-            TrainObserver observer;
+        machines.run([&](const comm::Communicator& comm) {
+            train::Trainer trainer(comm, data(), options);
+            train::TrainObserver observer;
             RestlessPilot pilot(seed * 100 + static_cast<std::uint64_t>(comm.rank()));
             Trained mine;
             mine.result = trainer.run(observer, {}, &pilot);
@@ -116,9 +116,10 @@ TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
 }
 
 TEST_F(SameBits, EitherTopologyAndShards) {
-    for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
-        for (const auto shards : {Shards::mapped, Shards::shared}) {
-            TrainOptions options = small_options();
+    for (const auto topology :
+         {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
+        for (const auto shards : {store::Shards::mapped, store::Shards::shared}) {
+            train::TrainOptions options = small_options();
             options.topology = topology;
             options.shards = shards;
             expect_same(train_alone(data(), options));
@@ -127,10 +128,11 @@ TEST_F(SameBits, EitherTopologyAndShards) {
 }
 
 TEST_F(SameBits, SimulatedRanks) {
-    for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+    for (const auto topology :
+         {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
         for (const int ranks : {1, 2, 4}) {
             for (const int per_host : {1, 2}) {
-                TrainOptions options = small_options();
+                train::TrainOptions options = small_options();
                 options.topology = topology;
                 const auto trained = train_simulated(
                     data(), options, {.ranks = ranks, .ranks_per_host = per_host, .seed = 3});
@@ -148,8 +150,9 @@ TEST_F(SameBits, SimulatedRanks) {
 TEST_F(SameBits, SlowJitteryNetworksBySeed) {
     using namespace std::chrono_literals;
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
-        TrainOptions options = small_options();
-        options.topology = seed % 2 == 0 ? TopologyChoice::replicated : TopologyChoice::partitioned;
+        train::TrainOptions options = small_options();
+        options.topology =
+            seed % 2 == 0 ? train::TopologyChoice::replicated : train::TopologyChoice::partitioned;
         options.window = 1 + seed;
         options.in_flight = 1 + seed % 3;
         const auto trained = train_simulated(data(), options,
@@ -167,14 +170,15 @@ TEST_F(SameBits, SlowJitteryNetworksBySeed) {
 TEST_F(SameBits, EveryModelAndNorm) {
     for (const char* model : {"sage", "gcn", "gat", "gatv2"}) {
         for (const char* norm : {"none", "batch", "layer"}) {
-            TrainOptions options = small_options();
+            train::TrainOptions options = small_options();
             options.model = model;
             options.norm = norm;
             options.residual = norm != std::string("none");
             options.class_weights = norm == std::string("layer") ? "balanced" : "none";
             const Trained expected = train_alone(data(), options);
             EXPECT_LT(expected.result.last_loss, expected.result.first_loss);
-            for (const auto topology : {TopologyChoice::replicated, TopologyChoice::partitioned}) {
+            for (const auto topology :
+                 {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
                 options.topology = topology;
                 for (const int ranks : {2, 4}) {
                     for (const Trained& rank :
@@ -194,11 +198,12 @@ TEST_F(SameBits, EveryModelAndNorm) {
 TEST(LongSameBits, HundredSchedules) {
     using namespace std::chrono_literals;
     const TempDir folder;
-    const PartitionedDataset data = make_parts(folder.path(), {});
-    TrainOptions options = small_options();
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
     const Trained alone = train_alone(data, options);
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
-        options.topology = seed % 2 == 0 ? TopologyChoice::replicated : TopologyChoice::partitioned;
+        options.topology =
+            seed % 2 == 0 ? train::TopologyChoice::replicated : train::TopologyChoice::partitioned;
         options.window = 1 + seed % 17;
         options.in_flight = 1 + seed % 4;
         options.sample_tasks = 1 + static_cast<int>(seed % 3);

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/train/summary.hpp"
-
 #include "steer/scripted_agent.hpp"
-#include "support/temp_dir.hpp"
 #include "train/fixture.hpp"
+#include "train/summary.hpp"
+
+#include "support/temp_dir.hpp"
 
 namespace rudder::test {
 namespace {
@@ -18,34 +18,34 @@ namespace {
 using namespace std::chrono_literals;
 
 /// Keeps all that rank 0 is told.
-class Witness final : public TrainObserver {
+class Witness final : public train::TrainObserver {
 public:
-    void records(std::span<const StepRecord> records) override {
+    void records(std::span<const train::StepRecord> records) override {
         steps.insert(steps.end(), records.begin(), records.end());
     }
-    void decisions(std::span<const DecisionLine> lines) override {
-        for (const DecisionLine& line : lines)
-            made.push_back(parse_decision(parse_json(line.text, "a line"), "a line"));
+    void decisions(std::span<const train::DecisionLine> lines) override {
+        for (const train::DecisionLine& line : lines)
+            made.push_back(steer::parse_decision(parse_json(line.text, "a line"), "a line"));
     }
-    std::vector<StepRecord> steps;
-    std::vector<DecisionRecord> made;
+    std::vector<train::StepRecord> steps;
+    std::vector<steer::DecisionRecord> made;
 };
 
 /// A run: its result, and what rank 0 saw.
 struct Seen {
-    TrainResult result;
+    train::TrainResult result;
     Witness witness;
 };
 
 class Steered : public testing::Test {
 protected:
-    static const PartitionedDataset& data() {
+    static const partition::PartitionedDataset& data() {
         static const TempDir folder;
-        static const PartitionedDataset parts = make_parts(folder.path(), {});
+        static const partition::PartitionedDataset parts = make_parts(folder.path(), {});
         return parts;
     }
-    static TrainOptions with(const std::string& policy, const std::string& agent) {
-        TrainOptions options = small_options();
+    static train::TrainOptions with(const std::string& policy, const std::string& agent) {
+        train::TrainOptions options = small_options();
         options.policy = policy;
         options.steer.agent = agent;
         options.steer.deadline = 1;
@@ -56,21 +56,21 @@ protected:
         static std::map<std::uint32_t, std::uint64_t> digests;
         auto found = digests.find(epochs);
         if (found == digests.end()) {
-            TrainOptions options = with("none", "never");
+            train::TrainOptions options = with("none", "never");
             options.epochs = epochs;
             found = digests.emplace(epochs, train_alone(data(), options).result.digest).first;
         }
         return found->second;
     }
-    static Seen run(const TrainOptions& options, const SimulationOptions& cluster) {
+    static Seen run(const train::TrainOptions& options, const comm::SimulationOptions& cluster) {
         Seen seen;
         const std::uint64_t digest = plain(options.epochs);
-        SimulatedCluster machines(cluster);
-        machines.run([&](const Communicator& comm) {
-            Trainer trainer(comm, data(), options);
+        comm::SimulatedCluster machines(cluster);
+        machines.run([&](const comm::Communicator& comm) {
+            train::Trainer trainer(comm, data(), options);
             Witness other;
             const bool first = comm.rank() == 0;
-            TrainResult result = trainer.run(first ? seen.witness : other);
+            train::TrainResult result = trainer.run(first ? seen.witness : other);
             EXPECT_EQ(result.digest, digest) << options.steer.agent;
             if (first) seen.result = std::move(result);
         });
@@ -78,14 +78,15 @@ protected:
         return seen;
     }
     /// On threads, alone.
-    static Seen run_alone(const TrainOptions& options) {
+    static Seen run_alone(const train::TrainOptions& options) {
         Seen seen;
-        Trainer trainer(Communicator::local(), data(), options);
+        train::Trainer trainer(comm::Communicator::local(), data(), options);
         seen.result = trainer.run(seen.witness);
         EXPECT_EQ(seen.result.digest, plain());
         return seen;
     }
-    static std::string refusal(const TrainOptions& options, const SimulationOptions& cluster) {
+    static std::string refusal(const train::TrainOptions& options,
+                               const comm::SimulationOptions& cluster) {
         try {
             check_options(options);
             static_cast<void>(run(options, cluster));
@@ -99,17 +100,20 @@ protected:
 
 /// Where agents may stand, and the clusters that make it possible.
 struct Place {
-    AgentScope scope;
-    BufferScope buffers;
+    steer::AgentScope scope;
+    buffer::BufferScope buffers;
     int per_host;
 };
-const std::vector<Place> places{
-    {AgentScope::host, BufferScope::host, 1}, {AgentScope::host, BufferScope::host, 2},
-    {AgentScope::host, BufferScope::rank, 2}, {AgentScope::rank, BufferScope::rank, 2},
-    {AgentScope::rank, BufferScope::host, 1}, {AgentScope::job, BufferScope::host, 1},
-    {AgentScope::job, BufferScope::host, 2},  {AgentScope::job, BufferScope::rank, 2}};
+const std::vector<Place> places{{steer::AgentScope::host, buffer::BufferScope::host, 1},
+                                {steer::AgentScope::host, buffer::BufferScope::host, 2},
+                                {steer::AgentScope::host, buffer::BufferScope::rank, 2},
+                                {steer::AgentScope::rank, buffer::BufferScope::rank, 2},
+                                {steer::AgentScope::rank, buffer::BufferScope::host, 1},
+                                {steer::AgentScope::job, buffer::BufferScope::host, 1},
+                                {steer::AgentScope::job, buffer::BufferScope::host, 2},
+                                {steer::AgentScope::job, buffer::BufferScope::rank, 2}};
 
-void put_at(TrainOptions& options, SimulationOptions& cluster, const Place& place) {
+void put_at(train::TrainOptions& options, comm::SimulationOptions& cluster, const Place& place) {
     options.steer.scope = place.scope;
     options.buffer_scope = place.buffers;
     cluster.ranks = 4;
@@ -120,10 +124,10 @@ TEST_F(Steered, DigestsAreEqualUnderAllAgentsScopesAndModes) {
     std::uint64_t seed = 0;
     for (const char* agent : {"always", "every:3", "threshold:0.9", "random:0.5"}) {
         for (const Place& place : places) {
-            TrainOptions options = with("scored", agent);
-            options.steer.mode = seed % 2 == 0 ? AgentMode::async : AgentMode::sync;
+            train::TrainOptions options = with("scored", agent);
+            options.steer.mode = seed % 2 == 0 ? steer::AgentMode::async : steer::AgentMode::sync;
             options.in_flight = 1 + seed % 3;
-            SimulationOptions cluster{.seed = ++seed};
+            comm::SimulationOptions cluster{.seed = ++seed};
             if (seed % 3 == 0) cluster.jitter = 2ms;
             put_at(options, cluster, place);
             const Seen seen = run(options, cluster);
@@ -139,11 +143,11 @@ TEST_F(Steered, LearnersChangeNoDigest) {
     for (const char* agent :
          {"bandit", "bandit,knobs:decide", "mixture:every:2+random:0.5+every:5"}) {
         for (const Place& place : places) {
-            TrainOptions options = with("scored", agent);
+            train::TrainOptions options = with("scored", agent);
             options.epochs = 6;
-            options.steer.mode = seed % 2 == 0 ? AgentMode::async : AgentMode::sync;
+            options.steer.mode = seed % 2 == 0 ? steer::AgentMode::async : steer::AgentMode::sync;
             options.steer.link = seed % 3 == 0;
-            SimulationOptions cluster{.seed = ++seed};
+            comm::SimulationOptions cluster{.seed = ++seed};
             put_at(options, cluster, place);
             const Seen seen = run(options, cluster);
             EXPECT_GT(seen.result.agent.totals.decisions, 0U) << agent;
@@ -153,17 +157,18 @@ TEST_F(Steered, LearnersChangeNoDigest) {
 }
 
 TEST_F(Steered, DecisionsComeInOrderWithTheRankOfTheirAgent) {
-    TrainOptions options = with("scored", "every:2");
-    options.steer.mode = AgentMode::sync;
+    train::TrainOptions options = with("scored", "every:2");
+    options.steer.mode = steer::AgentMode::sync;
     const Seen seen = run(options, {.ranks = 4, .ranks_per_host = 2, .seed = 5});
     std::set<std::uint32_t> ranks;
     std::uint64_t last = 0;
-    for (const DecisionRecord& record : seen.witness.made) {
+    for (const steer::DecisionRecord& record : seen.witness.made) {
         ranks.insert(record.rank);
         EXPECT_GE(record.step, last);
         last = record.step;
         const bool second = record.step % 2 == 1;
-        EXPECT_EQ(record.action.kind, second ? ActionKind::replace : ActionKind::keep);
+        EXPECT_EQ(record.action.kind,
+                  second ? steer::ActionKind::replace : steer::ActionKind::keep);
         EXPECT_EQ(record.effective_step, record.step);
     }
     EXPECT_EQ(ranks, (std::set<std::uint32_t>{0, 2}));
@@ -174,17 +179,17 @@ TEST_F(Steered, DecisionsComeInOrderWithTheRankOfTheirAgent) {
 }
 
 /// Sets knobs at some steps.
-TrainOptions changing(TrainOptions options) {
-    options.steer.make = [](const AgentFacts&) {
-        return std::make_unique<Scripted>([](const Observation& seen) {
+train::TrainOptions changing(train::TrainOptions options) {
+    options.steer.make = [](const steer::AgentFacts&) {
+        return std::make_unique<Scripted>([](const steer::Observation& seen) {
             const std::vector<std::string> policies{"window:4", "lru", "scored,every:2", "lfu"};
-            if (seen.step % 5 != 0) return answer(Action::keep());
+            if (seen.step % 5 != 0) return answer(steer::Action::keep());
             const double half = static_cast<double>(seen.limits.slots / 2);
-            return answer(Action::set({{KnobId::policy, policies[seen.step / 5 % 4]},
-                                       {KnobId::capacity, half},
-                                       {KnobId::bulk, 7.0},
-                                       {KnobId::fetch_threads, 1.0}},
-                                      Reason::trying));
+            return answer(steer::Action::set({{steer::KnobId::policy, policies[seen.step / 5 % 4]},
+                                              {steer::KnobId::capacity, half},
+                                              {steer::KnobId::bulk, 7.0},
+                                              {steer::KnobId::fetch_threads, 1.0}},
+                                             steer::Reason::trying));
         });
     };
     return options;
@@ -193,28 +198,28 @@ TrainOptions changing(TrainOptions options) {
 /// The policy of every rank at every step.
 std::map<std::uint64_t, std::map<std::uint32_t, std::string>> policies_of(const Witness& witness) {
     std::map<std::uint64_t, std::map<std::uint32_t, std::string>> policies;
-    for (const StepRecord& record : witness.steps)
+    for (const train::StepRecord& record : witness.steps)
         policies[record.step][record.rank] = record.policy;
     return policies;
 }
 
 TEST_F(Steered, OneAgentForSeveralBuffersChangesThemAtTheSameStep) {
     for (const Place& place : places) {
-        if (place.scope == AgentScope::rank) continue;
+        if (place.scope == steer::AgentScope::rank) continue;
         for (const std::uint64_t in_flight : {1U, 3U}) {
             // No guard overrules a rule that the user asked for.
-            TrainOptions options = changing(with("window:16", "every:1"));
+            train::TrainOptions options = changing(with("window:16", "every:1"));
             options.in_flight = in_flight;
             options.epochs = 6;
-            options.steer.mode = AgentMode::sync;
-            SimulationOptions cluster{.seed = in_flight};
+            options.steer.mode = steer::AgentMode::sync;
+            comm::SimulationOptions cluster{.seed = in_flight};
             put_at(options, cluster, place);
             const Seen seen = run(options, cluster);
             EXPECT_GE(seen.result.agent.totals.applied, 2U);
             std::set<std::string> all;
             for (const auto& [step, ranks] : policies_of(seen.witness)) {
                 ASSERT_EQ(ranks.size(), 4U);
-                const int group = place.scope == AgentScope::job ? 4 : place.per_host;
+                const int group = place.scope == steer::AgentScope::job ? 4 : place.per_host;
                 for (const auto& [rank, policy] : ranks) {
                     EXPECT_EQ(policy, ranks.at(rank - rank % static_cast<unsigned>(group))) << step;
                     all.insert(policy);
@@ -222,30 +227,31 @@ TEST_F(Steered, OneAgentForSeveralBuffersChangesThemAtTheSameStep) {
             }
             EXPECT_GE(all.size(), 3U);
             // What the log calls the effective step is where the knobs change.
-            for (const DecisionRecord& record : seen.witness.made) {
-                if (record.action.kind != ActionKind::set ||
-                    record.status != DecisionStatus::applied)
+            for (const steer::DecisionRecord& record : seen.witness.made) {
+                if (record.action.kind != steer::ActionKind::set ||
+                    record.status != steer::DecisionStatus::applied)
                     continue;
                 const auto policies = policies_of(seen.witness);
                 const auto at = policies.find(record.effective_step);
                 if (at == policies.end()) continue;
                 EXPECT_EQ(
                     at->second.at(record.rank),
-                    PolicySpec::parse(std::get<std::string>(record.action.knobs[0].value)).text());
+                    buffer::PolicySpec::parse(std::get<std::string>(record.action.knobs[0].value))
+                        .text());
             }
         }
     }
 }
 
 TEST_F(Steered, TheJobsAgentSeesAllHosts) {
-    TrainOptions options = with("lru", "every:1");
-    options.steer.scope = AgentScope::job;
-    options.steer.mode = AgentMode::sync;
-    RowAccounts last;
-    options.steer.make = [&](const AgentFacts&) {
-        return std::make_unique<Scripted>([&](const Observation& seen) {
+    train::TrainOptions options = with("lru", "every:1");
+    options.steer.scope = steer::AgentScope::job;
+    options.steer.mode = steer::AgentMode::sync;
+    buffer::RowAccounts last;
+    options.steer.make = [&](const steer::AgentFacts&) {
+        return std::make_unique<Scripted>([&](const steer::Observation& seen) {
             last = seen.total;
-            return answer(Action::keep());
+            return answer(steer::Action::keep());
         });
     };
     const Seen seen = run(options, {.ranks = 4, .seed = 2});
@@ -264,31 +270,35 @@ struct Fault {
 
 std::vector<Fault> faults() {
     return {{"never answers",
-             [](const Observation&) -> Answer {
+             [](const steer::Observation&) -> steer::Answer {
                  for (;;)
                      Executor::current().sleep_until(Executor::current().now() + 1h);
              }},
             {"answers after a minute",
-             [](const Observation&) {
+             [](const steer::Observation&) {
                  Executor::current().sleep_until(Executor::current().now() + 1min);
-                 return answer(Action::replace(Reason::none));
+                 return answer(steer::Action::replace(steer::Reason::none));
              }},
-            {"throws", [](const Observation&) -> Answer { throw std::runtime_error("no idea"); }},
+            {"throws",
+             [](const steer::Observation&) -> steer::Answer { throw std::runtime_error("no idea"); }},
             {"talks nonsense",
-             [](const Observation& seen) {
+             [](const steer::Observation& seen) {
                  if (seen.step % 3 == 0)
-                     return answer(Action::set({{KnobId::policy, "widow"}}, Reason::none));
+                     return answer(steer::Action::set({{steer::KnobId::policy, "widow"}},
+                                                      steer::Reason::none));
                  if (seen.step % 3 == 1)
-                     return answer(Action::set({{KnobId::capacity, -5.0}}, Reason::none));
-                 return answer(Action::replace(Reason::none, 7));
+                     return answer(steer::Action::set({{steer::KnobId::capacity, -5.0}},
+                                                      steer::Reason::none));
+                 return answer(steer::Action::replace(steer::Reason::none, 7));
              }},
-            {"wants all at once", [](const Observation& seen) {
-                 Answer given = answer(Action::set(
-                     {{KnobId::policy, seen.setting.policy.text()}, {KnobId::capacity, 0.0}},
-                     Reason::none));
+            {"wants all at once", [](const steer::Observation& seen) {
+                 steer::Answer given =
+                     answer(steer::Action::set({{steer::KnobId::policy, seen.setting.policy.text()},
+                                                {steer::KnobId::capacity, 0.0}},
+                                               steer::Reason::none));
                  for (int i = 0; i < 20; ++i) {
-                     given.shadows.push_back(
-                         {ShadowOrder::Kind::open, "s" + std::to_string(i), seen.setting, 1});
+                     given.shadows.push_back({steer::ShadowOrder::Kind::open,
+                                              "s" + std::to_string(i), seen.setting, 1});
                  }
                  return given;
              }}};
@@ -297,10 +307,10 @@ std::vector<Fault> faults() {
 TEST_F(Steered, AgentsAtFaultDoNoHarm) {
     for (const Fault& fault : faults()) {
         SCOPED_TRACE(fault.name);
-        for (const AgentScope scope : {AgentScope::host, AgentScope::job}) {
-            TrainOptions options = with("scored", "every:1");
+        for (const steer::AgentScope scope : {steer::AgentScope::host, steer::AgentScope::job}) {
+            train::TrainOptions options = with("scored", "every:1");
             options.steer.scope = scope;
-            options.steer.make = [&](const AgentFacts&) {
+            options.steer.make = [&](const steer::AgentFacts&) {
                 return std::make_unique<Scripted>(fault.script);
             };
             static_cast<void>(run(options, {.ranks = 4, .ranks_per_host = 2, .seed = 3}));
@@ -312,8 +322,8 @@ TEST_F(Steered, AgentsAtFaultDoNotHoldUpARunOnThreads) {
     for (const Fault& fault : faults()) {
         SCOPED_TRACE(fault.name);
         // One part elsewhere would need ranks; alone there is no remote row, but all the calls.
-        TrainOptions options = with("scored", "every:1");
-        options.steer.make = [&](const AgentFacts&) {
+        train::TrainOptions options = with("scored", "every:1");
+        options.steer.make = [&](const steer::AgentFacts&) {
             return std::make_unique<Scripted>(fault.script);
         };
         const auto start = std::chrono::steady_clock::now();
@@ -336,39 +346,44 @@ TEST_F(Steered, WhatCannotBeMeantIsRefused) {
     EXPECT_NE(refusal(with("scored", "every:0"), {.ranks = 2}), "");
     EXPECT_NE(refusal(with("scored,every:4", "every:3"), {.ranks = 2}).find("says when"),
               std::string::npos);
-    TrainOptions apart = with("scored", "every:3");
-    apart.steer.scope = AgentScope::rank;
+    train::TrainOptions apart = with("scored", "every:3");
+    apart.steer.scope = steer::AgentScope::rank;
     EXPECT_NE(refusal(apart, {.ranks = 4, .ranks_per_host = 2}).find("--buffer-scope rank"),
               std::string::npos);
-    TrainOptions late = with("scored", "every:3");
+    train::TrainOptions late = with("scored", "every:3");
     late.steer.deadline = 0;
     EXPECT_NE(refusal(late, {.ranks = 2}).find("--agent-deadline"), std::string::npos);
 }
 
 TEST_F(Steered, ARuleThatNobodyAsksChangesNothingAndSaysSo) {
-    const TrainOptions options = with("window:4", "every:3");
-    EXPECT_NE(agent_advice(agent_of(options), policy_of(options)).find("--policy scored"),
+    const train::TrainOptions options = with("window:4", "every:3");
+    EXPECT_NE(train::agent_advice(train::agent_of(options), train::policy_of(options))
+                  .find("--policy scored"),
               std::string::npos);
     EXPECT_EQ(run(options, {.ranks = 4}).result.agent.totals.decisions, 0U);
-    EXPECT_EQ(agent_advice(AgentSpec::parse("every:3"), PolicySpec::parse("scored")), "");
-    EXPECT_NE(agent_advice(AgentSpec::parse("every:3"), PolicySpec::parse("none")), "");
+    EXPECT_EQ(train::agent_advice(steer::AgentSpec::parse("every:3"),
+                                  buffer::PolicySpec::parse("scored")),
+              "");
+    EXPECT_NE(
+        train::agent_advice(steer::AgentSpec::parse("every:3"), buffer::PolicySpec::parse("none")),
+        "");
 }
 
 TEST_F(Steered, NoBufferAndBuffersOfNothing) {
     EXPECT_EQ(run(with("none", "every:3"), {.ranks = 4}).result.agent.totals.decisions, 0U);
     for (const Place& place : places) {
-        TrainOptions options = with("scored", "every:3");
+        train::TrainOptions options = with("scored", "every:3");
         options.buffer_rows = 0;
-        SimulationOptions cluster;
+        comm::SimulationOptions cluster;
         put_at(options, cluster, place);
         static_cast<void>(run(options, cluster));
     }
 }
 
 TEST_F(Steered, TheSummarySaysWhatItCameTo) {
-    TrainOptions options = with("scored", "every:3");
+    train::TrainOptions options = with("scored", "every:3");
     const Seen seen = run(options, {.ranks = 4, .seed = 1});
-    const Json agent = summary_json(seen.result, options, {}).at("agent");
+    const Json agent = train::summary_json(seen.result, options, {}).at("agent");
     EXPECT_EQ(agent.at("name"), "every:3");
     EXPECT_GT(agent.at("decisions"), 0);
     EXPECT_TRUE(agent.at("regret").is_number());

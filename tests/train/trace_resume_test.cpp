@@ -7,10 +7,10 @@
 
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/train/run_folder.hpp"
+#include "run/run_folder.hpp"
+#include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"
-#include "train/fixture.hpp"
 
 namespace rudder::test {
 namespace {
@@ -35,8 +35,8 @@ std::map<std::string, std::string> files_below(const fs::path& folder) {
 
 class ResumedTrace : public testing::Test {
 protected:
-    [[nodiscard]] TrainOptions options_for(const fs::path& run) const {
-        TrainOptions options = small_options();
+    [[nodiscard]] train::TrainOptions options_for(const fs::path& run) const {
+        train::TrainOptions options = small_options();
         options.epochs = 3;
         options.trace = run / "trace";
         return options;
@@ -60,19 +60,19 @@ protected:
     }
 
     TempDir folder_;
-    PartitionedDataset data_ = make_parts(folder_.path(), {});
+    partition::PartitionedDataset data_ = make_parts(folder_.path(), {});
 };
 
 TEST_F(ResumedTrace, EqualsThatOfARunLeftAlone) {
     const fs::path left_alone = folder_.path() / "whole";
     const auto whole = go(left_alone, 0);
     const auto expected = files_below(left_alone / "trace");
-    ASSERT_EQ(read_trace(left_alone).size(), 4U);
-    ASSERT_EQ(read_trace(left_alone)[0]->steps(), whole[0].result.steps);
+    ASSERT_EQ(buffer::read_trace(left_alone).size(), 4U);
+    ASSERT_EQ(buffer::read_trace(left_alone)[0]->steps(), whole[0].result.steps);
     for (std::uint64_t step = 1; step < whole[0].result.steps; step += 2) {
         const fs::path run = folder_.path() / ("run" + std::to_string(step));
         EXPECT_TRUE(go(run, step)[0].result.interrupted);
-        EXPECT_THROW(static_cast<void>(read_trace(run)), Error) << "taken for a whole one";
+        EXPECT_THROW(static_cast<void>(buffer::read_trace(run)), Error) << "taken for a whole one";
         static_cast<void>(go(run, step + 3));
         const auto last = go(run, 0);
         EXPECT_EQ(last[0].result.digest, whole[0].result.digest);
@@ -84,7 +84,7 @@ TEST_F(ResumedTrace, EqualsThatOfARunLeftAlone) {
 
 TEST_F(ResumedTrace, OfARunThatHadFinished) {
     const fs::path run = folder_.path() / "run";
-    TrainOptions options = options_for(run);
+    train::TrainOptions options = options_for(run);
     options.epochs = 2;
     static_cast<void>(stretch(data_, options, run, 4, 0));
     static_cast<void>(go(run, 0));
@@ -95,12 +95,12 @@ TEST_F(ResumedTrace, OfARunThatHadFinished) {
 
 TEST_F(ResumedTrace, HasNoStepPastAnEarlyStop) {
     const fs::path run = folder_.path() / "run";
-    TrainOptions options = options_for(run);
+    train::TrainOptions options = options_for(run);
     options.epochs = 40;
     options.patience = 2;
     const auto stopped = stretch(data_, options, run, 4, 0);
     ASSERT_TRUE(stopped[0].result.stopped_early);
-    for (const auto& host : read_trace(run))
+    for (const auto& host : buffer::read_trace(run))
         EXPECT_EQ(host->steps(), stopped[0].result.steps);
 }
 
@@ -123,18 +123,18 @@ TEST_F(ResumedTrace, ThatDoesNotReachTheCheckpointIsRefused) {
 TEST(CutLines, KeepsThoseOfStepsBefore) {
     const TempDir folder;
     const fs::path file = folder.path() / "decisions.jsonl";
-    cut_lines(file, 5);
+    run::cut_lines(file, 5);
     EXPECT_FALSE(fs::exists(file));
     const std::string early = "{\"step\": 2, \"agent\": \"a\"}\n";
     const std::string late = "{\"step\": 5}\n";
     const std::string outcome = "{\"rank\": 1, \"step\": 4}\n";
     std::ofstream(file) << early << late << outcome << "{\"step\": 3, \"ag\n"
                         << "{\"rank\": 0}\n{\"step\": 1";
-    cut_lines(file, 5);
+    run::cut_lines(file, 5);
     EXPECT_EQ(bytes_of(file), early + outcome);
-    cut_lines(file, 4);
+    run::cut_lines(file, 4);
     EXPECT_EQ(bytes_of(file), early);
-    cut_lines(file, 0);
+    run::cut_lines(file, 0);
     EXPECT_EQ(bytes_of(file), "");
     for (const auto& entry : fs::directory_iterator(folder.path()))
         EXPECT_EQ(entry.path(), file);
@@ -146,7 +146,7 @@ TEST(CutLines, ARunFolderIsCutWhenItIsReopened) {
     fs::create_directories(run);
     std::ofstream(run / "metrics.jsonl") << "12345678";
     std::ofstream(run / "decisions.jsonl") << "{\"step\": 0}\n{\"step\": 1}\n";
-    static_cast<void>(RunFolder::reopen(run, "", 1));
+    static_cast<void>(run::RunFolder::reopen(run, "", 1));
     EXPECT_EQ(bytes_of(run / "metrics.jsonl"), "12345678");
     EXPECT_EQ(bytes_of(run / "decisions.jsonl"), "{\"step\": 0}\n");
 }

@@ -3,16 +3,15 @@
 #include <array>
 
 #include "rudder/cli/program.hpp"
-#include "rudder/nn/runtime.hpp"
 #include "rudder/steer/agent_registry.hpp"
 
 namespace {
 
-constexpr std::array<rudder::AgentParameter, 1> parameters{
-    {{"steps", rudder::AgentParameter::Kind::whole, 8, 100000, "32",
+constexpr std::array<rudder::steer::AgentParameter, 1> parameters{
+    {{"steps", rudder::steer::AgentParameter::Kind::whole, 8, 100000, "32",
       "that the two are compared for"}}};
 
-const rudder::AgentInfo info{
+const rudder::steer::AgentInfo info{
     .name = "tryout",
     .sentence = "Tries 'window' on a shadow buffer and takes it if it fetches fewer rows.",
     .needs = "nothing",
@@ -21,7 +20,7 @@ const rudder::AgentInfo info{
     .has_value = true,
 };
 
-class Tryout final : public rudder::Agent {
+class Tryout final : public rudder::steer::Agent {
 public:
     explicit Tryout(std::uint64_t steps) : steps_(steps) {}
 
@@ -29,30 +28,30 @@ public:
     [[nodiscard]] std::uint64_t interval() const noexcept override { return 8; }
 
     /// Asked on a task of its own: training does not wait, so there is no hurry.
-    [[nodiscard]] rudder::Answer decide(const rudder::Observation& seen) override {
-        using rudder::Action;
-        using rudder::Reason;
+    [[nodiscard]] rudder::steer::Answer decide(const rudder::steer::Observation& seen) override {
+        using rudder::steer::Action;
+        using rudder::steer::Reason;
         if (decided_) return {.action = Action::keep(Reason::good_enough)};
         if (seen.shadows.empty()) {
-            rudder::Setting other = seen.setting;
-            other.policy = rudder::PolicySpec::parse("window:16");
-            return {
-                .action = Action::keep(Reason::trying),
-                .shadows = {
-                    {.kind = rudder::ShadowOrder::Kind::copy, .name = "window", .setting = other}}};
+            rudder::steer::Setting other = seen.setting;
+            other.policy = rudder::buffer::PolicySpec::parse("window:16");
+            return {.action = Action::keep(Reason::trying),
+                    .shadows = {{.kind = rudder::steer::ShadowOrder::Kind::copy,
+                                 .name = "window",
+                                 .setting = other}}};
         }
         // Both saw the same sample of the ids, so that their difference has little noise.
         here_ += seen.twin.rows.fetched();
         there_ += seen.shadows.front().rows.fetched();
         if (seen.shadows.front().age < steps_) return {.action = Action::keep(Reason::trying)};
         decided_ = true;
-        rudder::Answer answer{
+        rudder::steer::Answer answer{
             .action = Action::keep(Reason::good_enough),
-            .shadows = {{.kind = rudder::ShadowOrder::Kind::close, .name = "window"}},
+            .shadows = {{.kind = rudder::steer::ShadowOrder::Kind::close, .name = "window"}},
             .note = text()};
         if (there_ < here_)
             answer.action =
-                Action::set({{rudder::KnobId::policy, "window:16"}}, Reason::shadow_better);
+                Action::set({{rudder::steer::KnobId::policy, "window:16"}}, Reason::shadow_better);
         return answer;
     }
 
@@ -70,15 +69,14 @@ private:
     bool decided_ = false;
 };
 
-std::unique_ptr<rudder::Agent> make(const rudder::AgentSpec& spec,
-                                    const rudder::AgentFacts& /*facts*/) {
+std::unique_ptr<rudder::steer::Agent> make(const rudder::steer::AgentSpec& spec,
+                                           const rudder::steer::AgentFacts& /*facts*/) {
     return std::make_unique<Tryout>(spec.whole("steps"));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    rudder::prepare_torch_environment();
-    rudder::register_agent(info, make);
+    rudder::steer::register_agent(info, make);
     return rudder::cli::run_program({argv + 1, argv + argc});
 }

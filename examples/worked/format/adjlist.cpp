@@ -7,32 +7,31 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/format_registry.hpp"
-#include "rudder/nn/runtime.hpp"
 
 namespace {
 
 /// Edges that it owns, shown as EdgeSpan shows those of others.
-class OwnedEdges final : public rudder::EdgeSource {
+class OwnedEdges final : public rudder::graph::EdgeSource {
 public:
-    OwnedEdges(rudder::VertexId vertices, std::vector<rudder::Edge> edges)
-        : edges_(std::move(edges)), view_(vertices, std::span<const rudder::Edge>(edges_)) {}
+    OwnedEdges(rudder::VertexId vertices, std::vector<rudder::graph::Edge> edges)
+        : edges_(std::move(edges)), view_(vertices, std::span<const rudder::graph::Edge>(edges_)) {}
     [[nodiscard]] rudder::VertexId vertices() const override { return view_.vertices(); }
     [[nodiscard]] rudder::EdgeIndex edges() const override { return edges_.size(); }
     void walk(Narrow narrow, Wide wide) const override { view_.walk(narrow, wide); }
 
 private:
-    std::vector<rudder::Edge> edges_;
-    rudder::EdgeSpan view_;
+    std::vector<rudder::graph::Edge> edges_;
+    rudder::graph::EdgeSpan view_;
 };
 
-class AdjacencyReader final : public rudder::GraphReader {
+class AdjacencyReader final : public rudder::graph::GraphReader {
 public:
-    [[nodiscard]] rudder::RawGraph read(const rudder::ReadOptions& options,
-                                        rudder::Progress& /*progress*/) const override {
+    [[nodiscard]] rudder::graph::RawGraph read(const rudder::graph::ReadOptions& options,
+                                               rudder::Progress& /*progress*/) const override {
         std::ifstream file(options.input);
         if (!file)
             throw rudder::input_error("cannot open it", options.input.string(), "check the path");
-        std::vector<rudder::Edge> edges;
+        std::vector<rudder::graph::Edge> edges;
         rudder::VertexId vertices = options.vertices.value_or(0);
         std::uint64_t number = 0;
         for (std::string line; std::getline(file, line);) {
@@ -51,7 +50,7 @@ public:
                 if (!source) source = *id;
             }
         }
-        rudder::RawGraph graph;
+        rudder::graph::RawGraph graph;
         graph.vertices = vertices;
         graph.edges = std::make_unique<OwnedEdges>(vertices, std::move(edges));
         return graph;
@@ -61,7 +60,7 @@ private:
     static constexpr rudder::VertexId most_ = rudder::VertexId{1} << 32U;
 };
 
-std::unique_ptr<rudder::GraphReader> make() {
+std::unique_ptr<rudder::graph::GraphReader> make() {
     return std::make_unique<AdjacencyReader>();
 }
 
@@ -70,7 +69,6 @@ constexpr std::array<std::string_view, 1> suffixes{".adjlist"};
 }  // namespace
 
 int main(int argc, char** argv) {
-    rudder::prepare_torch_environment();
-    rudder::register_graph_format({"adjlist", suffixes, make});
+    rudder::graph::register_graph_format({"adjlist", suffixes, make});
     return rudder::cli::run_program({argv + 1, argv + argc});
 }

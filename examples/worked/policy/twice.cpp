@@ -6,40 +6,41 @@
 #include "rudder/buffer/cloned_policy.hpp"
 #include "rudder/buffer/policy_registry.hpp"
 #include "rudder/cli/program.hpp"
-#include "rudder/nn/runtime.hpp"
 
 namespace {
 
-constexpr std::array<rudder::PolicyParameter, 1> parameters{
-    {{"misses", rudder::ParameterKind::whole, 1, 255, 2, "that it takes to be kept"}}};
+constexpr std::array<rudder::buffer::PolicyParameter, 1> parameters{
+    {{"misses", rudder::buffer::ParameterKind::whole, 1, 255, 2, "that it takes to be kept"}}};
 
-const rudder::PolicyInfo info{.name = "twice",
-                              .sentence =
-                                  "Keeps rows once they were missed twice; the oldest "
-                                  "leave first.",
-                              .paper = "a worked example",
-                              .parameters = parameters,
-                              .has_value = true};
+const rudder::buffer::PolicyInfo info{.name = "twice",
+                                      .sentence =
+                                          "Keeps rows once they were missed twice; the oldest "
+                                          "leave first.",
+                                      .paper = "a worked example",
+                                      .parameters = parameters,
+                                      .has_value = true};
 
-class Twice final : public rudder::ClonedPolicy<Twice> {
+class Twice final : public rudder::buffer::ClonedPolicy<Twice> {
 public:
-    Twice(const rudder::PolicyFacts& facts, rudder::Residents& residents, std::uint64_t misses)
+    Twice(const rudder::buffer::PolicyFacts& facts, rudder::buffer::Residents& residents,
+          std::uint64_t misses)
         : ClonedPolicy(facts, residents), needed_(misses) {}
 
     /// Rows that another policy left here stay, as if they had come in the order of their slots.
-    void begin(std::uint64_t step, rudder::StepPlan& fill) override {
-        for (rudder::SlotId slot = 0; slot < residents_->slots(); ++slot) {
-            if (residents_->row_at(slot) != rudder::no_row)
+    void begin(std::uint64_t step, rudder::buffer::StepPlan& fill) override {
+        for (rudder::buffer::SlotId slot = 0; slot < residents_->slots(); ++slot) {
+            if (residents_->row_at(slot) != rudder::buffer::no_row)
                 queue_.push_back(residents_->row_at(slot));
         }
         capacity_changed(step, fill);
     }
 
-    void advance(std::uint64_t /*step*/, std::span<const rudder::RowKey> rows,
-                 const rudder::Decision& /*decision*/, rudder::StepPlan& plan) override {
+    void advance(std::uint64_t /*step*/, std::span<const rudder::buffer::RowKey> rows,
+                 const rudder::buffer::Decision& /*decision*/,
+                 rudder::buffer::StepPlan& plan) override {
         misses_.resize(known());
         for (std::uint32_t i = 0; i < rows.size(); ++i) {
-            if (plan.slots[i] != rudder::no_slot) continue;  // a hit
+            if (plan.slots[i] != rudder::buffer::no_slot) continue;  // a hit
             if (++misses_[rows[i]] < needed_) continue;
             // More would push out what this very step brought in.
             if (plan.admit.size() == residents_->capacity()) break;
@@ -50,36 +51,35 @@ public:
         }
     }
 
-    void capacity_changed(std::uint64_t /*step*/, rudder::StepPlan& plan) override {
+    void capacity_changed(std::uint64_t /*step*/, rudder::buffer::StepPlan& plan) override {
         while (residents_->count() > residents_->capacity())
             drop_oldest(plan);
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return misses_.capacity() + queue_.size() * sizeof(rudder::RowKey);
+        return misses_.capacity() + queue_.size() * sizeof(rudder::buffer::RowKey);
     }
 
 private:
-    void drop_oldest(rudder::StepPlan& plan) {
+    void drop_oldest(rudder::buffer::StepPlan& plan) {
         leave(queue_.front(), plan);
         queue_.pop_front();
     }
 
     std::uint64_t needed_;
-    std::vector<std::uint8_t> misses_;  ///< by row, since it was here
-    std::deque<rudder::RowKey> queue_;  ///< the rows here, in the order they came
+    std::vector<std::uint8_t> misses_;          ///< by row, since it was here
+    std::deque<rudder::buffer::RowKey> queue_;  ///< the rows here, in the order they came
 };
 
-std::unique_ptr<rudder::Policy> make(const rudder::PolicySpec& spec,
-                                     const rudder::PolicyFacts& facts,
-                                     rudder::Residents& residents) {
+std::unique_ptr<rudder::buffer::Policy> make(const rudder::buffer::PolicySpec& spec,
+                                             const rudder::buffer::PolicyFacts& facts,
+                                             rudder::buffer::Residents& residents) {
     return std::make_unique<Twice>(facts, residents, spec.whole("misses"));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    rudder::prepare_torch_environment();
-    rudder::register_policy(info, make);
+    rudder::buffer::register_policy(info, make);
     return rudder::cli::run_program({argv + 1, argv + argc});
 }

@@ -5,7 +5,7 @@
 
 #include "rudder/buffer/policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// What policies derive from, so that each can be cloned by its copy constructor.
 template <class Derived>
@@ -22,4 +22,4 @@ protected:
     using Policy::Policy;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

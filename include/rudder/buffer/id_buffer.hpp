@@ -9,7 +9,7 @@
 
 #include "rudder/buffer/policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Rows of design section 10, of remote rows only: needed = hits + demand.
 struct RowAccounts {
@@ -89,4 +89,4 @@ private:
     RowAccounts accounts_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

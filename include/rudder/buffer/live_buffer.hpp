@@ -17,7 +17,7 @@
 #include "rudder/sample/look_ahead.hpp"
 #include "rudder/store/feature_store.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Who shares a buffer: the ranks of a host, or nobody.
 enum class BufferScope : std::uint8_t { host, rank };
@@ -80,18 +80,19 @@ struct StepRows {
 class LiveBuffer {
 public:
     /// Collective over the ranks that share the buffer. The store must outlive it.
-    LiveBuffer(const Communicator& comm, const FeatureStore& store, LiveBufferOptions options);
+    LiveBuffer(const comm::Communicator& comm, const store::FeatureStore& store,
+               LiveBufferOptions options);
     /// Ends its tasks at once.
     ~LiveBuffer();
     LiveBuffer(const LiveBuffer&) = delete;
     LiveBuffer& operator=(const LiveBuffer&) = delete;
 
     /// What a coming step of this rank needs; in the order of steps, one call at a time.
-    void publish(const SampledStep& step);
+    void publish(const sample::SampledStep& step);
     /// Puts the rows of a published step in place. Steps may be assembled side by side; each waits
     /// for its turn. False if the buffer was halted before that came.
-    [[nodiscard]] bool assemble(const SampledStep& step, std::span<const RowsWanted> wanted,
-                                StepRows& rows);
+    [[nodiscard]] bool assemble(const sample::SampledStep& step,
+                                std::span<const store::RowsWanted> wanted, StepRows& rows);
 
     /// No further step begins; those that have begun are assembled to their end.
     void halt();
@@ -128,4 +129,4 @@ private:
 /// How many steps a policy looks ahead.
 [[nodiscard]] std::uint64_t horizon_of(const PolicySpec& policy);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 
 #include "rudder/buffer/id_buffer.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// What may be changed of a buffer between two steps. What it holds stays as far as it fits.
 class BufferControl {
@@ -51,4 +51,4 @@ public:
     virtual void after(std::uint64_t step, const RowAccounts& accounts) = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

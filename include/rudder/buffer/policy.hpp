@@ -12,7 +12,7 @@
 #include "rudder/buffer/residents.hpp"
 #include "rudder/buffer/row_numbering.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// What a policy may know from the start. What the spans show must outlive the policy; arrays
 /// beside the numbering may be empty, and policies that need them then refuse.
@@ -113,4 +113,4 @@ inline constexpr std::uint64_t whole_trace = std::numeric_limits<std::uint64_t>:
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyFacts& facts,
                                                   Residents& residents);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

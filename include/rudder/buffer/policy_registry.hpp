@@ -5,7 +5,7 @@
 
 #include "rudder/buffer/policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Makes one policy of a given spec. A usage Error where the facts lack what it needs.
 using MakePolicy = std::unique_ptr<Policy>(const PolicySpec& spec, const PolicyFacts& facts,
@@ -17,4 +17,4 @@ using MakePolicy = std::unique_ptr<Policy>(const PolicySpec& spec, const PolicyF
 /// taken is an InternalError.
 void register_policy(const PolicyInfo& info, MakePolicy* make);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// What a parameter takes.
 enum class ParameterKind : std::uint8_t { whole, real, flag };
@@ -84,4 +84,4 @@ private:
 /// Error if it was given another.
 void apply_window(PolicySpec& spec, std::uint64_t window, const std::string& where = "--window");
 
-}  // namespace rudder
+}  // namespace rudder::buffer

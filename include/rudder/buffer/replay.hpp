@@ -10,7 +10,7 @@
 #include "rudder/buffer/pilot.hpp"
 #include "rudder/buffer/trace.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// How large the buffer of each host is: a share of its halo, or rows.
 struct BufferSize {
@@ -40,4 +40,4 @@ struct ReplayResult {
 [[nodiscard]] std::vector<ReplayResult> replay(const Trace& trace,
                                                std::span<const ReplayCase> cases);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -8,7 +8,7 @@
 #include "rudder/buffer/row_numbering.hpp"
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// The place of one row in the buffer's memory.
 using SlotId = std::uint32_t;
@@ -79,4 +79,4 @@ private:
     SlotId count_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

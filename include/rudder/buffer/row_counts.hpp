@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// As design section 10 names them.
 struct RowCounts {
@@ -29,4 +29,4 @@ struct RowCounts {
     }
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -8,7 +8,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// The number of a remote row: halo vertices first, in ascending id, then others as first seen.
 using RowKey = std::uint32_t;
@@ -64,4 +64,4 @@ private:
     unsigned shift_ = 0;              ///< 64 - log2 of that
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -12,7 +12,7 @@
 #include "rudder/buffer/row_numbering.hpp"
 #include "rudder/core/id_array.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 inline constexpr std::string_view trace_format = "rudder trace";
 inline constexpr std::uint64_t trace_version = 1;
@@ -82,4 +82,4 @@ using Trace = std::vector<std::unique_ptr<const HostTrace>>;
 /// Refuses, as an input Error, a trace that was not recorded on the data of `folder`.
 void expect_graph(const Trace& trace, const std::filesystem::path& folder);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -9,7 +9,7 @@
 
 #include "rudder/buffer/trace.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Steps one after the other: the ids of step i end before `ends[i]`.
 struct TraceSteps {
@@ -55,4 +55,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rudder {
+namespace rudder::comm {
 
 /// What a message is about; every byte on the wire belongs to one kind.
 enum class Kind : std::uint8_t { features, requests, topology, gradients, evaluation, control };
@@ -48,4 +48,4 @@ private:
     std::vector<Count> received_from_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -13,7 +13,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// Lines of conversation between the same ranks; messages of one channel keep their order. Those
 /// below `user_channels` are the communicator's own.
@@ -190,4 +190,4 @@ private:
     std::shared_ptr<std::uint32_t> duplicates_ = std::make_shared<std::uint32_t>(0);
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -7,7 +7,7 @@
 
 #include "rudder/comm/communicator.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// Named texts that must be the same on all ranks: build, configuration, data.
 using Fingerprint = std::vector<std::pair<std::string, std::string>>;
@@ -19,4 +19,4 @@ void verify_same(const Communicator& comm, const Fingerprint& fingerprint);
 /// What identifies the running program: its version and the hash of its file.
 [[nodiscard]] std::string build_fingerprint();
 
-}  // namespace rudder
+}  // namespace rudder::comm

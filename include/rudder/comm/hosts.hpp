@@ -3,7 +3,7 @@
 
 #include <vector>
 
-namespace rudder {
+namespace rudder::comm {
 
 /// Which host each rank belongs to. Hosts are numbered by their first rank.
 class HostMap {
@@ -27,4 +27,4 @@ private:
     std::vector<std::vector<int>> members_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

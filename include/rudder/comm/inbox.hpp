@@ -13,7 +13,7 @@
 #include "rudder/comm/accounts.hpp"
 #include "rudder/comm/request.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// What a message is matched by, besides its source.
 using Tag = std::uint32_t;
@@ -77,4 +77,4 @@ private:
     std::list<Ticket> unclaimed_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -6,7 +6,7 @@
 
 #include "rudder/core/executor/executor.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// What a link costs: every message takes `delay`, and its bytes leave at `rate` one message after
 /// the other.
@@ -36,4 +36,4 @@ private:
     Duration free_{0};
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -9,7 +9,7 @@
 #include "rudder/comm/link_model.hpp"
 #include "rudder/comm/transport.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// MPI for as long as it lives: initialised by its constructor, finalised by its destructor (which
 /// therefore waits for all ranks). There is one per process.
@@ -44,4 +44,4 @@ struct MpiOptions {
 /// does, a thread of its own looks in from time to time.
 [[nodiscard]] std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options);
 
-}  // namespace rudder
+}  // namespace rudder::comm

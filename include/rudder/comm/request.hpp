@@ -14,7 +14,7 @@
 
 #include "rudder/comm/accounts.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 class Transport;
 
@@ -94,4 +94,4 @@ private:
 /// Waits for all of them.
 void wait_all(std::span<Request> requests);
 
-}  // namespace rudder
+}  // namespace rudder::comm

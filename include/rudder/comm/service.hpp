@@ -9,7 +9,7 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/executor/executor.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// One rank's side of a service: answers what others ask, and asks them. Nobody has to call in the
 /// same order as anyone else; questions to one rank are answered in the order they were asked.
@@ -47,4 +47,4 @@ private:
     Task task_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -11,7 +11,7 @@
 #include "rudder/comm/inbox.hpp"
 #include "rudder/comm/request.hpp"
 
-namespace rudder {
+namespace rudder::comm {
 
 /// One rank's side of the network. Point-to-point only: collectives and reductions are built on it,
 /// the same for all bodies.
@@ -69,4 +69,4 @@ private:
     Inbox inbox_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::comm

@@ -11,13 +11,11 @@ namespace rudder {
 /// How this build was configured. Texts are empty where the build has no such part.
 struct BuildInfo {
     std::string_view version;
-    std::string_view compiler;       ///< "GNU 12.2.0"
-    std::string_view build_type;     ///< "Release", "Debug", ...
-    std::string_view checks;         ///< assertion level: "light", "normal" or "heavy"
-    std::string_view sanitizers;     ///< "", "address" or "thread"
-    std::string_view mpi;            ///< what `mpiexec --version` said: "mpirun (Open MPI) 4.1.4"
-    std::string_view torch_version;  ///< of the libtorch found: "2.13.0"
-    bool torch_cuda;                 ///< whether that libtorch is a CUDA build
+    std::string_view compiler;    ///< "GNU 12.2.0"
+    std::string_view build_type;  ///< "Release", "Debug", ...
+    std::string_view checks;      ///< assertion level: "light", "normal" or "heavy"
+    std::string_view sanitizers;  ///< "", "address" or "thread"
+    std::string_view mpi;         ///< what `mpiexec --version` said: "mpirun (Open MPI) 4.1.4"
 };
 [[nodiscard]] BuildInfo build_info() noexcept;
 

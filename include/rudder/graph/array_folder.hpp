@@ -17,7 +17,7 @@
 #include "rudder/core/file.hpp"
 #include "rudder/core/json_fwd.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// One array of a folder.
 struct ArrayInfo {
@@ -127,4 +127,4 @@ private:
     std::map<std::string, ArrayInfo> arrays_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::graph

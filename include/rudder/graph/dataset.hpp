@@ -13,7 +13,7 @@
 #include "rudder/graph/targets.hpp"
 #include "rudder/graph/topology.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 inline constexpr std::string_view dataset_format = "rudder dataset";
 inline constexpr std::uint64_t dataset_version = 1;
@@ -86,4 +86,4 @@ void write_topology(ArrayFolderWriter& writer, const TopologyView& graph);
 /// Maps them again.
 [[nodiscard]] Topology open_topology(const ArrayFolder& folder, const DatasetInfo& info);
 
-}  // namespace rudder
+}  // namespace rudder::graph

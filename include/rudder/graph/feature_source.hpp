@@ -11,7 +11,7 @@
 #include "rudder/graph/features.hpp"
 #include "rudder/graph/topology.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// A wider row is taken for a mistake.
 inline constexpr std::uint64_t max_feature_width = 1 << 20;
@@ -66,4 +66,4 @@ private:
                                                                 std::uint64_t width,
                                                                 std::uint64_t seed);
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -8,7 +8,7 @@
 #include "rudder/core/element.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// What a data set's feature rows are. Integers stay integers on disk and on the wire; `int8` has a
 /// scale per column, applied (like the row normalisation) when a batch is assembled.
@@ -48,4 +48,4 @@ void decode_row(const FeatureInfo& info, std::span<const std::byte> row,
 void check_finite(const FeatureInfo& info, std::span<const std::byte> rows, VertexId first_row,
                   const std::string& where);
 
-}  // namespace rudder
+}  // namespace rudder::graph

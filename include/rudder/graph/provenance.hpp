@@ -7,7 +7,7 @@
 #include "rudder/core/file.hpp"
 #include "rudder/core/json_fwd.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// The command that makes an output. Empty where a program makes it without one.
 struct Provenance {
@@ -22,4 +22,4 @@ struct Provenance {
 /// The command as a JSON value; null where there is none.
 [[nodiscard]] Json made_by_json(const Provenance& provenance);
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -10,7 +10,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/graph/targets.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// The role of a vertex, one byte on disk.
 enum class Role : std::uint8_t { none = 0, train = 1, valid = 2, test = 3 };
@@ -48,4 +48,4 @@ using SplitRule = std::variant<SplitFractions, SplitPerClass>;
                                      const TargetView& targets, const SplitRule& rule,
                                      std::uint64_t seed);
 
-}  // namespace rudder
+}  // namespace rudder::graph

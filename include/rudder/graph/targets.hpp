@@ -9,7 +9,7 @@
 
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// The kind of target, and how it is stored:
 /// classes: int32 per vertex, -1 where unlabelled; multilabel: uint8 per vertex and class, 0 or 1,
@@ -43,4 +43,4 @@ struct TargetView {
 [[nodiscard]] bool is_labelled(const TargetInfo& info, const TargetView& targets,
                                VertexId v) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -8,7 +8,7 @@
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// A view of a graph. Row v lists, in ascending id, the vertices v reads from: an edge u -> v of
 /// the input is entry u of row v. In a symmetric graph each edge stands in both rows.
@@ -52,4 +52,4 @@ struct TopologyCounts {
 /// Whether every stored edge is also stored the other way round, with the same multiplicity.
 [[nodiscard]] bool is_symmetric(const TopologyView& graph);
 
-}  // namespace rudder
+}  // namespace rudder::graph

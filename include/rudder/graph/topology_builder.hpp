@@ -10,7 +10,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/graph/topology.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// A directed edge of the input: messages flow from `source` to `target`.
 struct Edge {
@@ -81,4 +81,4 @@ struct BuiltTopology {
 /// take).
 [[nodiscard]] Topology symmetrised(const TopologyView& graph);
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,7 +7,7 @@
 #include "rudder/nn/dropout.hpp"
 #include "rudder/nn/matmul.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 enum class Activation : unsigned char { rectifier, exponential };
 
@@ -21,4 +21,4 @@ void activate(const Matrix& rows, Activation activation, const Dropout& dropout,
 void undo_activation(const ConstMatrix& gradient, Activation activation, const ActiveRows& active,
                      const Matrix& out);
 
-}  // namespace rudder
+}  // namespace rudder::nn

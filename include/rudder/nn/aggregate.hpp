@@ -8,12 +8,12 @@
 #include "rudder/nn/matmul.hpp"
 #include "rudder/sample/batch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Row d - first of `means` becomes the mean of the rows of `table` that destination d reads, for d
 /// in [first, last): added in the order of the neighbours, then times one over their number; zero
 /// where there are none. No memory besides; the rows of later neighbours are fetched ahead.
-void mean_of_neighbours(const Block& block, const ConstMatrix& table, std::uint32_t first,
+void mean_of_neighbours(const sample::Block& block, const ConstMatrix& table, std::uint32_t first,
                         std::uint32_t last, const Matrix& means) noexcept;
 
 /// A block read from its sources' side: which destinations read each source, in the order of the
@@ -25,7 +25,7 @@ struct TransposedBlock {
 };
 
 /// Fills `out`, whose spans have the block's sizes (sources + 1, edges, edges or none).
-void transpose(const Block& block, const TransposedBlock& out) noexcept;
+void transpose(const sample::Block& block, const TransposedBlock& out) noexcept;
 
 /// Rows after rectifier and dropout, by which what flows back is times `scale` where such an
 /// element is above zero, and zero elsewhere. None: nothing is undone. May be the rows that are
@@ -65,7 +65,7 @@ void weighted_sum(std::span<const std::uint32_t> offsets, std::span<const LocalI
                   const Matrix& out) noexcept;
 
 /// Divides row d - first by the number of neighbours of d (rows of none become zero).
-void divide_by_neighbours(const Block& block, std::uint32_t first, std::uint32_t last,
+void divide_by_neighbours(const sample::Block& block, std::uint32_t first, std::uint32_t last,
                           const Matrix& rows) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::nn

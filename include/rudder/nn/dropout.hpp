@@ -8,7 +8,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/nn/matmul.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Which elements of which rows stay. An element is dropped when its 16 random bits are below
 /// `threshold`: the rate is rounded to a multiple of 1/65536, and `scale` is one over the exact
@@ -36,4 +36,4 @@ void bias_rectify_drop(const Matrix& rows, std::span<const float> bias, const Dr
 void drop(const ConstMatrix& rows, const Dropout& dropout, std::span<const VertexId> vertices,
           const Matrix& out) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::nn

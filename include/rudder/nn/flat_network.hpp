@@ -9,7 +9,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/workspace.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// The base of models: a model adds its parameters layer by layer in its constructor, then seals.
 class FlatNetwork : public Network {
@@ -72,4 +72,4 @@ private:
 /// The same with the attention's vector after its nonlinearity, and a map of its own for readers.
 [[nodiscard]] std::unique_ptr<Network> make_gatv2(const NetworkOptions& options);
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -13,7 +13,7 @@
 #include "rudder/nn/loss.hpp"
 #include "rudder/nn/norm.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 enum class Pass : bool { predict, train };
 
@@ -34,14 +34,16 @@ struct LaneTurn {
 /// is.
 class LayeredNetwork : public FlatNetwork {
 public:
-    BatchResult train(const Batch& batch, std::span<const float> rows, const SeedTargets& targets,
-                      float weight, std::span<float> gradient,
+    BatchResult train(const sample::Batch& batch, std::span<const float> rows,
+                      const SeedTargets& targets, float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) final;
-    void predict(const Batch& batch, std::span<const float> rows, std::span<float> scores) final;
-    void infer_layer(std::size_t index, const Block& block, std::span<const std::uint32_t> degrees,
-                     std::span<const float> sources, std::span<float> out) final;
+    void predict(const sample::Batch& batch, std::span<const float> rows,
+                 std::span<float> scores) final;
+    void infer_layer(std::size_t index, const sample::Block& block,
+                     std::span<const std::uint32_t> degrees, std::span<const float> sources,
+                     std::span<float> out) final;
     void absorb_statistics(std::span<float> gradient) final;
-    [[nodiscard]] std::uint64_t activation_bytes(const Batch& batch) const final;
+    [[nodiscard]] std::uint64_t activation_bytes(const sample::Batch& batch) const final;
 
 protected:
     LayeredNetwork(const NetworkOptions& options, Activation activation);
@@ -54,7 +56,7 @@ protected:
     using Offsets = std::vector<std::size_t>;
     /// A layer in the present pass.
     struct View {
-        const Block* block = nullptr;
+        const sample::Block* block = nullptr;
         ConstMatrix input;  ///< of the sources; there once the layer's turn has come
         std::span<const std::uint32_t> degrees;  ///< of the sources, where wanted
         Matrix out;  ///< of the destinations; later the gradient of what the convolution gave
@@ -64,10 +66,11 @@ protected:
     // ---- what a model provides ----------------------------------------------------------------
 
     /// Lays out its matrices of a layer.
-    virtual void plan_convolution(std::size_t layer, const Block& block, Pass pass,
+    virtual void plan_convolution(std::size_t layer, const sample::Block& block, Pass pass,
                                   WorkspacePlan& memory, Offsets& offsets) const = 0;
     /// Floats that adding up its gradients takes; layers share them.
-    [[nodiscard]] virtual std::size_t sum_floats(std::size_t layer, const Block& block) const = 0;
+    [[nodiscard]] virtual std::size_t sum_floats(std::size_t layer,
+                                                 const sample::Block& block) const = 0;
     /// Sets its matrices; the layers' inputs are not there yet.
     virtual void begin_convolution(std::size_t layer, const Offsets& offsets, Pass pass) = 0;
     /// The input is there: computes what all destinations need.
@@ -138,17 +141,18 @@ private:
     [[nodiscard]] bool plain() const noexcept {
         return norm_ == Norm::none && !options().residual && activation_ == Activation::rectifier;
     }
-    void check(const Batch& batch, std::span<const float> rows) const;
-    [[nodiscard]] std::size_t extra_floats(std::size_t layer, const Block& block) const;
-    [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const Block& block, Pass pass,
+    void check(const sample::Batch& batch, std::span<const float> rows) const;
+    [[nodiscard]] std::size_t extra_floats(std::size_t layer, const sample::Block& block) const;
+    [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const sample::Block& block, Pass pass,
                                         WorkspacePlan& memory) const;
-    [[nodiscard]] PassPlan plan(const Batch& batch, Pass pass) const;
-    void begin_layer(std::size_t index, const Block& block, std::span<const std::uint32_t> degrees,
-                     const LayerPlace& place, Pass pass);
-    PassPlan begin(const Batch& batch, Pass pass);
-    [[nodiscard]] Dropout dropout_before(std::size_t layer, const BatchKey& key, Pass pass) const;
+    [[nodiscard]] PassPlan plan(const sample::Batch& batch, Pass pass) const;
+    void begin_layer(std::size_t index, const sample::Block& block,
+                     std::span<const std::uint32_t> degrees, const LayerPlace& place, Pass pass);
+    PassPlan begin(const sample::Batch& batch, Pass pass);
+    [[nodiscard]] Dropout dropout_before(std::size_t layer, const sample::BatchKey& key,
+                                         Pass pass) const;
 
-    void forward(const Batch& batch, std::span<const float> rows, const PassPlan& places,
+    void forward(const sample::Batch& batch, std::span<const float> rows, const PassPlan& places,
                  Pass pass);
     void forward_layer(std::size_t index, const Dropout& dropout,
                        std::span<const VertexId> vertices, Pass pass);
@@ -167,7 +171,7 @@ private:
         LaneSums map;
     };
     [[nodiscard]] ExtraSums extra_sums(std::size_t layer, const Lanes& lanes) const;
-    void backward(std::size_t index, const BatchKey& key, std::span<float> gradient);
+    void backward(std::size_t index, const sample::BatchKey& key, std::span<float> gradient);
     void backward_to_norm(std::size_t index, Rows rows, LaneTurn turn, const ExtraSums& sums,
                           float scale);
     void finish_norm(std::size_t index, const ExtraSums& sums, std::span<float> gradient);
@@ -183,4 +187,4 @@ private:
     float* extras_ = nullptr;
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn

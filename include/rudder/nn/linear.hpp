@@ -6,7 +6,7 @@
 
 #include "rudder/nn/matmul.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Rows of a product that one thread computes at a time: few enough to stay in its cache between
 /// the steps of a layer, enough for the product to run at full speed.
@@ -99,4 +99,4 @@ private:
     std::size_t columns_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn

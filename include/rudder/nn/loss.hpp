@@ -6,7 +6,7 @@
 #include "rudder/nn/matmul.hpp"
 #include "rudder/nn/network.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Sums over a stretch of seeds.
 struct LossSums {
@@ -31,4 +31,4 @@ struct LossSums {
 LossSums loss_and_gradient(Objective objective, const SeedTargets& targets, float weight,
                            const Matrix& scores, std::span<const float> class_weights = {});
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -1,12 +1,12 @@
-// Matrix products on one thread, by the BLAS inside libtorch, which is loaded at its first use.
+// Matrix products on one thread, with the same bits on every processor.
 #pragma once
 
 #include <cstddef>
 
-namespace rudder {
+namespace rudder::nn {
 
-/// Floats per 64 bytes: where every matrix and, by its stride, every row begins, so that the
-/// library's bits do not depend on where memory happens to lie.
+/// Floats per 64 bytes: where every matrix and, by its stride, every row begins, so that vectors
+/// lie in one cache line each. Bits do not depend on it.
 inline constexpr std::size_t row_alignment = 16;
 
 [[nodiscard]] constexpr std::size_t aligned_columns(std::size_t columns) noexcept {
@@ -38,8 +38,9 @@ struct Matrix {
     operator ConstMatrix() const noexcept { return {data, rows, columns, stride}; }
 };
 
-/// c = a times b; the calling thread computes all of it, so the bits depend on the operands (and on
-/// their alignment) alone. Shapes that do not fit are an InternalError.
+/// c = a times b, by the calling thread alone. Each element is one chain of fused multiply-adds in
+/// the order of a's columns, so bits depend on the operands alone: not on the rest of the matrices,
+/// on alignment or on the vector path. Shapes that do not fit are an InternalError.
 void multiply(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c);
 /// c = a times the transpose of b.
 void multiply_transposed(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c);
@@ -48,4 +49,4 @@ enum class Accumulate : bool { no, yes };
 void multiply_first_transposed(const ConstMatrix& a, const ConstMatrix& b, const Matrix& c,
                                Accumulate accumulate);
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -6,12 +6,12 @@
 
 #include "rudder/nn/network.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// A model that `train` knows.
 struct ModelInfo {
     std::string_view name;  ///< of --model
-    /// The options have been checked, and the matrix products are there.
+    /// The options have been checked.
     std::unique_ptr<Network> (*make)(const NetworkOptions&);
     bool degrees = false;  ///< its batches carry degrees: what wants_degrees() says
 };
@@ -22,4 +22,4 @@ struct ModelInfo {
 /// InternalError.
 void register_model(const ModelInfo& model);
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -1,4 +1,4 @@
-// A network as training sees it: flat weights, a gradient per batch, scores. Torch stays behind it.
+// A network as training sees it: flat weights, a gradient per batch, scores.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/sample/batch.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// What is learned, and its loss: one class of several (cross-entropy), any of several (binary
 /// cross-entropy of each), numbers (mean squared error).
@@ -96,7 +96,7 @@ public:
     /// In the place of running statistics the gradient holds those of this batch times its share of
     /// the step's seeds (`weight` times seeds): summed over the parts like any gradient they are
     /// what absorb_statistics takes.
-    virtual BatchResult train(const Batch& batch, std::span<const float> rows,
+    virtual BatchResult train(const sample::Batch& batch, std::span<const float> rows,
                               const SeedTargets& targets, float weight, std::span<float> gradient,
                               FunctionRef<void(std::size_t)> ready) = 0;
     /// Moves the running statistics towards those in the summed gradient (by a tenth), and sets
@@ -106,7 +106,7 @@ public:
     /// Whether batches and blocks must come with degrees in the whole graph.
     [[nodiscard]] virtual bool wants_degrees() const noexcept { return false; }
     /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
-    virtual void predict(const Batch& batch, std::span<const float> rows,
+    virtual void predict(const sample::Batch& batch, std::span<const float> rows,
                          std::span<float> scores) = 0;
     /// Layers, and the columns that a layer takes and puts out (the last one's are the scores).
     [[nodiscard]] virtual std::size_t layers() const noexcept = 0;
@@ -116,11 +116,11 @@ public:
     /// the block's sources in (sources x inputs), rows of its destinations out (destinations x
     /// outputs), activated unless it is the last layer. No dropout; running statistics. `degrees`
     /// are those of the sources in the whole graph; empty unless wants_degrees.
-    virtual void infer_layer(std::size_t layer, const Block& block,
+    virtual void infer_layer(std::size_t layer, const sample::Block& block,
                              std::span<const std::uint32_t> degrees, std::span<const float> sources,
                              std::span<float> out) = 0;
     /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
-    [[nodiscard]] virtual std::uint64_t activation_bytes(const Batch& batch) const = 0;
+    [[nodiscard]] virtual std::uint64_t activation_bytes(const sample::Batch& batch) const = 0;
 };
 
 /// Makes a network. An unknown model is a usage Error that lists the known ones.
@@ -130,4 +130,4 @@ public:
 [[nodiscard]] BatchResult count_correct(Objective objective, std::uint64_t outputs,
                                         std::span<const float> scores, const SeedTargets& targets);
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -5,7 +5,7 @@
 
 #include "rudder/nn/matmul.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 enum class Norm : unsigned char { none, batch, layer };
 
@@ -33,4 +33,4 @@ void undo_normalise_columns(const Matrix& gradient, std::span<const float> gain,
                             const ConstMatrix& normal, const float* spread,
                             const float* mean_gradient, const float* mean_product) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::nn

@@ -10,7 +10,7 @@
 
 #include "rudder/nn/network.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 struct OptimiserOptions {
     std::string name = "adam";  ///< adam, adamw, sgd
@@ -73,4 +73,4 @@ private:
     std::uint64_t warmup_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn

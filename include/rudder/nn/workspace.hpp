@@ -6,7 +6,7 @@
 
 #include "rudder/core/array.hpp"
 
-namespace rudder {
+namespace rudder::nn {
 
 /// Adds up stretches of bytes, each 64-byte aligned.
 class WorkspacePlan {
@@ -46,4 +46,4 @@ private:
     Array<std::byte> memory_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::nn

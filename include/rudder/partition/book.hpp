@@ -7,7 +7,7 @@
 
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 /// P + 1 ascending numbers: part p owns the vertices [starts[p], starts[p + 1]). No part is empty.
 class PartitionBook {
@@ -55,4 +55,4 @@ private:
     int shift_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::partition

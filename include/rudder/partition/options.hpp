@@ -9,7 +9,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/graph/provenance.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 /// What every part shall have about the same number of.
 struct BalanceSet {
@@ -39,7 +39,7 @@ struct PartitionOptions {
     StreamOrder order = StreamOrder::random;
     std::uint64_t seed = 0;
     VertexId cluster_size = 256;  ///< vertices per cluster inside a part, about
-    Provenance provenance;
+    graph::Provenance provenance;
 };
 
 /// What a method balances unless told: METIS all three, the others vertices and training vertices
@@ -51,4 +51,4 @@ struct PartitionOptions {
 /// Refuses (usage Error) options that cannot be met on a graph of so many vertices.
 void check_options(const PartitionOptions& options, VertexId vertices);
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -10,7 +10,7 @@
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/summary.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 inline constexpr std::string_view part_format = "rudder part";
 inline constexpr std::uint64_t part_version = 1;
@@ -36,8 +36,8 @@ public:
     [[nodiscard]] PartitionBook::Range range() const noexcept { return range_; }
     [[nodiscard]] VertexId own() const noexcept { return range_.size(); }
     /// Counts of this part alone: own vertices, arcs of their rows, labels, roles.
-    [[nodiscard]] const DatasetInfo& info() const noexcept { return info_; }
-    [[nodiscard]] const ArrayFolder& folder() const noexcept { return folder_; }
+    [[nodiscard]] const graph::DatasetInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const graph::ArrayFolder& folder() const noexcept { return folder_; }
 
     [[nodiscard]] std::span<const EdgeIndex> offsets() const noexcept { return offsets_.span(); }
     [[nodiscard]] std::span<const LocalId> neighbours() const noexcept {
@@ -54,11 +54,11 @@ public:
     }
     /// Offsets of the clusters: from 0 to own().
     [[nodiscard]] std::span<const VertexId> clusters() const noexcept { return clusters_.span(); }
-    [[nodiscard]] FeatureView features() const {
+    [[nodiscard]] graph::FeatureView features() const {
         return arrays_.feature_view(info_.features, own());
     }
-    [[nodiscard]] TargetView targets() const { return arrays_.target_view(); }
-    [[nodiscard]] std::span<const Role> roles() const { return arrays_.role_view(); }
+    [[nodiscard]] graph::TargetView targets() const { return arrays_.target_view(); }
+    [[nodiscard]] std::span<const graph::Role> roles() const { return arrays_.role_view(); }
 
     [[nodiscard]] VertexId global(LocalId local) const noexcept {
         return local < own() ? range_.begin + local : halo_[local - own()];
@@ -77,14 +77,14 @@ private:
 
     PartId id_;
     PartitionBook::Range range_;
-    ArrayFolder folder_;
-    DatasetInfo info_;
+    graph::ArrayFolder folder_;
+    graph::DatasetInfo info_;
     Array<EdgeIndex> offsets_;
     Array<LocalId> neighbours_;
     Array<VertexId> halo_;
     Array<VertexId> original_ids_;
     Array<VertexId> clusters_;
-    VertexArrays arrays_;
+    graph::VertexArrays arrays_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::partition

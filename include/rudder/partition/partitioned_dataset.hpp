@@ -8,7 +8,7 @@
 #include "rudder/partition/part.hpp"
 #include "rudder/partition/summary.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 inline constexpr std::string_view partition_format = "rudder partition";
 inline constexpr std::uint64_t partition_version = 1;
@@ -19,11 +19,11 @@ public:
     explicit PartitionedDataset(const std::filesystem::path& folder);
 
     /// Of the whole graph.
-    [[nodiscard]] const DatasetInfo& info() const noexcept { return info_; }
+    [[nodiscard]] const graph::DatasetInfo& info() const noexcept { return info_; }
     [[nodiscard]] const PartitionSummary& summary() const noexcept { return summary_; }
     [[nodiscard]] const PartitionBook& book() const noexcept { return book_; }
     [[nodiscard]] PartId parts() const noexcept { return book_.parts(); }
-    [[nodiscard]] const ArrayFolder& folder() const noexcept { return folder_; }
+    [[nodiscard]] const graph::ArrayFolder& folder() const noexcept { return folder_; }
     /// Opens part p.
     [[nodiscard]] Part part(PartId p) const;
     /// Opens all of them.
@@ -36,14 +36,14 @@ public:
 private:
     void check_sums(const std::vector<Part>& parts, const std::vector<PartFigures>& figures) const;
     void check_permutation(const std::vector<Part>& parts) const;
-    [[nodiscard]] TopologyCounts count_irregular_rows(const Part& part) const;
+    [[nodiscard]] graph::TopologyCounts count_irregular_rows(const Part& part) const;
     void check_symmetry(const std::vector<Part>& parts) const;
 
-    ArrayFolder folder_;
-    DatasetInfo info_;
+    graph::ArrayFolder folder_;
+    graph::DatasetInfo info_;
     PartitionSummary summary_;
     PartitionBook book_;
     std::vector<std::uint64_t> part_checksums_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::partition

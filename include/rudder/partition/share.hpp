@@ -3,7 +3,7 @@
 
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 /// The parts that a rank holds: an equal, contiguous share.
 struct PartShare {
@@ -20,4 +20,4 @@ struct PartShare {
 /// Refuses (usage Error) a number of ranks that does not divide the parts, naming those that do.
 void check_ranks(int ranks, PartId parts);
 
-}  // namespace rudder
+}  // namespace rudder::partition

@@ -9,7 +9,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/partition/options.hpp"
 
-namespace rudder {
+namespace rudder::partition {
 
 /// The figures of a partition. Ratios are the largest part's over the mean.
 struct PartitionSummary {
@@ -45,4 +45,4 @@ struct PartFigures {
 /// Fills in parts, cut, the balances and the halo.
 void set_figures(PartitionSummary& summary, const std::vector<PartFigures>& parts);
 
-}  // namespace rudder
+}  // namespace rudder::partition

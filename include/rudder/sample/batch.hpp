@@ -8,7 +8,7 @@
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// One layer of a batch: which source rows each destination reads. Ids are positions in the batch's
 /// `vertices`; destinations are its first, sources a longer first stretch of the same list.
@@ -52,4 +52,4 @@ struct Batch {
     [[nodiscard]] std::size_t bytes() const noexcept;
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

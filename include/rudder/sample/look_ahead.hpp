@@ -11,7 +11,7 @@
 #include "rudder/sample/sampler.hpp"
 #include "rudder/sample/schedule.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// All batches of one global step that this rank computes, in the order of its parts.
 struct SampledStep {
@@ -72,4 +72,4 @@ private:
     std::shared_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -15,7 +15,7 @@
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// Neighbours to draw: `fanout` of each vertex (-1: all), from the stream of `key`, which is that
 /// of one layer of one step.
@@ -24,7 +24,7 @@ struct DrawRequest {
     std::span<const VertexId> vertices;
     std::int32_t fanout = -1;
     bool with_replacement = false;
-    Kind kind = Kind::topology;  ///< of the messages, where there are any
+    comm::Kind kind = comm::Kind::topology;  ///< of the messages, where there are any
 };
 
 /// What was drawn: neighbours[offsets[i]] up to neighbours[offsets[i + 1]] for vertex i, global
@@ -51,25 +51,24 @@ public:
     [[nodiscard]] virtual std::uint64_t bytes() const noexcept = 0;
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     /// The whole graph, where this host holds it; empty otherwise.
-    [[nodiscard]] virtual TopologyView topology() const noexcept { return {}; }
+    [[nodiscard]] virtual graph::TopologyView topology() const noexcept { return {}; }
     /// Collective: no rank draws any more. Must come before destruction.
     virtual void stop() {}
 };
 
 /// One copy of the whole topology per host in its shared window, assembled from the parts over
 /// `comm`; collective.
-[[nodiscard]] std::unique_ptr<NeighbourSource> make_replicated_source(const Communicator& comm,
-                                                                      const PartitionBook& book,
-                                                                      std::span<const Part> own);
+[[nodiscard]] std::unique_ptr<NeighbourSource> make_replicated_source(
+    const comm::Communicator& comm, const partition::PartitionBook& book,
+    std::span<const partition::Part> own);
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
 /// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
 /// lie in a window of the host, 4 bytes each.
-[[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(const Communicator& comm,
-                                                                       const PartitionBook& book,
-                                                                       std::span<const Part> own,
-                                                                       bool degrees = false);
+[[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(
+    const comm::Communicator& comm, const partition::PartitionBook& book,
+    std::span<const partition::Part> own, bool degrees = false);
 
 /// Bytes that a replicated topology would take.
 [[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::sample

@@ -10,14 +10,14 @@
 #include "rudder/sample/batch.hpp"
 #include "rudder/sample/neighbour_source.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 struct SamplerOptions {
     std::vector<std::int32_t> fanout{10, 25};  ///< one per layer, input side first; -1: all
     bool with_replacement = false;
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::sample;
-    Kind kind = Kind::topology;
+    comm::Kind kind = comm::Kind::topology;
     bool degrees = false;  ///< also give the degrees of the batch's vertices in the whole graph
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
@@ -43,4 +43,4 @@ private:
     std::unique_ptr<Scratch> scratch_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

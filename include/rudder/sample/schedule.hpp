@@ -11,7 +11,7 @@
 #include "rudder/core/types.hpp"
 #include "rudder/partition/part.hpp"
 
-namespace rudder {
+namespace rudder::sample {
 
 /// random: each part's training vertices in shuffled order. clustered: blocks of seeds of one
 /// cluster of the part, the blocks shuffled, so that a batch has fewer distinct neighbours.
@@ -36,7 +36,7 @@ public:
     /// Collective over `comm`: ranks tell each other how many training vertices each part has.
     /// `own` are the parts of this rank and must outlive it. No training vertex anywhere, or a
     /// batch of 0, is an Error.
-    Schedule(const Communicator& comm, std::span<const Part> own, PartId parts,
+    Schedule(const comm::Communicator& comm, std::span<const partition::Part> own, PartId parts,
              const ScheduleOptions& options);
     ~Schedule();
 
@@ -62,4 +62,4 @@ private:
     std::unique_ptr<Orders> orders_;  ///< of the own parts, the epochs asked for last
 };
 
-}  // namespace rudder
+}  // namespace rudder::sample

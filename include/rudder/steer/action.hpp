@@ -10,7 +10,7 @@
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/knobs.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 enum class ActionKind : std::uint8_t { keep, replace, set };
 [[nodiscard]] std::string_view to_string(ActionKind kind) noexcept;
@@ -66,4 +66,4 @@ struct Action {
 /// outside `allowed` are left out; limits narrow the ranges.
 [[nodiscard]] Json action_schema(std::span<const KnobId> allowed, const KnobLimits& limits);
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -11,7 +11,7 @@
 
 #include "rudder/steer/observation.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// What an agent wants of the buffers that run beside the real one, on a sample of the ids. An
 /// order takes effect at the step at which the answer's action does.
@@ -63,4 +63,4 @@ protected:
     Agent() = default;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,7 +5,7 @@
 
 #include "rudder/steer/agent_spec.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Makes one agent of a given spec. A usage or input Error where it lacks what it needs.
 using MakeAgent = std::unique_ptr<Agent>(const AgentSpec& spec, const AgentFacts& facts);
@@ -16,4 +16,4 @@ using MakeAgent = std::unique_ptr<Agent>(const AgentSpec& spec, const AgentFacts
 /// is an InternalError.
 void register_agent(const AgentInfo& info, MakeAgent* make);
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -3,6 +3,7 @@
 // mixture's.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -13,9 +14,8 @@
 
 #include "rudder/steer/agent.hpp"
 #include "rudder/steer/llm/options.hpp"
-#include "rudder/steer/refit.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// One parameter of an agent. Values stay text; numbers are checked against their range.
 struct AgentParameter {
@@ -83,8 +83,8 @@ private:
 /// What an agent may know from the start.
 struct AgentFacts {
     std::uint64_t seed = 0;
-    Setting start;                                 ///< as configured
-    PolicySpec built_in{*all_policies().front()};  ///< the rule to fall back to
+    Setting start;                                                 ///< as configured
+    buffer::PolicySpec built_in{*buffer::all_policies().front()};  ///< the rule to fall back to
     KnobLimits limits;
     CostKind cost = CostKind::rows;
     std::uint64_t steps = 0;
@@ -93,7 +93,8 @@ struct AgentFacts {
     std::string run;         ///< identifies the run's data and seed, for decision logs
     bool force = false;      ///< take a log of another run
     LlmOptions llm;          ///< how language models are reached
-    RefitLastLayer refit{};  ///< fits a layer again while running; none: nothing is
+    bool refit = false;      ///< classifiers fit their last layer again while they run
+    std::atomic<std::uint64_t>* refit_cpu = nullptr;  ///< where the CPU time of that is added
     bool repeatable = true;  ///< the same questions get the same answers: nothing goes by the clock
 };
 
@@ -101,8 +102,8 @@ struct AgentFacts {
 [[nodiscard]] std::unique_ptr<Agent> make_agent(const AgentSpec& spec, const AgentFacts& facts);
 
 /// Refuses (usage Error) an agent that says when to replace beside a policy with its own signal.
-void check_agent(const AgentSpec& agent, const PolicySpec& policy);
+void check_agent(const AgentSpec& agent, const buffer::PolicySpec& policy);
 /// Agents with what they are, need and cost, as `agent list` prints them.
 [[nodiscard]] Json agents_json();
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -12,7 +12,7 @@
 
 #include "rudder/steer/features.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// The six of the paper, in its order.
 inline constexpr std::array<std::string_view, 6> classifier_kinds{"lr",  "svm", "rf",
@@ -82,4 +82,4 @@ protected:
 [[nodiscard]] std::unique_ptr<Classifier> make_classifier(const Model& model,
                                                           const std::string& where);
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -9,7 +9,7 @@
 #include "rudder/steer/helm.hpp"
 #include "rudder/steer/sample_table.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Decides by chance, with a probability that changes from stretch to stretch, so that buffers
 /// which replace rarely and such that replace often both occur. Keyed by seed, host and step.
@@ -23,13 +23,13 @@ struct CollectOptions {
 };
 
 /// Refuses (usage Error) a policy that takes no decisions, or has a signal of its own.
-void check_collectable(const PolicySpec& policy);
+void check_collectable(const buffer::PolicySpec& policy);
 
 /// Of one buffer, live or in replay. For each labelled step two copies of the buffer, all ids of
 /// it, take the steps of the horizon as they come: one replaces now, the other does not, then both
 /// follow the built-in rule. The label is 1 if and only if the first fetched fewer rows. Steps
 /// whose horizon does not end before the run does have none and are left out.
-class Collector final : public BufferPilot {
+class Collector final : public buffer::BufferPilot {
 public:
     /// `helm` says what it would of an agent's buffer; who decides, how it is asked and how much is
     /// judged are set here.
@@ -38,12 +38,12 @@ public:
     Collector(const Collector&) = delete;
     Collector& operator=(const Collector&) = delete;
 
-    void start(const PolicyFacts& facts, const BufferControl& control) override;
+    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override;
     [[nodiscard]] std::uint64_t horizon() const override;
-    void published(std::uint64_t step, std::span<const RowKey> rows) override;
+    void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
-    Decision before(std::uint64_t step, BufferControl& control) override;
-    void after(std::uint64_t step, const RowAccounts& accounts) override;
+    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override;
+    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
 
     /// What makes the observations; for the times of a live run.
     [[nodiscard]] Helm& helm() noexcept;
@@ -56,4 +56,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

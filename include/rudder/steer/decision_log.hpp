@@ -11,7 +11,7 @@
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/agent.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 enum class DecisionStatus : std::uint8_t { applied, late, invalid, refused, undone };
 [[nodiscard]] std::string_view to_string(DecisionStatus status) noexcept;
@@ -53,4 +53,4 @@ struct DecisionRecord {
 /// other damage is an input Error with its line.
 [[nodiscard]] std::vector<DecisionRecord> read_decisions(const std::filesystem::path& path);
 
-}  // namespace rudder
+}  // namespace rudder::steer

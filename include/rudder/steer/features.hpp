@@ -9,7 +9,7 @@
 
 #include "rudder/steer/observation.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Which list: ours (windowed, fractional, priced), or the published one.
 enum class FeatureSet : std::uint8_t { repaired, faithful };
@@ -55,4 +55,4 @@ private:
     std::uint64_t seen_ = 0;           ///< observations
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -13,7 +13,7 @@
 #include "rudder/steer/decision_log.hpp"
 #include "rudder/steer/mailbox.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// How an agent is asked: beside training; beside it, but training waits for the answer; or by a
 /// plain call (replay).
@@ -87,18 +87,18 @@ struct Order {
 
 /// Steers one buffer. It runs the shadows, makes observations, asks the agent, checks what it says,
 /// applies it at its step, judges it, and writes it down.
-class Helm final : public BufferPilot {
+class Helm final : public buffer::BufferPilot {
 public:
     explicit Helm(HelmOptions options);
     /// Ends the agent's task.
     ~Helm() override;
 
-    void start(const PolicyFacts& facts, const BufferControl& control) override;
+    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override;
     [[nodiscard]] std::uint64_t horizon() const override;
-    void published(std::uint64_t step, std::span<const RowKey> rows) override;
+    void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
-    Decision before(std::uint64_t step, BufferControl& control) override;
-    void after(std::uint64_t step, const RowAccounts& accounts) override;
+    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override;
+    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
 
     /// How long a step took, and rows fetched by owner (may be empty); from the training task.
     void timed(std::uint64_t step, const StretchSeconds& seconds,
@@ -107,7 +107,7 @@ public:
     // Where one agent steers several buffers. Whatever changes one of them travels as an order:
     // what the guard takes back and the built-in rule of an open breaker, too.
     /// What other buffers that this agent steers did in a step, added up; counts in observations.
-    void elsewhere(const RowAccounts& rows, const StretchSeconds& seconds);
+    void elsewhere(const buffer::RowAccounts& rows, const StretchSeconds& seconds);
     /// The action that waits to be sent, if any, to take effect at `effective_step`; once.
     [[nodiscard]] std::optional<Order> send(std::uint64_t effective_step);
     /// What an agent elsewhere (or here, once sent) has said.
@@ -127,4 +127,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -13,7 +13,7 @@
 #include "rudder/buffer/policy_spec.hpp"
 #include "rudder/core/json_fwd.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 enum class KnobId : std::uint8_t {
     policy,
@@ -62,9 +62,9 @@ struct KnobChange {
 /// The values of all knobs. Window, decay, fraction and distance are parameters of the policy;
 /// where the policy has no such parameter, the knob does nothing.
 struct Setting {
-    PolicySpec policy{*all_policies().front()};  ///< none
-    std::uint64_t capacity = 0;                  ///< rows
-    std::uint64_t bulk = 0;                      ///< rows per message, at most; 0: about 256 KiB
+    buffer::PolicySpec policy{*buffer::all_policies().front()};  ///< none
+    std::uint64_t capacity = 0;                                  ///< rows
+    std::uint64_t bulk = 0;  ///< rows per message, at most; 0: about 256 KiB
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
     friend bool operator==(const Setting&, const Setting&) = default;
@@ -106,4 +106,4 @@ void check_change(const KnobChange& change, const std::string& where);
 /// Knobs with their names, kinds, ranges and costs, as `agent list --json` prints them.
 [[nodiscard]] Json knobs_json();
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -9,7 +9,7 @@
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/steer/agent.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// What came back for a question.
 struct Reply {
@@ -68,4 +68,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -11,7 +11,7 @@
 #include "rudder/steer/action.hpp"
 #include "rudder/steer/knobs.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// What a run pays in: rows fetched, or seconds its steps wait.
 enum class CostKind : std::uint8_t { rows, seconds };
@@ -30,11 +30,11 @@ struct StretchSeconds {
 
 /// What a shadow buffer would have fetched. Counts are scaled to all rows.
 struct ShadowReading {
-    std::string name;       ///< as the agent called it
-    Setting setting;        ///< as it is now
-    std::uint64_t age = 0;  ///< steps since it was opened
-    RowAccounts rows;       ///< of this observation's steps
-    RowAccounts total;      ///< since it was opened
+    std::string name;           ///< as the agent called it
+    Setting setting;            ///< as it is now
+    std::uint64_t age = 0;      ///< steps since it was opened
+    buffer::RowAccounts rows;   ///< of this observation's steps
+    buffer::RowAccounts total;  ///< since it was opened
 };
 
 /// Sizes of a run that do not change; 0: not known.
@@ -62,8 +62,8 @@ struct Observation {
     std::uint64_t steps = 0;  ///< of the run; 0: not known
     std::uint64_t steps_per_epoch = 0;
 
-    RowAccounts rows;   ///< of the steps since the observation before
-    RowAccounts total;  ///< since the start
+    buffer::RowAccounts rows;   ///< of the steps since the observation before
+    buffer::RowAccounts total;  ///< since the start
     std::vector<std::uint64_t>
         rows_by_owner;  ///< fetched since the observation before; may be empty
     std::uint64_t row_bytes = 0;
@@ -94,13 +94,13 @@ struct Observation {
     }
 };
 
-[[nodiscard]] double hit_rate(const RowAccounts& rows) noexcept;
+[[nodiscard]] double hit_rate(const buffer::RowAccounts& rows) noexcept;
 
-[[nodiscard]] Json to_json(const RowAccounts& rows);
+[[nodiscard]] Json to_json(const buffer::RowAccounts& rows);
 [[nodiscard]] Json to_json(const Observation& observation);
 /// Reads what to_json wrote; an input Error naming `where` otherwise.
 [[nodiscard]] Observation parse_observation(const Json& object, const std::string& where);
 /// The schema of its JSON form.
 [[nodiscard]] Json observation_schema();
 
-}  // namespace rudder
+}  // namespace rudder::steer

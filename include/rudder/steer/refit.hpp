@@ -1,4 +1,4 @@
-// Fitting a classifier's last layer again while it runs; the body comes from elsewhere.
+// Fitting a classifier's last layer again while it runs.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 #include "rudder/core/executor/executor.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
-/// New weights (the bias last) of a linear layer under a sigmoid. `inputs` is rows x width, labels
-/// are 0 or 1. Called on a task of its own where training goes on beside it; its CPU time counts as
-/// the agent's.
-using RefitLastLayer = std::function<std::vector<float>(
-    std::span<const float> inputs, std::span<const std::uint8_t> labels,
-    std::span<const float> weights, std::uint32_t epochs, double learning_rate)>;
+/// New weights (the bias last) of a linear layer under a sigmoid, by Adam on batches of all rows.
+/// `inputs` is rows x width, labels are 0 or 1.
+[[nodiscard]] std::vector<float> refit_last_layer(std::span<const float> inputs,
+                                                  std::span<const std::uint8_t> labels,
+                                                  std::span<const float> weights,
+                                                  std::uint32_t epochs, double learning_rate);
 
 /// Collects answers whose outcome is known and fits the layer to them: every 50 new ones, 3 epochs,
 /// as published. Answers do not wait for a fit, which is a task of its own; what it made is taken
@@ -31,9 +31,11 @@ public:
     static constexpr std::size_t held_out = 50;  ///< newest samples, for the guard
     static constexpr std::size_t memory = 500;   ///< samples kept
 
+    /// What fits: refit_last_layer, or what measures or stands in for it.
+    using Body = std::function<decltype(refit_last_layer)>;
     /// `repeatable`: a fit is made at once and taken over by the next `update`, so that the same
     /// samples make the same weights at the same time (replays).
-    LastLayerRefit(RefitLastLayer body, bool repeatable)
+    explicit LastLayerRefit(bool repeatable, Body body = refit_last_layer)
         : body_(std::move(body)), repeatable_(repeatable) {}
     /// Waits for a fit that is under way.
     ~LastLayerRefit();
@@ -60,7 +62,7 @@ private:
     void begin(std::span<const float> weights);
     void take_over(std::span<float> weights);
 
-    RefitLastLayer body_;
+    Body body_;
     bool repeatable_;
     std::vector<float> inputs_;
     std::vector<std::uint8_t> labels_;
@@ -71,4 +73,4 @@ private:
     std::uint64_t turned_down_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -10,7 +10,7 @@
 
 #include "rudder/steer/classifier.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 inline constexpr std::uint64_t sample_version = 1;
 
@@ -59,4 +59,4 @@ void label_as_published(SampleTable& table);
 [[nodiscard]] SampleTable parse_csv(std::string_view text, const std::string& where);
 [[nodiscard]] SampleTable read_samples(const std::filesystem::path& path);
 
-}  // namespace rudder
+}  // namespace rudder::steer

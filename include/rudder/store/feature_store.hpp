@@ -12,7 +12,7 @@
 #include "rudder/store/remote_fetch.hpp"
 #include "rudder/store/row_format.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.
 enum class Shards : std::uint8_t { mapped, shared };
@@ -64,7 +64,7 @@ class FeatureStore {
 public:
     /// Collective. Rows of a host's parts are seen by all of its ranks; other hosts' rows travel.
     /// A data set without features is an Error.
-    FeatureStore(const Communicator& comm, const PartitionedDataset& data,
+    FeatureStore(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                  const StoreOptions& options);
     ~FeatureStore();
 
@@ -76,7 +76,8 @@ public:
     /// Starts fetching the rows of several batches at once: remote ids are grouped by owner without
     /// duplicates and asked for in few messages; own-host rows are copied meanwhile, on all
     /// threads. `kind` is `requests` for training, `evaluation` for evaluation. Safe from any task.
-    [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted, Kind kind = Kind::requests) const;
+    [[nodiscard]] Pull pull(std::span<const RowsWanted> wanted,
+                            comm::Kind kind = comm::Kind::requests) const;
 
     /// Puts those of the wanted rows that lie on this host in place, on all threads, and leaves the
     /// others alone. Safe from any task.
@@ -87,7 +88,7 @@ public:
     /// together, so ascending ids are best. Memory and ids must stay until it is done. Safe from
     /// any task.
     [[nodiscard]] RemoteFetch fetch(std::span<const VertexId> vertices, std::span<std::byte> rows,
-                                    Kind kind = Kind::requests) const;
+                                    comm::Kind kind = comm::Kind::requests) const;
 
     /// How many rows an owner is asked for in one message, at most; 0: about 256 KiB of them. May
     /// be changed at any moment, from any task: fetches that begin later follow it.
@@ -104,4 +105,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -11,7 +11,7 @@
 #include "rudder/comm/service.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// Rows that one other rank holds, and where they land: one after the other, in this order.
 struct FetchRun {
@@ -29,7 +29,7 @@ public:
         std::size_t run = 0;
         std::size_t first = 0;
         std::size_t count = 0;
-        Request landed;
+        comm::Request landed;
     };
 
     /// In the order in which they were asked for, and in about which they land.
@@ -57,13 +57,14 @@ public:
     using Writer = std::function<void(std::span<const VertexId> vertices, std::byte* out)>;
 
     /// Takes `channel` and the two after it.
-    RowExchange(const Communicator& comm, Channel channel, Layout layout, Writer writer);
+    RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout,
+                Writer writer);
 
     /// Asks for all runs at once, in pieces of `bulk` rows (0: of about 256 KiB) so that the
     /// answers of several ranks interleave. Owners are other ranks. Questions have `kind`; ids
     /// travel as positions in their owner's range, in 32 bits where those are enough. Safe from any
     /// task.
-    [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, Kind kind,
+    [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, comm::Kind kind,
                                     std::uint64_t bulk = 0) const;
     /// Bytes of one id in a question to that rank.
     [[nodiscard]] std::size_t id_bytes(int owner) const noexcept;
@@ -73,11 +74,11 @@ public:
 
 private:
     struct State;
-    void ask(const FetchRun& run, RemoteFetch::Piece& piece, Kind kind) const;
+    void ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind kind) const;
 
     std::shared_ptr<const State> state_;
     int rank_;
-    std::unique_ptr<Service> service_;
+    std::unique_ptr<comm::Service> service_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::store

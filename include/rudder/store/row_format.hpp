@@ -8,7 +8,7 @@
 
 #include "rudder/graph/features.hpp"
 
-namespace rudder {
+namespace rudder::store {
 
 /// native: as stored. float32, bfloat16: every row converted, own rows included, so that placement
 /// never shows.
@@ -33,13 +33,13 @@ using RowLoader = void (*)(const RowRecipe&, std::span<const std::byte* const> r
 class RowFormat {
 public:
     /// `scale` (one number per column for int8, else empty) is copied.
-    RowFormat(const FeatureInfo& stored, std::span<const float> scale, Precision precision);
+    RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale, Precision precision);
 
     [[nodiscard]] std::uint64_t width() const noexcept { return stored_.width; }
     /// Of one row on the wire.
     [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
     [[nodiscard]] Precision precision() const noexcept { return precision_; }
-    [[nodiscard]] const FeatureInfo& stored() const noexcept { return stored_; }
+    [[nodiscard]] const graph::FeatureInfo& stored() const noexcept { return stored_; }
     /// Whether encoding is a plain copy.
     [[nodiscard]] bool wire_is_stored() const noexcept { return wire_is_stored_; }
 
@@ -60,7 +60,7 @@ private:
     [[nodiscard]] RowRecipe stored_recipe() const noexcept;
     [[nodiscard]] RowRecipe wire_recipe() const noexcept;
 
-    FeatureInfo stored_;
+    graph::FeatureInfo stored_;
     std::vector<float> scale_;
     Precision precision_;
     std::uint64_t row_bytes_;
@@ -69,4 +69,4 @@ private:
     RowLoader decode_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::store

@@ -16,7 +16,7 @@
 #include "rudder/steer/helm.hpp"
 #include "rudder/store/feature_store.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 /// Where a rank finds neighbours: in a copy of the whole graph on its host, with the owners, or
 /// (choose) the first if it takes at most a quarter of the host's memory.
@@ -31,16 +31,16 @@ inline constexpr std::string_view default_agent = "bandit";
 /// Who steers the buffers, and how it is asked.
 struct SteerOptions {
     std::string agent = "never";  ///< NAME[:VALUE]{,KEY:VALUE}
-    AgentMode mode = AgentMode::async;
-    AgentScope scope = AgentScope::host;
+    steer::AgentMode mode = steer::AgentMode::async;
+    steer::AgentScope scope = steer::AgentScope::host;
     double deadline = 30;  ///< seconds an answer may take
     bool link = false;     ///< hosts talk over a modelled link: what counts is time
     bool force = false;    ///< repeat the decisions of another run
-    LlmOptions llm{};
+    steer::LlmOptions llm{};
     /// Makes agents instead of the registry: for agents of one's own.
-    std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
+    std::function<std::unique_ptr<steer::Agent>(const steer::AgentFacts&)> make{};
     /// Nobody steers: each buffer is told by chance, and both answers are tried.
-    std::optional<CollectOptions> collect{};
+    std::optional<steer::CollectOptions> collect{};
 };
 
 struct TrainOptions {
@@ -57,13 +57,13 @@ struct TrainOptions {
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     bool with_replacement = false;
     std::uint64_t batch = 1000;
-    SeedOrder seed_order = SeedOrder::random;
+    sample::SeedOrder seed_order = sample::SeedOrder::random;
     std::uint32_t epochs = 10;
     std::uint32_t eval_every = 1;  ///< epochs; 0: never
     std::string eval = "exact";    ///< exact (all neighbours) or sampled (as in training)
     std::uint64_t seed = 0;
 
-    OptimiserOptions optimiser;
+    nn::OptimiserOptions optimiser;
     std::string lr_schedule = "constant";
     std::uint64_t warmup = 0;    ///< steps
     std::uint32_t patience = 0;  ///< evaluations without a better one until training ends; 0: any
@@ -73,7 +73,7 @@ struct TrainOptions {
     double buffer = 0.25;                         ///< rows kept, as a fraction of the halo
     std::optional<std::uint64_t> buffer_rows{};   ///< or so many
     std::optional<std::uint64_t> buffer_bytes{};  ///< or as many as fit
-    BufferScope buffer_scope = BufferScope::host;
+    buffer::BufferScope buffer_scope = buffer::BufferScope::host;
     std::filesystem::path trace{};  ///< folder for the steps' remote ids; empty: none
     bool profile = false;           ///< records what threads do during one epoch
     std::uint32_t profile_epoch =
@@ -84,8 +84,8 @@ struct TrainOptions {
     int sample_tasks = 1;
     int most_sample_tasks = 0;  ///< that a pilot may set; 0: as many as sample_tasks
     std::uint64_t bulk = 0;     ///< most rows per message between ranks; 0: about 256 KiB of them
-    Precision precision = Precision::native;
-    Shards shards = Shards::mapped;
+    store::Precision precision = store::Precision::native;
+    store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has
     bool verify = true;        ///< the checksums of the parts, before the first step
@@ -98,13 +98,14 @@ struct TrainOptions {
 [[nodiscard]] bool window_adapts(const TrainOptions& options);
 /// The policy of the options, with its window. A usage Error for what a run cannot have: unknown
 /// names and keys, two different windows, rules that need a recorded trace.
-[[nodiscard]] PolicySpec policy_of(const TrainOptions& options);
+[[nodiscard]] buffer::PolicySpec policy_of(const TrainOptions& options);
 /// The agent of the options. A usage Error for unknown names and keys.
-[[nodiscard]] AgentSpec agent_of(const TrainOptions& options);
+[[nodiscard]] steer::AgentSpec agent_of(const TrainOptions& options);
 /// Whether someone steers: there is a buffer, and an agent that could change anything about it.
 [[nodiscard]] bool steered(const TrainOptions& options);
 /// What the user should know about an agent beside this policy; empty: nothing.
-[[nodiscard]] std::string agent_advice(const AgentSpec& agent, const PolicySpec& policy);
+[[nodiscard]] std::string agent_advice(const steer::AgentSpec& agent,
+                                       const buffer::PolicySpec& policy);
 /// How many steps are sampled ahead.
 [[nodiscard]] std::uint64_t steps_ahead(const TrainOptions& options);
 
@@ -112,4 +113,4 @@ struct TrainOptions {
 /// layers, unknown names, rates outside their range.
 void check_options(const TrainOptions& options);
 
-}  // namespace rudder
+}  // namespace rudder::train

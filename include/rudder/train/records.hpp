@@ -10,7 +10,7 @@
 #include "rudder/comm/accounts.hpp"
 #include "rudder/core/json_fwd.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 /// Seconds of one step or of a run. Only `step`, `stall`, `compute` and `reduce` are on the path of
 /// the step; sampling and fetching happen beside it.
@@ -32,14 +32,14 @@ struct StepRecord {
     std::uint32_t rank = 0;
     float loss = 0;  ///< of all parts
     StepSeconds seconds;
-    RowCounts rows;
-    std::array<std::uint64_t, kind_count> bytes{};  ///< received since the step before
-    std::vector<std::uint64_t> bytes_by_owner;      ///< of its feature rows, by rank
-    std::uint64_t edges = 0;                        ///< sampled
-    std::string policy;                             ///< of the buffer; empty: there is none
-    std::uint64_t window = 0;                       ///< steps it looks ahead
-    std::uint64_t capacity = 0;                     ///< rows it may hold
-    std::uint64_t bulk = 0;                         ///< rows per message; 0: about 256 KiB
+    buffer::RowCounts rows;
+    std::array<std::uint64_t, comm::kind_count> bytes{};  ///< received since the step before
+    std::vector<std::uint64_t> bytes_by_owner;            ///< of its feature rows, by rank
+    std::uint64_t edges = 0;                              ///< sampled
+    std::string policy;                                   ///< of the buffer; empty: there is none
+    std::uint64_t window = 0;                             ///< steps it looks ahead
+    std::uint64_t capacity = 0;                           ///< rows it may hold
+    std::uint64_t bulk = 0;                               ///< rows per message; 0: about 256 KiB
     std::uint64_t sample_threads = 0;
     std::uint64_t fetch_threads = 0;
 };
@@ -86,9 +86,9 @@ struct EpochRecord {
     Scores scores;
 };
 
-[[nodiscard]] Json to_json(const RowCounts& rows);
+[[nodiscard]] Json to_json(const buffer::RowCounts& rows);
 [[nodiscard]] Json to_json(const StepSeconds& seconds);
 /// {"features": ..., "control": ...}.
-[[nodiscard]] Json bytes_json(const std::array<std::uint64_t, kind_count>& bytes);
+[[nodiscard]] Json bytes_json(const std::array<std::uint64_t, comm::kind_count>& bytes);
 
-}  // namespace rudder
+}  // namespace rudder::train

@@ -15,11 +15,11 @@
 #include "rudder/train/options.hpp"
 #include "rudder/train/records.hpp"
 
-namespace rudder {
+namespace rudder::train {
 
 /// What steering came to, over all agents.
 struct AgentResult {
-    HelmTotals totals;
+    steer::HelmTotals totals;
     std::vector<std::string> learned;  ///< what agents have to say at the end
 };
 
@@ -43,10 +43,10 @@ struct TrainResult {
     double pilot_seconds = 0;   ///< of who steers the buffers
     StepSeconds step_seconds;
     AgentResult agent;
-    SampleTable samples;  ///< where they were collected, of all buffers
-    RowCounts rows;
+    steer::SampleTable samples;  ///< where they were collected, of all buffers
+    buffer::RowCounts rows;
     std::uint64_t edges = 0;
-    std::array<std::uint64_t, kind_count> bytes{};  ///< received, by kind
+    std::array<std::uint64_t, comm::kind_count> bytes{};  ///< received, by kind
     std::uint64_t received_total = 0;
     std::uint64_t sent_total = 0;
     std::uint64_t peak_rss = 0;         ///< the largest rank's
@@ -89,7 +89,7 @@ public:
     virtual ~RunPilot() = default;
     /// Who steers the buffer; asked before the first step, on every rank, and heard on the first
     /// that shares a buffer. It must outlive the run. Null: nobody.
-    [[nodiscard]] virtual BufferPilot* buffer_pilot() { return nullptr; }
+    [[nodiscard]] virtual buffer::BufferPilot* buffer_pilot() { return nullptr; }
     /// The run has begun (the buffer's first steps may have, too); the pipeline lives as long as
     /// it.
     virtual void begin(Pipeline& /*pipeline*/) {}
@@ -138,7 +138,8 @@ class Trainer {
 public:
     /// Opens this rank's parts, agrees with the others on the schedule, and builds the network.
     /// `data` must outlive it.
-    Trainer(const Communicator& comm, const PartitionedDataset& data, const TrainOptions& options);
+    Trainer(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+            const TrainOptions& options);
     ~Trainer();
     Trainer(const Trainer&) = delete;
     Trainer& operator=(const Trainer&) = delete;
@@ -156,7 +157,7 @@ public:
 
     [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept;
     /// What its network was made from.
-    [[nodiscard]] const NetworkOptions& network_options() const noexcept;
+    [[nodiscard]] const nn::NetworkOptions& network_options() const noexcept;
     /// The weights, the same on all ranks.
     [[nodiscard]] std::span<const float> weights() const;
 
@@ -166,4 +167,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::train

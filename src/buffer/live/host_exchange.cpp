@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/patience.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/patience.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr Channel to_first = user_channels + 16;
-constexpr Channel from_first = user_channels + 17;
+constexpr comm::Channel to_first = comm::user_channels + 16;
+constexpr comm::Channel from_first = comm::user_channels + 17;
 constexpr std::size_t places = 2;
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
@@ -39,14 +39,14 @@ std::vector<std::byte> pack(const Head& head, std::span<const VertexId> one = {}
     return bytes;
 }
 
-Head head_of(const Message& message) {
+Head head_of(const comm::Message& message) {
     RUDDER_CHECK(message.bytes.size() >= sizeof(Head));
     Head head{};
     std::memcpy(&head, message.bytes.data(), sizeof(Head));
     return head;
 }
 
-RankNeeds needs_of(const Message& message, const Head& head) {
+RankNeeds needs_of(const comm::Message& message, const Head& head) {
     RankNeeds needs;
     needs.remote.resize(head.a);
     needs.local.resize(head.b);
@@ -60,7 +60,7 @@ RankNeeds needs_of(const Message& message, const Head& head) {
 
 }  // namespace
 
-HostExchange::HostExchange(const Communicator& host, std::size_t row_bytes, Events events)
+HostExchange::HostExchange(const comm::Communicator& host, std::size_t row_bytes, Events events)
     : host_(host),
       row_bytes_(row_bytes),
       piece_rows_(std::max<std::size_t>(1, piece_bytes / row_bytes)),
@@ -114,8 +114,8 @@ std::span<std::byte> HostExchange::place(int member, std::size_t which) {
 }
 
 void HostExchange::send(int to, std::vector<std::byte> bytes) {
-    const Channel channel = first() ? from_first : to_first;
-    static_cast<void>(host_.send_owned(to, channel, Kind::control, std::move(bytes)));
+    const comm::Channel channel = first() ? from_first : to_first;
+    static_cast<void>(host_.send_owned(to, channel, comm::Kind::control, std::move(bytes)));
 }
 
 // ---- members -----------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ RankCounts HostExchange::leftover() {
 
 void HostExchange::hear_first() {
     while (true) {
-        const Message message = host_.receive_message(0, from_first).take();
+        const comm::Message message = host_.receive_message(0, from_first).take();
         const Head head = head_of(message);
         if (head.word == Word::end) return;
         Monitor::Lock lock(monitor_);
@@ -183,7 +183,7 @@ void HostExchange::hear_first() {
 
 void HostExchange::hear_member(int member) {
     while (true) {
-        const Message message = host_.receive_message(member, to_first).take();
+        const comm::Message message = host_.receive_message(member, to_first).take();
         const Head head = head_of(message);
         if (head.word == Word::end) return;
         if (head.word == Word::publish) {
@@ -244,4 +244,4 @@ void HostExchange::finish() {
     if (!first()) send(0, pack({Word::end}));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -15,7 +15,7 @@
 
 #include "landing.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// What a rank of the host needs in a step.
 struct RankNeeds {
@@ -45,7 +45,7 @@ public:
     };
 
     /// Collective over the host, whose communicator `host` is.
-    HostExchange(const Communicator& host, std::size_t row_bytes, Events events);
+    HostExchange(const comm::Communicator& host, std::size_t row_bytes, Events events);
     ~HostExchange();
     HostExchange(const HostExchange&) = delete;
     HostExchange& operator=(const HostExchange&) = delete;
@@ -82,7 +82,7 @@ private:
     void hear_first();
     void send(int to, std::vector<std::byte> bytes);
 
-    Communicator host_;
+    comm::Communicator host_;
     std::size_t row_bytes_;
     std::size_t piece_rows_;
     Events events_;
@@ -96,4 +96,4 @@ private:
     std::vector<Task> tasks_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace rudder {
+namespace rudder::buffer {
 
 std::shared_ptr<Landing> LandingPool::take(std::size_t rows) {
     std::unique_ptr<Landing> landing;
@@ -41,4 +41,4 @@ std::uint64_t LandingPool::bytes() const {
     return bytes_;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -10,7 +10,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/core/types.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Rows that were asked for together: their ids, and the wire rows in the same order.
 struct Landing {
@@ -38,4 +38,4 @@ private:
     std::uint64_t bytes_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

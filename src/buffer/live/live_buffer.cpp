@@ -9,7 +9,7 @@
 
 #include "live_state.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -34,7 +34,8 @@ std::uint64_t horizon_of(const PolicySpec& policy) {
     return policy.has("window") ? policy.whole("window") : 0;
 }
 
-LiveBuffer::State::State(const Communicator& comm, const FeatureStore& s, LiveBufferOptions o)
+LiveBuffer::State::State(const comm::Communicator& comm, const store::FeatureStore& s,
+                         LiveBufferOptions o)
     : store(s),
       options(std::move(o)),
       ranks(static_cast<std::size_t>(comm.size())),
@@ -54,11 +55,11 @@ LiveBuffer::State::State(const Communicator& comm, const FeatureStore& s, LiveBu
     if (shares(comm, options)) join(comm.host());
 }
 
-bool LiveBuffer::State::shares(const Communicator& comm, const LiveBufferOptions& options) {
+bool LiveBuffer::State::shares(const comm::Communicator& comm, const LiveBufferOptions& options) {
     return options.scope == BufferScope::host && comm.host().size() > 1;
 }
 
-bool LiveBuffer::State::is_first(const Communicator& comm, const LiveBufferOptions& options) {
+bool LiveBuffer::State::is_first(const comm::Communicator& comm, const LiveBufferOptions& options) {
     return !shares(comm, options) || comm.host().rank() == 0;
 }
 
@@ -84,7 +85,7 @@ void LiveBuffer::State::remember(const TraceSteps& past) {
     first_kept -= past.ends.size();
 }
 
-void LiveBuffer::State::join(const Communicator& host) {
+void LiveBuffer::State::join(const comm::Communicator& host) {
     needs.resize(static_cast<std::size_t>(host.size()));
     wanted.assign(needs.size(), 0);
     HostExchange::Events events;
@@ -107,18 +108,18 @@ void LiveBuffer::State::join(const Communicator& host) {
     exchange = std::make_unique<HostExchange>(host, store.format().row_bytes(), std::move(events));
 }
 
-LiveBuffer::LiveBuffer(const Communicator& comm, const FeatureStore& store,
+LiveBuffer::LiveBuffer(const comm::Communicator& comm, const store::FeatureStore& store,
                        LiveBufferOptions options)
     : state_(std::make_unique<State>(comm, store, std::move(options))) {}
 
 LiveBuffer::~LiveBuffer() = default;
 
-void LiveBuffer::publish(const SampledStep& step) {
+void LiveBuffer::publish(const sample::SampledStep& step) {
     state_->publish(step);
 }
 
-bool LiveBuffer::assemble(const SampledStep& step, std::span<const RowsWanted> wanted,
-                          StepRows& rows) {
+bool LiveBuffer::assemble(const sample::SampledStep& step,
+                          std::span<const store::RowsWanted> wanted, StepRows& rows) {
     rows = {};
     return first() ? state_->assemble_first(step, wanted, rows)
                    : state_->assemble_member(step, wanted, rows);
@@ -208,4 +209,4 @@ bool LiveBuffer::first() const noexcept {
     return !state_->exchange || state_->exchange->first();
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -1,14 +1,14 @@
 // What coming steps need: split, numbered, merged over the ranks, and told of.
 #include <algorithm>
 
-#include "rudder/core/cpu_meter.hpp"
+#include "core/cpu_meter.hpp"
 #include "rudder/core/span.hpp"
 
 #include "live_state.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
-void LiveBuffer::State::publish(const SampledStep& step) {
+void LiveBuffer::State::publish(const sample::SampledStep& step) {
     const Span span("numbering rows", step.step);
     const CpuMeter meter(bookkeeping);
     OwnStep own;
@@ -35,12 +35,12 @@ void LiveBuffer::State::publish(const SampledStep& step) {
     merge();
 }
 
-void LiveBuffer::State::split(const SampledStep& step, OwnStep& own) {
+void LiveBuffer::State::split(const sample::SampledStep& step, OwnStep& own) {
     remote_ids.clear();
     local_ids.clear();
     places.clear();
     std::uint32_t at = 0;
-    for (const Batch& batch : step.batches) {
+    for (const sample::Batch& batch : step.batches) {
         for (const VertexId v : batch.vertices) {
             if (local.contains(v)) {
                 local_ids.push_back(v);
@@ -108,4 +108,4 @@ void LiveBuffer::State::tell_pilot() {
         options.pilot->published(told, shared[told - next].rows);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

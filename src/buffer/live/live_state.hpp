@@ -16,7 +16,7 @@
 #include "row_slots.hpp"
 #include "step_ids.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// A published step as this rank needs it.
 struct OwnStep {
@@ -40,7 +40,7 @@ struct SharedStep {
 
 /// live_publish.cpp: what steps need; live_steps.cpp: taking them; live_buffer.cpp: the rest.
 struct LiveBuffer::State {
-    const FeatureStore& store;
+    const store::FeatureStore& store;
     LiveBufferOptions options;
     std::size_t ranks;
     LocalRows local;
@@ -82,18 +82,18 @@ struct LiveBuffer::State {
     std::unique_ptr<RowSlots> slots;         ///< on the first rank
     std::unique_ptr<HostExchange> exchange;  ///< where several share the buffer
 
-    State(const Communicator& comm, const FeatureStore& s, LiveBufferOptions o);
+    State(const comm::Communicator& comm, const store::FeatureStore& s, LiveBufferOptions o);
     /// Steps before the first that count for the floor.
     void remember(const TraceSteps& past);
-    static bool shares(const Communicator& comm, const LiveBufferOptions& options);
-    static bool is_first(const Communicator& comm, const LiveBufferOptions& options);
+    static bool shares(const comm::Communicator& comm, const LiveBufferOptions& options);
+    static bool is_first(const comm::Communicator& comm, const LiveBufferOptions& options);
     [[nodiscard]] PolicyFacts facts() const;
     void start();
-    void join(const Communicator& host);
+    void join(const comm::Communicator& host);
 
-    void publish(const SampledStep& step);
+    void publish(const sample::SampledStep& step);
     /// Tells remote ids from local ones.
-    void split(const SampledStep& step, OwnStep& own);
+    void split(const sample::SampledStep& step, OwnStep& own);
     void number(DistinctRows& in, std::vector<RowKey>& rows, OwnStep& own);
     void publish_alone(OwnStep& own);
     /// Steps that all ranks have published become the buffer's, in the order of the parts.
@@ -122,13 +122,13 @@ struct LiveBuffer::State {
                              StepRows& rows);
     void record(std::span<const RowKey> rows) const;
     [[nodiscard]] OwnStep take_own(std::uint64_t step);
-    [[nodiscard]] bool assemble_first(const SampledStep& step, std::span<const RowsWanted> wants,
-                                      StepRows& rows);
-    [[nodiscard]] bool assemble_member(const SampledStep& step, std::span<const RowsWanted> wants,
-                                       StepRows& rows);
+    [[nodiscard]] bool assemble_first(const sample::SampledStep& step,
+                                      std::span<const store::RowsWanted> wants, StepRows& rows);
+    [[nodiscard]] bool assemble_member(const sample::SampledStep& step,
+                                       std::span<const store::RowsWanted> wants, StepRows& rows);
     /// Remote rows to floats, on all threads.
     void decode(const OwnStep& own, std::span<const std::byte* const> rows,
-                std::span<const RowsWanted> wants) const;
+                std::span<const store::RowsWanted> wants) const;
 
     static void add(const RankCounts& of, RowCounts& counts);
 };
@@ -148,4 +148,4 @@ private:
     LiveBuffer::State& state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <array>
 
-#include "rudder/core/cpu_meter.hpp"
+#include "core/cpu_meter.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/span.hpp"
 
 #include "live_state.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -156,8 +156,8 @@ void LiveBuffer::State::add(const RankCounts& of, RowCounts& counts) {
     counts.saved += of.saved;
 }
 
-bool LiveBuffer::State::assemble_first(const SampledStep& step, std::span<const RowsWanted> wants,
-                                       StepRows& rows) {
+bool LiveBuffer::State::assemble_first(const sample::SampledStep& step,
+                                       std::span<const store::RowsWanted> wants, StepRows& rows) {
     SharedStep all;
     RowSlots::Sources sources;
     if (!begin(step.step, all, sources, rows)) return false;
@@ -179,8 +179,8 @@ bool LiveBuffer::State::assemble_first(const SampledStep& step, std::span<const 
     return true;
 }
 
-bool LiveBuffer::State::assemble_member(const SampledStep& step, std::span<const RowsWanted> wants,
-                                        StepRows& rows) {
+bool LiveBuffer::State::assemble_member(const sample::SampledStep& step,
+                                        std::span<const store::RowsWanted> wants, StepRows& rows) {
     const OwnStep own = take_own(step.step);
     const auto landing = pool->take(own.remote);
     exchange->want(step.step, landing);
@@ -197,10 +197,10 @@ bool LiveBuffer::State::assemble_member(const SampledStep& step, std::span<const
 }
 
 void LiveBuffer::State::decode(const OwnStep& own, std::span<const std::byte* const> rows,
-                               std::span<const RowsWanted> wants) const {
+                               std::span<const store::RowsWanted> wants) const {
     const std::size_t width = store.format().width();
     std::span<const std::uint32_t> left = own.positions;
-    for (const RowsWanted& batch : wants) {
+    for (const store::RowsWanted& batch : wants) {
         const auto at = left.subspan(0, batch.vertices.size());
         left = left.subspan(batch.vertices.size());
         parallel_chunks(at.size(), chunk_rows, [&](const Chunk& chunk) {
@@ -217,4 +217,4 @@ void LiveBuffer::State::decode(const OwnStep& own, std::span<const std::byte* co
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/executor/patience.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/patience.hpp"
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -28,13 +28,13 @@ struct RowSlots::Link {
     std::vector<VertexId> ids;  ///< of a background link, until it is asked for
     std::vector<Put> puts;
     std::shared_ptr<Landing> landing;
-    std::vector<Request> requests;
+    std::vector<comm::Request> requests;
     bool asked = false;
     bool reading = false;
     std::uint64_t noted = 0;  ///< number of the last step that waits for it
 };
 
-RowSlots::RowSlots(const FeatureStore& store, SlotId slots)
+RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
     : store_(store),
       row_bytes_(store.format().row_bytes()),
       slots_(Array<std::byte>::uninitialised(
@@ -187,11 +187,11 @@ void RowSlots::plan_background(std::span<const Placed> placed, const RowNumberin
 // ---- fetching ----------------------------------------------------------------------------------
 
 void RowSlots::fetch(const std::shared_ptr<Link>& link) {
-    std::vector<Request> requests;
+    std::vector<comm::Request> requests;
     if (link->landing != nullptr) {
-        RemoteFetch fetch = store_.fetch(link->landing->ids, link->landing->rows);
+        store::RemoteFetch fetch = store_.fetch(link->landing->ids, link->landing->rows);
         fetch.keep(link->landing);
-        for (RemoteFetch::Piece& piece : fetch.pieces())
+        for (store::RemoteFetch::Piece& piece : fetch.pieces())
             requests.push_back(piece.landed);
     }
     Monitor::Lock lock(monitor_);
@@ -206,7 +206,7 @@ void RowSlots::ask(Sources& sources) {
 
 void RowSlots::wait(Sources& sources) {
     for (const auto& link : sources.awaited) {
-        std::vector<Request> requests;
+        std::vector<comm::Request> requests;
         {
             Monitor::Lock lock(monitor_);
             monitor_.wait(lock, "rows to be asked for",
@@ -214,10 +214,10 @@ void RowSlots::wait(Sources& sources) {
             if (!link->asked) std::rethrow_exception(failure_);
             requests = link->requests;  // several may wait for the same
         }
-        wait_all(requests);
+        comm::wait_all(requests);
     }
-    std::vector<Request> own = sources.own->requests;
-    wait_all(own);
+    std::vector<comm::Request> own = sources.own->requests;
+    comm::wait_all(own);
     for (const Sources::Late& row : sources.late)
         sources.rows[row.position] = row.link->landing->rows.data() + row.index * row_bytes_;
 }
@@ -267,7 +267,7 @@ void RowSlots::put_into_slots() {
             if (chain_.empty()) return;
             link = chain_.front();
         }
-        wait_all(link->requests);
+        comm::wait_all(link->requests);
         {
             Monitor::Lock lock(monitor_);
             // All earlier steps have been read, or their links would still be in the chain.
@@ -302,4 +302,4 @@ void RowSlots::finish() {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -16,7 +16,7 @@
 
 #include "landing.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Carries out the plans of a policy. Steps read and change slots one after the other in the
 /// policy's mind, but overlap in fact: a slot is written only when all who read what was there
@@ -48,7 +48,7 @@ public:
         std::shared_ptr<Link> own;
     };
 
-    RowSlots(const FeatureStore& store, SlotId slots);
+    RowSlots(const store::FeatureStore& store, SlotId slots);
     /// Ends its tasks at once; rows under way land where nobody looks.
     ~RowSlots();
     RowSlots(const RowSlots&) = delete;
@@ -92,7 +92,7 @@ private:
     template <class Body>
     void guarded(Body&& body);
 
-    const FeatureStore& store_;
+    const store::FeatureStore& store_;
     std::size_t row_bytes_;
     Array<std::byte> slots_;
     std::shared_ptr<LandingPool> pool_;
@@ -119,4 +119,4 @@ private:
     Task keeping_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -2,7 +2,7 @@
 
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -72,4 +72,4 @@ std::uint64_t LocalRows::add(std::span<const VertexId> ids) {
     return fresh;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -9,7 +9,7 @@
 #include "rudder/buffer/live_buffer.hpp"
 #include "rudder/buffer/row_numbering.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// In a list of positions: the row is local.
 inline constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
@@ -63,4 +63,4 @@ private:
     std::vector<std::uint64_t> touched_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -1,6 +1,6 @@
 #include "aged_counts.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 double AgedCounts::step() {
     constexpr double limit = 0x1p+400;
@@ -13,4 +13,4 @@ double AgedCounts::step() {
     return factor;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 
 #include "rudder/buffer/row_numbering.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Counts that lose the factor `decay` per step. All age alike, so their order changes by uses
 /// alone: instead of shrinking all counts, the weight of a use grows, and all are scaled down
@@ -39,4 +39,4 @@ private:
     double weight_ = 1;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

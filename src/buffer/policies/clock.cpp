@@ -1,7 +1,7 @@
 // clock: a hand goes round the slots and takes the first row that was not used since it last came.
 #include "policies.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo clock_info{
     "clock",
@@ -75,4 +75,4 @@ std::unique_ptr<Policy> make_clock(const PolicySpec& /*spec*/, const PolicyFacts
     return std::make_unique<ClockPolicy>(facts, residents);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,7 +5,7 @@
 #include "policies.hpp"
 #include "worst_first.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo lfu_info{
     "lfu",
@@ -87,4 +87,4 @@ std::unique_ptr<Policy> make_lfu(const PolicySpec& /*spec*/, const PolicyFacts& 
     return std::make_unique<LfuPolicy>(facts, residents);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

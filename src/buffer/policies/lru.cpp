@@ -3,7 +3,7 @@
 
 #include "policies.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo lru_info{"lru",
                           "Admits every missed row; the least recently used leave after each step.",
@@ -93,4 +93,4 @@ std::unique_ptr<Policy> make_lru(const PolicySpec& /*spec*/, const PolicyFacts& 
     return std::make_unique<LruPolicy>(facts, residents);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

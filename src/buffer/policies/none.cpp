@@ -1,7 +1,7 @@
 // none: no buffer at all.
 #include "policies.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo none_info{"none",
                            "Keeps nothing: every remote row of every step is fetched.",
@@ -35,4 +35,4 @@ std::unique_ptr<Policy> make_none(const PolicySpec& /*spec*/, const PolicyFacts&
     return std::make_unique<NonePolicy>(facts, residents);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

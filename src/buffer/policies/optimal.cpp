@@ -2,7 +2,7 @@
 #include "policies.hpp"
 #include "window_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo optimal_info{
     "optimal",
@@ -15,4 +15,4 @@ std::unique_ptr<Policy> make_optimal(const PolicySpec& /*spec*/, const PolicyFac
     return std::make_unique<WindowPolicy>(facts, residents, WindowRules{whole_trace, 0, 1, false});
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -4,11 +4,11 @@
 #include "policies.hpp"
 #include "published_scores.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 2> parameters{
+constexpr std::array<PolicyParameter, 2> periodic_parameters{
     {{"alpha", ParameterKind::real, 0, 1, 0.05, "what an idle row's score loses per step", true,
       true},
      {"delta", ParameterKind::whole, 1, 1000000, 8, "steps between two replacements"}}};
@@ -19,7 +19,7 @@ const PolicyInfo periodic_info{
     "periodic",
     "Starts with the rows of highest degree and replaces idle rows by missed ones every delta "
     "steps.",
-    "MassiveGNN (Sarkar et al., CLUSTER 2024)", parameters};
+    "MassiveGNN (Sarkar et al., CLUSTER 2024)", periodic_parameters};
 
 std::unique_ptr<Policy> make_periodic(const PolicySpec& spec, const PolicyFacts& facts,
                                       Residents& residents) {
@@ -28,4 +28,4 @@ std::unique_ptr<Policy> make_periodic(const PolicySpec& spec, const PolicyFacts&
     return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 #include "rudder/buffer/cloned_policy.hpp"
 #include "rudder/buffer/policy_registry.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 extern const PolicyInfo none_info;
 extern const PolicyInfo static_degree_info;
@@ -34,4 +34,4 @@ MakePolicy make_scored;
 MakePolicy make_window;
 MakePolicy make_optimal;
 
-}  // namespace rudder
+}  // namespace rudder::buffer

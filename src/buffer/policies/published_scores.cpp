@@ -5,7 +5,7 @@
 
 #include "static_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -150,4 +150,4 @@ std::uint64_t PublishedScores::bytes() const noexcept {
            powers_.capacity() * sizeof(double);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

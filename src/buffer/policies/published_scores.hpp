@@ -7,7 +7,7 @@
 
 #include "signal.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// How the published rules are set.
 struct PublishedRules {
@@ -57,4 +57,4 @@ private:
     mutable std::vector<double> powers_;  ///< (1 - alpha)^n
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 #include "rudder/buffer/policy_spec.hpp"
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// A usage Error unless the facts hold what the policy needs.
 inline void require(bool there, const PolicySpec& spec, const std::string& what) {
@@ -15,4 +15,4 @@ inline void require(bool there, const PolicySpec& spec, const std::string& what)
                       "--policy", "choose another policy, or record a trace that has them");
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -6,7 +6,7 @@
 
 #include "policies.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
@@ -58,4 +58,4 @@ void register_policy(const PolicyInfo& info, MakePolicy* make) {
     registry().infos.push_back(&info);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,7 +5,7 @@
 
 #include "rudder/buffer/policy_registry.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// A policy's description and its maker.
 struct PolicyEntry {
@@ -15,4 +15,4 @@ struct PolicyEntry {
 
 [[nodiscard]] std::span<const PolicyEntry> policy_entries();
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -7,11 +7,11 @@
 #include "signal.hpp"
 #include "worst_first.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 3> parameters{
+constexpr std::array<PolicyParameter, 3> scored_parameters{
     {{"every", ParameterKind::whole, 1, 4294967295.0, 0, "replaces in every so many steps"},
      {"decay", ParameterKind::real, 0, 1, 0.99, "what a use is worth a step later", true},
      {"fraction", ParameterKind::real, 0, 1, 1, "of the buffer it replaces at once, at most"}}};
@@ -23,7 +23,7 @@ const PolicyInfo scored_info{
     "Keeps the rows of highest aged frequency: missed ones enter for free, others are fetched when "
     "told to.",
     "Rudder (Sarkar et al., ICS 2026), repaired",
-    parameters,
+    scored_parameters,
     false,
     true};
 
@@ -145,4 +145,4 @@ std::unique_ptr<Policy> make_scored(const PolicySpec& spec, const PolicyFacts& f
     return std::make_unique<ScoredPolicy>(spec, facts, residents);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -4,11 +4,11 @@
 #include "policies.hpp"
 #include "published_scores.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 4> parameters{
+constexpr std::array<PolicyParameter, 4> faithful_parameters{
     {{"every", ParameterKind::whole, 1, 4294967295.0, 0, "replaces in every so many steps"},
      {"listed", ParameterKind::flag, 0, 1, 0, "replaces in the steps the trace lists"},
      {"alpha", ParameterKind::real, 0, 1, 0.05, "what an idle row's score loses per step", true,
@@ -21,7 +21,7 @@ const PolicyInfo scored_faithful_info{
     "scored-faithful",
     "Replaces idle rows by the most missed ones when told to, exactly by the published rules.",
     "Rudder (Sarkar et al., ICS 2026)",
-    parameters,
+    faithful_parameters,
     false,
     true};
 
@@ -31,4 +31,4 @@ std::unique_ptr<Policy> make_scored_faithful(const PolicySpec& spec, const Polic
     return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -7,7 +7,7 @@
 
 #include "refuse.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// A policy's own signal, or the agent's where it has none.
 class Signal {
@@ -42,4 +42,4 @@ private:
     return static_cast<std::size_t>(share * static_cast<double>(capacity));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

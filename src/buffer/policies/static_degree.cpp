@@ -3,7 +3,7 @@
 #include "refuse.hpp"
 #include "static_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo static_degree_info{
     "static-degree",
@@ -17,4 +17,4 @@ std::unique_ptr<Policy> make_static_degree(const PolicySpec& spec, const PolicyF
     return std::make_unique<StaticPolicy>(facts, residents, ranking_of(facts.halo_degree));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-namespace rudder {
+namespace rudder::buffer {
 
 template <class T>
 std::vector<RowKey> ranking_of(std::span<const T> weight) {
@@ -43,4 +43,4 @@ void StaticPolicy::begin(std::uint64_t /*step*/, StepPlan& fill) {
     fill_with(ranking_, *residents_, fill);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

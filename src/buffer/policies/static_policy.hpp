@@ -5,7 +5,7 @@
 
 #include "rudder/buffer/cloned_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Holds the first `capacity` rows of a ranking; a missed row is never admitted.
 class StaticPolicy final : public ClonedPolicy<StaticPolicy> {
@@ -33,4 +33,4 @@ template <class T>
 /// Takes what is not among the first `capacity` rows of the ranking out, fetches what is missing.
 void fill_with(std::span<const RowKey> ranking, Residents& residents, StepPlan& plan);
 
-}  // namespace rudder
+}  // namespace rudder::buffer

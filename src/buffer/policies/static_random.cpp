@@ -6,18 +6,18 @@
 #include "policies.hpp"
 #include "static_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 1> parameters{
+constexpr std::array<PolicyParameter, 1> random_fill_parameters{
     {{"seed", ParameterKind::whole, 0, 9007199254740992.0, 0, "of the draw"}}};
 
 }  // namespace
 
 const PolicyInfo static_random_info{
     "static-random", "Fetches halo rows drawn at random at the start and never changes them.",
-    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)", parameters};
+    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)", random_fill_parameters};
 
 std::unique_ptr<Policy> make_static_random(const PolicySpec& spec, const PolicyFacts& facts,
                                            Residents& residents) {
@@ -32,4 +32,4 @@ std::unique_ptr<Policy> make_static_random(const PolicySpec& spec, const PolicyF
                                           ranking_of(std::span<const std::uint64_t>(weight)));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

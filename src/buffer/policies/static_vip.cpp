@@ -3,7 +3,7 @@
 #include "refuse.hpp"
 #include "static_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 const PolicyInfo static_vip_info{"static-vip",
                                  "Fetches the halo rows that sampling most probably includes at "
@@ -18,4 +18,4 @@ std::unique_ptr<Policy> make_static_vip(const PolicySpec& spec, const PolicyFact
     return std::make_unique<StaticPolicy>(facts, residents, ranking_of(facts.inclusion));
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

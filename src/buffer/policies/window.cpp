@@ -5,11 +5,11 @@
 #include "refuse.hpp"
 #include "window_policy.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 4> parameters{
+constexpr std::array<PolicyParameter, 4> window_parameters{
     {{"window", ParameterKind::whole, 1, 1000000, 16, "steps it looks ahead"},
      {"distance", ParameterKind::whole, 0, 1000, 2,
       "how many steps early it fetches, at most; short windows less"},
@@ -23,7 +23,8 @@ const PolicyInfo window_info{
     "window",
     "Keeps the rows whose next use within W coming steps is nearest and fetches ahead what they "
     "need.",
-    "RapidGNN (Niam et al., 2025), Ginex (Park et al., VLDB 2022), and beyond", parameters, true};
+    "RapidGNN (Niam et al., 2025), Ginex (Park et al., VLDB 2022), and beyond", window_parameters,
+    true};
 
 std::unique_ptr<Policy> make_window(const PolicySpec& spec, const PolicyFacts& facts,
                                     Residents& residents) {
@@ -33,4 +34,4 @@ std::unique_ptr<Policy> make_window(const PolicySpec& spec, const PolicyFacts& f
     return std::make_unique<WindowPolicy>(facts, residents, rules);
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,7 +5,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/checked.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const WindowRules& rules)
     : ClonedPolicy(facts, residents), rules_(rules), counts_(rules.decay) {}
@@ -303,4 +303,4 @@ std::uint64_t WindowPolicy::bytes() const noexcept {
     return bytes;
 }
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -10,7 +10,7 @@
 #include "aged_counts.hpp"
 #include "worst_first.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// How a window policy is set.
 struct WindowRules {
@@ -105,4 +105,4 @@ private:
     std::vector<RowKey> scratch_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -7,7 +7,7 @@
 
 #include "rudder/buffer/row_numbering.hpp"
 
-namespace rudder {
+namespace rudder::buffer {
 
 /// Rows, the one with the lowest score first (of equal ones the highest row). An entry's score may
 /// be an old, lower one; it is brought up to date when the entry comes to the front. Each row has
@@ -102,4 +102,4 @@ private:
     std::vector<std::uint8_t> entered_;  ///< by row
 };
 
-}  // namespace rudder
+}  // namespace rudder::buffer

@@ -5,15 +5,15 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/verb.hpp"
-#include "rudder/comm/together.hpp"
+#include "cli/verb.hpp"
+#include "comm/together.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/steer/collect.hpp"
-#include "rudder/train/inference.hpp"
 #include "rudder/train/trainer.hpp"
+#include "steer/samples/collect.hpp"
+#include "train/prediction/inference.hpp"
 
 #include "collect_table.hpp"
 #include "train_settings.hpp"
@@ -65,10 +65,11 @@ private:
     void define_training(CLI::App& app);
     int run_traces(const Context& context);
     int run_live(const Context& context);
-    int train(const Communicator& comm, const PartitionedDataset& data, const std::string& graph,
-              std::span<const TrainOptions> all, const Context& context);
+    int train(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+              const std::string& graph, std::span<const train::TrainOptions> all,
+              const Context& context);
     /// The runs to collect from: all pairs of a policy and a size.
-    [[nodiscard]] std::vector<TrainOptions> runs();
+    [[nodiscard]] std::vector<train::TrainOptions> runs();
     [[nodiscard]] Existing existing() const noexcept {
         return force_ ? Existing::replace : Existing::refuse;
     }
@@ -78,7 +79,7 @@ private:
     std::string out_;
     std::vector<std::string> policies_;
     std::vector<double> fractions_;
-    CollectOptions options_;
+    steer::CollectOptions options_;
     bool force_ = false;
 };
 
@@ -145,7 +146,7 @@ void check_name(const Named& one) {
 }
 
 /// The same graph under two names would be on both sides of a split.
-void check_graphs(std::map<std::string, std::string>& name_of, const Trace& trace,
+void check_graphs(std::map<std::string, std::string>& name_of, const buffer::Trace& trace,
                   const std::string& name) {
     const std::string& checksum = trace.front()->header().graph;
     if (checksum.empty()) return;
@@ -166,25 +167,25 @@ int AgentCollectVerb::run(const Context& context) {
         }
     }
     const bool live = std::ranges::any_of(traces_, [](const std::string& text) {
-        return ArrayFolder::is(named(text).path, partition_format);
+        return graph::ArrayFolder::is(named(text).path, partition::partition_format);
     });
     return live ? run_live(context) : run_traces(context);
 }
 
 int AgentCollectVerb::run_traces(const Context& context) {
     SampleFiles files(out_, existing());
-    SampleTable table;
+    steer::SampleTable table;
     std::map<std::string, std::string> name_of;
     for (const std::string& text : traces_) {
         const Named one = named(text);
         check_name(one);
-        const Trace trace = read_trace(one.path);
+        const buffer::Trace trace = buffer::read_trace(one.path);
         check_graphs(name_of, trace, one.graph);
         for (const std::string& policy : policies_) {
             for (const double fraction : fractions_) {
-                table.append(
-                    collect(trace, one.graph, PolicySpec::parse(policy), {fraction, 0}, options_),
-                    one.path);
+                table.append(steer::collect(trace, one.graph, buffer::PolicySpec::parse(policy),
+                                            {fraction, 0}, options_),
+                             one.path);
             }
         }
     }
@@ -193,11 +194,11 @@ int AgentCollectVerb::run_traces(const Context& context) {
     return 0;
 }
 
-std::vector<TrainOptions> AgentCollectVerb::runs() {
-    std::vector<TrainOptions> all;
+std::vector<train::TrainOptions> AgentCollectVerb::runs() {
+    std::vector<train::TrainOptions> all;
     for (const std::string& policy : policies_) {
         for (const double fraction : fractions_) {
-            TrainOptions& one = all.emplace_back(settings_->settle());
+            train::TrainOptions& one = all.emplace_back(settings_->settle());
             one.policy = policy;
             one.buffer = fraction;
             one.seed = options_.seed;
@@ -205,7 +206,7 @@ std::vector<TrainOptions> AgentCollectVerb::runs() {
             one.steer.agent = "always";  // gives way to the collector
             one.steer.collect = options_;
             check_options(one);
-            check_collectable(policy_of(one));
+            steer::check_collectable(train::policy_of(one));
         }
     }
     return all;
@@ -219,37 +220,37 @@ int AgentCollectVerb::run_live(const Context& context) {
     const Named one = named(traces_.front());
     check_name(one);
     const auto all = runs();
-    const PartitionedDataset data(one.path);
-    RankOptions& ranks = settings_->ranks();
+    const partition::PartitionedDataset data(one.path);
+    run::RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
-    const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", data_checksum(data)}};
-    return run_ranked(ranks, fingerprint, [&](const Communicator& comm) {
-        share_cores(comm, context.threads);
+    const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                        {"data", train::data_checksum(data)}};
+    return run::run_ranked(ranks, fingerprint, [&](const comm::Communicator& comm) {
+        run::share_cores(comm, context.threads);
         return train(comm, data, one.graph, all, context);
     });
 }
 
 /// One training run per policy and size, in the same ranks.
-int AgentCollectVerb::train(const Communicator& comm, const PartitionedDataset& data,
-                            const std::string& graph, std::span<const TrainOptions> all,
-                            const Context& context) {
+int AgentCollectVerb::train(const comm::Communicator& comm,
+                            const partition::PartitionedDataset& data, const std::string& graph,
+                            std::span<const train::TrainOptions> all, const Context& context) {
     std::optional<SampleFiles> files;
-    do_together(comm, [&] {
+    comm::do_together(comm, [&] {
         if (comm.rank() == 0) files.emplace(out_, existing());
     });
-    SampleTable table;
-    for (const TrainOptions& options : all) {
-        Trainer trainer(comm, data, options);
-        TrainObserver observer;
-        TrainResult result = trainer.run(observer);
+    steer::SampleTable table;
+    for (const train::TrainOptions& options : all) {
+        train::Trainer trainer(comm, data, options);
+        train::TrainObserver observer;
+        train::TrainResult result = trainer.run(observer);
         if (result.interrupted) return static_cast<int>(ErrorKind::interrupted);
         if (result.samples.samples.empty()) continue;
         result.samples.graphs = {graph};
         table.append(result.samples, graph);
     }
-    do_together(comm, [&] {
+    comm::do_together(comm, [&] {
         if (files) files->write(table);
     });
     if (files) print_shares(table, context.json);

@@ -1,17 +1,17 @@
 // rudder agent list
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
-#include "rudder/core/json.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/steer/agent_spec.hpp"
 
 namespace rudder::cli {
 
 namespace {
 
-std::string parameter_text(const AgentParameter& parameter) {
+std::string parameter_text(const steer::AgentParameter& parameter) {
     std::string text(parameter.help);
     if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
     return text;
@@ -19,10 +19,10 @@ std::string parameter_text(const AgentParameter& parameter) {
 
 std::string agents_text() {
     KeyValues lines;
-    for (const AgentInfo* info : all_agents()) {
+    for (const steer::AgentInfo* info : steer::all_agents()) {
         lines.emplace_back(std::string(info->name), std::string(info->sentence));
         lines.emplace_back("", fmt::format("needs {}; costs {}", info->needs, info->costs));
-        for (const AgentParameter& parameter : info->parameters)
+        for (const steer::AgentParameter& parameter : info->parameters)
             lines.emplace_back(fmt::format("  {}", parameter.name), parameter_text(parameter));
     }
     return key_values(lines);
@@ -30,9 +30,9 @@ std::string agents_text() {
 
 std::string knobs_text() {
     Table table({"knob", "values", "sets", "a change costs"});
-    for (const Knob& knob : all_knobs()) {
+    for (const steer::Knob& knob : steer::all_knobs()) {
         const std::string range =
-            knob.kind == KnobKind::text
+            knob.kind == steer::KnobKind::text
                 ? "a policy"
                 : fmt::format("{}{} to {}", knob.above_minimum ? "above " : "", knob.minimum,
                               knob.maximum);
@@ -52,7 +52,7 @@ public:
     void define(CLI::App& /*app*/) override {}
     int run(const Context& context) override {
         if (context.json) {
-            print_json({{"agents", agents_json()}, {"knobs", knobs_json()}});
+            print_json({{"agents", steer::agents_json()}, {"knobs", steer::knobs_json()}});
         } else {
             print_text(agents_text() + "\n" + knobs_text() +
                        "\nAn agent is written NAME[:VALUE]{,KEY:VALUE}: --agent every:4.\n");

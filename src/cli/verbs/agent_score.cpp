@@ -3,13 +3,13 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/steer/score.hpp"
+#include "steer/log/score.hpp"
 
 namespace rudder::cli {
 
@@ -19,11 +19,11 @@ namespace fs = std::filesystem;
 
 struct Scored {
     std::string log;
-    LogScore score;
+    steer::LogScore score;
     std::string missing;  ///< why there is no cost
 };
 
-std::string share_text(const ShareScore& score) {
+std::string share_text(const steer::ShareScore& score) {
     if (score.all == 0) return "n/a";
     return fmt::format("{:.1f} % ({:.1f} to {:.1f} %), {} of {}", score.share() * 100,
                        score.low() * 100, score.high() * 100, format_count(score.right),
@@ -35,13 +35,13 @@ std::string ratio_text(std::uint64_t rows, std::uint64_t other) {
     return fmt::format("{:.3f}", static_cast<double>(rows) / static_cast<double>(other));
 }
 
-void add_pass(const PassScore& pass, KeyValues& lines) {
-    if (pass.rule == PassRule::none) {
+void add_pass(const steer::PassScore& pass, KeyValues& lines) {
+    if (pass.rule == steer::PassRule::none) {
         lines.emplace_back("Pass@1", "n/a: it forecasts nothing and says not when to replace");
         return;
     }
     lines.emplace_back("Pass@1, hit rate", share_text(pass.hit_rate));
-    if (pass.rule == PassRule::forecast) {
+    if (pass.rule == steer::PassRule::forecast) {
         lines.emplace_back("Pass@1, communication", share_text(pass.rows));
         lines.emplace_back("", "as published: own forecast against the next observation");
     } else {
@@ -51,7 +51,7 @@ void add_pass(const PassScore& pass, KeyValues& lines) {
     }
 }
 
-void add_counterfactual(const CounterfactualScore& other, KeyValues& lines) {
+void add_counterfactual(const steer::CounterfactualScore& other, KeyValues& lines) {
     lines.emplace_back("no worse than otherwise", share_text(other.share));
     if (other.judged == 0) {
         lines.emplace_back("",
@@ -73,7 +73,7 @@ void add_counterfactual(const CounterfactualScore& other, KeyValues& lines) {
 }
 
 std::string score_text(const Scored& scored) {
-    const LogScore& score = scored.score;
+    const steer::LogScore& score = scored.score;
     KeyValues lines{{"log", scored.log}, {"agent", score.agent}};
     std::string decisions =
         fmt::format("{}, {} applied", format_count(score.decisions), format_count(score.applied));
@@ -89,7 +89,7 @@ std::string score_text(const Scored& scored) {
         lines.emplace_back("cost", scored.missing);
         return key_values(lines);
     }
-    const CostScore& cost = *score.cost;
+    const steer::CostScore& cost = *score.cost;
     lines.emplace_back("rows", format_count(cost.rows));
     lines.emplace_back(
         "of the best fixed rule",
@@ -123,8 +123,8 @@ private:
 };
 
 Scored AgentScoreVerb::score(const fs::path& log) const {
-    const auto records = read_decisions(log);
-    Scored scored{log.string(), score_log(records), {}};
+    const auto records = steer::read_decisions(log);
+    Scored scored{log.string(), steer::score_log(records), {}};
     const fs::path folder = fs::is_directory(log) ? log : log.parent_path();
     const fs::path trace = trace_.empty() ? folder / "trace" : fs::path(trace_);
     if (records.empty()) {
@@ -133,7 +133,7 @@ Scored AgentScoreVerb::score(const fs::path& log) const {
         scored.missing = fmt::format(
             "n/a: there is no trace in {}; train with --trace, or give --trace", trace.string());
     } else {
-        scored.score.cost = score_cost(records, read_trace(trace));
+        scored.score.cost = steer::score_cost(records, buffer::read_trace(trace));
     }
     return scored;
 }

@@ -4,14 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/nn/tabular.hpp"
-#include "rudder/steer/fit.hpp"
+#include "steer/fit/fit.hpp"
 
 #include "sample_archive.hpp"
 
@@ -56,9 +55,9 @@ public:
 
 private:
     void check();
-    [[nodiscard]] SampleTable read() const;
+    [[nodiscard]] steer::SampleTable read() const;
 
-    FitTask task_;
+    steer::FitTask task_;
     std::vector<std::string> tables_;
     std::vector<std::string> policies_;
     std::string out_;
@@ -70,35 +69,36 @@ private:
 
 /// What was made and how well it does.
 struct Fitted {
-    Model model;
-    Scores train;
-    Scores test;           ///< no samples: none was asked for
-    Scores beyond_margin;  ///< those of the test whose answers differ by more than the margin
+    steer::Model model;
+    steer::Scores train;
+    steer::Scores test;  ///< no samples: none was asked for
+    steer::Scores
+        beyond_margin;  ///< those of the test whose answers differ by more than the margin
     std::vector<double> importance;
     std::string importance_kind;
 };
 
 void AgentTrainVerb::check() {
-    if (std::ranges::find(classifier_kinds, task_.kind) == classifier_kinds.end()) {
+    if (std::ranges::find(steer::classifier_kinds, task_.kind) == steer::classifier_kinds.end()) {
         throw usage_error(fmt::format("unknown classifier '{}'", task_.kind), "KIND",
-                          fmt::format("use one of {}", join(classifier_kinds, ", ")));
+                          fmt::format("use one of {}", join(steer::classifier_kinds, ", ")));
     }
-    task_.features = faithful_ ? FeatureSet::faithful : FeatureSet::repaired;
-    task_.label = faithful_ ? LabelKind::paper : LabelKind::counterfactual;
+    task_.features = faithful_ ? steer::FeatureSet::faithful : steer::FeatureSet::repaired;
+    task_.label = faithful_ ? steer::LabelKind::paper : steer::LabelKind::counterfactual;
     if (label_.empty()) return;
-    task_.label = label_ == "paper" ? LabelKind::paper : LabelKind::counterfactual;
+    task_.label = label_ == "paper" ? steer::LabelKind::paper : steer::LabelKind::counterfactual;
     if (label_ != to_string(task_.label)) {
         throw usage_error(fmt::format("unknown label '{}'", label_), "--label",
                           "use counterfactual or paper");
     }
 }
 
-SampleTable AgentTrainVerb::read() const {
-    SampleTable all;
+steer::SampleTable AgentTrainVerb::read() const {
+    steer::SampleTable all;
     for (const std::string& path : tables_)
         all.append(read_table(path), path);
     if (policies_.empty()) return all;
-    SampleTable chosen;
+    steer::SampleTable chosen;
     chosen.graphs = all.graphs;
     chosen.policies = all.policies;
     chosen.horizon = all.horizon;
@@ -106,9 +106,9 @@ SampleTable AgentTrainVerb::read() const {
         if (std::ranges::find(policies_, all.policies[all.samples[i].policy]) == policies_.end())
             continue;
         chosen.samples.push_back(all.samples[i]);
-        std::ranges::copy(all.features(FeatureSet::repaired, i),
+        std::ranges::copy(all.features(steer::FeatureSet::repaired, i),
                           std::back_inserter(chosen.repaired));
-        std::ranges::copy(all.features(FeatureSet::faithful, i),
+        std::ranges::copy(all.features(steer::FeatureSet::faithful, i),
                           std::back_inserter(chosen.faithful));
     }
     if (chosen.samples.empty()) {
@@ -118,30 +118,12 @@ SampleTable AgentTrainVerb::read() const {
     return chosen;
 }
 
-TabularData view(const FitData& data) {
-    return {data.columns, data.x, data.y, data.weight};
-}
-
-void fit_neural(Model& model, const SampleTable& table, const FitTask& task) {
-    const FitData train = rows_of(table, task, model, Side::train);
-    const FitData held_out = rows_of(table, task, model, Side::held_out);
-    // A trace of one host has none to hold out.
-    const FitData all = train.rows() != 0 ? train : rows_of(table, task, model, Side::train_all);
-    auto made = model.kind == "mlp" ? fit_mlp(view(all), view(held_out), task.seed)
-                                    : fit_tabnet(view(all), view(held_out), task.seed);
-    model.arrays.clear();
-    for (NamedArray& array : made) {
-        model.arrays.push_back(
-            {std::move(array.name), std::move(array.shape), std::move(array.values), {}});
-    }
-}
-
-Fitted fit(const SampleTable& table, const FitTask& task) {
+Fitted fit(const steer::SampleTable& table, const steer::FitTask& task) {
     Fitted fitted;
-    Model& model = fitted.model = begin_model(table, task);
-    const FitData data = rows_of(table, task, model, Side::train_all);
+    steer::Model& model = fitted.model = steer::begin_model(table, task);
+    const steer::FitData data = steer::rows_of(table, task, model, steer::Side::train_all);
     if (task.kind == "lr" || task.kind == "svm") {
-        fit_linear(model, data);
+        steer::fit_linear(model, data);
         // Features have spread 1, so a weight says how much its feature moves the answer.
         fitted.importance_kind = "weight";
         for (std::size_t c = 0; c < data.columns; ++c) {
@@ -149,32 +131,34 @@ Fitted fit(const SampleTable& table, const FitTask& task) {
             fitted.importance.push_back(static_cast<double>(weight < 0 ? -weight : weight));
         }
     } else if (task.kind == "rf" || task.kind == "xgb") {
-        fit_trees(model, data, task.seed, fitted.importance);
+        steer::fit_trees(model, data, task.seed, fitted.importance);
         fitted.importance_kind = "gain";
     } else {
-        fit_neural(model, table, task);
+        steer::fit_neural(model, table, task);
     }
-    const auto classifier = make_classifier(model, "agent train");
-    fitted.train = score(answers(*classifier, data), data.y);
-    const FitData test = rows_of(table, task, model, Side::test);
-    fitted.test = score(answers(*classifier, test), test.y);
+    const auto classifier = steer::make_classifier(model, "agent train");
+    fitted.train = steer::score(steer::answers(*classifier, data), data.y);
+    const steer::FitData test = steer::rows_of(table, task, model, steer::Side::test);
+    fitted.test = steer::score(steer::answers(*classifier, test), test.y);
     if (task.margin > 0) {
-        const FitData beyond = rows_of(table, task, model, Side::test_beyond_margin);
-        fitted.beyond_margin = score(answers(*classifier, beyond), beyond.y);
+        const steer::FitData beyond =
+            steer::rows_of(table, task, model, steer::Side::test_beyond_margin);
+        fitted.beyond_margin = steer::score(steer::answers(*classifier, beyond), beyond.y);
     }
     if (fitted.importance.empty()) {
         fitted.importance_kind = "permutation";
         fitted.importance =
-            permutation_importance(*classifier, test.rows() != 0 ? test : data, task.seed);
+            steer::permutation_importance(*classifier, test.rows() != 0 ? test : data, task.seed);
     }
     return fitted;
 }
 
 /// A kind fitted to the test graph itself, each host answered by a model of the others.
-Scores ceiling_by(const std::string& kind, const SampleTable& table, const FitTask& task) {
-    SampleTable inside = table;
+steer::Scores ceiling_by(const std::string& kind, const steer::SampleTable& table,
+                         const steer::FitTask& task) {
+    steer::SampleTable inside = table;
     std::vector<std::string> names;
-    for (Sample& sample : inside.samples) {
+    for (steer::Sample& sample : inside.samples) {
         const bool test =
             std::ranges::find(task.test, table.graphs[sample.graph]) != task.test.end();
         const std::string name = test ? fmt::format("host {}", sample.host) : "others";
@@ -187,36 +171,37 @@ Scores ceiling_by(const std::string& kind, const SampleTable& table, const FitTa
     std::vector<std::uint8_t> labels;
     for (const std::string& name : names) {
         if (name == "others") continue;
-        FitTask fold = task;
+        steer::FitTask fold = task;
         fold.kind = kind;
         fold.test = {name, "others"};
         if (std::ranges::find(names, "others") == names.end()) fold.test = {name};
-        Model model = begin_model(inside, fold);
-        const FitData data = rows_of(inside, fold, model, Side::train_all);
+        steer::Model model = steer::begin_model(inside, fold);
+        const steer::FitData data = steer::rows_of(inside, fold, model, steer::Side::train_all);
         std::vector<double> gain;
-        kind == "lr" ? fit_linear(model, data) : fit_trees(model, data, task.seed, gain);
+        kind == "lr" ? steer::fit_linear(model, data)
+                     : steer::fit_trees(model, data, task.seed, gain);
         fold.test = {name};
-        const FitData test = rows_of(inside, fold, model, Side::test);
-        const auto classifier = make_classifier(model, "agent train");
-        std::ranges::copy(answers(*classifier, test), std::back_inserter(all));
+        const steer::FitData test = steer::rows_of(inside, fold, model, steer::Side::test);
+        const auto classifier = steer::make_classifier(model, "agent train");
+        std::ranges::copy(steer::answers(*classifier, test), std::back_inserter(all));
         std::ranges::copy(test.y, std::back_inserter(labels));
     }
-    return score(all, labels);
+    return steer::score(all, labels);
 }
 
 /// The best of three kinds.
-Scores ceiling_of(const SampleTable& table, const FitTask& task) {
-    Scores best;
+steer::Scores ceiling_of(const steer::SampleTable& table, const steer::FitTask& task) {
+    steer::Scores best;
     for (const char* kind : {"lr", "rf", "xgb"}) {
-        const Scores one = ceiling_by(kind, table, task);
+        const steer::Scores one = ceiling_by(kind, table, task);
         if (best.samples == 0 || one.balanced > best.balanced) best = one;
     }
     return best;
 }
 
-Json report_json(const Fitted& fitted, const FitTask& task) {
+Json report_json(const Fitted& fitted, const steer::FitTask& task) {
     Json importance = Json::object();
-    const auto names = feature_names(task.features);
+    const auto names = steer::feature_names(task.features);
     for (std::size_t c = 0; c < names.size(); ++c)
         importance[std::string(names[c])] = fitted.importance[c];
     Json report{{"kind", task.kind},
@@ -235,7 +220,7 @@ Json report_json(const Fitted& fitted, const FitTask& task) {
     return report;
 }
 
-std::vector<std::string> cells(const std::string& name, const Scores& s) {
+std::vector<std::string> cells(const std::string& name, const steer::Scores& s) {
     return {name,
             format_count(s.samples),
             fmt::format("{:.3f}", s.positives),
@@ -247,7 +232,7 @@ std::vector<std::string> cells(const std::string& name, const Scores& s) {
             fmt::format("{:.3f}", s.calibration)};
 }
 
-void print(const Fitted& fitted, const FitTask& task, const Scores& ceiling) {
+void print(const Fitted& fitted, const steer::FitTask& task, const steer::Scores& ceiling) {
     Table table({"on", "samples", "label 1", "says 1", "accuracy", "balanced", "AUC", "Brier",
                  "calibration error"});
     table.add(cells("training graphs", fitted.train));
@@ -255,7 +240,7 @@ void print(const Fitted& fitted, const FitTask& task, const Scores& ceiling) {
     if (fitted.beyond_margin.samples != 0)
         table.add(cells("test beyond margin", fitted.beyond_margin));
     if (ceiling.samples != 0) table.add(cells("ceiling", ceiling));
-    const auto names = feature_names(task.features);
+    const auto names = steer::feature_names(task.features);
     std::vector<std::size_t> order(names.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
     std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
@@ -273,14 +258,14 @@ int AgentTrainVerb::run(const Context& context) {
     check();
     if (ceiling_ && task_.test.empty())
         throw usage_error("a ceiling is of a test graph", "--ceiling", "give --test GRAPH, too");
-    const SampleTable table = read();
+    const steer::SampleTable table = read();
     Fitted fitted = fit(table, task_);
-    Scores ceiling;
+    steer::Scores ceiling;
     if (ceiling_) ceiling = ceiling_of(table, task_);
     Json report = report_json(fitted, task_);
     if (ceiling.samples != 0) report["ceiling"] = to_json(ceiling);
     fitted.model.report = report.dump();
-    write_model(fitted.model, out_, force_);
+    steer::write_model(fitted.model, out_, force_);
     context.json ? print_json(report) : print(fitted, task_, ceiling);
     return 0;
 }

@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 #include "sample_archive.hpp"
@@ -19,13 +19,13 @@ namespace rudder::cli {
 SampleFiles::SampleFiles(const std::string& out, Existing existing)
     : csv_(Staging::file(out + ".csv", existing)), npz_(Staging::file(out + ".npz", existing)) {}
 
-void SampleFiles::write(SampleTable& table) {
+void SampleFiles::write(steer::SampleTable& table) {
     if (table.samples.empty()) {
         throw input_error("no decision had as many steps after it as the horizon has", "--horizon",
                           "give longer traces, more epochs or a shorter --horizon");
     }
-    label_as_published(table);
-    write_text(csv_.path(), to_csv(table));
+    steer::label_as_published(table);
+    write_text(csv_.path(), steer::to_csv(table));
     write_archive(table, npz_.path());
     csv_.commit();
     npz_.commit();
@@ -41,9 +41,9 @@ struct Share {
 };
 using ShareKey = std::array<std::string, 3>;
 
-std::map<ShareKey, Share> shares(const SampleTable& table) {
+std::map<ShareKey, Share> shares(const steer::SampleTable& table) {
     std::map<ShareKey, Share> all;
-    for (const Sample& s : table.samples) {
+    for (const steer::Sample& s : table.samples) {
         Share& one =
             all[{table.graphs[s.graph], table.policies[s.policy], fmt::format("{:.2f}", s.buffer)}];
         ++one.samples;
@@ -59,7 +59,7 @@ double part_of(std::uint64_t part, std::uint64_t whole) {
 
 }  // namespace
 
-void print_shares(const SampleTable& table, bool json) {
+void print_shares(const steer::SampleTable& table, bool json) {
     Json list = Json::array();
     Table text({"graph", "policy", "buffer", "samples", "replacing is right", "published label 1"});
     for (const auto& [key, one] : shares(table)) {

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "rudder/core/staging.hpp"
+#include "core/staging.hpp"
 #include "rudder/steer/sample_table.hpp"
 
 namespace rudder::cli {
@@ -15,7 +15,7 @@ public:
     /// A usage Error where one exists and may not be replaced.
     SampleFiles(const std::string& out, Existing existing);
     /// Adds the published label, which needs all samples. An input Error where there are none.
-    void write(SampleTable& table);
+    void write(steer::SampleTable& table);
 
 private:
     Staging csv_;
@@ -23,6 +23,6 @@ private:
 };
 
 /// How often replacing was right, by graph, policy and size, on standard output.
-void print_shares(const SampleTable& table, bool json);
+void print_shares(const steer::SampleTable& table, bool json);
 
 }  // namespace rudder::cli

@@ -4,23 +4,23 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/llm_models.hpp"
-#include "rudder/cli/run_card.hpp"
-#include "rudder/cli/run_recorder.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/train_observers.hpp"
-#include "rudder/cli/train_view.hpp"
+#include "cli/describe.hpp"
+#include "cli/llm_models.hpp"
+#include "cli/table.hpp"
+#include "cli/train_view.hpp"
+#include "core/json.hpp"
+#include "core/log.hpp"
+#include "core/staging.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/train/inference.hpp"
-#include "rudder/train/summary.hpp"
 #include "rudder/train/trainer.hpp"
+#include "run/run_card.hpp"
+#include "run/run_recorder.hpp"
+#include "run/train_observers.hpp"
+#include "train/prediction/inference.hpp"
+#include "train/summary.hpp"
 
 #include "train_settings.hpp"
 
@@ -30,8 +30,8 @@ namespace {
 
 /// One policy and what it came to; rows and times on rank 0 alone.
 struct Contender {
-    TrainOptions options;
-    TrainResult result;
+    train::TrainOptions options;
+    train::TrainResult result;
     Json summary;  ///< of its folder, where it has one
     std::filesystem::path folder{};
 
@@ -39,8 +39,8 @@ struct Contender {
 
     /// As it is called in the table.
     [[nodiscard]] std::string policy() const {
-        const std::string policy = policy_of(options).text();
-        return steered ? policy + " + " + agent_of(options).text() : policy;
+        const std::string policy = train::policy_of(options).text();
+        return steered ? policy + " + " + train::agent_of(options).text() : policy;
     }
     [[nodiscard]] std::uint64_t fetched() const {
         return result.rows.demand + result.rows.replacement + result.rows.ahead;
@@ -66,17 +66,20 @@ public:
     int run(const Context& context) override;
 
 private:
-    int train(const Communicator& comm, const TrainOptions& options, const Context& context);
-    void train_one(const Communicator& comm, const PartitionedDataset& data, Contender& one,
-                   TrainView& view, const Context& context) const;
+    int train(const comm::Communicator& comm, const train::TrainOptions& options,
+              const Context& context);
+    void train_one(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                   Contender& one, TrainView& view, const Context& context) const;
     void add_floor(std::span<const Contender> all) const;
-    [[nodiscard]] RunFacts facts(const Communicator& comm, const PartitionedDataset& data) const;
-    void show(std::span<const Contender> all, const Communicator& comm,
-              const PartitionedDataset& data, const Context& context) const;
+    [[nodiscard]] train::RunFacts facts(const comm::Communicator& comm,
+                                        const partition::PartitionedDataset& data) const;
+    void show(std::span<const Contender> all, const comm::Communicator& comm,
+              const partition::PartitionedDataset& data, const Context& context) const;
 
     std::unique_ptr<TrainSettings> settings_ = make_train_settings();
     /// All pairs of a policy and an agent.
-    [[nodiscard]] std::vector<TrainOptions> contenders(const TrainOptions& options) const;
+    [[nodiscard]] std::vector<train::TrainOptions> contenders(
+        const train::TrainOptions& options) const;
 
     std::vector<std::string> policies_;
     std::vector<std::string> agents_;
@@ -103,12 +106,12 @@ void CompareVerb::define(CLI::App& app) {
         ->group("Further options");
 }
 
-std::vector<TrainOptions> CompareVerb::contenders(const TrainOptions& options) const {
-    std::vector<TrainOptions> all;
+std::vector<train::TrainOptions> CompareVerb::contenders(const train::TrainOptions& options) const {
+    std::vector<train::TrainOptions> all;
     for (const std::string& policy : policies_) {
         for (const std::string& agent :
              agents_.empty() ? std::vector<std::string>{"never"} : agents_) {
-            TrainOptions& one = all.emplace_back(options);
+            train::TrainOptions& one = all.emplace_back(options);
             one.policy = policy;
             one.steer.agent = agent;
         }
@@ -120,26 +123,28 @@ int CompareVerb::run(const Context& context) {
     agents_ = with_models(agents_, models_);
     if (policies_.empty() && !agents_.empty()) {
         // One that every agent named can do something about.
-        const bool decide = std::ranges::any_of(
-            agents_, [](const std::string& text) { return AgentSpec::parse(text).decides(); });
+        const bool decide = std::ranges::any_of(agents_, [](const std::string& text) {
+            return steer::AgentSpec::parse(text).decides();
+        });
         policies_ = {decide ? "scored" : "window"};
     }
     if (policies_.empty()) {
         policies_ = {"none", "static-degree", "scored-faithful,every:4", "periodic", "window"};
     }
-    const TrainOptions options = settings_->settle();
-    for (const TrainOptions& one : contenders(options))
+    const train::TrainOptions options = settings_->settle();
+    for (const train::TrainOptions& one : contenders(options))
         check_options(one);
-    if (!settings_->out().empty()) RunFolder::check(settings_->out(), settings_->existing());
-    const PartitionedDataset data(settings_->data());
-    RankOptions& ranks = settings_->ranks();
+    if (!settings_->out().empty()) run::RunFolder::check(settings_->out(), settings_->existing());
+    const partition::PartitionedDataset data(settings_->data());
+    run::RankOptions& ranks = settings_->ranks();
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
     if (ranks.ranks > 0) pass_terminal_on();
-    const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", data_checksum(data)}};
-    return run_ranked(ranks, fingerprint,
-                      [&](const Communicator& comm) { return train(comm, options, context); });
+    const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                        {"data", train::data_checksum(data)}};
+    return run::run_ranked(ranks, fingerprint, [&](const comm::Communicator& comm) {
+        return train(comm, options, context);
+    });
 }
 
 /// As a folder may be called: the row's number keeps the order of the table.
@@ -156,10 +161,10 @@ std::string folder_name(std::size_t row, std::size_t rows, const std::string& te
 }
 
 /// All policies one after the other, in the same ranks.
-int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
+int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions& options,
                        const Context& context) {
-    share_cores(comm, context.threads);
-    const PartitionedDataset data(settings_->data());
+    run::share_cores(comm, context.threads);
+    const partition::PartitionedDataset data(settings_->data());
     const std::filesystem::path out = settings_->out();
     if (comm.rank() == 0 && !out.empty()) Staging::folder(out, settings_->existing()).commit();
     std::vector<Contender> all;
@@ -169,7 +174,8 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         Contender& one = all.emplace_back();
         one.options = asked[i];
         one.steered = !agents_.empty();
-        if (const auto advice = agent_advice(agent_of(one.options), policy_of(one.options));
+        if (const auto advice =
+                train::agent_advice(train::agent_of(one.options), train::policy_of(one.options));
             comm.rank() == 0 && !advice.empty()) {
             log::warning(advice);
         }
@@ -177,7 +183,8 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
         // All see the same steps with the same buffer, so one of them finds the floor for all;
         // not the one without a buffer, if it can be helped.
         const bool last = i + 1 == asked.size();
-        one.options.floor = !floor_known && (last || policy_of(one.options).name() != "none");
+        one.options.floor =
+            !floor_known && (last || train::policy_of(one.options).name() != "none");
         floor_known = floor_known || one.options.floor;
         if (!out.empty()) one.folder = out / folder_name(i, asked.size(), one.policy());
         const bool first = comm.rank() == 0;
@@ -202,38 +209,40 @@ int CompareVerb::train(const Communicator& comm, const TrainOptions& options,
     return 0;
 }
 
-RunFacts CompareVerb::facts(const Communicator& comm, const PartitionedDataset& data) const {
+train::RunFacts CompareVerb::facts(const comm::Communicator& comm,
+                                   const partition::PartitionedDataset& data) const {
     return {.ranks = comm.size(),
             .hosts = comm.hosts().hosts(),
             .parts = data.parts(),
             .data = settings_->data(),
             .link = settings_->ranks().link,
             .threads = thread_count(),
-            .regression = data.info().targets.kind == TargetKind::regression};
+            .regression = data.info().targets.kind == graph::TargetKind::regression};
 }
 
-void CompareVerb::train_one(const Communicator& comm, const PartitionedDataset& data,
-                            Contender& one, TrainView& view, const Context& context) const {
-    Trainer trainer(comm, data, one.options);
-    TrainObservers observers;
-    const RunFacts known = facts(comm, data);
-    std::optional<RunRecorder> recorder;
+void CompareVerb::train_one(const comm::Communicator& comm,
+                            const partition::PartitionedDataset& data, Contender& one,
+                            TrainView& view, const Context& context) const {
+    train::Trainer trainer(comm, data, one.options);
+    run::TrainObservers observers;
+    const train::RunFacts known = facts(comm, data);
+    std::optional<run::RunRecorder> recorder;
     if (comm.rank() == 0 && (!one.folder.empty() || settings_->sinks().port)) {
-        std::optional<RunFolder> folder;
+        std::optional<run::RunFolder> folder;
         if (!one.folder.empty())
             folder.emplace(one.folder, Existing::refuse, context.provenance.config);
-        Json card = run_facts(context, comm, data, settings_->data(), one.options,
-                              settings_->ranks(), trainer.steps_per_epoch());
+        Json card = run::run_facts(comm, data, settings_->data(), one.options, settings_->ranks(),
+                                   trainer.steps_per_epoch());
         card["title"] = one.policy();
-        recorder.emplace(std::move(folder), card, settings_->sinks(), RunPosition(),
+        recorder.emplace(std::move(folder), card, settings_->sinks(), run::RunPosition(),
                          known.regression);
     }
-    RunRecorder* const records = recorder ? &*recorder : nullptr;
+    run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     if (records != nullptr) observers.add(*records);
     observers.add(view);
-    one.result = recorded(records, [&] { return trainer.run(observers); });
+    one.result = run::recorded(records, [&] { return trainer.run(observers); });
     if (records == nullptr) return;
-    one.summary = summary_json(one.result, one.options, known);
+    one.summary = train::summary_json(one.result, one.options, known);
     one.summary["sinks"] = records->close(one.result.cpu_seconds);
     one.result.interrupted ? records->interrupt() : records->finish(one.summary);
 }
@@ -260,12 +269,13 @@ std::string table_text(std::span<const Contender> all, std::uint64_t floor, int 
     Table table({"policy", "fetched", "demand", "replacement", "ahead", "wasted", "hits", "bytes",
                  "stall ms", "step ms", "test", "of floor"});
     for (const Contender& one : all) {
-        const TrainResult& r = one.result;
-        const Score score = r.best_epoch ? r.epochs[*r.best_epoch].scores.test : Score{};
+        const train::TrainResult& r = one.result;
+        const train::Score score =
+            r.best_epoch ? r.epochs[*r.best_epoch].scores.test : train::Score{};
         table.add({one.policy(), format_count(one.fetched()), format_count(r.rows.demand),
                    format_count(r.rows.replacement), format_count(r.rows.ahead),
                    format_count(r.rows.wasted), format_count(r.rows.hit),
-                   format_bytes(r.bytes[static_cast<std::size_t>(Kind::features)]),
+                   format_bytes(r.bytes[static_cast<std::size_t>(comm::Kind::features)]),
                    fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
                    fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
                    score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),
@@ -299,8 +309,8 @@ std::string advice(std::span<const Contender> all, std::uint64_t floor, int rank
     return text;
 }
 
-void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
-                       const PartitionedDataset& data, const Context& context) const {
+void CompareVerb::show(std::span<const Contender> all, const comm::Communicator& comm,
+                       const partition::PartitionedDataset& data, const Context& context) const {
     std::uint64_t floor = 0;
     for (const Contender& one : all)
         floor = one.result.floor.value_or(floor);
@@ -313,12 +323,12 @@ void CompareVerb::show(std::span<const Contender> all, const Communicator& comm,
             live);
         return;
     }
-    const RunFacts known = facts(comm, data);
+    const train::RunFacts known = facts(comm, data);
     Json list = Json::array();
     for (const Contender& one : all) {
-        TrainResult result = one.result;
+        train::TrainResult result = one.result;
         result.floor = floor;
-        list.push_back(summary_json(result, one.options, known));
+        list.push_back(train::summary_json(result, one.options, known));
         list.back()["of_floor"] = floor == 0 ? Json(nullptr) : Json(ratio(one.fetched(), floor));
     }
     print_json(list);

@@ -1,9 +1,9 @@
 // rudder completion SHELL: completion of verbs and options, made from the verbs themselves.
 #include <fmt/format.h>
 
-#include "rudder/cli/common_options.hpp"
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/common_options.hpp"
+#include "cli/describe.hpp"
+#include "cli/verb.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::cli {

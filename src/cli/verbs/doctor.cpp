@@ -1,5 +1,6 @@
 // rudder doctor: what this build and this machine can do, what is wrong, and how to mend it.
 #include <algorithm>
+#include <array>
 #include <filesystem>
 #include <fstream>
 
@@ -8,20 +9,21 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/ranks.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
-#include "rudder/comm/measure.hpp"
+#include "cli/common_options.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "comm/measure.hpp"
+#include "core/json.hpp"
+#include "core/system.hpp"
+#include "nn/simd.hpp"
+#include "partition/metis_partitioner.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
-#include "rudder/nn/runtime.hpp"
-#include "rudder/partition/metis_partitioner.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/run/ranks.hpp"
 
 namespace rudder::cli {
 
@@ -58,17 +60,10 @@ Finding check_build() {
 Finding check_processor() {
     const CpuInfo cpu = cpu_info();
     std::vector<std::string_view> features(cpu.features.begin(), cpu.features.end());
-    Finding finding{"processor", "ok",
-                    fmt::format("{}, {} usable cores, {}", cpu.model, usable_cores(),
-                                features.empty() ? "no vector extensions" : join(features, " ")),
-                    ""};
-    if (cpu.amx_broken) {
-        finding.status = "warning";
-        finding.remedy =
-            "AMX is announced but its tile leaf is hidden; set ONEDNN_MAX_CPU_ISA="
-            "AVX512_CORE_BF16 for programs that use oneDNN";
-    }
-    return finding;
+    return {"processor", "ok",
+            fmt::format("{}, {} usable cores, {}", cpu.model, usable_cores(),
+                        features.empty() ? "no vector extensions" : join(features, " ")),
+            ""};
 }
 
 Finding check_memory() {
@@ -113,43 +108,40 @@ Finding check_mpi() {
             "run 'make setup' and build again"};
 }
 
-Finding check_torch() {
-    const BuildInfo build = build_info();
-    if (build.torch_version.empty()) {
-        return {"torch", "missing", "this build was made without libtorch",
-                "run 'make setup' (or set RUDDER_TORCH) and build again"};
-    }
-    return {"torch", "ok",
-            fmt::format("{}, {} build", build.torch_version, build.torch_cuda ? "CUDA" : "CPU"),
-            ""};
+/// What holds while it runs, and why; `torch_settings` of the JSON, named when torch multiplied.
+struct RuntimeSetting {
+    std::string_view name;
+    std::string_view value;
+    std::string_view reason;
+};
+std::array<RuntimeSetting, 3> runtime_settings() {
+    return {{{"matrix products", "built in", "no library to install, load or configure"},
+             {"threads of a matrix product", "1",
+              "loops over chunks are ours, so that results never depend on the number of threads"},
+             {"vector path", to_string(nn::vector_path()),
+              "the widest of this processor; all give the same bits"}}};
 }
 
-/// What the program told torch and its libraries; the reasons follow below the table.
-Finding check_torch_settings() {
-    Finding finding{"torch settings", "ok", "", ""};
-    for (const RuntimeSetting& setting : runtime_settings()) {
-        finding.value +=
-            fmt::format("{}{}={}", finding.value.empty() ? "" : "; ", setting.name, setting.value);
-        if (setting.value == "not loaded") {
-            finding.status = "warning";
-            finding.remedy = "run 'make setup', or set RUDDER_TORCH to the folder of torch";
-        }
-    }
-    return finding;
+Finding check_products() {
+    const bool slow = nn::vector_path() == nn::VectorPath::portable;
+    return {"matrix products", slow ? "warning" : "ok",
+            fmt::format("built in, {}, one thread each", to_string(nn::vector_path())),
+            slow ? "this processor has no AVX2 with FMA: training is very slow here" : ""};
 }
 
 Finding check_gpu() {
     std::ifstream driver("/proc/driver/nvidia/version");
     std::string line;
-    if (!std::getline(driver, line)) return {"GPU", "ok", "none; training runs on the CPU", ""};
-    const bool usable = build_info().torch_cuda;
-    return {"GPU", usable ? "ok" : "warning", line,
-            usable ? "" : "torch is a CPU build; set RUDDER_TORCH to a CUDA build to use the GPU"};
+    return {"GPU", "ok",
+            std::getline(driver, line)
+                ? fmt::format("GPU not used: Rudder trains on the CPU ({})", line)
+                : "none; Rudder trains on the CPU",
+            ""};
 }
 
 Finding check_metis() {
     constexpr VertexId tiny = 1000;
-    const auto refusal = metis_refusal(tiny, 1ULL << 31, 1, ~std::uint64_t{0});
+    const auto refusal = partition::metis_refusal(tiny, 1ULL << 31, 1, ~std::uint64_t{0});
     return {"METIS", "ok",
             refusal ? "32-bit ids: up to 2,147,483,647 stored edges; beyond that use --method ldg"
                     : "64-bit ids",
@@ -163,7 +155,7 @@ struct RankFindings {
     std::string table;
 };
 
-Finding check_binding(const Communicator& comm) {
+Finding check_binding(const comm::Communicator& comm) {
     // A rank bound to fewer cores than the machine has, while ranks of its host have the same ones.
     const std::int64_t least = comm.all_min(usable_cores());
     const auto online = static_cast<std::int64_t>(::sysconf(_SC_NPROCESSORS_ONLN));
@@ -174,15 +166,16 @@ Finding check_binding(const Communicator& comm) {
             bound ? "ranks are bound to few cores; start mpirun with --bind-to none" : ""};
 }
 
-RankFindings examine_ranks(const Communicator& comm) {
+RankFindings examine_ranks(const comm::Communicator& comm) {
     RankFindings found;
-    const double barrier = measure_barrier_us(comm);
-    const std::vector<PairFigures> pairs = measure_pairs(comm);
+    const double barrier = comm::measure_barrier_us(comm);
+    const std::vector<comm::PairFigures> pairs = comm::measure_pairs(comm);
     found.findings.push_back(check_binding(comm));
     const bool slow = barrier > 2000;
     found.findings.push_back(
         {"barrier", slow ? "warning" : "ok",
-         fmt::format("{:.0f} us over {} ranks, {}", barrier, comm.size(), MpiSession::library()),
+         fmt::format("{:.0f} us over {} ranks, {}", barrier, comm.size(),
+                     comm::MpiSession::library()),
          slow ? "ranks hold the cores while they wait: give mpirun '--mca mpi_yield_when_idle 1', "
                 "or start fewer ranks"
               : ""});
@@ -190,7 +183,7 @@ RankFindings examine_ranks(const Communicator& comm) {
     Json list = Json::array();
     std::vector<double> latencies;
     std::vector<double> rates;
-    for (const PairFigures& pair : pairs) {
+    for (const comm::PairFigures& pair : pairs) {
         table.add({fmt::format("{}-{}", pair.first, pair.second),
                    fmt::format("{:.1f}", pair.latency_us), fmt::format("{:.0f}", pair.mbit_s)});
         list.push_back({{"ranks", {pair.first, pair.second}},
@@ -211,7 +204,7 @@ RankFindings examine_ranks(const Communicator& comm) {
     return found;
 }
 
-std::uint64_t manifest_checksum(const ArrayFolder& folder) {
+std::uint64_t manifest_checksum(const graph::ArrayFolder& folder) {
     const std::string text = folder.manifest().dump();
     return hash_bytes(std::as_bytes(std::span(text)));
 }
@@ -225,27 +218,27 @@ public:
     [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
     void define(CLI::App& app) override {
         app.add_option("PARTS", data_, "Partition that ranks are to share: each opens its parts");
-        ranks_.define(app);
+        define_ranks(ranks_, app);
     }
 
     int run(const Context& context) override {
         ranks_.arguments = context.arguments;
-        Fingerprint fingerprint{{"verb", "doctor"}};
+        comm::Fingerprint fingerprint{{"verb", "doctor"}};
         if (!data_.empty()) {
-            const PartitionedDataset data(data_);
+            const partition::PartitionedDataset data(data_);
             ranks_.parts = data.parts();
             fingerprint.emplace_back("data", to_hex(manifest_checksum(data.folder())));
         }
-        return run_ranked(ranks_, fingerprint,
-                          [&](const Communicator& comm) { return examine(comm, context); });
+        return run::run_ranked(ranks_, fingerprint, [&](const comm::Communicator& comm) {
+            return examine(comm, context);
+        });
     }
 
 private:
-    int examine(const Communicator& comm, const Context& context) const {
-        std::vector<Finding> findings{check_build(),         check_processor(),      check_memory(),
-                                      check_shared_memory(), check_open_files(),     check_mpi(),
-                                      check_torch(),         check_torch_settings(), check_gpu(),
-                                      check_metis()};
+    int examine(const comm::Communicator& comm, const Context& context) const {
+        std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
+                                      check_shared_memory(), check_open_files(), check_mpi(),
+                                      check_products(),      check_gpu(),        check_metis()};
         if (!data_.empty()) findings.push_back(check_data(comm));
         Json json = Json::object();
         std::string pairs;
@@ -267,9 +260,10 @@ private:
     }
 
     /// Every rank opens what it would hold; one that cannot ends the job and is named.
-    [[nodiscard]] Finding check_data(const Communicator& comm) const {
-        const PartitionedDataset data(data_);
-        const PartShare share = share_of(data.parts(), comm.size(), comm.rank());
+    [[nodiscard]] Finding check_data(const comm::Communicator& comm) const {
+        const partition::PartitionedDataset data(data_);
+        const partition::PartShare share =
+            partition::share_of(data.parts(), comm.size(), comm.rank());
         for (PartId p = share.first; p < share.last; ++p)
             static_cast<void>(data.part(p));
         return {"data", "ok",
@@ -303,12 +297,12 @@ private:
         }
         std::string reasons;
         for (const RuntimeSetting& s : runtime_settings())
-            reasons += fmt::format("{}: {}\n", s.name, s.reason);
-        return table.text() + "\nWhy torch is set so:\n" + reasons +
+            reasons += fmt::format("{} = {}: {}\n", s.name, s.value, s.reason);
+        return table.text() + "\nWhat holds while it runs:\n" + reasons +
                (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
     }
 
-    RankOptions ranks_;
+    run::RankOptions ranks_;
     std::string data_;
 };
 

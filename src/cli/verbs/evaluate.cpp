@@ -1,9 +1,9 @@
 // rudder evaluate RUN
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/inference_job.hpp"
-#include "rudder/core/json.hpp"
+#include "cli/describe.hpp"
+#include "cli/inference_job.hpp"
+#include "core/json.hpp"
 
 namespace rudder::cli {
 
@@ -22,17 +22,19 @@ public:
     }
 
     int run(const Context& context) override {
-        return job_.run(context, [&](const Communicator& comm, const PartitionedDataset& data,
-                                     const SavedNetwork& saved, const InferenceOptions& options) {
-            const InferenceResult result = run_inference(comm, data, saved, options);
-            if (comm.rank() == 0) print(result, saved, comm.size(), context);
-            return 0;
-        });
+        return job_.run(
+            context, [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                         const train::SavedNetwork& saved, const train::InferenceOptions& options) {
+                const train::InferenceResult result =
+                    train::run_inference(comm, data, saved, options);
+                if (comm.rank() == 0) print(result, saved, comm.size(), context);
+                return 0;
+            });
     }
 
 private:
-    static void print(const InferenceResult& result, const SavedNetwork& saved, int ranks,
-                      const Context& context) {
+    static void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
+                      int ranks, const Context& context) {
         if (context.json) {
             Json json = scores_json(result, saved.options.objective);
             json["checkpoint"] = saved.checkpoint.string();

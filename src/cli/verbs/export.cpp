@@ -1,13 +1,13 @@
 // rudder export IN OUT
-#include "rudder/graph/io/export.hpp"
+#include "graph/io/export.hpp"
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/verb.hpp"
-#include "rudder/core/json.hpp"
+#include "cli/describe.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
+#include "partition/partition_export.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/partition/partition_export.hpp"
 
 namespace rudder::cli {
 
@@ -29,19 +29,19 @@ public:
     }
 
     int run(const Context& context) override {
-        if (ArrayFolder::is(input_, partition_format)) {
-            const PartitionedDataset data(input_);
-            write(PartitionExport(data), context);
+        if (graph::ArrayFolder::is(input_, partition::partition_format)) {
+            const partition::PartitionedDataset data(input_);
+            write(partition::PartitionExport(data), context);
         } else {
-            const Dataset data(input_);
-            write(DatasetExport(data), context);
+            const graph::Dataset data(input_);
+            write(graph::DatasetExport(data), context);
         }
         return 0;
     }
 
 private:
-    void write(const ExportSource& source, const Context& context) const {
-        export_npz(source, output_, force_, *context.progress);
+    void write(const graph::ExportSource& source, const Context& context) const {
+        graph::export_npz(source, output_, force_, *context.progress);
         if (context.json) {
             print_json({{"output", output_}, {"bytes", std::filesystem::file_size(output_)}});
         } else if (!context.quiet) {

@@ -1,14 +1,15 @@
 // rudder generate KIND OUT
-#include "rudder/graph/generate/generate.hpp"
+#include "graph/generate/generate.hpp"
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
+#include "run/data_json.hpp"
 
 namespace rudder::cli {
 
@@ -25,7 +26,7 @@ public:
     }
 
     void define(CLI::App& app) override {
-        GeneratorOptions& g = options_.generator;
+        graph::GeneratorOptions& g = options_.generator;
         app.add_option("KIND", options_.kind, kinds())->required();
         app.add_option("OUT", output_, "Folder to create")->required();
         app.add_option("--vertices", g.vertices, "Vertices (rmat: rounded up to a power of two)")
@@ -55,12 +56,12 @@ public:
     int run(const Context& context) override {
         options_.output = output_;
         options_.existing = force_ ? Existing::replace : Existing::refuse;
-        options_.split = parse_split(split_);
+        options_.split = graph::parse_split(split_);
         options_.provenance = context.provenance;
         read_shares();
-        const DatasetInfo info = generate_dataset(options_, *context.progress);
+        const graph::DatasetInfo info = graph::generate_dataset(options_, *context.progress);
         if (context.json) {
-            print_json(dataset_json(info));
+            print_json(run::dataset_json(info));
         } else if (!context.quiet) {
             print_text(key_values(dataset_lines(info)));
         }
@@ -70,7 +71,7 @@ public:
 private:
     static std::string kinds() {
         std::string text;
-        for (const GeneratorName& kind : generator_names()) {
+        for (const graph::GeneratorName& kind : graph::generator_names()) {
             text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", kind.name, kind.summary);
         }
         return text;
@@ -78,7 +79,7 @@ private:
 
     void read_shares() {
         const auto pieces = split(shares_, ',');
-        GeneratorOptions& g = options_.generator;
+        graph::GeneratorOptions& g = options_.generator;
         std::array<double*, 3> fields{&g.a, &g.b, &g.c};
         for (std::size_t i = 0; i < fields.size(); ++i) {
             const auto value = pieces.size() == 3 ? parse_double(pieces[i]) : std::nullopt;
@@ -90,7 +91,7 @@ private:
         }
     }
 
-    GenerateOptions options_;
+    graph::GenerateOptions options_;
     std::string output_;
     std::string split_ = "60/20/20";
     std::string shares_ = "0.57,0.19,0.19";

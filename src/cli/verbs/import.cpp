@@ -1,15 +1,16 @@
 // rudder import IN OUT
-#include "rudder/graph/io/import.hpp"
+#include "graph/io/import.hpp"
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
+#include "run/data_json.hpp"
 
 namespace rudder::cli {
 
@@ -29,7 +30,7 @@ public:
         app.add_option("IN", input_, "File or folder to read")->required();
         app.add_option("OUT", output_, "Folder to create")->required();
         app.add_option("--format", options_.format,
-                       fmt::format("auto, or {}", join(graph_formats(), ", ")))
+                       fmt::format("auto, or {}", join(graph::graph_formats(), ", ")))
             ->capture_default_str();
         app.add_flag("--directed", options_.directed, "Keep edges one way; else both are stored");
         app.add_flag("--keep-self-loops", options_.keep_self_loops, "Else they are dropped");
@@ -56,12 +57,12 @@ public:
         options_.output = output_;
         options_.labels = labels_;
         options_.provenance = context.provenance;
-        options_.split = parse_split(split_);
+        options_.split = graph::parse_split(split_);
         if (vertices_ > 0) options_.vertices = vertices_;
         if (!type_.empty()) options_.feature_type = feature_type(type_);
-        const DatasetInfo info = import_dataset(options_, *context.progress);
+        const graph::DatasetInfo info = graph::import_dataset(options_, *context.progress);
         if (context.json) {
-            print_json(dataset_json(info));
+            print_json(run::dataset_json(info));
         } else if (!context.quiet) {
             print_text(key_values(dataset_lines(info)));
         }
@@ -71,12 +72,12 @@ public:
 private:
     static ElementType feature_type(const std::string& name) {
         const auto type = element_type(name);
-        if (type && is_feature_type(*type)) return *type;
+        if (type && graph::is_feature_type(*type)) return *type;
         throw usage_error(fmt::format("features cannot be of type '{}'", name), "--feature-type",
                           "use float32, float16, bfloat16, int8 or uint8");
     }
 
-    ImportOptions options_;
+    graph::ImportOptions options_;
     std::string input_;
     std::string output_;
     std::string labels_;

@@ -3,15 +3,16 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/look.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/look.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "run/data_json.hpp"
 
 namespace rudder::cli {
 
@@ -48,8 +49,8 @@ struct Shown {
 const std::vector<std::string> header{"path",   "kind", "vertices", "edges", "features", "parts",
                                       "method", "cut",  "balance",  "train", "halo rows"};
 
-std::vector<std::string> table_row(const std::string& path, const DatasetInfo& info,
-                                   const PartitionSummary* parts) {
+std::vector<std::string> table_row(const std::string& path, const graph::DatasetInfo& info,
+                                   const partition::PartitionSummary* parts) {
     std::vector<std::string> row{
         path, parts != nullptr ? "partition" : "dataset", format_count(info.vertices),
         format_count(info.edges),
@@ -69,10 +70,10 @@ std::vector<std::string> table_row(const std::string& path, const DatasetInfo& i
 }
 
 Shown look(const std::string& path, bool check) {
-    if (ArrayFolder::is(path, partition_format)) {
-        const PartitionedDataset data(path);
+    if (graph::ArrayFolder::is(path, partition::partition_format)) {
+        const partition::PartitionedDataset data(path);
         if (check) data.check();
-        return {{partition_json(data.info(), data.summary()),
+        return {{run::partition_json(data.info(), data.summary()),
                  partition_lines(data.info(), data.summary())},
                 table_row(path, data.info(), &data.summary())};
     }
@@ -83,9 +84,9 @@ Shown look(const std::string& path, bool check) {
         if (run->json.contains("vertices")) row[2] = format_count(run->json.at("vertices"));
         return {std::move(*run), std::move(row)};
     }
-    const Dataset data(path);
+    const graph::Dataset data(path);
     if (check) data.check();
-    return {{dataset_json(data.info()), dataset_lines(data.info())},
+    return {{run::dataset_json(data.info()), dataset_lines(data.info())},
             table_row(path, data.info(), nullptr)};
 }
 

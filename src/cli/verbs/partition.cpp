@@ -1,13 +1,14 @@
 // rudder partition DATA OUT --parts N
-#include "rudder/partition/partition.hpp"
+#include "partition/partition.hpp"
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/partition/assignment.hpp"
+#include "cli/describe.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
+#include "partition/assignment.hpp"
+#include "run/data_json.hpp"
 
 namespace rudder::cli {
 
@@ -48,13 +49,13 @@ public:
     }
 
     int run(const Context& context) override {
-        if (!balance_.empty()) options_.balance = parse_balance(balance_);
-        options_.order = parse_stream_order(order_);
+        if (!balance_.empty()) options_.balance = partition::parse_balance(balance_);
+        options_.order = partition::parse_stream_order(order_);
         options_.provenance = context.provenance;
-        const Dataset data(input_);
-        const PartitionSummary summary = divide(data, *context.progress);
+        const graph::Dataset data(input_);
+        const partition::PartitionSummary summary = divide(data, *context.progress);
         if (context.json) {
-            print_json(partition_json(data.info(), summary));
+            print_json(run::partition_json(data.info(), summary));
         } else if (!context.quiet) {
             print_text(key_values(partition_lines(data.info(), summary)));
         }
@@ -62,16 +63,18 @@ public:
     }
 
 private:
-    PartitionSummary divide(const Dataset& data, Progress& progress) const {
+    partition::PartitionSummary divide(const graph::Dataset& data, Progress& progress) const {
         const Existing existing = force_ ? Existing::replace : Existing::refuse;
         if (assignment_.empty()) {
-            return partition_dataset(data, output_, options_, existing, progress);
+            return partition::partition_dataset(data, output_, options_, existing, progress);
         }
-        const auto parts = read_assignment(assignment_, data.info().vertices, options_.parts);
-        return partition_dataset(data, parts.span(), output_, options_, existing, progress);
+        const auto parts =
+            partition::read_assignment(assignment_, data.info().vertices, options_.parts);
+        return partition::partition_dataset(data, parts.span(), output_, options_, existing,
+                                            progress);
     }
 
-    PartitionOptions options_;
+    partition::PartitionOptions options_;
     std::string input_;
     std::string output_;
     std::string balance_;

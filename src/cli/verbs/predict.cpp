@@ -1,9 +1,9 @@
 // rudder predict RUN OUT
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/inference_job.hpp"
-#include "rudder/core/json.hpp"
+#include "cli/describe.hpp"
+#include "cli/inference_job.hpp"
+#include "core/json.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {
@@ -30,21 +30,23 @@ public:
     int run(const Context& context) override {
         const Existing existing = force_ ? Existing::replace : Existing::refuse;
         static_cast<void>(Staging::file(output_, existing));  // refuses before anything is done
-        return job_.run(context, [&](const Communicator& comm, const PartitionedDataset& data,
-                                     const SavedNetwork& saved, const InferenceOptions& options) {
-            const InferenceResult result = write_predictions(comm, data, saved,
-                                                             {.inference = options,
-                                                              .output = output_,
-                                                              .existing = existing,
-                                                              .embeddings = embeddings_});
-            if (comm.rank() == 0) print(result, saved, data.info().vertices, context);
-            return 0;
-        });
+        return job_.run(
+            context, [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                         const train::SavedNetwork& saved, const train::InferenceOptions& options) {
+                const train::InferenceResult result =
+                    train::write_predictions(comm, data, saved,
+                                             {.inference = options,
+                                              .output = output_,
+                                              .existing = existing,
+                                              .embeddings = embeddings_});
+                if (comm.rank() == 0) print(result, saved, data.info().vertices, context);
+                return 0;
+            });
     }
 
 private:
-    void print(const InferenceResult& result, const SavedNetwork& saved, VertexId vertices,
-               const Context& context) const {
+    void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
+               VertexId vertices, const Context& context) const {
         const std::uintmax_t bytes = std::filesystem::file_size(output_);
         if (context.json) {
             Json json = scores_json(result, saved.options.objective);

@@ -8,20 +8,19 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/llm_models.hpp"
-#include "rudder/cli/table.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/describe.hpp"
+#include "cli/llm_models.hpp"
+#include "cli/table.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
+#include "core/log.hpp"
+#include "core/staging.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/nn/tabular.hpp"
-#include "rudder/steer/score.hpp"
-#include "rudder/steer/steered_replay.hpp"
 #include "rudder/train/options.hpp"
+#include "steer/log/score.hpp"
+#include "steer/steered_replay.hpp"
 
 namespace rudder::cli {
 
@@ -29,15 +28,15 @@ namespace {
 
 /// What an agent made of a case.
 struct Steered {
-    AgentSpec agent;
-    HelmTotals totals;
+    steer::AgentSpec agent;
+    steer::HelmTotals totals;
     std::uint64_t best = 0;  ///< rows of the best fixed rule in hindsight
 };
 
 /// A case with what it gave, and the floor of its size.
-struct Line {
-    ReplayCase one;
-    ReplayResult result;
+struct ReplayLine {
+    buffer::ReplayCase one;
+    buffer::ReplayResult result;
     std::uint64_t floor = 0;
     std::optional<Steered> steered{};
 
@@ -85,10 +84,10 @@ public:
 
 private:
     void define_llm(CLI::App& app);
-    [[nodiscard]] std::vector<PolicySpec> specs() const;
-    [[nodiscard]] std::vector<BufferSize> sizes() const;
-    [[nodiscard]] std::vector<AgentSpec> agents() const;
-    void steer(const Trace& trace, std::vector<Line>& lines) const;
+    [[nodiscard]] std::vector<buffer::PolicySpec> specs() const;
+    [[nodiscard]] std::vector<buffer::BufferSize> sizes() const;
+    [[nodiscard]] std::vector<steer::AgentSpec> agents() const;
+    void steer(const buffer::Trace& trace, std::vector<ReplayLine>& lines) const;
 
     std::string trace_;
     std::vector<std::string> policies_;
@@ -98,7 +97,7 @@ private:
     std::string data_;
     std::vector<std::string> agents_;
     std::string log_;
-    LlmOptions llm_;
+    steer::LlmOptions llm_;
     std::string llm_api_ = "auto";
     std::vector<std::string> models_;  ///< of agent llm
     bool force_ = false;
@@ -117,29 +116,29 @@ void ReplayVerb::define_llm(CLI::App& app) {
                          "Reach a server on another machine without TLS"));
 }
 
-std::vector<PolicySpec> ReplayVerb::specs() const {
+std::vector<buffer::PolicySpec> ReplayVerb::specs() const {
     std::vector<std::string> texts = policies_;
     if (texts.empty() && !agents_.empty()) {
         // One that every agent named can do something about.
         const auto all = agents();
-        const bool decide = std::ranges::any_of(all, &AgentSpec::decides);
+        const bool decide = std::ranges::any_of(all, &steer::AgentSpec::decides);
         texts = {decide ? "scored" : "window"};
     }
     if (texts.empty()) {
         texts = {"none",     "static-degree",   "lru",    "scored-faithful,every:4",
                  "periodic", "scored,every:16", "window", "optimal"};
     }
-    std::vector<PolicySpec> specs;
+    std::vector<buffer::PolicySpec> specs;
     for (const std::string& text : texts) {
-        PolicySpec spec = PolicySpec::parse(text);
-        if (window_) apply_window(spec, *window_);
+        buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
+        if (window_) buffer::apply_window(spec, *window_);
         specs.push_back(std::move(spec));
     }
     return specs;
 }
 
-std::vector<BufferSize> ReplayVerb::sizes() const {
-    std::vector<BufferSize> sizes;
+std::vector<buffer::BufferSize> ReplayVerb::sizes() const {
+    std::vector<buffer::BufferSize> sizes;
     for (const double fraction : fractions_) {
         if (!std::isfinite(fraction) || fraction < 0 || fraction > 1e6) {
             throw usage_error(fmt::format("{} is no fraction of the halo", fraction), "--buffer",
@@ -153,14 +152,14 @@ std::vector<BufferSize> ReplayVerb::sizes() const {
     return sizes;
 }
 
-std::vector<AgentSpec> ReplayVerb::agents() const {
-    std::vector<AgentSpec> all;
+std::vector<steer::AgentSpec> ReplayVerb::agents() const {
+    std::vector<steer::AgentSpec> all;
     for (const std::string& text : agents_)
-        all.push_back(AgentSpec::parse(text));
+        all.push_back(steer::AgentSpec::parse(text));
     return all;
 }
 
-std::uint64_t halo_of(const Trace& trace) {
+std::uint64_t halo_of(const buffer::Trace& trace) {
     std::uint64_t halo = 0;
     for (const auto& host : trace)
         halo += host->halo();
@@ -168,17 +167,18 @@ std::uint64_t halo_of(const Trace& trace) {
 }
 
 /// Runs all cases, and the floor of each size beside them.
-std::vector<Line> run_cases(const Trace& trace, std::span<const PolicySpec> specs,
-                            std::span<const BufferSize> sizes) {
-    const PolicySpec floor = PolicySpec::parse("optimal");
-    std::vector<ReplayCase> cases;
-    for (const BufferSize& size : sizes) {
+std::vector<ReplayLine> run_cases(const buffer::Trace& trace,
+                                  std::span<const buffer::PolicySpec> specs,
+                                  std::span<const buffer::BufferSize> sizes) {
+    const buffer::PolicySpec floor = buffer::PolicySpec::parse("optimal");
+    std::vector<buffer::ReplayCase> cases;
+    for (const buffer::BufferSize& size : sizes) {
         cases.push_back({floor, size});
-        for (const PolicySpec& spec : specs)
+        for (const buffer::PolicySpec& spec : specs)
             cases.push_back({spec, size});
     }
-    const auto results = replay(trace, cases);
-    std::vector<Line> lines;
+    const auto results = buffer::replay(trace, cases);
+    std::vector<ReplayLine> lines;
     std::uint64_t of_size = 0;
     for (std::size_t i = 0; i < cases.size(); ++i) {
         if (i % (specs.size() + 1) == 0) {
@@ -191,41 +191,41 @@ std::vector<Line> run_cases(const Trace& trace, std::span<const PolicySpec> spec
 }
 
 /// The best of the fixed rules that stand beside a policy.
-std::uint64_t best_fixed(const Trace& trace, const ReplayCase& one) {
-    std::vector<ReplayCase> cases;
-    for (const PolicySpec& rule : fixed_rules(one.policy))
+std::uint64_t best_fixed(const buffer::Trace& trace, const buffer::ReplayCase& one) {
+    std::vector<buffer::ReplayCase> cases;
+    for (const buffer::PolicySpec& rule : steer::fixed_rules(one.policy))
         cases.push_back({rule, one.size});
     std::uint64_t best = ~std::uint64_t{0};
-    for (const ReplayResult& result : replay(trace, cases))
+    for (const buffer::ReplayResult& result : buffer::replay(trace, cases))
         best = std::min(best, result.rows.fetched());
     return best;
 }
 
 /// Puts the runs of all agents in the place of each line.
-void ReplayVerb::steer(const Trace& trace, std::vector<Line>& lines) const {
+void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& lines) const {
     const auto all = agents();
-    std::vector<Line> steered;
+    std::vector<ReplayLine> steered;
     std::string log;
-    SteeredOptions options;
-    options.refit = refit_last_layer;
+    steer::SteeredOptions options;
+    options.refit = true;
     options.seed = trace.front()->header().seed;
-    options.run = run_of(trace);
+    options.run = steer::run_of(trace);
     options.llm = llm_;
     options.force = force_;
-    for (const Line& line : lines) {
+    for (const ReplayLine& line : lines) {
         const std::uint64_t best = best_fixed(trace, line.one);
-        for (const AgentSpec& agent : all) {
-            Line made = line;
+        for (const steer::AgentSpec& agent : all) {
+            ReplayLine made = line;
             made.steered = Steered{agent, {}, best};
             const bool acts =
-                agent.name() != "never" && agent_advice(agent, line.one.policy).empty();
+                agent.name() != "never" && train::agent_advice(agent, line.one.policy).empty();
             if (acts) {
-                SteeredResult result =
-                    steered_replay(trace, {line.one.policy, line.one.size, agent}, options);
+                steer::SteeredResult result =
+                    steer::steered_replay(trace, {line.one.policy, line.one.size, agent}, options);
                 made.result.rows = result.rows;
                 made.steered->totals = result.agent;
-                for (const DecisionRecord& record : result.decisions)
-                    log += log_.empty() ? "" : log_line(record) + "\n";
+                for (const steer::DecisionRecord& record : result.decisions)
+                    log += log_.empty() ? "" : steer::log_line(record) + "\n";
             }
             steered.push_back(std::move(made));
         }
@@ -237,15 +237,15 @@ void ReplayVerb::steer(const Trace& trace, std::vector<Line>& lines) const {
     staging.commit();
 }
 
-double fraction_of(const Line& line, std::uint64_t halo) {
+double fraction_of(const ReplayLine& line, std::uint64_t halo) {
     if (line.one.size.fraction) return *line.one.size.fraction;
     return halo == 0 ? 0 : static_cast<double>(line.result.capacity) / static_cast<double>(halo);
 }
 
-Json lines_json(std::span<const Line> lines, std::uint64_t halo) {
+Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
     Json list = Json::array();
-    for (const Line& line : lines) {
-        const RowAccounts& rows = line.result.rows;
+    for (const ReplayLine& line : lines) {
+        const buffer::RowAccounts& rows = line.result.rows;
         list.push_back({{"policy", line.one.policy.text()},
                         {"fraction", fraction_of(line, halo)},
                         {"capacity", line.result.capacity},
@@ -254,7 +254,7 @@ Json lines_json(std::span<const Line> lines, std::uint64_t halo) {
                         {"ahead", rows.ahead},
                         {"hits", rows.hits}});
         if (!line.steered) continue;
-        const HelmTotals& totals = line.steered->totals;
+        const steer::HelmTotals& totals = line.steered->totals;
         Json& json = list.back();
         json["agent"] = line.steered->agent.text();
         json["decisions"] = totals.decisions;
@@ -269,19 +269,19 @@ Json lines_json(std::span<const Line> lines, std::uint64_t halo) {
     return list;
 }
 
-std::string share(std::uint64_t part, std::uint64_t whole) {
+std::string share_text(std::uint64_t part, std::uint64_t whole) {
     if (whole == 0) return "-";
     return fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-std::string lines_text(std::span<const Line> lines, std::uint64_t halo) {
+std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
     const bool steered = !lines.empty() && lines.front().steered.has_value();
     std::vector<std::string> header{"buffer",      "rows",  "policy", "fetched",  "demand",
                                     "replacement", "ahead", "hits",   "hit rate", "of optimal"};
     if (steered) header.insert(header.end(), {"decisions", "correct", "regret"});
     Table table(header);
-    for (const Line& line : lines) {
-        const RowAccounts& rows = line.result.rows;
+    for (const ReplayLine& line : lines) {
+        const buffer::RowAccounts& rows = line.result.rows;
         std::string name = line.one.policy.text();
         if (steered) name += " + " + line.steered->agent.text();
         std::vector<std::string> cells{fmt::format("{:.4g}", fraction_of(line, halo)),
@@ -292,13 +292,13 @@ std::string lines_text(std::span<const Line> lines, std::uint64_t halo) {
                                        format_count(rows.replacement),
                                        format_count(rows.ahead),
                                        format_count(rows.hits),
-                                       share(rows.hits, rows.needed),
-                                       share(rows.fetched(), line.floor)};
+                                       share_text(rows.hits, rows.needed),
+                                       share_text(rows.fetched(), line.floor)};
         if (steered) {
-            const HelmTotals& totals = line.steered->totals;
+            const steer::HelmTotals& totals = line.steered->totals;
             const auto regret = line.regret();
             cells.insert(cells.end(),
-                         {format_count(totals.decisions), share(totals.correct, totals.judged),
+                         {format_count(totals.decisions), share_text(totals.correct, totals.judged),
                           regret ? fmt::format("{:+.1f} %", *regret * 100) : "-"});
         }
         table.add(std::move(cells));
@@ -308,12 +308,12 @@ std::string lines_text(std::span<const Line> lines, std::uint64_t halo) {
 
 std::string policies_text() {
     KeyValues lines;
-    for (const PolicyInfo* info : all_policies()) {
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         lines.emplace_back(std::string(info->name),
                            fmt::format("{} [{}]", info->sentence, info->paper));
-        for (const PolicyParameter& p : info->parameters) {
+        for (const buffer::PolicyParameter& p : info->parameters) {
             lines.emplace_back(fmt::format("  {}", p.name),
-                               p.kind == ParameterKind::flag || p.fallback < p.minimum
+                               p.kind == buffer::ParameterKind::flag || p.fallback < p.minimum
                                    ? std::string(p.help)
                                    : fmt::format("{} ({})", p.help, p.fallback));
         }
@@ -323,11 +323,11 @@ std::string policies_text() {
 
 Json policies_json() {
     Json list = Json::array();
-    for (const PolicyInfo* info : all_policies()) {
+    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         Json parameters = Json::array();
-        for (const PolicyParameter& p : info->parameters) {
+        for (const buffer::PolicyParameter& p : info->parameters) {
             parameters.push_back({{"name", p.name}, {"help", p.help}});
-            if (p.kind == ParameterKind::flag) continue;
+            if (p.kind == buffer::ParameterKind::flag) continue;
             parameters.back()["minimum"] = p.minimum;
             parameters.back()["maximum"] = p.maximum;
             if (p.fallback >= p.minimum) parameters.back()["default"] = p.fallback;
@@ -342,7 +342,7 @@ Json policies_json() {
 
 int ReplayVerb::run(const Context& context) {
     agents_ = with_models(agents_, models_);
-    llm_.api = llm_api(llm_api_);
+    llm_.api = steer::llm_api(llm_api_);
     if (list_) {
         context.json ? print_json(policies_json()) : print_text(policies_text());
         return 0;
@@ -353,18 +353,18 @@ int ReplayVerb::run(const Context& context) {
     }
     const auto asked = specs();
     const auto of_size = sizes();
-    for (const AgentSpec& agent : agents()) {
-        for (const PolicySpec& policy : asked) {
-            check_agent(agent, policy);
-            if (const auto advice = agent_advice(agent, policy); !advice.empty())
+    for (const steer::AgentSpec& agent : agents()) {
+        for (const buffer::PolicySpec& policy : asked) {
+            steer::check_agent(agent, policy);
+            if (const auto advice = train::agent_advice(agent, policy); !advice.empty())
                 log::warning(advice);
         }
     }
     if (!log_.empty() && agents_.empty()) {
         throw usage_error("nobody decides anything", "--log", "name an agent with --agent");
     }
-    const Trace trace = read_trace(trace_);
-    if (!data_.empty()) expect_graph(trace, data_);
+    const buffer::Trace trace = buffer::read_trace(trace_);
+    if (!data_.empty()) buffer::expect_graph(trace, data_);
     auto lines = run_cases(trace, asked, of_size);
     if (!agents_.empty()) steer(trace, lines);
     if (context.json) {

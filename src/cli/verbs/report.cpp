@@ -4,16 +4,17 @@
 
 #include <fmt/format.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/floor.hpp"
-#include "rudder/cli/verb.hpp"
+#include "buffer/floor.hpp"
+#include "cli/describe.hpp"
+#include "cli/verb.hpp"
+#include "core/json.hpp"
+#include "core/staging.hpp"
+#include "report/page.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/report/page.hpp"
+#include "run/data_json.hpp"
 
 namespace rudder::cli {
 
@@ -44,7 +45,7 @@ public:
     int run(const Context& context) override;
 
 private:
-    [[nodiscard]] RunData read(const fs::path& folder) const;
+    [[nodiscard]] report::RunData read(const fs::path& folder) const;
     void write(const std::string& page, const fs::path& file) const;
 
     std::vector<std::string> runs_;
@@ -54,11 +55,11 @@ private:
 };
 
 /// The floor of every step, where the run was traced.
-void find_floor(RunData& run) {
+void find_floor(report::RunData& run) {
     if (!run.traced || run.metrics.lines == 0) return;
     try {
-        const FloorSteps floor = floor_steps(read_trace(run.path));
-        add_floor(run, floor.first_step, floor.rows);
+        const buffer::FloorSteps floor = buffer::floor_steps(buffer::read_trace(run.path));
+        report::add_floor(run, floor.first_step, floor.rows);
     } catch (const Error& error) {
         if (error.kind() == ErrorKind::interrupted) throw;
         run.missing.push_back(
@@ -67,22 +68,22 @@ void find_floor(RunData& run) {
 }
 
 /// Runs of before run.json was written do not say how their data were divided: the data may.
-void find_partition(RunData& run) {
+void find_partition(report::RunData& run) {
     if (run.run.number("partition.parts")) return;
     const std::string data = run.summary.text("data");
     std::error_code code;
     if (data.empty() || !fs::is_directory(data, code)) return;
     try {
-        if (!ArrayFolder::is(data, partition_format)) return;
-        const PartitionedDataset parts(data);
-        add_partition(run, partition_json(parts.info(), parts.summary()).dump());
+        if (!graph::ArrayFolder::is(data, partition::partition_format)) return;
+        const partition::PartitionedDataset parts(data);
+        report::add_partition(run, run::partition_json(parts.info(), parts.summary()).dump());
     } catch (const Error&) {
         return;  // moved, or made anew by a later version: the page says that nothing is known
     }
 }
 
-RunData ReportVerb::read(const fs::path& folder) const {
-    RunData run = read_run(folder);
+report::RunData ReportVerb::read(const fs::path& folder) const {
+    report::RunData run = report::read_run(folder);
     if (!no_floor_) find_floor(run);
     find_partition(run);
     return run;
@@ -96,7 +97,7 @@ void ReportVerb::write(const std::string& page, const fs::path& file) const {
     staging.commit();
 }
 
-Json to_json(const RunData& run) {
+Json to_json(const report::RunData& run) {
     return {{"path", run.path.string()},
             {"state", to_string(run.state)},
             {"steps", run.metrics.steps},
@@ -105,9 +106,9 @@ Json to_json(const RunData& run) {
 
 int ReportVerb::run(const Context& context) {
     const auto start = std::chrono::steady_clock::now();
-    if (runs_.size() > most_page_runs) {
+    if (runs_.size() > report::most_page_runs) {
         throw usage_error(fmt::format("{} runs do not fit on one page", runs_.size()), "RUN",
-                          fmt::format("give at most {} at a time", most_page_runs));
+                          fmt::format("give at most {} at a time", report::most_page_runs));
     }
     fs::path file = out_;
     if (out_.empty()) file = runs_.size() == 1 ? fs::path(runs_[0]) / "report.html" : "report.html";
@@ -119,15 +120,15 @@ int ReportVerb::run(const Context& context) {
                               "choose another name, or give --force to replace it");
         }
     }
-    std::vector<RunData> runs;
+    std::vector<report::RunData> runs;
     for (const std::string& folder : runs_)
         runs.push_back(read(folder));
-    const std::string page = report_page(runs);
+    const std::string page = report::report_page(runs);
     write(page, file);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (context.json) {
         Json list = Json::array();
-        for (const RunData& run : runs)
+        for (const report::RunData& run : runs)
             list.push_back(to_json(run));
         print_json({{"file", file.string()},
                     {"bytes", page.size()},
@@ -139,7 +140,7 @@ int ReportVerb::run(const Context& context) {
             runs.size() == 1 ? fmt::format("a run that is {}", to_string(runs[0].state))
                              : fmt::format("{} runs", runs.size()),
             seconds.count()));
-        for (const RunData& run : runs) {
+        for (const report::RunData& run : runs) {
             for (const std::string& sentence : run.missing)
                 print_text(fmt::format("  {}: {}\n", run.name, sentence));
         }

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "graph/io/npz.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/graph/io/npz.hpp"
 
 namespace rudder::cli {
 
@@ -17,10 +17,11 @@ std::vector<std::string> texts(std::span<const std::string_view> names) {
 }
 
 template <class T, class Get>
-void add_column(NpzWriter& writer, const SampleTable& table, const std::string& name, Get get) {
+void add_column(graph::NpzWriter& writer, const steer::SampleTable& table, const std::string& name,
+                Get get) {
     std::vector<T> values;
     values.reserve(table.samples.size());
-    for (const Sample& sample : table.samples)
+    for (const steer::Sample& sample : table.samples)
         values.push_back(get(sample));
     writer.add<T>(name, values, {values.size()});
 }
@@ -42,12 +43,12 @@ public:
     explicit ArchiveReader(const std::filesystem::path& path) : archive_(path) {}
 
     [[nodiscard]] std::vector<std::int64_t> wholes(const std::string& name) const {
-        NpyReader reader = archive_.open(name);
-        const auto values = read_integers(reader);
+        graph::NpyReader reader = archive_.open(name);
+        const auto values = graph::read_integers(reader);
         return {values.begin(), values.end()};
     }
     [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
-        NpyReader reader = archive_.open(name);
+        graph::NpyReader reader = archive_.open(name);
         if (reader.header().type != ElementType::f64)
             throw input_error("these are no doubles", reader.where(), again);
         std::vector<double> values(reader.header().count());
@@ -56,8 +57,8 @@ public:
         return values;
     }
     [[nodiscard]] std::vector<std::string> names(const std::string& name) const {
-        NpyReader reader = archive_.open(name);
-        return read_texts(reader);
+        graph::NpyReader reader = archive_.open(name);
+        return graph::read_texts(reader);
     }
     /// Of each sample.
     [[nodiscard]] std::vector<std::int64_t> whole_column(const std::string& name) const {
@@ -84,12 +85,12 @@ public:
         throw input_error(fmt::format("{} elements instead of {}", values.size(), count),
                           archive_.where(name), again);
     }
-    [[nodiscard]] const NpzArchive& archive() const noexcept { return archive_; }
+    [[nodiscard]] const graph::NpzArchive& archive() const noexcept { return archive_; }
 
     std::size_t samples = 0;
 
 private:
-    NpzArchive archive_;
+    graph::NpzArchive archive_;
 };
 
 void check_lists(const ArchiveReader& reader) {
@@ -97,23 +98,23 @@ void check_lists(const ArchiveReader& reader) {
     if (!reader.archive().has("versions") || !reader.archive().has("features"))
         throw input_error("this is no table of samples", where, again);
     const auto versions = reader.wholes("versions");
-    if (versions.size() != 3 || versions[0] != static_cast<std::int64_t>(sample_version) ||
-        versions[1] != static_cast<std::int64_t>(feature_version)) {
+    if (versions.size() != 3 || versions[0] != static_cast<std::int64_t>(steer::sample_version) ||
+        versions[1] != static_cast<std::int64_t>(steer::feature_version)) {
         throw input_error("the table is of another version", where, again);
     }
-    for (const FeatureSet set : {FeatureSet::repaired, FeatureSet::faithful}) {
+    for (const steer::FeatureSet set : {steer::FeatureSet::repaired, steer::FeatureSet::faithful}) {
         const std::string list =
-            set == FeatureSet::repaired ? "features_names" : "paper_features_names";
-        if (!std::ranges::equal(reader.names(list), feature_names(set)))
+            set == steer::FeatureSet::repaired ? "features_names" : "paper_features_names";
+        if (!std::ranges::equal(reader.names(list), steer::feature_names(set)))
             throw input_error("the table has other features than this program reads",
                               reader.archive().where(list), again);
     }
 }
 
-SampleTable read_archive(const std::filesystem::path& path) {
+steer::SampleTable read_archive(const std::filesystem::path& path) {
     ArchiveReader reader(path);
     check_lists(reader);
-    SampleTable table;
+    steer::SampleTable table;
     table.horizon = static_cast<std::uint64_t>(reader.wholes("versions")[2]);
     table.graphs = reader.names("graphs");
     table.policies = reader.names("policies");
@@ -148,55 +149,62 @@ SampleTable read_archive(const std::filesystem::path& path) {
                                  .fetch_change = fetch_change[i]});
     }
     table.repaired = reader.expect(reader.numbers("features"), "features",
-                                   count * feature_names(FeatureSet::repaired).size());
+                                   count * feature_names(steer::FeatureSet::repaired).size());
     table.faithful = reader.expect(reader.numbers("paper_features"), "paper_features",
-                                   count * feature_names(FeatureSet::faithful).size());
+                                   count * feature_names(steer::FeatureSet::faithful).size());
     return table;
 }
 
 }  // namespace
 
-SampleTable read_table(const std::filesystem::path& path) {
-    return path.extension() == ".npz" ? read_archive(path) : read_samples(path);
+steer::SampleTable read_table(const std::filesystem::path& path) {
+    return path.extension() == ".npz" ? read_archive(path) : steer::read_samples(path);
 }
 
-void write_archive(const SampleTable& table, const std::filesystem::path& path) {
-    NpzWriter writer(path);
+void write_archive(const steer::SampleTable& table, const std::filesystem::path& path) {
+    graph::NpzWriter writer(path);
     const std::uint64_t rows = table.samples.size();
-    const std::array<std::uint64_t, 3> versions{sample_version, feature_version, table.horizon};
+    const std::array<std::uint64_t, 3> versions{steer::sample_version, steer::feature_version,
+                                                table.horizon};
     writer.add<std::uint64_t>("versions", versions, {versions.size()});
     writer.add_texts("graphs", table.graphs);
     writer.add_texts("policies", table.policies);
-    for (const FeatureSet set : {FeatureSet::repaired, FeatureSet::faithful}) {
-        const auto names = feature_names(set);
-        const std::string base = set == FeatureSet::repaired ? "features" : "paper_features";
-        writer.add<double>(base, set == FeatureSet::repaired ? table.repaired : table.faithful,
+    for (const steer::FeatureSet set : {steer::FeatureSet::repaired, steer::FeatureSet::faithful}) {
+        const auto names = steer::feature_names(set);
+        const std::string base = set == steer::FeatureSet::repaired ? "features" : "paper_features";
+        writer.add<double>(base,
+                           set == steer::FeatureSet::repaired ? table.repaired : table.faithful,
                            {rows, names.size()});
         writer.add_texts(base + "_names", texts(names));
     }
     add_column<std::int8_t>(writer, table, "label",
-                            [](const Sample& s) { return label_of(s.label); });
+                            [](const steer::Sample& s) { return label_of(s.label); });
     add_column<std::int8_t>(writer, table, "paper_label",
-                            [](const Sample& s) { return label_of(s.paper); });
-    add_column<std::int32_t>(writer, table, "graph",
-                             [](const Sample& s) { return static_cast<std::int32_t>(s.graph); });
-    add_column<std::int32_t>(writer, table, "policy",
-                             [](const Sample& s) { return static_cast<std::int32_t>(s.policy); });
-    add_column<std::int32_t>(writer, table, "host",
-                             [](const Sample& s) { return static_cast<std::int32_t>(s.host); });
-    add_column<std::uint64_t>(writer, table, "step", [](const Sample& s) { return s.step; });
-    add_column<double>(writer, table, "buffer", [](const Sample& s) { return s.buffer; });
-    add_column<std::int8_t>(writer, table, "replaced", [](const Sample& s) {
+                            [](const steer::Sample& s) { return label_of(s.paper); });
+    add_column<std::int32_t>(writer, table, "graph", [](const steer::Sample& s) {
+        return static_cast<std::int32_t>(s.graph);
+    });
+    add_column<std::int32_t>(writer, table, "policy", [](const steer::Sample& s) {
+        return static_cast<std::int32_t>(s.policy);
+    });
+    add_column<std::int32_t>(writer, table, "host", [](const steer::Sample& s) {
+        return static_cast<std::int32_t>(s.host);
+    });
+    add_column<std::uint64_t>(writer, table, "step", [](const steer::Sample& s) { return s.step; });
+    add_column<double>(writer, table, "buffer", [](const steer::Sample& s) { return s.buffer; });
+    add_column<std::int8_t>(writer, table, "replaced", [](const steer::Sample& s) {
         return static_cast<std::int8_t>(s.replaced ? 1 : 0);
     });
-    add_column<double>(writer, table, "rows_with", [](const Sample& s) { return s.rows_with; });
+    add_column<double>(writer, table, "rows_with",
+                       [](const steer::Sample& s) { return s.rows_with; });
     add_column<double>(writer, table, "rows_without",
-                       [](const Sample& s) { return s.rows_without; });
-    add_column<double>(writer, table, "hit_change", [](const Sample& s) { return s.hit_change; });
+                       [](const steer::Sample& s) { return s.rows_without; });
+    add_column<double>(writer, table, "hit_change",
+                       [](const steer::Sample& s) { return s.hit_change; });
     add_column<double>(writer, table, "frequency_change",
-                       [](const Sample& s) { return s.frequency_change; });
+                       [](const steer::Sample& s) { return s.frequency_change; });
     add_column<double>(writer, table, "fetch_change",
-                       [](const Sample& s) { return s.fetch_change; });
+                       [](const steer::Sample& s) { return s.fetch_change; });
     writer.finish();
 }
 

@@ -6,30 +6,31 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/cli/describe.hpp"
-#include "rudder/cli/profile_file.hpp"
-#include "rudder/cli/ranks.hpp"
-#include "rudder/cli/run_card.hpp"
-#include "rudder/cli/run_recorder.hpp"
-#include "rudder/cli/summary_text.hpp"
-#include "rudder/cli/train_observers.hpp"
-#include "rudder/cli/train_view.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/common_options.hpp"
+#include "cli/describe.hpp"
+#include "cli/summary_text.hpp"
+#include "cli/train_view.hpp"
+#include "cli/verb.hpp"
+#include "comm/together.hpp"
+#include "core/json.hpp"
+#include "core/log.hpp"
+#include "core/system.hpp"
+#include "report/prometheus_sink.hpp"
 #include "rudder/comm/mpi_transport.hpp"
-#include "rudder/comm/together.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/system.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/report/prometheus_sink.hpp"
-#include "rudder/train/checkpoint_keeper.hpp"
-#include "rudder/train/inference.hpp"
-#include "rudder/train/run_folder.hpp"
-#include "rudder/train/summary.hpp"
+#include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"
+#include "run/profile_file.hpp"
+#include "run/run_card.hpp"
+#include "run/run_folder.hpp"
+#include "run/run_recorder.hpp"
+#include "run/train_observers.hpp"
+#include "train/checkpoints/checkpoint_keeper.hpp"
+#include "train/prediction/inference.hpp"
+#include "train/summary.hpp"
 
 #include "train_settings.hpp"
 
@@ -53,7 +54,7 @@ std::vector<std::int32_t> parse_fanout(const std::string& text) {
 }
 
 /// The plan as JSON.
-Json plan_json(const TrainPlan& plan, int ranks) {
+Json plan_json(const train::TrainPlan& plan, int ranks) {
     return {{"ranks", ranks},
             {"steps_per_epoch", plan.steps_per_epoch},
             {"parameters", plan.parameters},
@@ -96,15 +97,15 @@ public:
     [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override;
     int run(const Context& context) override;
-    const TrainOptions& settle() override {
+    const train::TrainOptions& settle() override {
         resolve(*app_);
         return options_;
     }
-    RankOptions& ranks() override { return ranks_; }
+    run::RankOptions& ranks() override { return ranks_; }
     const std::string& data() const override { return data_; }
     const std::string& out() const override { return out_; }
     Existing existing() const override { return force_ ? Existing::replace : Existing::refuse; }
-    const SinkSettings& sinks() const override { return sinks_; }
+    const run::SinkSettings& sinks() const override { return sinks_; }
 
 private:
     void define_further(CLI::App& app);
@@ -112,17 +113,20 @@ private:
     void resolve_buffer();
     void resolve_profile();
     void resolve_agent(const CLI::App& app);
-    int train(const Communicator& comm, const Context& context);
+    int train(const comm::Communicator& comm, const Context& context);
     [[nodiscard]] bool already_done(const Context& context) const;
-    [[nodiscard]] RunPosition resume(const Communicator& comm, Trainer& trainer) const;
-    void finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
-                const PartitionedDataset& data, const Context& context) const;
-    [[nodiscard]] RunSigns signs(const PartitionedDataset& data) const;
-    [[nodiscard]] RunFolder make_folder(const RunPosition& start, const Context& context) const;
+    [[nodiscard]] run::RunPosition resume(const comm::Communicator& comm,
+                                          train::Trainer& trainer) const;
+    void finish(const train::TrainResult& result, const train::RunFacts& facts,
+                run::RunRecorder* recorder, const partition::PartitionedDataset& data,
+                const Context& context) const;
+    [[nodiscard]] RunSigns signs(const partition::PartitionedDataset& data) const;
+    [[nodiscard]] run::RunFolder make_folder(const run::RunPosition& start,
+                                             const Context& context) const;
 
     CLI::App* app_ = nullptr;
-    TrainOptions options_;
-    RankOptions ranks_;
+    train::TrainOptions options_;
+    run::RankOptions ranks_;
     std::string data_;
     std::string out_;
     std::string fanout_;
@@ -131,7 +135,7 @@ private:
     std::string seed_order_ = "random";
     std::string shards_ = "mapped";
     std::string memory_;
-    SinkSettings sinks_;
+    run::SinkSettings sinks_;
     bool no_tensorboard_ = false;
     std::optional<double> buffer_;
     std::string buffer_bytes_;
@@ -147,12 +151,12 @@ private:
     bool resume_ = false;
     bool trust_ = false;
     std::string checkpoint_every_ = "1";
-    CheckpointRhythm rhythm_;
+    train::CheckpointRhythm rhythm_;
 };
 
 void TrainVerb::define(CLI::App& app) {
     app_ = &app;
-    TrainOptions& o = options_;
+    train::TrainOptions& o = options_;
     app.add_option("PATH", data_, "Partitioned data set")->required();
     app.add_option("--model", o.model, "The network: sage, gcn, gat or gatv2")
         ->capture_default_str();
@@ -177,7 +181,7 @@ void TrainVerb::define(CLI::App& app) {
     app.add_option("--topology", topology_, "auto, replicated or partitioned")
         ->capture_default_str();
     app.add_option("--seed-order", seed_order_, "random or clustered")->capture_default_str();
-    ranks_.define(app);
+    define_ranks(ranks_, app);
     app.add_flag("--plan", plan_, "Print the memory and traffic to expect, and stop");
     app.add_option("--out", out_, "Folder of the run; without it nothing is kept");
     app.add_flag("--force", force_, "Replace an existing output");
@@ -189,7 +193,7 @@ void TrainVerb::define(CLI::App& app) {
 
 /// Those that few need: shown by --help-all.
 void TrainVerb::define_further(CLI::App& app) {
-    TrainOptions& o = options_;
+    train::TrainOptions& o = options_;
     const auto further = [](CLI::Option* option) { option->group(std::string(further_options)); };
     further(app.add_option("--heads", o.heads, "Heads of gat and gatv2, which share the columns")
                 ->capture_default_str());
@@ -274,19 +278,19 @@ void TrainVerb::define_further(CLI::App& app) {
 }
 
 void TrainVerb::resolve(const CLI::App& app) {
-    TrainOptions& o = options_;
+    train::TrainOptions& o = options_;
     if (fanout_.empty()) {
-        if (o.layers >= 1 && o.layers <= 64) o.fanout = default_fanout(o.layers);
+        if (o.layers >= 1 && o.layers <= 64) o.fanout = train::default_fanout(o.layers);
     } else {
         o.fanout = parse_fanout(fanout_);
         if (app.get_option("--layers")->count() == 0) o.layers = static_cast<int>(o.fanout.size());
     }
-    o.precision = precision(precision_);
-    o.topology = topology_choice(topology_);
-    o.seed_order = seed_order(seed_order_);
-    o.shards = shards(shards_);
+    o.precision = store::precision(precision_);
+    o.topology = train::topology_choice(topology_);
+    o.seed_order = sample::seed_order(seed_order_);
+    o.shards = store::shards(shards_);
     o.verify = !trust_;
-    rhythm_ = CheckpointRhythm::parse(checkpoint_every_);
+    rhythm_ = train::CheckpointRhythm::parse(checkpoint_every_);
     if (resume_ && out_.empty()) {
         throw usage_error("nothing to go on with", "--resume", "give the run's folder with --out");
     }
@@ -303,7 +307,7 @@ void TrainVerb::resolve(const CLI::App& app) {
         o.memory = *bytes;
     }
     sinks_.tensorboard = !no_tensorboard_;
-    check_address(sinks_.address);
+    report::check_address(sinks_.address);
     resolve_buffer();
     resolve_profile();
     resolve_agent(app);
@@ -312,19 +316,19 @@ void TrainVerb::resolve(const CLI::App& app) {
 
 /// Whoever says nothing about what to keep gets the default agent; whoever names a policy means it.
 void TrainVerb::resolve_agent(const CLI::App& app) {
-    SteerOptions& steer = options_.steer;
+    train::SteerOptions& steer = options_.steer;
     const auto* policy = app.get_option_no_throw("--policy");
     const bool fixed = policy == nullptr || policy->count() > 0 || options_.window.has_value();
-    steer.agent = !agent_.empty() ? agent_ : fixed ? "never" : std::string(default_agent);
-    steer.mode = agent_mode(agent_mode_);
-    steer.scope = agent_scope(agent_scope_);
+    steer.agent = !agent_.empty() ? agent_ : fixed ? "never" : std::string(train::default_agent);
+    steer.mode = steer::agent_mode(agent_mode_);
+    steer.scope = steer::agent_scope(agent_scope_);
     steer.link = !ranks_.link.empty();
     steer.force = force_;
-    steer.llm.api = llm_api(llm_api_);
+    steer.llm.api = steer::llm_api(llm_api_);
 }
 
 void TrainVerb::resolve_buffer() {
-    options_.buffer_scope = buffer_scope(buffer_scope_);
+    options_.buffer_scope = buffer::buffer_scope(buffer_scope_);
     if (!buffer_bytes_.empty()) {
         options_.buffer_bytes = parse_bytes(buffer_bytes_);
         if (!options_.buffer_bytes) {
@@ -353,28 +357,28 @@ void TrainVerb::resolve_profile() {
 
 int TrainVerb::run(const Context& context) {
     resolve(*app_);
-    if (!out_.empty() && !plan_ && !resume_) RunFolder::check(out_, existing());
-    const PartitionedDataset data(data_);
-    if (resume_ && !MpiSession::launched() && already_done(context)) return 0;
+    if (!out_.empty() && !plan_ && !resume_) run::RunFolder::check(out_, existing());
+    const partition::PartitionedDataset data(data_);
+    if (resume_ && !comm::MpiSession::launched() && already_done(context)) return 0;
     ranks_.arguments = context.arguments;
     ranks_.parts = data.parts();
     if (ranks_.ranks > 0) {
-        check_ranks(ranks_.ranks, data.parts());
+        partition::check_ranks(ranks_.ranks, data.parts());
         pass_terminal_on();
     }
-    const Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                  {"data", data_checksum(data)}};
-    return run_ranked(ranks_, fingerprint,
-                      [&](const Communicator& comm) { return train(comm, context); });
+    const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
+                                        {"data", train::data_checksum(data)}};
+    return run::run_ranked(ranks_, fingerprint,
+                           [&](const comm::Communicator& comm) { return train(comm, context); });
 }
 
-int TrainVerb::train(const Communicator& comm, const Context& context) {
-    share_cores(comm, context.threads);
-    const PartitionedDataset data(data_);
-    Trainer trainer(comm, data, options_);
+int TrainVerb::train(const comm::Communicator& comm, const Context& context) {
+    run::share_cores(comm, context.threads);
+    const partition::PartitionedDataset data(data_);
+    train::Trainer trainer(comm, data, options_);
     const bool first = comm.rank() == 0;
     if (plan_ || options_.memory != 0) {
-        const TrainPlan plan = trainer.plan();
+        const train::TrainPlan plan = trainer.plan();
         if (!plan_ && plan.needed_bytes() > options_.memory) {
             throw usage_error(fmt::format("the run needs about {}, more than the {} it may use",
                                           format_bytes(plan.needed_bytes()), memory_),
@@ -388,30 +392,32 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
             return 0;
         }
     }
-    RunPosition start;
+    run::RunPosition start;
     if (resume_) start = resume(comm, trainer);
-    if (const auto advice = agent_advice(agent_of(options_), policy_of(options_));
+    if (const auto advice =
+            train::agent_advice(train::agent_of(options_), train::policy_of(options_));
         first && !advice.empty()) {
         log::warning(advice);
     }
-    const RunFacts facts{.ranks = comm.size(),
-                         .hosts = comm.hosts().hosts(),
-                         .parts = data.parts(),
-                         .data = data_,
-                         .link = ranks_.link,
-                         .threads = thread_count(),
-                         .regression = data.info().targets.kind == TargetKind::regression};
-    TrainObservers observers;
-    ProfileFile profile(out_);
-    std::optional<RunRecorder> recorder;
-    std::optional<CheckpointKeeper> keeper;
+    const train::RunFacts facts{
+        .ranks = comm.size(),
+        .hosts = comm.hosts().hosts(),
+        .parts = data.parts(),
+        .data = data_,
+        .link = ranks_.link,
+        .threads = thread_count(),
+        .regression = data.info().targets.kind == graph::TargetKind::regression};
+    run::TrainObservers observers;
+    run::ProfileFile profile(out_);
+    std::optional<run::RunRecorder> recorder;
+    std::optional<train::CheckpointKeeper> keeper;
     if (first && (!out_.empty() || sinks_.port)) {
-        std::optional<RunFolder> folder;
+        std::optional<run::RunFolder> folder;
         if (!out_.empty()) folder = make_folder(start, context);
         recorder.emplace(
             std::move(folder),
-            run_facts(context, comm, data, data_, options_, ranks_, trainer.steps_per_epoch()),
-            sinks_, start, facts.regression);
+            run::run_facts(comm, data, data_, options_, ranks_, trainer.steps_per_epoch()), sinks_,
+            start, facts.regression);
         observers.add(*recorder);
     }
     if (first && !out_.empty()) {
@@ -424,17 +430,17 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
                     .epochs = options_.epochs,
                     .ranks = comm.size()});
     observers.add(view);
-    CheckpointPlan checkpoints;
+    train::CheckpointPlan checkpoints;
     checkpoints.wanted = !out_.empty();
     checkpoints.every_epochs = rhythm_.epochs;
     checkpoints.every_seconds = rhythm_.seconds;
     checkpoints.keeper = keeper ? &*keeper : nullptr;
     checkpoints.data = data_;
-    checkpoints.data_checksum = data_checksum(data);
-    RunRecorder* const records = recorder ? &*recorder : nullptr;
-    const TrainResult result =
-        recorded(records, [&] { return trainer.run(observers, checkpoints); });
-    if (first) recorded(records, [&] { finish(result, facts, records, data, context); });
+    checkpoints.data_checksum = train::data_checksum(data);
+    run::RunRecorder* const records = recorder ? &*recorder : nullptr;
+    const train::TrainResult result =
+        run::recorded(records, [&] { return trainer.run(observers, checkpoints); });
+    if (first) run::recorded(records, [&] { finish(result, facts, records, data, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -445,15 +451,15 @@ int TrainVerb::train(const Communicator& comm, const Context& context) {
 }
 
 /// The folder of the run, new or as it was at `start`.
-RunFolder TrainVerb::make_folder(const RunPosition& start, const Context& context) const {
+run::RunFolder TrainVerb::make_folder(const run::RunPosition& start, const Context& context) const {
     const std::string& config = context.provenance.config;
-    if (resume_) return RunFolder::reopen(out_, config, start.step);
+    if (resume_) return run::RunFolder::reopen(out_, config, start.step);
     return {out_, existing(), config};
 }
 
 /// A run that has finished and is to go on: prints its summary.
 bool TrainVerb::already_done(const Context& context) const {
-    const auto text = RunFolder::finished(out_);
+    const auto text = run::RunFolder::finished(out_);
     if (!text) return false;
     const Json summary = parse_json(*text, (std::filesystem::path(out_) / "summary.json").string());
     const bool longer = json_u64(summary, "epochs", out_) < options_.epochs &&
@@ -468,17 +474,18 @@ bool TrainVerb::already_done(const Context& context) const {
 }
 
 /// Rank 0 reads the last checkpoint, if there is one; all ranks go on from it.
-RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const {
-    std::optional<Checkpoint> checkpoint;
-    do_together(comm, [&] {
+run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Trainer& trainer) const {
+    std::optional<train::Checkpoint> checkpoint;
+    comm::do_together(comm, [&] {
         if (comm.rank() != 0) return;
-        const auto all = list_checkpoints(out_);
+        const auto all = train::list_checkpoints(out_);
         if (all.empty()) return;
-        checkpoint = read_checkpoint(all.back());
-        const PartitionedDataset data(data_);
-        check_same_run(checkpoint->identity,
-                       {trainer.network_options(), options_, data_, data_checksum(data)},
-                       all.back().string());
+        checkpoint = train::read_checkpoint(all.back());
+        const partition::PartitionedDataset data(data_);
+        train::check_same_run(
+            checkpoint->identity,
+            {trainer.network_options(), options_, data_, train::data_checksum(data)},
+            all.back().string());
     });
     std::uint8_t found = checkpoint ? 1 : 0;
     comm.broadcast(0, std::span(&found, 1));
@@ -496,14 +503,15 @@ RunPosition TrainVerb::resume(const Communicator& comm, Trainer& trainer) const 
 }
 
 /// What the summary does not tell of the run, for advice.
-RunSigns TrainVerb::signs(const PartitionedDataset& data) const {
+RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
     RunSigns signs;
     const bool by_halo = !options_.buffer_rows && !options_.buffer_bytes;
     signs.buffer = by_halo ? options_.buffer : 0;
-    signs.window = window_adapts(options_) || steered(options_) ? 0 : steps_ahead(options_);
-    signs.float_rows =
-        options_.precision != Precision::bfloat16 &&
-        (options_.precision == Precision::float32 || data.info().features.type == ElementType::f32);
+    signs.window =
+        train::window_adapts(options_) || steered(options_) ? 0 : train::steps_ahead(options_);
+    signs.float_rows = options_.precision != store::Precision::bfloat16 &&
+                       (options_.precision == store::Precision::float32 ||
+                        data.info().features.type == ElementType::f32);
     signs.cut = data.summary().cut;
     signs.method = data.summary().method;
     signs.cores = usable_cores();
@@ -512,10 +520,11 @@ RunSigns TrainVerb::signs(const PartitionedDataset& data) const {
     return signs;
 }
 
-void TrainVerb::finish(const TrainResult& result, const RunFacts& facts, RunRecorder* recorder,
-                       const PartitionedDataset& data, const Context& context) const {
-    Json summary = summary_json(result, options_, facts);
-    summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : no_sinks();
+void TrainVerb::finish(const train::TrainResult& result, const train::RunFacts& facts,
+                       run::RunRecorder* recorder, const partition::PartitionedDataset& data,
+                       const Context& context) const {
+    Json summary = train::summary_json(result, options_, facts);
+    summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : run::no_sinks();
     // What a full disk refuses is shown all the same.
     std::exception_ptr unwritten;
     try {

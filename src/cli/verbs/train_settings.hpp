@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "rudder/cli/ranks.hpp"
-#include "rudder/cli/run_recorder.hpp"
-#include "rudder/cli/verb.hpp"
+#include "cli/verb.hpp"
+#include "rudder/run/ranks.hpp"
 #include "rudder/train/options.hpp"
+#include "run/run_recorder.hpp"
 
 namespace rudder::cli {
 
@@ -15,14 +15,14 @@ namespace rudder::cli {
 class TrainSettings : public Verb {
 public:
     /// What the options come to, once they are parsed. A usage Error where they cannot be meant.
-    [[nodiscard]] virtual const TrainOptions& settle() = 0;
-    [[nodiscard]] virtual RankOptions& ranks() = 0;
+    [[nodiscard]] virtual const train::TrainOptions& settle() = 0;
+    [[nodiscard]] virtual run::RankOptions& ranks() = 0;
     /// The partitioned data set.
     [[nodiscard]] virtual const std::string& data() const = 0;
     /// Where it keeps what it does; empty: nowhere.
     [[nodiscard]] virtual const std::string& out() const = 0;
     [[nodiscard]] virtual Existing existing() const = 0;
-    [[nodiscard]] virtual const SinkSettings& sinks() const = 0;
+    [[nodiscard]] virtual const run::SinkSettings& sinks() const = 0;
 };
 
 [[nodiscard]] std::unique_ptr<TrainSettings> make_train_settings();

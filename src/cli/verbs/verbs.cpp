@@ -1,4 +1,4 @@
-#include "rudder/cli/verb.hpp"
+#include "cli/verb.hpp"
 
 namespace rudder::cli {
 

@@ -1,4 +1,4 @@
-#include "rudder/core/executor/fiber.hpp"
+#include "fiber.hpp"
 
 #include <boost/context/fiber.hpp>
 #include <boost/context/protected_fixedsize_stack.hpp>

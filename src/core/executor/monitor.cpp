@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
-#include "rudder/core/executor/seeded_executor.hpp"
-#include "rudder/core/executor/task_state.hpp"
 #include "rudder/core/profile.hpp"
+
+#include "seeded_executor.hpp"
+#include "task_state.hpp"
 
 namespace rudder {
 

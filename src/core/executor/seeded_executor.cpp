@@ -1,4 +1,4 @@
-#include "rudder/core/executor/seeded_executor.hpp"
+#include "seeded_executor.hpp"
 
 #include <algorithm>
 #include <queue>
@@ -7,11 +7,11 @@
 #include <fmt/format.h>
 
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/fiber.hpp"
-#include "rudder/core/executor/task_state.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/core/span.hpp"
 
+#include "fiber.hpp"
+#include "task_state.hpp"
 #include "timed_call.hpp"
 
 namespace rudder {

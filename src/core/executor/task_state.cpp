@@ -1,12 +1,13 @@
-#include "rudder/core/executor/task_state.hpp"
+#include "task_state.hpp"
 
 #include <algorithm>
 #include <utility>
 
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/patience.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
-#include "rudder/core/executor/thread_task.hpp"
+
+#include "patience.hpp"
+#include "thread_executor.hpp"
+#include "thread_task.hpp"
 
 namespace rudder {
 

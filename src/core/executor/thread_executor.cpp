@@ -1,4 +1,4 @@
-#include "rudder/core/executor/thread_executor.hpp"
+#include "thread_executor.hpp"
 
 #include <condition_variable>
 #include <deque>
@@ -7,9 +7,9 @@
 #include <thread>
 #include <vector>
 
-#include "rudder/core/executor/thread_task.hpp"
-#include "rudder/core/log.hpp"
+#include "core/log.hpp"
 
+#include "thread_task.hpp"
 #include "timed_call.hpp"
 
 namespace rudder {

@@ -1,8 +1,8 @@
-#include "rudder/graph/generate/barabasi_albert.hpp"
+#include "barabasi_albert.hpp"
 
 #include <algorithm>
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -25,4 +25,4 @@ Edge BarabasiAlbert::edge(EdgeIndex number) const {
     return {end / 2 / per_vertex_, number / per_vertex_};
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,13 +1,14 @@
-#include "rudder/graph/generate/generate.hpp"
+#include "generate.hpp"
 
 #include <fmt/format.h>
 
+#include "graph/dataset_writer.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/dataset_writer.hpp"
-#include "rudder/graph/generate/planted.hpp"
 
-namespace rudder {
+#include "planted.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -74,4 +75,4 @@ DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress)
     return writer.commit(options.provenance);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,4 +1,4 @@
-#include "rudder/graph/generate/generator.hpp"
+#include "generator.hpp"
 
 #include <array>
 
@@ -6,12 +6,13 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/generate/barabasi_albert.hpp"
-#include "rudder/graph/generate/grid.hpp"
-#include "rudder/graph/generate/planted.hpp"
-#include "rudder/graph/generate/rmat.hpp"
 
-namespace rudder {
+#include "barabasi_albert.hpp"
+#include "grid.hpp"
+#include "planted.hpp"
+#include "rmat.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -51,4 +52,4 @@ std::unique_ptr<Generator> make_generator(std::string_view kind, const Generator
                       fmt::format("use one of {}", join(known, ", ")));
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,4 +1,4 @@
-#include "rudder/graph/generate/grid.hpp"
+#include "grid.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -38,4 +38,4 @@ Edge Grid::edge(EdgeIndex number) const {
     return {upper, upper + columns_};
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,4 +1,4 @@
-#include "rudder/graph/generate/planted.hpp"
+#include "planted.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,11 +8,11 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr double default_degree = 10;
+constexpr double planted_degree = 10;
 constexpr std::size_t vertices_per_chunk = 1 << 14;
 
 /// A position below `count`: even for skew 1, low ones more often above.
@@ -26,7 +26,7 @@ VertexId skewed(Draws& draws, VertexId count, double skew) {
 PlantedCommunities::PlantedCommunities(const GeneratorOptions& o)
     : vertices_(o.vertices),
       edges_(o.vertices < 2 ? 0
-                            : static_cast<EdgeIndex>((o.degree > 0 ? o.degree : default_degree) *
+                            : static_cast<EdgeIndex>((o.degree > 0 ? o.degree : planted_degree) *
                                                      static_cast<double>(o.vertices))),
       classes_(o.classes),
       inside_(o.inside),
@@ -99,4 +99,4 @@ void PlantedFeatures::compute(VertexId v, std::span<float> row) const {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,6 +1,6 @@
 // Sixteen edges are drawn side by side, so that Philox and the choice of quadrants vectorise; the
 // widest instruction set the machine has is chosen once. All give the same bits.
-#include "rudder/graph/generate/rmat.hpp"
+#include "rmat.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -10,12 +10,12 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
 constexpr std::size_t lanes = 16;
-constexpr double default_degree = 16;
+constexpr double rmat_degree = 16;
 
 struct Kernel {
     Philox::Key key;
@@ -94,7 +94,7 @@ int scale_for(VertexId vertices) {
 
 Rmat::Rmat(const GeneratorOptions& o)
     : scale_(scale_for(std::max<VertexId>(o.vertices, 1))),
-      edges_(static_cast<EdgeIndex>((o.degree > 0 ? o.degree : default_degree) *
+      edges_(static_cast<EdgeIndex>((o.degree > 0 ? o.degree : rmat_degree) *
                                     std::ldexp(1.0, scale_))),
       limits_{},
       stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {
@@ -143,4 +143,4 @@ void Rmat::fill(EdgeIndex first, std::span<Edge> out) const {
     fill_any(first, out);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -13,11 +13,11 @@
 
 #include "edge_blocks.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t edges_per_chunk = 1 << 16;
+constexpr std::size_t pairs_per_chunk = 1 << 16;
 
 template <class AnyEdge>
 class BinaryEdges final : public EdgeSource {
@@ -68,7 +68,7 @@ private:
 
     template <class F>
     void chunks(F&& f) const {
-        parallel_chunks(edges_, edges_per_chunk, [&](const Chunk& chunk) {
+        parallel_chunks(edges_, pairs_per_chunk, [&](const Chunk& chunk) {
             thread_local std::vector<AnyEdge> kept;
             // Taken out while in use: a nested loop may run another chunk on this thread.
             std::vector<AnyEdge> block = std::move(kept);
@@ -138,4 +138,4 @@ RawGraph BinaryReader::read(const ReadOptions& options, Progress& progress) cons
                       "give 32 or 64");
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

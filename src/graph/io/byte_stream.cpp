@@ -1,4 +1,4 @@
-#include "rudder/graph/io/byte_stream.hpp"
+#include "byte_stream.hpp"
 
 #include <array>
 #include <vector>
@@ -9,7 +9,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/file.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -103,4 +103,4 @@ std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file) {
     return std::make_unique<FileBytes>(file);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,7 +7,7 @@
 #include "element_visit.hpp"
 #include "feature_sources.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -130,4 +130,4 @@ std::unique_ptr<FeatureSource> dense_features(std::function<NpyReader()> open, A
     return source;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -5,7 +5,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -77,4 +77,4 @@ VertexId bound_of(const std::vector<EdgeBlock>& blocks) {
     return bound;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

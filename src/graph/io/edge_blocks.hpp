@@ -7,7 +7,7 @@
 #include "rudder/core/id_array.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// Edges of one piece of text: narrow until an id needs more.
 struct EdgeBlock {
@@ -63,4 +63,4 @@ void check_vertex_count(VertexId vertices, std::uint64_t evidence, const std::st
 /// below the given number is the caller's to find.
 [[nodiscard]] VertexId bound_of(const std::vector<EdgeBlock>& blocks);
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -4,11 +4,11 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/log.hpp"
+#include "core/log.hpp"
 
 #include "edge_text.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -81,4 +81,4 @@ RawGraph EdgeListReader::read(const ReadOptions& options, Progress& progress) co
     return graph;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -3,7 +3,7 @@
 
 #include "rudder/graph/io/graph_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 class EdgeListReader final : public GraphReader {
 public:
@@ -15,4 +15,4 @@ private:
     bool header_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -6,7 +6,7 @@
 #include "edge_blocks.hpp"
 #include "text_input.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// Reads an id that must be below `limit`.
 [[nodiscard]] VertexId read_id(LineCursor& cursor, VertexId limit);
@@ -19,4 +19,4 @@ namespace rudder {
 /// Ids without a known bound are below this.
 inline constexpr VertexId any_id = VertexId{1} << 62;
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,7 +7,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/element.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// Stands for a half float among the C++ types.
 struct HalfBits {
@@ -63,4 +63,4 @@ template <class T>
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -1,4 +1,4 @@
-#include "rudder/graph/io/export.hpp"
+#include "export.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -7,15 +7,16 @@
 
 #include <fmt/format.h>
 
+#include "core/staging.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/staging.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+#include "npz.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::size_t block_bytes = 1 << 18;
+constexpr std::size_t export_block_bytes = 1 << 18;
 
 void put(std::vector<std::byte>& block, const void* data, std::size_t bytes) {
     const std::size_t before = block.size();
@@ -29,7 +30,7 @@ NpzWriter::Producer per_vertex(VertexId vertices, Progress& progress, F each) {
     return [vertices, &progress, each = std::move(each),
             v = VertexId{0}](std::vector<std::byte>& block) mutable {
         const VertexId first = v;
-        while (v < vertices && block.size() < block_bytes)
+        while (v < vertices && block.size() < export_block_bytes)
             each(v++, block);
         progress.advance(v - first);
         return !block.empty();
@@ -220,4 +221,4 @@ void export_dataset(const ExportOptions& options, Progress& progress) {
     export_npz(DatasetExport(data), options.output, options.force, progress);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -7,9 +7,10 @@
 
 #include "rudder/core/array.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
-#include "rudder/graph/io/npy.hpp"
 
-namespace rudder {
+#include "npy.hpp"
+
+namespace rudder::graph {
 
 /// A table as it stands in a NumPy array, which is opened again for every walk. float64 becomes
 /// float32; bool and whole numbers from 0 to 255 become uint8, other whole numbers float32. `scale`
@@ -33,4 +34,4 @@ struct SparseRows {
 [[nodiscard]] std::unique_ptr<FeatureSource> text_features(const std::filesystem::path& file,
                                                            VertexId rows);
 
-}  // namespace rudder
+}  // namespace rudder::graph

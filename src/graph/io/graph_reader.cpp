@@ -18,7 +18,7 @@
 #include "npz_reader.hpp"
 #include "ogb_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -116,4 +116,4 @@ std::string_view detect_graph_format(const std::filesystem::path& input) {
                       fmt::format("choose with --format: {}", join(graph_formats(), ", ")));
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

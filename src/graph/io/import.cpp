@@ -1,18 +1,18 @@
-#include "rudder/graph/io/import.hpp"
+#include "import.hpp"
 
 #include <fmt/format.h>
 
+#include "core/log.hpp"
+#include "graph/dataset_writer.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/graph/dataset_writer.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
 
 #include "feature_sources.hpp"
 #include "target_builder.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -74,4 +74,4 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
     return writer.commit(options.provenance);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

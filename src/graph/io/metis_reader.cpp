@@ -4,7 +4,7 @@
 
 #include "edge_text.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -43,7 +43,7 @@ bool comment(std::string_view line) {
     return line.starts_with('%');
 }
 
-MetisHeader read_header(TextInput& text) {
+MetisHeader read_metis_header(TextInput& text) {
     while (const auto line = text.peek_line()) {
         if (!blank_or_comment(*line)) {
             try {
@@ -104,7 +104,7 @@ std::vector<Piece> parse_rows(TextInput& text, const MetisHeader& header, Progre
 
 RawGraph MetisReader::read(const ReadOptions& options, Progress& progress) const {
     TextInput text(options.input);
-    const MetisHeader header = read_header(text);
+    const MetisHeader header = read_metis_header(text);
     std::vector<Piece> pieces = parse_rows(text, header, progress);
     std::vector<EdgeBlock> blocks;
     VertexId row = 0;
@@ -134,4 +134,4 @@ RawGraph MetisReader::read(const ReadOptions& options, Progress& progress) const
     return graph;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -3,11 +3,11 @@
 
 #include "rudder/graph/io/graph_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 class MetisReader final : public GraphReader {
 public:
     [[nodiscard]] RawGraph read(const ReadOptions& options, Progress& progress) const override;
 };
 
-}  // namespace rudder
+}  // namespace rudder::graph

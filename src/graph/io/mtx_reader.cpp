@@ -7,7 +7,7 @@
 
 #include "edge_text.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -71,7 +71,7 @@ void read_sizes(std::string_view line, MtxHeader& header) {
     header.vertices = rows;
 }
 
-MtxHeader read_header(TextInput& text) {
+MtxHeader read_mtx_header(TextInput& text) {
     MtxHeader header;
     bool banner = true;
     while (const auto line = text.peek_line()) {
@@ -103,7 +103,7 @@ VertexId entry_id(LineCursor& cursor, VertexId vertices) {
 
 RawGraph MtxReader::read(const ReadOptions& options, Progress& progress) const {
     TextInput text(options.input);
-    const MtxHeader header = read_header(text);
+    const MtxHeader header = read_mtx_header(text);
     std::vector<EdgeBlock> blocks;
     std::size_t first = 0;
     progress.phase("reading entries", 0);
@@ -152,4 +152,4 @@ RawGraph MtxReader::read(const ReadOptions& options, Progress& progress) const {
     return graph;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

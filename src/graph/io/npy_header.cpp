@@ -8,9 +8,10 @@
 #include <fmt/ranges.h>
 
 #include "rudder/core/text.hpp"
-#include "rudder/graph/io/npy.hpp"
 
-namespace rudder {
+#include "npy.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -243,4 +244,4 @@ std::string make_npy_header(const NpyHeader& header) {
     return bytes + dictionary;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

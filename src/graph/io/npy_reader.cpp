@@ -5,11 +5,11 @@
 
 #include "rudder/core/file.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/graph/io/npy.hpp"
 
 #include "element_visit.hpp"
+#include "npy.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -262,4 +262,4 @@ std::uint64_t read_scalar(NpyReader& reader) {
     return static_cast<std::uint64_t>(value);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

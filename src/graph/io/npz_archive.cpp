@@ -3,9 +3,10 @@
 #include <zip.h>
 
 #include "rudder/core/file.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+#include "npz.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -13,7 +14,7 @@ constexpr std::int64_t max_entries = 1 << 16;
 /// Deflate cannot pack better than 1032 to 1; a directory that says so lies.
 constexpr std::uint64_t max_ratio = 1032;
 constexpr std::uint64_t ratio_slack = 1024;
-constexpr const char* fetch_again = "fetch or make the file again";
+constexpr const char* fetch_archive_again = "fetch or make the file again";
 
 /// An entry of the archive as a stream. libzip compares checksum and size when the end is read.
 class EntryBytes final : public ByteStream {
@@ -31,7 +32,7 @@ public:
             if (got < 0) {
                 throw input_error(
                     fmt::format("the archive is damaged ({})", zip_file_strerror(entry_)), where_,
-                    fetch_again);
+                    fetch_archive_again);
             }
             if (got == 0) break;
             done += static_cast<std::size_t>(got);
@@ -90,14 +91,15 @@ NpzArchive::NpzArchive(std::filesystem::path file)
             (status.comp_method == ZIP_CM_STORE || status.comp_method == ZIP_CM_DEFLATE);
         packed = checked_add(packed, std::uint64_t{status.comp_size}, "the archive's size");
         if (!entries_.emplace(name, Entry{index, status.size, status.comp_size, plain}).second) {
-            throw input_error("the archive has two arrays of one name", where(name), fetch_again);
+            throw input_error("the archive has two arrays of one name", where(name),
+                              fetch_archive_again);
         }
     }
     const std::uint64_t size = std::filesystem::file_size(path_);
     if (packed > size) {
         throw input_error(
             fmt::format("the archive's entries claim {} bytes in a file of {}", packed, size),
-            path_.string(), fetch_again);
+            path_.string(), fetch_archive_again);
     }
 }
 
@@ -136,15 +138,15 @@ NpyReader NpzArchive::open(const std::string& array) const {
     if (entry.bytes > most) {
         throw input_error(fmt::format("the array claims {} bytes, packed in {}: that cannot be",
                                       entry.bytes, entry.packed_bytes),
-                          where(array), fetch_again);
+                          where(array), fetch_archive_again);
     }
     zip_file_t* opened = zip_fopen_index(container_->zip, entry.index, 0);
     if (opened == nullptr) {
         throw input_error(fmt::format("the archive is damaged ({})", zip_strerror(container_->zip)),
-                          where(array), fetch_again);
+                          where(array), fetch_archive_again);
     }
     return {std::make_unique<EntryBytes>(container_, opened, where(array)), entry.bytes,
             where(array)};
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -8,7 +8,7 @@
 #include "edge_blocks.hpp"
 #include "npz_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -163,4 +163,4 @@ std::unique_ptr<EdgeSource> read_npz_edges(const NpzArchive& archive,
     return edges;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

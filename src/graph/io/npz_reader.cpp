@@ -7,7 +7,7 @@
 #include "edge_blocks.hpp"
 #include "target_builder.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -82,4 +82,4 @@ RawGraph NpzReader::read(const ReadOptions& options, Progress& /*progress*/) con
     return graph;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "rudder/graph/io/graph_reader.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+#include "npz.hpp"
+
+namespace rudder::graph {
 
 /// Edges from `src`/`dst` (and every `*_src`/`*_dst`), `edge_index`, or `adj_indptr`/`adj_indices`;
 /// features from `x`, `feat`, `features`, `node_feat`, `x_int8` with `x_scale`, or sparse
@@ -32,4 +33,4 @@ using SharedArchive = std::shared_ptr<const NpzArchive>;
 void set_role(std::span<Role> roles, VertexId v, Role role, const std::string& where,
               std::uint64_t position);
 
-}  // namespace rudder
+}  // namespace rudder::graph

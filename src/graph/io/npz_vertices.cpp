@@ -8,7 +8,7 @@
 #include "feature_sources.hpp"
 #include "npz_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -143,4 +143,4 @@ std::optional<Array<Role>> read_npz_split(const NpzArchive& archive, VertexId ve
     return roles;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -10,9 +10,10 @@
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/interrupt.hpp"
-#include "rudder/graph/io/npz.hpp"
 
-namespace rudder {
+#include "npz.hpp"
+
+namespace rudder::graph {
 
 namespace {
 
@@ -205,4 +206,4 @@ void NpzWriter::finish() {
     throw zip_failure(zip_get_error(state_->zip), path_.string());
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -12,7 +12,7 @@
 #include "npz_reader.hpp"
 #include "target_builder.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace fs = std::filesystem;
 
@@ -193,4 +193,4 @@ RawGraph OgbReader::read(const ReadOptions& options, Progress& progress) const {
     return graph;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

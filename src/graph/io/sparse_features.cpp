@@ -9,11 +9,11 @@
 
 #include "feature_sources.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
-constexpr std::uint64_t block_bytes = 1 << 20;
+constexpr std::uint64_t sparse_block_bytes = 1 << 20;
 
 bool small_integer(float value) {
     return value >= 0 && value <= 255 && value == std::floor(value);
@@ -33,7 +33,7 @@ public:
     [[nodiscard]] std::string where() const override { return rows_.where; }
 
     void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
-        const VertexId per_block = std::max<VertexId>(1, block_bytes / info_.row_bytes());
+        const VertexId per_block = std::max<VertexId>(1, sparse_block_bytes / info_.row_bytes());
         std::vector<std::byte> bytes;
         for (VertexId first = 0; first < rows_.rows; first += per_block) {
             throw_if_interrupted();
@@ -111,4 +111,4 @@ std::unique_ptr<FeatureSource> sparse_features(SparseRows rows) {
     return std::make_unique<SparseFeatures>(std::move(rows));
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

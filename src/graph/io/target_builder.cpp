@@ -7,7 +7,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -136,4 +136,4 @@ Targets read_targets(NpyReader& reader, VertexId vertices, const TargetHints& hi
     return multilabel_targets(values.span(), width, hints, where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

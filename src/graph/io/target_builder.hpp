@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "rudder/graph/io/graph_reader.hpp"
-#include "rudder/graph/io/npy.hpp"
 
-namespace rudder {
+#include "npy.hpp"
+
+namespace rudder::graph {
 
 /// What else is known of the classes.
 struct TargetHints {
@@ -32,4 +33,4 @@ struct TargetHints {
 /// of them is classes. The array must have a row for each of `vertices`.
 [[nodiscard]] Targets read_targets(NpyReader& reader, VertexId vertices, const TargetHints& hints);
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -9,7 +9,7 @@
 #include "feature_sources.hpp"
 #include "text_input.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -84,4 +84,4 @@ std::unique_ptr<FeatureSource> text_features(const std::filesystem::path& file, 
     return source;
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

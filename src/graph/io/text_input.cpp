@@ -9,7 +9,7 @@
 
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 namespace {
 
@@ -186,4 +186,4 @@ bool blank_or_comment(std::string_view line) noexcept {
     return first == std::string_view::npos || line[first] == '#' || line[first] == '%';
 }
 
-}  // namespace rudder
+}  // namespace rudder::graph

@@ -12,9 +12,10 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/function_ref.hpp"
 #include "rudder/core/progress.hpp"
-#include "rudder/graph/io/byte_stream.hpp"
 
-namespace rudder {
+#include "byte_stream.hpp"
+
+namespace rudder::graph {
 
 /// A fault at a column (from 1) of a line; TextInput adds file and line.
 struct LineFault {
@@ -92,4 +93,4 @@ private:
 /// Whether a line holds nothing: it is blank or a comment (# or %).
 [[nodiscard]] bool blank_or_comment(std::string_view line) noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::graph

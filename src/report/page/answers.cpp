@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -144,4 +144,4 @@ Answers answers_of(const RunData& run) {
     return a;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "rudder/report/run_data.hpp"
+#include "report/run_data.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 struct Answers {
     using Number = std::optional<double>;
@@ -27,4 +27,4 @@ struct Answers {
 
 [[nodiscard]] Answers answers_of(const RunData& run);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,7 +5,7 @@
 
 #include "lines.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -78,4 +78,4 @@ void draw(Html& html, const AreaChart& chart) {
     numbers(html, table);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,11 +3,11 @@
 
 #include <string_view>
 
-namespace rudder {
+namespace rudder::report {
 
 extern const std::string_view page_style;
 extern const std::string_view page_script;
 /// Of the script, as a content security policy wants it; a test computes it again.
 extern const std::string_view page_script_hash;
 
-}  // namespace rudder
+}  // namespace rudder::report

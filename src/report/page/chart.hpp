@@ -8,7 +8,7 @@
 #include "html.hpp"
 #include "words.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 using Values = std::vector<std::optional<double>>;
 
@@ -154,4 +154,4 @@ private:
 /// A colour of the palette as a class: "c3".
 [[nodiscard]] std::string colour_class(int colour);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,7 +3,7 @@
 
 #include "chart.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 void draw(Html& html, const DotChart& chart) {
     Figure figure(html, chart.text);
@@ -33,4 +33,4 @@ void draw(Html& html, const DotChart& chart) {
     if (!chart.table.rows.empty()) numbers(html, chart.table);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

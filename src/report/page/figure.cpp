@@ -6,7 +6,7 @@
 
 #include "chart.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -164,4 +164,4 @@ void numbers(Html& html, const NumberTable& table) {
     html.close().close().close().close().line();
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

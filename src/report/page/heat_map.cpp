@@ -5,7 +5,7 @@
 
 #include "chart.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -120,4 +120,4 @@ void draw(Html& html, const HeatMap& map) {
     numbers(html, table);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

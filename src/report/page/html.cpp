@@ -5,7 +5,7 @@
 
 #include "rudder/core/check.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -146,4 +146,4 @@ std::string Html::take() {
     return std::move(out_);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

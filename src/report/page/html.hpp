@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rudder {
+namespace rudder::report {
 
 /// Text that is part of this program, never of a run: it can only be made from a constant.
 class Literal {
@@ -71,4 +71,4 @@ private:
     Html& html_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::report

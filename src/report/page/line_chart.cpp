@@ -6,7 +6,7 @@
 
 #include "lines.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -166,4 +166,4 @@ void draw(Html& html, const LineChart& chart) {
     numbers(html, table);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,7 +5,7 @@
 
 #include "chart.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// Draws a line with its band; gaps where there is no value.
 void draw_series(Html& html, const Figure& figure, const Series& series,
@@ -26,4 +26,4 @@ struct Range {
 /// The rows of a table that stand on an axis: their names and places.
 [[nodiscard]] NumberTable table_of(const FigureText& text, const XAxis& x);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -1,4 +1,4 @@
-#include "rudder/report/page.hpp"
+#include "report/page.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 #include "assets.hpp"
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -200,4 +200,4 @@ std::string report_page(std::span<const RunData> runs) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

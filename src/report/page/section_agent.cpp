@@ -7,7 +7,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -249,4 +249,4 @@ void write_agent(Html& html, const ShownRun& shown) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

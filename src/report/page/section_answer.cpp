@@ -6,7 +6,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -221,4 +221,4 @@ void write_missing(Html& html, const ShownRun& shown) {
     html.close().close().line();
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -6,7 +6,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -161,4 +161,4 @@ void write_comparison(Html& html, const std::vector<ShownRun>& runs) {
                hit_rate_line);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,7 +3,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -71,4 +71,4 @@ void write_learning(Html& html, const ShownRun& shown) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

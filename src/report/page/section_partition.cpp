@@ -5,7 +5,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -94,4 +94,4 @@ void write_partition(Html& html, const ShownRun& shown) {
     write_quality(html, shown);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

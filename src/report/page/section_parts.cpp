@@ -7,7 +7,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 Section::Section(Html& html, const ShownRun& shown, Literal id, Literal title) : html_(html) {
     const std::string name = shown.id + std::string(id.view());
@@ -129,4 +129,4 @@ std::string width_note(const ShownRun& shown) {
         format_count(shown.series.width));
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,7 +3,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -83,4 +83,4 @@ void write_rows(Html& html, const ShownRun& shown) {
                          .top = 1.0});
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

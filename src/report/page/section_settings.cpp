@@ -6,7 +6,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -80,4 +80,4 @@ void write_settings(Html& html, const ShownRun& shown) {
     write_totals(html, shown);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,7 +5,7 @@
 
 #include "sections.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -111,4 +111,4 @@ void write_time(Html& html, const ShownRun& shown) {
     write_ranks(html, shown);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

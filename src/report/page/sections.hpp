@@ -3,13 +3,13 @@
 
 #include <string>
 
-#include "rudder/report/run_data.hpp"
+#include "report/run_data.hpp"
 
 #include "answers.hpp"
 #include "chart.hpp"
 #include "html.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// A run as it is shown.
 struct ShownRun {
@@ -97,4 +97,4 @@ inline constexpr int ahead = 4;
 inline constexpr int floor = 7;
 }  // namespace colour
 
-}  // namespace rudder
+}  // namespace rudder::report

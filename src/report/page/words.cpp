@@ -7,7 +7,7 @@
 
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -142,4 +142,4 @@ std::string counted(double count, std::string_view one, std::string_view many) {
     return fmt::format("{} {}", count_text(count), count == 1 ? one : many);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rudder {
+namespace rudder::report {
 
 /// What an axis or a number counts, and how it is written.
 enum class Unit { plain, count, share, seconds, bytes };
@@ -33,4 +33,4 @@ enum class Unit { plain, count, share, seconds, bytes };
 /// "1 step", "5 steps".
 [[nodiscard]] std::string counted(double count, std::string_view one, std::string_view many);
 
-}  // namespace rudder
+}  // namespace rudder::report

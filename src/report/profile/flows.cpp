@@ -5,26 +5,26 @@
 
 #include "phases.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
-struct Place {
+struct SpanPlace {
     std::size_t thread;
     std::uint64_t start;
     std::uint64_t end;
 };
-using Places = std::unordered_map<std::uint64_t, Place>;
+using SpanPlaces = std::unordered_map<std::uint64_t, SpanPlace>;
 
 /// The spans of a rank that flows begin and end at, by step or id.
 struct Ends {
-    Places sampled;
-    Places fetched;
-    Places computed;
-    Places ahead;  ///< by id
+    SpanPlaces sampled;
+    SpanPlaces fetched;
+    SpanPlaces computed;
+    SpanPlaces ahead;  ///< by id
 
     void note(const ProfileEvent& event, std::string_view name, std::size_t thread) {
-        const Place place{thread, event.start, event.end};
+        const SpanPlace place{thread, event.start, event.end};
         if (event.id != no_step) ahead.emplace(event.id, place);
         if (event.step == no_step) return;
         if (name == "sample") sampled.emplace(event.step, place);
@@ -34,11 +34,11 @@ struct Ends {
 };
 
 /// The last moment inside a span: an arrow at its very end would belong to what comes after it.
-FlowEnd leaving(const Place& place) {
+FlowEnd leaving(const SpanPlace& place) {
     return {place.thread, place.end > place.start ? place.end - 1 : place.end};
 }
 
-void connect(std::string_view name, const Places& from, std::uint64_t key, const Place& to,
+void connect(std::string_view name, const SpanPlaces& from, std::uint64_t key, const SpanPlace& to,
              std::vector<Flow>& flows) {
     const auto found = from.find(key);
     if (found == from.end()) return;
@@ -75,4 +75,4 @@ std::vector<Flow> flows_of(const RankProfile& rank) {
     return flows;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

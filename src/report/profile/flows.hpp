@@ -7,7 +7,7 @@
 
 #include "rudder/core/profile.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// A moment on a row of the profile.
 struct FlowEnd {
@@ -26,4 +26,4 @@ struct Flow {
 /// other end was not recorded is none.
 [[nodiscard]] std::vector<Flow> flows_of(const RankProfile& rank);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -53,4 +53,4 @@ int category_order(std::string_view category) {
     return static_cast<int>(std::ranges::find(order, category) - order.begin());
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

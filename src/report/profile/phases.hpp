@@ -6,7 +6,7 @@
 
 #include "rudder/core/profile.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// The name and the category of an event.
 struct PhaseName {
@@ -25,4 +25,4 @@ inline constexpr std::string_view sample_category = "sample";
 inline constexpr std::string_view fetch_category = "fetch";
 inline constexpr std::string_view compute_category = "compute";
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -4,16 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
+#include "core/staging.hpp"
+#include "report/profile.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/staging.hpp"
 #include "rudder/core/version.hpp"
-#include "rudder/report/profile.hpp"
 
 #include "flows.hpp"
 #include "phases.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -169,4 +169,4 @@ void write_profile(const RunProfile& profile, const std::filesystem::path& file)
     staging.commit();
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

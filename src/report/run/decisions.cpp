@@ -5,13 +5,13 @@
 #include <fmt/format.h>
 #include <simdjson.h>
 
+#include "core/json.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 
 #include "line_chunks.hpp"
 #include "read_parts.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -187,4 +187,4 @@ DecisionData read_run_decisions(const std::filesystem::path& file) {
     return data;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -3,13 +3,13 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 
 #include "line_chunks.hpp"
 #include "read_parts.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -57,4 +57,4 @@ bool is_being_written(const std::filesystem::path& metrics) {
     return held;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

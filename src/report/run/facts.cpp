@@ -1,10 +1,10 @@
 // JSON objects laid flat, read with more patience than files of ours usually get.
-#include "rudder/core/json.hpp"
-#include "rudder/report/run_data.hpp"
+#include "core/json.hpp"
+#include "report/run_data.hpp"
 
 #include "read_parts.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -76,4 +76,4 @@ void add_partition(RunData& run, const std::string& json) {
     flatten(parse_json(json, "partition"), "partition", run.run);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -8,7 +8,7 @@
 #include "rudder/core/file.hpp"
 #include "rudder/core/parallel.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -121,4 +121,4 @@ void for_each_line(const std::filesystem::path& path, std::uint64_t begin, std::
     FileLines(file, file.size(), begin, end).for_each(body);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

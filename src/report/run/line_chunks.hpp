@@ -7,7 +7,7 @@
 
 #include "rudder/core/function_ref.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// Bytes behind every line that may be read, as simdjson does.
 inline constexpr std::size_t line_padding = 64;
@@ -51,4 +51,4 @@ void for_each_chunk(const std::filesystem::path& path, const LineChunks& chunks,
 void for_each_line(const std::filesystem::path& path, std::uint64_t begin, std::uint64_t end,
                    FunctionRef<void(const TextLine&)> body);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -6,7 +6,7 @@
 #include "metrics_fold.hpp"
 #include "read_parts.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -69,4 +69,4 @@ MetricsData read_metrics(const std::filesystem::path& file) {
     return data;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "rudder/report/catalogue.hpp"
+#include "report/catalogue.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -232,4 +232,4 @@ MetricsData MetricsFold::finish() {
     return std::move(data_);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "rudder/report/run_data.hpp"
+#include "report/run_data.hpp"
 
 #include "metrics_line.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// What must be known before the first line: how wide a bucket is, and how ranks are grouped.
 struct FoldShape {
@@ -60,4 +60,4 @@ private:
     std::optional<Step> current_;  ///< the last one, which may go on
 };
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,11 +5,11 @@
 
 #include <simdjson.h>
 
-#include "rudder/report/catalogue.hpp"
+#include "report/catalogue.hpp"
 
 #include "line_chunks.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -175,4 +175,4 @@ bool MetricsLineParser::parse(std::string_view line, MetricsLine& out) {
     return out.step != none && out.rank < most_ranks;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

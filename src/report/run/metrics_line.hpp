@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace rudder {
+namespace rudder::report {
 
 struct MetricsLine {
     std::uint64_t step = 0;
@@ -35,4 +35,4 @@ private:
     std::unique_ptr<State> state_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "report/run_data.hpp"
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/report/run_data.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 /// The most buckets a series is read into.
 inline constexpr std::size_t most_buckets = 512;
@@ -32,4 +32,4 @@ struct EpochFile {
 /// Whether another process holds the lock of whoever writes a run.
 [[nodiscard]] bool is_being_written(const std::filesystem::path& metrics);
 
-}  // namespace rudder
+}  // namespace rudder::report

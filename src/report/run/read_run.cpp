@@ -3,15 +3,15 @@
 
 #include <fmt/format.h>
 
+#include "report/catalogue.hpp"
+#include "report/run_data.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/report/catalogue.hpp"
-#include "rudder/report/run_data.hpp"
 
 #include "read_parts.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -185,4 +185,4 @@ RunData read_run(const fs::path& folder) {
     return run;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

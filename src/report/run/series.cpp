@@ -1,10 +1,10 @@
 // Buckets of steps, and where the numbers stand in them.
 #include <algorithm>
 
-#include "rudder/report/catalogue.hpp"
-#include "rudder/report/run_data.hpp"
+#include "report/catalogue.hpp"
+#include "report/run_data.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 void Stat::add(double value) noexcept {
     sum += value;
@@ -77,4 +77,4 @@ void add_floor(RunData& run, std::uint64_t first_step, const std::vector<double>
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

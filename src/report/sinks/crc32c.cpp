@@ -1,8 +1,8 @@
-#include "rudder/report/crc32c.hpp"
+#include "report/crc32c.hpp"
 
 #include <array>
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -55,4 +55,4 @@ std::uint32_t masked_crc32c(std::string_view bytes) noexcept {
     return ((sum >> 15U) | (sum << 17U)) + 0xA282EAD8U;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -2,9 +2,9 @@
 
 #include <bit>
 
-#include "rudder/report/crc32c.hpp"
+#include "report/crc32c.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -83,4 +83,4 @@ void EventBytes::end(std::string& out) {
     append_fixed(out, masked_crc32c(event_));
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rudder {
+namespace rudder::report {
 
 /// Puts one event together and seals it as a record.
 class EventBytes {
@@ -26,4 +26,4 @@ private:
     std::string summary_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -1,12 +1,12 @@
 // The layout of a line, put together from the catalogue once.
 #include <vector>
 
-#include "rudder/core/json.hpp"
-#include "rudder/report/json_lines_sink.hpp"
+#include "core/json.hpp"
+#include "report/json_lines_sink.hpp"
 
 #include "json_text.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -135,4 +135,4 @@ std::string epoch_line(const EpochFrame& epoch) {
     return line.dump() + "\n";
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -1,10 +1,10 @@
-#include "rudder/report/json_lines_sink.hpp"
+#include "report/json_lines_sink.hpp"
 
 #include <unistd.h>
 
 #include "rudder/core/file.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace fs = std::filesystem;
 
@@ -99,4 +99,4 @@ std::shared_ptr<const std::atomic<std::uint64_t>> JsonLinesSink::metrics_bytes()
     return state_->metrics_bytes;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 void append_json(std::string& text, double value) {
     if (!std::isfinite(value)) {
@@ -28,4 +28,4 @@ void append_json(std::string& text, std::string_view value) {
     text += Json(value).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-namespace rudder {
+namespace rudder::report {
 
 template <std::unsigned_integral T>
 void append_json(std::string& text, T value) {
@@ -21,4 +21,4 @@ void append_json(std::string& text, double value);
 /// In quotes, with all that needs it escaped.
 void append_json(std::string& text, std::string_view value);
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -1,4 +1,4 @@
-#include "rudder/report/prometheus_metrics.hpp"
+#include "report/prometheus_metrics.hpp"
 
 #include <array>
 #include <chrono>
@@ -7,10 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/system.hpp"
-#include "rudder/report/epoch_metrics.hpp"
+#include "core/system.hpp"
+#include "report/epoch_metrics.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -236,4 +236,4 @@ std::string PrometheusMetrics::text() const {
     return text;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

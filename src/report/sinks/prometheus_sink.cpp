@@ -1,4 +1,4 @@
-#include "rudder/report/prometheus_sink.hpp"
+#include "report/prometheus_sink.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,10 +10,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "rudder/core/cpu_meter.hpp"
+#include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -178,4 +178,4 @@ const std::string& PrometheusSink::url() const noexcept {
     return server_->url;
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

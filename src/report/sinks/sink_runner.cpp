@@ -1,17 +1,17 @@
-#include "rudder/report/sink_runner.hpp"
+#include "report/sink_runner.hpp"
 
 #include <atomic>
 #include <variant>
 
 #include <fmt/format.h>
 
-#include "rudder/core/cpu_meter.hpp"
+#include "core/cpu_meter.hpp"
+#include "core/executor/queue.hpp"
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/queue.hpp"
-#include "rudder/core/log.hpp"
 #include "rudder/core/span.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace {
 
@@ -177,4 +177,4 @@ SinkTotals SinkRunner::totals() const {
             seconds(state_->flushing)};
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

@@ -1,4 +1,4 @@
-#include "rudder/report/tensorboard_sink.hpp"
+#include "report/tensorboard_sink.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "report/epoch_metrics.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/report/epoch_metrics.hpp"
 
 #include "event_bytes.hpp"
 
-namespace rudder {
+namespace rudder::report {
 
 namespace fs = std::filesystem;
 
@@ -135,4 +135,4 @@ const fs::path& TensorBoardSink::file() const noexcept {
     return state_->file.path();
 }
 
-}  // namespace rudder
+}  // namespace rudder::report

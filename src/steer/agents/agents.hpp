@@ -5,7 +5,7 @@
 
 #include "rudder/steer/agent_registry.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 extern const AgentInfo never_info;
 extern const AgentInfo always_info;
@@ -36,4 +36,4 @@ MakeAgent make_bandit;
 MakeAgent make_mixture;
 MakeAgent make_replay;
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -1,7 +1,7 @@
 // always: replaces in every step.
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 const AgentInfo always_info{
     .name = "always",
@@ -28,4 +28,4 @@ std::unique_ptr<Agent> make_always(const AgentSpec& /*spec*/, const AgentFacts& 
     return std::make_unique<AlwaysAgent>();
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -4,13 +4,14 @@
 
 #include <fmt/format.h>
 
+#include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/steer/classifier.hpp"
 #include "rudder/steer/refit.hpp"
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -19,14 +20,14 @@ using Kind = AgentParameter::Kind;
 constexpr AgentParameter file{"file", Kind::file, 0, 0, "", "made by 'agent train'"};
 constexpr AgentParameter faithful{
     "faithful", Kind::flag, 0, 0, "", "the published features and labels: refuses other models"};
-constexpr AgentParameter threshold{"threshold", Kind::real, 0,
-                                   1,           "0.5",      "replaces from this probability on"};
+constexpr AgentParameter threshold_parameter{
+    "threshold", Kind::real, 0, 1, "0.5", "replaces from this probability on"};
 constexpr AgentParameter interval{"interval", Kind::whole, 1,
                                   1000000,    "1",         "steps between two decisions"};
 constexpr AgentParameter fixed{"fixed", Kind::flag, 0, 0, "", "no fitting again while it runs"};
 
-constexpr std::array plain{file, faithful, threshold, interval};
-constexpr std::array tuned{file, faithful, threshold, interval, fixed};
+constexpr std::array plain{file, faithful, threshold_parameter, interval};
+constexpr std::array tuned{file, faithful, threshold_parameter, interval, fixed};
 
 constexpr AgentInfo info_of(std::string_view name, std::string_view sentence,
                             std::string_view costs, bool tunes) {
@@ -80,9 +81,8 @@ private:
           input_(model_.mean.size()),
           threshold_(spec.number("threshold")),
           interval_(spec.whole("interval")),
-          tunes_(static_cast<bool>(facts.refit) && !classifier_->last_input().empty() &&
-                 !spec.given("fixed")),
-          refit_(facts.refit, facts.repeatable) {
+          tunes_(facts.refit && !classifier_->last_input().empty() && !spec.given("fixed")),
+          refit_(facts.repeatable, fit_by(facts)) {
         if (model_.kind != spec.name()) {
             throw usage_error(fmt::format("the model is a {}, not a {}", model_.kind, spec.name()),
                               path, fmt::format("write {}:{}", model_.kind, path));
@@ -91,6 +91,14 @@ private:
             throw usage_error("the model was not fitted to the published features", path,
                               "fit it with 'rudder agent train --faithful'");
         }
+    }
+
+    static LastLayerRefit::Body fit_by(const AgentFacts& facts) {
+        if (facts.refit_cpu == nullptr) return refit_last_layer;
+        return [sum = facts.refit_cpu](auto... arguments) {
+            const CpuMeter meter(*sum);
+            return refit_last_layer(arguments...);
+        };
     }
 
     /// What became of earlier answers: the one that was no worse was right.
@@ -142,4 +150,4 @@ std::unique_ptr<Agent> make_classifier_agent(const AgentSpec& spec, const AgentF
     return std::make_unique<ClassifierAgent>(spec, facts);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -3,11 +3,11 @@
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 1> parameters{
+constexpr std::array<AgentParameter, 1> every_parameters{
     {{"every", AgentParameter::Kind::whole, 1, 4294967295.0, "16",
       "replaces in steps N, 2N, ..., counted from 1"}}};
 
@@ -31,7 +31,7 @@ const AgentInfo every_info{
     .sentence = "Replaces in every N-th step.",
     .needs = "nothing",
     .costs = "nothing",
-    .parameters = parameters,
+    .parameters = every_parameters,
     .has_value = true,
     .value_required = true,
     .decides = true,
@@ -42,4 +42,4 @@ std::unique_ptr<Agent> make_every(const AgentSpec& spec, const AgentFacts& /*fac
     return std::make_unique<EveryAgent>(spec.whole("every"));
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

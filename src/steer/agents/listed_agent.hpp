@@ -6,7 +6,7 @@
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 struct ListedAction {
     std::uint64_t step;
@@ -36,4 +36,4 @@ private:
     std::size_t next_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -3,25 +3,25 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/log.hpp"
-#include "rudder/steer/llm/chat.hpp"
-#include "rudder/steer/llm/faithful.hpp"
-#include "rudder/steer/llm/prompt.hpp"
-#include "rudder/steer/llm/reply.hpp"
+#include "steer/llm/chat.hpp"
+#include "steer/llm/faithful.hpp"
+#include "steer/llm/prompt.hpp"
+#include "steer/llm/reply.hpp"
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
 using Kind = AgentParameter::Kind;
 using Clock = ChatServer::Clock;
 
-constexpr std::array<AgentParameter, 12> parameters{{
+constexpr std::array<AgentParameter, 12> llm_parameters{{
     {"model", Kind::word, 0, 0, "", "the model's name; else --llm-model, else the server's first"},
     {"url", Kind::word, 0, 0, "", "the server's address; else --llm-url"},
     {"api", Kind::word, 0, 0, "", "auto|openai|ollama: its protocol; else --llm-api"},
@@ -255,7 +255,7 @@ const AgentInfo llm_info{
     .sentence = "Asks a language model, which sees past decisions and their measured effects.",
     .needs = "a server: Ollama, llama.cpp, vLLM or anything OpenAI-compatible",
     .costs = "a reply of the model; under 1 ms here",
-    .parameters = parameters,
+    .parameters = llm_parameters,
     .has_value = true,
     .decides = true,
 };
@@ -264,4 +264,4 @@ std::unique_ptr<Agent> make_llm(const AgentSpec& spec, const AgentFacts& facts) 
     return std::make_unique<LlmAgent>(spec, facts);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

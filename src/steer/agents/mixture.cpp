@@ -6,19 +6,19 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/guard.hpp"
+#include "steer/agents/mixture/member.hpp"
+#include "steer/agents/mixture/shares.hpp"
+#include "steer/helm/guard.hpp"
 
 #include "agents.hpp"
-#include "mixture/member.hpp"
-#include "mixture/shares.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
 using Kind = AgentParameter::Kind;
 
-constexpr std::array<AgentParameter, 1> parameters{
+constexpr std::array<AgentParameter, 1> mixture_parameters{
     {{"agents", Kind::agents, 0, 0, "", "its members, joined by +"}}};
 
 constexpr std::size_t most_members = 6;      ///< shadows are limited, and members may want some
@@ -226,7 +226,7 @@ const AgentInfo mixture_info{
     .sentence = "Does what that member does whose shadow costs least, by multiplicative weights.",
     .needs = "what its members need",
     .costs = "what its members cost, and a shadow for each",
-    .parameters = parameters,
+    .parameters = mixture_parameters,
     .has_value = true,
     .value_required = true,
 };
@@ -235,4 +235,4 @@ std::unique_ptr<Agent> make_mixture(const AgentSpec& spec, const AgentFacts& fac
     return std::make_unique<Mixture>(spec, facts);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -1,7 +1,7 @@
 // never: sends no action.
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 const AgentInfo never_info{
     .name = "never",
@@ -29,4 +29,4 @@ std::unique_ptr<Agent> make_never(const AgentSpec& /*spec*/, const AgentFacts& /
     return std::make_unique<NeverAgent>();
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

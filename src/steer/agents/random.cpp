@@ -5,11 +5,11 @@
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 2> parameters{
+constexpr std::array<AgentParameter, 2> random_parameters{
     {{"chance", AgentParameter::Kind::real, 0, 1, "0.1", "of a replacement in a step"},
      {"fraction", AgentParameter::Kind::real, 0, 1, "1", "of the buffer it replaces, at most"}}};
 
@@ -40,7 +40,7 @@ const AgentInfo random_info{
     .sentence = "Replaces in a step with the given chance, the same for the same seed.",
     .needs = "nothing",
     .costs = "nothing",
-    .parameters = parameters,
+    .parameters = random_parameters,
     .has_value = true,
     .decides = true,
     .fixed = true,
@@ -50,4 +50,4 @@ std::unique_ptr<Agent> make_random(const AgentSpec& spec, const AgentFacts& fact
     return std::make_unique<RandomAgent>(spec, facts.seed);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -2,13 +2,13 @@
 #include <algorithm>
 #include <array>
 
+#include "core/json.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/steer/agent_registry.hpp"
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -107,4 +107,4 @@ Json agents_json() {
     return list;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -10,11 +10,11 @@
 #include "agents.hpp"
 #include "listed_agent.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 2> parameters{
+constexpr std::array<AgentParameter, 2> replay_parameters{
     {{"log", AgentParameter::Kind::file, 0, 0, "", "a decision log, or the folder of a run"},
      {"rank", AgentParameter::Kind::whole, 0, 1000000, "",
       "whose decisions; if not given: of the same rank, else of the lowest"}}};
@@ -58,7 +58,7 @@ const AgentInfo replay_info{
     .sentence = "Repeats a recorded decision log, step for step.",
     .needs = "a decision log of the same run",
     .costs = "nothing",
-    .parameters = parameters,
+    .parameters = replay_parameters,
     .has_value = true,
     .value_required = true,
     .fixed = true,
@@ -68,4 +68,4 @@ std::unique_ptr<Agent> make_replay(const AgentSpec& spec, const AgentFacts& fact
     return std::make_unique<ListedAgent>(read_log(spec, facts), Reason::replayed);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

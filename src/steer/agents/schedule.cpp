@@ -3,23 +3,23 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
 
 #include "agents.hpp"
 #include "listed_agent.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 1> parameters{
+constexpr std::array<AgentParameter, 1> schedule_parameters{
     {{"file", AgentParameter::Kind::file, 0, 0, "",
       "lines {\"step\": N, \"action\": ...}, in the order of steps"}}};
 
-constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t most_schedule_bytes = std::uint64_t{64} << 20;
 
 /// {"step": N, "action": {...}}, or an action's own keys beside the step.
 ListedAction parse_line(const Json& line, const std::string& where) {
@@ -35,7 +35,7 @@ ListedAction parse_line(const Json& line, const std::string& where) {
 
 std::vector<ListedAction> read_schedule(const std::string& file) {
     std::vector<ListedAction> list;
-    const std::string text = read_text(file, most_bytes);
+    const std::string text = read_text(file, most_schedule_bytes);
     std::size_t number = 0;
     for (const std::string_view line : split(text, '\n')) {
         const std::string where = fmt::format("{}, line {}", file, ++number);
@@ -59,7 +59,7 @@ const AgentInfo schedule_info{
     .sentence = "Does what a file lists for each step.",
     .needs = "a file of actions",
     .costs = "nothing",
-    .parameters = parameters,
+    .parameters = schedule_parameters,
     .has_value = true,
     .value_required = true,
     .fixed = true,
@@ -69,4 +69,4 @@ std::unique_ptr<Agent> make_schedule(const AgentSpec& spec, const AgentFacts& /*
     return std::make_unique<ListedAgent>(read_schedule(spec.text("file")), Reason::scheduled);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

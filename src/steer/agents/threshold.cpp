@@ -5,11 +5,11 @@
 
 #include "agents.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 5> parameters{
+constexpr std::array<AgentParameter, 5> threshold_parameters{
     {{"value", AgentParameter::Kind::real, 0, 1000000, "0.5",
       "hit rate below which, or share of stall or cost above which it replaces"},
      {"on", AgentParameter::Kind::word, 0, 0, "hit-rate",
@@ -94,7 +94,7 @@ const AgentInfo threshold_info{
         "they did.",
     .needs = "nothing",
     .costs = "nothing",
-    .parameters = parameters,
+    .parameters = threshold_parameters,
     .has_value = true,
     .decides = true,
     .fixed = true,
@@ -104,4 +104,4 @@ std::unique_ptr<Agent> make_threshold(const AgentSpec& spec, const AgentFacts& /
     return std::make_unique<ThresholdAgent>(spec);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

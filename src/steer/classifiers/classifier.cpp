@@ -10,7 +10,7 @@
 
 #include "classifiers.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 void refuse_model(const std::string& what, const std::string& where) {
     throw input_error(what, where, "fit it again with 'rudder agent train'");
@@ -65,4 +65,4 @@ std::unique_ptr<Classifier> make_classifier(const Model& model, const std::strin
     refuse_model(fmt::format("'{}' is no kind of classifier", model.kind), where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

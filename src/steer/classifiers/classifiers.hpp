@@ -7,7 +7,7 @@
 
 #include "rudder/steer/classifier.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 using MakeClassifier = std::unique_ptr<Classifier>(const Model& model, const std::string& where);
 MakeClassifier make_linear;
@@ -29,4 +29,4 @@ MakeClassifier make_tabnet;
 /// Refuses a model whose arrays do not fit together.
 [[noreturn]] void refuse_model(const std::string& what, const std::string& where);
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -138,4 +138,4 @@ void gate(const float* value, const float* gates, float* out, std::size_t count)
     kernels.gate(value, gates, out, count);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

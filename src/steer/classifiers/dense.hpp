@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace rudder {
+namespace rudder::steer {
 
 /// A matrix times a vector, plus a bias. Weights are kept in blocks of outputs, so that they are
 /// read once, in order, and sums stay in registers.
@@ -35,4 +35,4 @@ private:
 /// out[i] = value[i] * sigmoid(gate[i]); count is a multiple of 16. Within 1e-6 of the exact one.
 void gate(const float* value, const float* gate, float* out, std::size_t count);
 
-}  // namespace rudder
+}  // namespace rudder::steer

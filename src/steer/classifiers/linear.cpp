@@ -1,7 +1,7 @@
 // lr and svm: one weight per feature.
 #include "classifiers.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -26,4 +26,4 @@ std::unique_ptr<Classifier> make_linear(const Model& model, const std::string& w
     return std::make_unique<Linear>(floats(model, "weights", {model.mean.size() + 1}, where));
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -7,7 +7,7 @@
 #include "classifiers.hpp"
 #include "dense.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -59,4 +59,4 @@ std::unique_ptr<Classifier> make_mlp(const Model& model, const std::string& wher
     return std::make_unique<Mlp>(model, where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,20 +5,20 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
+#include "core/staging.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/core/staging.hpp"
 
 #include "classifiers.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
 constexpr std::string_view magic = "RUDMODEL";
-constexpr std::uint64_t most_bytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t most_model_bytes = std::uint64_t{1} << 30;
 
 template <class T>
 void append(std::string& to, std::span<const T> values) {
@@ -85,11 +85,11 @@ ModelArray read_array(const Json& entry, Reader& reader, const std::string& wher
     std::uint64_t size = 1;
     const Json& shape = json_field(entry, "shape", where);
     for (const Json& extent : shape) {
-        if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > most_bytes)
+        if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > most_model_bytes)
             refuse_model(fmt::format("array '{}' has a broken shape", array.name), where);
         array.shape.push_back(extent.get<std::uint64_t>());
         size *= std::max<std::uint64_t>(1, array.shape.back());
-        if (array.shape.back() == 0 || size > most_bytes)
+        if (array.shape.back() == 0 || size > most_model_bytes)
             refuse_model(fmt::format("array '{}' has a broken shape", array.name), where);
     }
     const std::string type = json_string(entry, "type", where);
@@ -162,7 +162,7 @@ void write_model(const Model& model, const std::filesystem::path& path, bool for
 
 Model read_model(const std::filesystem::path& path) {
     const std::string where = path.string();
-    const std::string bytes = read_text(path, most_bytes);
+    const std::string bytes = read_text(path, most_model_bytes);
     const std::string_view all = bytes;
     if (!all.starts_with(magic)) refuse_model("this is no classifier", where);
     Reader lengths(all.substr(magic.size()), where);
@@ -192,4 +192,4 @@ Model read_model(const std::filesystem::path& path) {
     return model;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -9,7 +9,7 @@
 #include "classifiers.hpp"
 #include "dense.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -160,4 +160,4 @@ std::unique_ptr<Classifier> make_tabnet(const Model& model, const std::string& w
     return std::make_unique<TabNet>(model, where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

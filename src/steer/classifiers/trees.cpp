@@ -4,7 +4,7 @@
 
 #include "classifiers.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -136,4 +136,4 @@ std::unique_ptr<Classifier> make_trees(const Model& model, const std::string& wh
     return std::make_unique<Trees>(model, where);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,9 +5,10 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/fit.hpp"
 
-namespace rudder {
+#include "fit.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
@@ -116,4 +117,4 @@ Model begin_model(const SampleTable& table, const FitTask& task) {
     return model;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -6,9 +6,10 @@
 #include <linear.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/fit.hpp"
 
-namespace rudder {
+#include "fit.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
@@ -104,4 +105,4 @@ void fit_linear(Model& model, const FitData& data) {
     model.arrays = {{"weights", {weights.size()}, weights, {}}};
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

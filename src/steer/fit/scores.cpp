@@ -3,11 +3,12 @@
 #include <cmath>
 #include <numeric>
 
-#include "rudder/core/json.hpp"
+#include "core/json.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/steer/fit.hpp"
 
-namespace rudder {
+#include "fit.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
@@ -123,4 +124,4 @@ std::vector<double> permutation_importance(Classifier& classifier, const FitData
     return lost;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

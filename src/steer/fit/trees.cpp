@@ -6,14 +6,14 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/steer/fit.hpp"
 
+#include "fit.hpp"
 #include "xgboost_library.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -118,4 +118,4 @@ void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vecto
                     {"sum", {2}, {sum, forest ? 0.0F : 1.0F}, {}}};
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -7,7 +7,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -75,4 +75,4 @@ bool have_xgboost() noexcept {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

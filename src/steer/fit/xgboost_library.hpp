@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace rudder {
+namespace rudder::steer {
 
 /// XGBoost's C interface, loaded at its first use, so that only whoever fits trees needs it.
 struct XgboostLibrary {
@@ -26,4 +26,4 @@ const XgboostLibrary& xgboost_library();
 /// Whether it is there.
 [[nodiscard]] bool have_xgboost() noexcept;
 
-}  // namespace rudder
+}  // namespace rudder::steer

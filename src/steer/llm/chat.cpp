@@ -1,25 +1,25 @@
 // Requests with their retries, the way down from schemas to plain replies, and who the server is.
-#include "rudder/steer/llm/chat.hpp"
+#include "chat.hpp"
 
 #include <atomic>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 #include "rudder/core/random.hpp"
 
 #include "protocol.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
 using Clock = ChatServer::Clock;
 
 constexpr std::uint32_t most_tries = 4;
-constexpr double first_pause = 0.1;  ///< seconds; doubles
+constexpr double first_retry_pause = 0.1;  ///< seconds; doubles
 
 /// Whether the same request may do better in a moment.
 bool worth_another_try(const HttpResponse& response) {
@@ -108,7 +108,7 @@ struct ChatServer::State {
         const auto pid = static_cast<std::uint32_t>(getpid());
         const auto draw = Philox::block({static_cast<std::uint32_t>(pauses++), tries, pid, 0},
                                         {static_cast<std::uint32_t>(settings.seed), 0x4C6C6DU});
-        return first_pause * static_cast<double>(1U << tries) *
+        return first_retry_pause * static_cast<double>(1U << tries) *
                (0.5 + static_cast<double>(draw[0]) * 0x1.0p-32);
     }
     HttpResponse exchange(std::string_view route, const std::string* body,
@@ -262,4 +262,4 @@ std::uint64_t ChatServer::requests() const noexcept {
     return state_->requests;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

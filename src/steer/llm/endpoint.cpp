@@ -7,14 +7,15 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/llm/http.hpp"
 #include "rudder/steer/llm/options.hpp"
 
-namespace rudder {
+#include "http.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::string_view remedy =
+constexpr std::string_view set_url =
     "give http://127.0.0.1:PORT for a server on this machine, https://HOST for another";
 
 struct FreeUrl {
@@ -72,14 +73,14 @@ Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string&
                                CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         // Whatever it is, it may hold a password: it is not repeated.
         throw usage_error("the address of the language model's server is no URL", where,
-                          std::string(remedy));
+                          std::string(set_url));
     }
     const std::string scheme = part(handle, CURLUPART_SCHEME);
     const std::string host = part(handle, CURLUPART_HOST);
     if ((scheme != "http" && scheme != "https") || host.empty()) {
         throw usage_error(
             fmt::format("'{}:' is no way to a language model's server", printable(scheme, 20)),
-            where, std::string(remedy));
+            where, std::string(set_url));
     }
     if (!part(handle, CURLUPART_USER).empty() || !part(handle, CURLUPART_PASSWORD).empty()) {
         throw usage_error("the address of the language model's server holds a name or password",
@@ -139,4 +140,4 @@ std::string printable(std::string_view text, std::size_t most) {
     return line;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

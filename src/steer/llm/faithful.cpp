@@ -1,16 +1,17 @@
-#include "rudder/steer/llm/faithful.hpp"
+#include "faithful.hpp"
 
 #include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
-#include "rudder/steer/llm/http.hpp"
-#include "rudder/steer/llm/prompt.hpp"
-#include "rudder/steer/llm/reply.hpp"
+#include "core/json.hpp"
 
-namespace rudder {
+#include "http.hpp"
+#include "prompt.hpp"
+#include "reply.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
@@ -65,7 +66,7 @@ PublishedRecord PublishedRecord::of(const Observation& o) {
     record.step = o.step % per_epoch;
     record.minibatch = o.step;
     record.remaining = o.steps_left();
-    record.hit_rate = std::lround(100 * rudder::hit_rate(o.total));
+    record.hit_rate = std::lround(100 * rudder::steer::hit_rate(o.total));
     if (o.rows.steps != 0) {
         record.comm_volume =
             static_cast<double>(o.rows.needed - o.rows.hits) / static_cast<double>(o.rows.steps);
@@ -174,4 +175,4 @@ void PublishedProtocol::failed(const Observation& observation) {
         Pending{Event::invalid, PublishedRecord::of(observation), observation.total.replacement};
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -1,5 +1,5 @@
 // HTTP over libcurl's multi interface, whose poll another task can wake.
-#include "rudder/steer/llm/http.hpp"
+#include "http.hpp"
 
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -70,12 +70,6 @@ std::string lower(std::string_view text) {
     for (char& c : copy)
         c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     return copy;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
 }
 
 std::size_t take_header(char* bytes, std::size_t size, std::size_t count, void* to) {
@@ -317,4 +311,4 @@ bool HttpClient::reveals_key(std::string_view text) const {
     return false;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -1,4 +1,4 @@
-#include "rudder/steer/llm/prompt.hpp"
+#include "prompt.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -7,7 +7,7 @@
 
 #include "rudder/core/text.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -52,7 +52,7 @@ std::string_view cost_text(CostKind cost) {
 }
 
 /// A count over the steps of a window.
-double per_step(std::uint64_t rows, const RowAccounts& of) {
+double per_step(std::uint64_t rows, const buffer::RowAccounts& of) {
     return of.steps == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(of.steps);
 }
 
@@ -190,4 +190,4 @@ std::string user_message(const Observation& observation, std::size_t history,
     return fitted_message(lines, "Your past decisions, oldest first:\n", rest, tokens);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

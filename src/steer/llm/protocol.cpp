@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -182,4 +182,4 @@ std::string server_says(const std::string& body) {
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

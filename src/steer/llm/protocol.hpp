@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/steer/llm/chat.hpp"
 
-namespace rudder {
+#include "chat.hpp"
+
+namespace rudder::steer {
 
 /// The route that chats.
 [[nodiscard]] std::string_view chat_route(LlmApi api) noexcept;
@@ -35,4 +36,4 @@ namespace rudder {
 /// What a server says went wrong, as one line; empty if it says nothing.
 [[nodiscard]] std::string server_says(const std::string& body);
 
-}  // namespace rudder
+}  // namespace rudder::steer

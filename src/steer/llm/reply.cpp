@@ -1,5 +1,5 @@
 // The schema of replies, and their strict reading.
-#include "rudder/steer/llm/reply.hpp"
+#include "reply.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,12 +7,14 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
+#include "rudder/core/text.hpp"
+#include "steer/knob_range.hpp"
 
 #include "protocol.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -26,13 +28,8 @@ constexpr std::array model_reasons{
     Reason::no_candidates, Reason::ending,     Reason::trying,       Reason::shadow_better,
     Reason::timed_better,  Reason::was_worse,  Reason::phase_changed};
 
-bool of_policy(KnobId id) {
-    return id == KnobId::window || id == KnobId::decay || id == KnobId::fraction ||
-           id == KnobId::distance;
-}
-
 /// Policies worth a try, that of now and the built-in rule first.
-Json policy_words(const Observation& observation, const PolicySpec& built_in) {
+Json policy_words(const Observation& observation, const buffer::PolicySpec& built_in) {
     std::vector<std::string> words{observation.setting.policy.text()};
     const auto add = [&words](std::string text) {
         if (std::ranges::find(words, text) == words.end()) words.push_back(std::move(text));
@@ -82,7 +79,7 @@ Json knob_variants(const Json& knobs) {
     return {{"anyOf", std::move(variants)}};
 }
 
-void narrow_knobs(Json& knobs, const Observation& observation, const PolicySpec& built_in) {
+void narrow_knobs(Json& knobs, const Observation& observation, const buffer::PolicySpec& built_in) {
     Json kept = Json::object();
     for (const auto& [name, range] : knobs.at("properties").items()) {
         if (name == "policy") {
@@ -110,12 +107,6 @@ Error no_answer(std::string problem, const std::string& where) {
     return {ErrorKind::failed, std::move(problem), where, ""};
 }
 
-std::string_view trimmed(std::string_view text) {
-    const auto first = text.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(" \t\r\n") - first + 1);
-}
-
 }  // namespace
 
 int trend(std::string_view word) noexcept {
@@ -127,7 +118,7 @@ Json trend_schema() {
     return {{"enum", {"increase", "decrease", "stagnant"}}};
 }
 
-Json reply_schema(const Observation& observation, const PolicySpec& built_in) {
+Json reply_schema(const Observation& observation, const buffer::PolicySpec& built_in) {
     std::vector<KnobId> allowed;
     for (const Knob& k : all_knobs())
         if (knob_value(observation.setting, k.id)) allowed.push_back(k.id);
@@ -195,4 +186,4 @@ ModelReply parse_reply(std::string_view text, const Json& schema, const Observat
     return reply;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

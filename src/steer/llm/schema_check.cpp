@@ -3,11 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/json.hpp"
-#include "rudder/steer/llm/http.hpp"
-#include "rudder/steer/llm/reply.hpp"
+#include "core/json.hpp"
 
-namespace rudder {
+#include "http.hpp"
+#include "reply.hpp"
+
+namespace rudder::steer {
 
 namespace {
 
@@ -145,4 +146,4 @@ std::string schema_problem(const Json& value, const Json& schema, const std::str
     return schema.contains("properties") ? object_problem(value, schema, name) : std::string{};
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -7,10 +7,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/queue.hpp"
+#include "core/executor/seeded_executor.hpp"
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/executor/queue.hpp"
-#include "rudder/core/executor/seeded_executor.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/span.hpp"
 

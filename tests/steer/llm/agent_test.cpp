@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/seeded_executor.hpp"
+#include "core/executor/task_state.hpp"
+#include "core/executor/thread_executor.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/seeded_executor.hpp"
-#include "rudder/core/executor/task_state.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
-#include "rudder/core/json.hpp"
 
 #include "fake_server.hpp"
 #include "seen.hpp"
@@ -42,8 +42,9 @@ TEST(LlmAgent, DecidesThroughBothProtocols) {
                                         : openai([&](const FakeRequest&) { return said(reply); }));
         const auto agent = llm_agent(server.url(), ",interval:8");
         EXPECT_EQ(agent->interval(), 8U);
-        const Answer answer = agent->decide(seen(160));
-        EXPECT_EQ(answer.action, Action::set({{KnobId::decay, 0.95}}, Reason::trying));
+        const steer::Answer answer = agent->decide(seen(160));
+        EXPECT_EQ(answer.action,
+                  steer::Action::set({{steer::KnobId::decay, 0.95}}, steer::Reason::trying));
         ASSERT_TRUE(answer.forecast);
         EXPECT_EQ(answer.forecast->hit_rate, 0);
         EXPECT_EQ(answer.forecast->rows, -1);
@@ -54,11 +55,12 @@ TEST(LlmAgent, DecidesThroughBothProtocols) {
 
 TEST(LlmAgent, OptionsOfTheRunHoldWhereTheAgentNamesNone) {
     FakeServer server(openai([](const FakeRequest&) { return said(R"({"action": "keep"})"); }));
-    AgentFacts facts = some_facts();
-    facts.llm = {.url = server.url(), .model = "of-the-run", .api = LlmApi::openai};
-    static_cast<void>(make_agent(AgentSpec::parse("llm"), facts)->decide(seen(16)));
+    steer::AgentFacts facts = some_facts();
+    facts.llm = {.url = server.url(), .model = "of-the-run", .api = steer::LlmApi::openai};
+    static_cast<void>(steer::make_agent(steer::AgentSpec::parse("llm"), facts)->decide(seen(16)));
     EXPECT_EQ(Json::parse(server.requests().back().body).at("model"), "of-the-run");
-    static_cast<void>(make_agent(AgentSpec::parse("llm:llama3.2:3b"), facts)->decide(seen(16)));
+    static_cast<void>(
+        steer::make_agent(steer::AgentSpec::parse("llm:llama3.2:3b"), facts)->decide(seen(16)));
     EXPECT_EQ(Json::parse(server.requests().back().body).at("model"), "llama3.2:3b");
 }
 
@@ -105,10 +107,10 @@ TEST(LlmAgent, FaithfulSpeaksThePublishedProtocol) {
                                       yes ? "yes" : "no")));
     }));
     const auto agent = llm_agent(server.url(), ",faithful");
-    const Answer first = agent->decide(seen(160));
-    EXPECT_EQ(first.action, Action::replace(Reason::model_choice));
+    const steer::Answer first = agent->decide(seen(160));
+    EXPECT_EQ(first.action, steer::Action::replace(steer::Reason::model_choice));
     EXPECT_EQ(first.note, "no ?b?more?/b?");
-    EXPECT_EQ(agent->decide(seen(176)).action, Action::keep(Reason::model_choice));
+    EXPECT_EQ(agent->decide(seen(176)).action, steer::Action::keep(steer::Reason::model_choice));
     const Json body = Json::parse(server.requests().back().body);
     EXPECT_THAT(body.at("messages").at(0).at("content").get<std::string>(),
                 HasSubstr("remote nodes: 4000"));
@@ -119,7 +121,7 @@ TEST(LlmAgent, FaithfulSpeaksThePublishedProtocol) {
 TEST(LlmAgent, RefusedAtOnce) {
     const auto refused = [](const std::string& text) -> std::string {
         try {
-            static_cast<void>(make_agent(AgentSpec::parse(text), some_facts()));
+            static_cast<void>(steer::make_agent(steer::AgentSpec::parse(text), some_facts()));
             return {};
         } catch (const Error& error) {
             EXPECT_EQ(error.exit_code(), 2);
@@ -133,9 +135,10 @@ TEST(LlmAgent, RefusedAtOnce) {
     EXPECT_THAT(refused("llm,api:telnet"), HasSubstr("telnet"));
     EXPECT_THAT(refused("llm,context:600"), HasSubstr("context"));
     EXPECT_THAT(refused("llm,temperature:9"), HasSubstr("temperature"));
-    AgentFacts facts = some_facts();
+    steer::AgentFacts facts = some_facts();
     facts.llm.url = "http://10.0.0.7";
-    EXPECT_THROW(static_cast<void>(make_agent(AgentSpec::parse("llm"), facts)), Error);
+    EXPECT_THROW(static_cast<void>(steer::make_agent(steer::AgentSpec::parse("llm"), facts)),
+                 Error);
 }
 
 TEST(LlmAgent, ServerThatIsNotThereIsAFailureAndComesBack) {
@@ -156,7 +159,7 @@ TEST(LlmAgent, ServerThatIsNotThereIsAFailureAndComesBack) {
 }
 
 /// Seconds from cancelling a decision to its end.
-double seconds_to_cancel(Agent& agent, FakeServer& server, std::size_t requests) {
+double seconds_to_cancel(steer::Agent& agent, FakeServer& server, std::size_t requests) {
     Task task = ThreadExecutor::process().spawn(
         "decision", [&] { EXPECT_NE(problem_of(agent, seen(16)), ""); });
     while (server.requests().size() < requests)
@@ -239,13 +242,13 @@ TEST(LlmAgent, WarmUpThatFailsIsOneWarningWithoutTheKey) {
 TEST(LlmAgent, RunsOnTheSeededExecutor) {
     FakeServer server(openai([](const FakeRequest&) { return said(R"({"action": "keep"})"); }));
     SeededExecutor executor(1);
-    Answer answer;
+    steer::Answer answer;
     executor.spawn("agent", [&] {
         const auto agent = llm_agent(server.url());
         answer = agent->decide(seen(16));
     });
     executor.run();
-    EXPECT_EQ(answer.action, Action::keep(Reason::model_choice));
+    EXPECT_EQ(answer.action, steer::Action::keep(steer::Reason::model_choice));
 }
 
 TEST(LlmAgent, SimulatedRunNeedsNoServerToStart) {
@@ -261,7 +264,7 @@ TEST(LlmAgent, SimulatedRunNeedsNoServerToStart) {
 TEST(LlmAgent, PromptStaysWithinTheContext) {
     FakeServer server(openai([](const FakeRequest&) { return said(R"({"action": "keep"})"); }));
     const auto agent = llm_agent(server.url(), ",context:4000,history:1000");
-    Observation o = seen(16000);
+    steer::Observation o = seen(16000);
     for (std::uint64_t step = 16; step < 16000; step += 16)
         o.history.push_back(past(step));
     EXPECT_EQ(problem_of(*agent, o), "");

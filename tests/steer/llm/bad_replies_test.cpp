@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
 
 #include "bad_texts.hpp"
 #include "fake_server.hpp"
@@ -16,7 +16,7 @@
 
 namespace rudder::test {
 
-std::string problem_of(Agent& agent, const Observation& observation) {
+std::string problem_of(steer::Agent& agent, const steer::Observation& observation) {
     try {
         static_cast<void>(agent.decide(observation));
         return {};

@@ -1,5 +1,5 @@
 // Both protocols: what is sent, the way down, retries, and who the server is.
-#include "rudder/steer/llm/chat.hpp"
+#include "steer/llm/chat.hpp"
 
 #include <array>
 #include <atomic>
@@ -8,8 +8,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
 
 #include "fake_server.hpp"
 
@@ -18,19 +18,19 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Clock = ChatServer::Clock;
+using Clock = steer::ChatServer::Clock;
 using std::chrono::seconds;
 
-const std::array messages{ChatMessage{ChatRole::system, "be brief"},
-                          ChatMessage{ChatRole::user, "now?"}};
+const std::array messages{steer::ChatMessage{steer::ChatRole::system, "be brief"},
+                          steer::ChatMessage{steer::ChatRole::user, "now?"}};
 const Json schema{{"type", "object"}, {"properties", Json::object()}};
 
 Clock::time_point soon() {
     return Clock::now() + seconds(20);
 }
 
-ChatServer server_at(const std::string& url, LlmApi api = LlmApi::automatic,
-                     const std::string& model = {}, const std::string& key = {}) {
+steer::ChatServer server_at(const std::string& url, steer::LlmApi api = steer::LlmApi::automatic,
+                            const std::string& model = {}, const std::string& key = {}) {
     return {{.url = url, .model = model, .api = api},
             key,
             {.temperature = 0.5, .seed = 9, .context = 4096, .tokens = 77}};
@@ -49,9 +49,9 @@ std::string problem(F&& f) {
 TEST(LlmChat, SpeaksOllama) {
     FakeServer fake(
         ollama([](const FakeRequest&) { return FakeReply::of(200, ollama_envelope("hi")); }));
-    ChatServer server = server_at(fake.url());
+    steer::ChatServer server = server_at(fake.url());
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
-    EXPECT_EQ(server.api(), LlmApi::ollama);
+    EXPECT_EQ(server.api(), steer::LlmApi::ollama);
     EXPECT_EQ(server.model(), "tiny");
     const auto requests = fake.requests();
     ASSERT_EQ(requests.size(), 2U);
@@ -69,9 +69,9 @@ TEST(LlmChat, SpeaksOllama) {
 TEST(LlmChat, SpeaksOpenAi) {
     FakeServer fake(
         openai([](const FakeRequest&) { return FakeReply::of(200, openai_envelope("hi")); }));
-    ChatServer server = server_at(fake.url(), LlmApi::automatic, {}, "the-key");
+    steer::ChatServer server = server_at(fake.url(), steer::LlmApi::automatic, {}, "the-key");
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
-    EXPECT_EQ(server.api(), LlmApi::openai);
+    EXPECT_EQ(server.api(), steer::LlmApi::openai);
     const auto requests = fake.requests();
     ASSERT_EQ(requests.size(), 3U) << "Ollama's list, OpenAI's list, the chat";
     const Json body = Json::parse(requests[2].body);
@@ -93,20 +93,20 @@ TEST(LlmChat, TakesLlamaCppForWhatItIs) {
         }
         return FakeReply::of(200, openai_envelope("hi"));
     });
-    ChatServer server = server_at(fake.url());
+    steer::ChatServer server = server_at(fake.url());
     server.connect(soon());
-    EXPECT_EQ(server.api(), LlmApi::openai);
+    EXPECT_EQ(server.api(), steer::LlmApi::openai);
     EXPECT_EQ(server.model(), "tiny");
 }
 
 TEST(LlmChat, AsksNothingThatIsKnown) {
     FakeServer fake(
         openai([](const FakeRequest&) { return FakeReply::of(200, openai_envelope("hi")); }));
-    ChatServer known = server_at(fake.url(), LlmApi::openai, "other");
+    steer::ChatServer known = server_at(fake.url(), steer::LlmApi::openai, "other");
     EXPECT_EQ(known.chat(messages, schema, soon()), "hi");
     EXPECT_EQ(fake.requests().size(), 1U);
     EXPECT_EQ(Json::parse(fake.requests()[0].body).at("model"), "other");
-    ChatServer versioned = server_at(fake.url() + "/v1", LlmApi::automatic, "other");
+    steer::ChatServer versioned = server_at(fake.url() + "/v1", steer::LlmApi::automatic, "other");
     EXPECT_EQ(versioned.chat(messages, schema, soon()), "hi");
     EXPECT_EQ(fake.requests().size(), 2U);
 }
@@ -117,10 +117,10 @@ TEST(LlmChat, GoesDownToWhatTheServerTakesAndRemembers) {
             return FakeReply::of(400, R"({"error": {"message": "response_format: unknown"}})");
         return FakeReply::of(200, openai_envelope("hi"));
     }));
-    ChatServer server = server_at(fake.url(), LlmApi::openai, "tiny");
-    EXPECT_EQ(server.form(), ReplyForm::schema);
+    steer::ChatServer server = server_at(fake.url(), steer::LlmApi::openai, "tiny");
+    EXPECT_EQ(server.form(), steer::ReplyForm::schema);
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
-    EXPECT_EQ(server.form(), ReplyForm::plain);
+    EXPECT_EQ(server.form(), steer::ReplyForm::plain);
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
     const auto requests = fake.requests();
     ASSERT_EQ(requests.size(), 4U) << "three ways, then one";
@@ -134,10 +134,10 @@ TEST(LlmChat, DoesNotGoDownForGood) {
     // All forms are refused: it is not the form.
     FakeServer fake(ollama(
         [](const FakeRequest&) { return FakeReply::of(400, R"({"error": "context too long"})"); }));
-    ChatServer server = server_at(fake.url());
+    steer::ChatServer server = server_at(fake.url());
     EXPECT_THAT(problem([&] { static_cast<void>(server.chat(messages, schema, soon())); }),
                 HasSubstr("context too long"));
-    EXPECT_EQ(server.form(), ReplyForm::schema);
+    EXPECT_EQ(server.form(), steer::ReplyForm::schema);
 }
 
 TEST(LlmChat, TriesAgainWhileThereIsTime) {
@@ -154,7 +154,7 @@ TEST(LlmChat, TriesAgainWhileThereIsTime) {
                 return FakeReply::of(200, openai_envelope("hi"));
         }
     }));
-    ChatServer server = server_at(fake.url(), LlmApi::openai, "tiny");
+    steer::ChatServer server = server_at(fake.url(), steer::LlmApi::openai, "tiny");
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
     EXPECT_EQ(asked, 4);
 }
@@ -165,7 +165,7 @@ TEST(LlmChat, ObeysRetryAfter) {
         return ++asked == 1 ? FakeReply::of(429, "{}", "application/json", "Retry-After: 1\r\n")
                             : FakeReply::of(200, openai_envelope("hi"));
     }));
-    ChatServer server = server_at(fake.url(), LlmApi::openai, "tiny");
+    steer::ChatServer server = server_at(fake.url(), steer::LlmApi::openai, "tiny");
     const auto start = Clock::now();
     EXPECT_EQ(server.chat(messages, schema, soon()), "hi");
     EXPECT_GE(Clock::now() - start, seconds(1));
@@ -185,7 +185,8 @@ TEST(LlmChat, DoesNotAskAgainInVain) {
         ++asked;
         return FakeReply::of(401, R"({"error": {"message": "bad key the-secret-key"}})");
     }));
-    ChatServer server = server_at(fake.url(), LlmApi::openai, "tiny", "the-secret-key");
+    steer::ChatServer server =
+        server_at(fake.url(), steer::LlmApi::openai, "tiny", "the-secret-key");
     const std::string said =
         problem([&] { static_cast<void>(server.chat(messages, schema, soon())); });
     EXPECT_THAT(said, HasSubstr("RUDDER_LLM_KEY"));
@@ -198,7 +199,7 @@ TEST(LlmChat, QuotesServersButNeverTheKey) {
     FakeServer fake(openai([&text](const FakeRequest&) {
         return FakeReply::of(404, Json{{"error", text}}.dump());
     }));
-    ChatServer server = server_at(fake.url(), LlmApi::openai, "x", "the-secret-key");
+    steer::ChatServer server = server_at(fake.url(), steer::LlmApi::openai, "x", "the-secret-key");
     const auto ask = [&] { static_cast<void>(server.chat(messages, schema, soon())); };
     EXPECT_THAT(problem(ask), HasSubstr("model 'x' not found"));
     text = "key e-secre* is unknown";
@@ -210,14 +211,14 @@ TEST(LlmChat, NeedsAModel) {
         return request.path == "/api/tags" ? FakeReply::of(200, ollama_models({}))
                                            : FakeReply::of(404, "{}");
     });
-    ChatServer server = server_at(none.url());
+    steer::ChatServer server = server_at(none.url());
     EXPECT_THAT(problem([&] { server.connect(soon()); }), HasSubstr("ollama pull"));
     FakeServer website(
         [](const FakeRequest&) { return FakeReply::of(200, "<html>welcome</html>", "text/html"); });
-    ChatServer other = server_at(website.url());
+    steer::ChatServer other = server_at(website.url());
     EXPECT_THAT(problem([&] { other.connect(soon()); }), HasSubstr("text/html"));
     FakeServer odd([](const FakeRequest&) { return FakeReply::of(200, R"({"data": [1]})"); });
-    ChatServer third = server_at(odd.url());
+    steer::ChatServer third = server_at(odd.url());
     EXPECT_THAT(problem([&] { third.connect(soon()); }), HasSubstr("no list of models"));
 }
 

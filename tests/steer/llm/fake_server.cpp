@@ -12,9 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/executor/thread_executor.hpp"
+#include "core/json.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
-#include "rudder/core/json.hpp"
 
 namespace rudder::test {
 

@@ -1,5 +1,5 @@
 // Addresses, keys and requests.
-#include "rudder/steer/llm/http.hpp"
+#include "steer/llm/http.hpp"
 
 #include <chrono>
 #include <cstdlib>
@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/thread_executor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/thread_executor.hpp"
 
 #include "fake_server.hpp"
 
@@ -17,14 +17,14 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Clock = HttpClient::Clock;
+using Clock = steer::HttpClient::Clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 /// The text of the usage error that reading an address gives; empty: none.
 std::string refused(const std::string& url, bool insecure = false) {
     try {
-        static_cast<void>(Endpoint::parse(url, insecure));
+        static_cast<void>(steer::Endpoint::parse(url, insecure));
         return {};
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 2);
@@ -35,19 +35,20 @@ std::string refused(const std::string& url, bool insecure = false) {
 }
 
 TEST(LlmEndpoint, ReadsAddresses) {
-    const Endpoint local = Endpoint::parse("http://127.0.0.1:11434/", false);
+    const steer::Endpoint local = steer::Endpoint::parse("http://127.0.0.1:11434/", false);
     EXPECT_EQ(local.base, "http://127.0.0.1:11434");
     EXPECT_TRUE(local.loopback);
     EXPECT_FALSE(local.tls);
     EXPECT_FALSE(local.versioned);
-    const Endpoint hosted = Endpoint::parse("https://models.example.org/team/v1/", false);
+    const steer::Endpoint hosted =
+        steer::Endpoint::parse("https://models.example.org/team/v1/", false);
     EXPECT_EQ(hosted.base, "https://models.example.org/team");
     EXPECT_TRUE(hosted.tls);
     EXPECT_FALSE(hosted.loopback);
     EXPECT_TRUE(hosted.versioned);
     for (const char* url : {"http://localhost:8080", "http://[::1]:8080", "http://127.8.9.1"})
-        EXPECT_TRUE(Endpoint::parse(url, false).loopback) << url;
-    EXPECT_EQ(Endpoint::parse("http://10.0.0.7:8000", true).base, "http://10.0.0.7:8000");
+        EXPECT_TRUE(steer::Endpoint::parse(url, false).loopback) << url;
+    EXPECT_EQ(steer::Endpoint::parse("http://10.0.0.7:8000", true).base, "http://10.0.0.7:8000");
 }
 
 TEST(LlmEndpoint, RefusesWhatWillNotDo) {
@@ -75,14 +76,14 @@ TEST(LlmEndpoint, OtherMachinesNeedTls) {
 TEST(LlmKey, ComesFromTheEnvironment) {
     unsetenv("RUDDER_LLM_KEY");
     unsetenv("OPENAI_API_KEY");
-    EXPECT_EQ(llm_key_from_environment(), "");
+    EXPECT_EQ(steer::llm_key_from_environment(), "");
     setenv("OPENAI_API_KEY", "second", 1);
-    EXPECT_EQ(llm_key_from_environment(), "second");
+    EXPECT_EQ(steer::llm_key_from_environment(), "second");
     setenv("RUDDER_LLM_KEY", "first", 1);
-    EXPECT_EQ(llm_key_from_environment(), "first");
+    EXPECT_EQ(steer::llm_key_from_environment(), "first");
     setenv("RUDDER_LLM_KEY", "secret\r\nX-Other: 1", 1);
     try {
-        static_cast<void>(llm_key_from_environment());
+        static_cast<void>(steer::llm_key_from_environment());
         ADD_FAILURE();
     } catch (const Error& error) {
         EXPECT_EQ(error.exit_code(), 2);
@@ -93,9 +94,9 @@ TEST(LlmKey, ComesFromTheEnvironment) {
 }
 
 TEST(LlmText, IsPrintable) {
-    EXPECT_EQ(printable("a\nb\x01<i>&\xff"), "a b??i???");
-    EXPECT_EQ(printable("abcdef", 5), "ab...");
-    EXPECT_EQ(printable("abcde", 5), "abcde");
+    EXPECT_EQ(steer::printable("a\nb\x01<i>&\xff"), "a b??i???");
+    EXPECT_EQ(steer::printable("abcdef", 5), "ab...");
+    EXPECT_EQ(steer::printable("abcde", 5), "abcde");
 }
 
 TEST(LlmHttp, SendsAndReceives) {
@@ -103,9 +104,9 @@ TEST(LlmHttp, SendsAndReceives) {
         return FakeReply::of(200, request.method + " " + request.path + " " + request.body,
                              "Application/JSON; charset=utf-8", "Retry-After: 7\r\n");
     });
-    HttpClient client(Endpoint::parse(server.url(), false), "abcdefghij");
+    steer::HttpClient client(steer::Endpoint::parse(server.url(), false), "abcdefghij");
     const auto posted = client.post("/a", "{}", Clock::now() + seconds(20));
-    EXPECT_EQ(posted.fault, HttpFault::none);
+    EXPECT_EQ(posted.fault, steer::HttpFault::none);
     EXPECT_EQ(posted.status, 200);
     EXPECT_EQ(posted.body, "POST /a {}");
     EXPECT_EQ(posted.content_type, "application/json");
@@ -124,7 +125,7 @@ TEST(LlmHttp, FollowsNoRedirect) {
     FakeServer server([](const FakeRequest&) {
         return FakeReply::of(302, "", "application/json", "Location: /elsewhere\r\n");
     });
-    HttpClient client(Endpoint::parse(server.url(), false), "");
+    steer::HttpClient client(steer::Endpoint::parse(server.url(), false), "");
     EXPECT_EQ(client.get("/", Clock::now() + seconds(20)).status, 302);
     EXPECT_EQ(server.requests().size(), 1U);
 }
@@ -132,7 +133,7 @@ TEST(LlmHttp, FollowsNoRedirect) {
 TEST(LlmHttp, IgnoresProxiesOnThisMachine) {
     setenv("http_proxy", "http://127.0.0.1:1", 1);
     FakeServer server([](const FakeRequest&) { return FakeReply::of(200, "{}"); });
-    HttpClient client(Endpoint::parse(server.url(), false), "");
+    steer::HttpClient client(steer::Endpoint::parse(server.url(), false), "");
     EXPECT_EQ(client.get("/", Clock::now() + seconds(20)).status, 200);
     unsetenv("http_proxy");
 }
@@ -141,13 +142,13 @@ TEST(LlmHttp, TellsFaultsApart) {
     FakeServer plain([](const FakeRequest&) { return FakeReply::of(200, "{}"); });
     std::string url = plain.url();
     url.replace(0, 4, "https");
-    HttpClient tls(Endpoint::parse(url, false), "");
-    EXPECT_EQ(tls.get("/", Clock::now() + seconds(20)).fault, HttpFault::tls);
+    steer::HttpClient tls(steer::Endpoint::parse(url, false), "");
+    EXPECT_EQ(tls.get("/", Clock::now() + seconds(20)).fault, steer::HttpFault::tls);
 
-    HttpClient nobody(Endpoint::parse("http://127.0.0.1:1", false), "");
-    EXPECT_EQ(nobody.get("/", Clock::now() + seconds(20)).fault, HttpFault::unreachable);
-    HttpClient late(Endpoint::parse(plain.url(), false), "");
-    EXPECT_EQ(late.get("/", Clock::now() - seconds(1)).fault, HttpFault::deadline);
+    steer::HttpClient nobody(steer::Endpoint::parse("http://127.0.0.1:1", false), "");
+    EXPECT_EQ(nobody.get("/", Clock::now() + seconds(20)).fault, steer::HttpFault::unreachable);
+    steer::HttpClient late(steer::Endpoint::parse(plain.url(), false), "");
+    EXPECT_EQ(late.get("/", Clock::now() - seconds(1)).fault, steer::HttpFault::deadline);
 }
 
 TEST(LlmHttp, EndsAtOnceWhenCancelled) {
@@ -156,8 +157,8 @@ TEST(LlmHttp, EndsAtOnceWhenCancelled) {
         reply.pieces.front().wait = milliseconds(60000);
         return reply;
     });
-    HttpClient client(Endpoint::parse(server.url(), false), "");
-    HttpResponse response;
+    steer::HttpClient client(steer::Endpoint::parse(server.url(), false), "");
+    steer::HttpResponse response;
     const auto start = Clock::now();
     Task task = ThreadExecutor::process().spawn(
         "request", [&] { response = client.get("/", Clock::now() + seconds(60)); });
@@ -166,11 +167,11 @@ TEST(LlmHttp, EndsAtOnceWhenCancelled) {
     const auto asked = Clock::now();
     client.cancel();
     task.join();
-    EXPECT_EQ(response.fault, HttpFault::cancelled);
+    EXPECT_EQ(response.fault, steer::HttpFault::cancelled);
     EXPECT_LT(Clock::now() - asked, milliseconds(500));
     EXPECT_LT(Clock::now() - start, seconds(20));
     // And it stays so.
-    EXPECT_EQ(client.get("/", Clock::now() + seconds(60)).fault, HttpFault::cancelled);
+    EXPECT_EQ(client.get("/", Clock::now() + seconds(60)).fault, steer::HttpFault::cancelled);
     EXPECT_FALSE(client.rest(Clock::now() + seconds(60)));
 }
 

@@ -1,13 +1,13 @@
 // What a model is told, its budget, the schema of replies, and the published protocol.
-#include "rudder/steer/llm/prompt.hpp"
+#include "steer/llm/prompt.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/json.hpp"
-#include "rudder/steer/llm/faithful.hpp"
-#include "rudder/steer/llm/reply.hpp"
+#include "steer/llm/faithful.hpp"
+#include "steer/llm/reply.hpp"
 
 #include "seen.hpp"
 
@@ -18,18 +18,18 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(LlmPrompt, EstimatesTokensFromAbove) {
-    EXPECT_EQ(estimated_tokens(""), 0U);
-    EXPECT_EQ(estimated_tokens("word"), 1U);
-    EXPECT_EQ(estimated_tokens("longer words"), 4U);
-    EXPECT_EQ(estimated_tokens("12345"), 3U);
-    EXPECT_EQ(estimated_tokens("{\"a\": 1}"), 7U);
+    EXPECT_EQ(steer::estimated_tokens(""), 0U);
+    EXPECT_EQ(steer::estimated_tokens("word"), 1U);
+    EXPECT_EQ(steer::estimated_tokens("longer words"), 4U);
+    EXPECT_EQ(steer::estimated_tokens("12345"), 3U);
+    EXPECT_EQ(steer::estimated_tokens("{\"a\": 1}"), 7U);
 }
 
 TEST(LlmPrompt, SystemMessageStatesTheTask) {
-    AgentFacts facts = some_facts();
+    steer::AgentFacts facts = some_facts();
     facts.llm.about = "4 parts of a graph of 1,000 vertices";
-    const std::string text = system_message(facts);
-    for (const Knob& k : all_knobs())
+    const std::string text = steer::system_message(facts);
+    for (const steer::Knob& k : steer::all_knobs())
         EXPECT_THAT(text, HasSubstr(std::string(k.name) + ": "));
     EXPECT_THAT(text, HasSubstr("capacity: 0 to 1200"));
     EXPECT_THAT(text, HasSubstr("window: 1 to 64"));
@@ -37,15 +37,15 @@ TEST(LlmPrompt, SystemMessageStatesTheTask) {
     EXPECT_THAT(text, HasSubstr("built-in rule: scored,every:16"));
     EXPECT_THAT(text, HasSubstr("rows fetched per step"));
     EXPECT_THAT(text, HasSubstr(facts.llm.about));
-    facts.cost = CostKind::seconds;
-    EXPECT_THAT(system_message(facts), HasSubstr("seconds per step that training waits"));
-    EXPECT_LT(estimated_tokens(text), 1500U);
+    facts.cost = steer::CostKind::seconds;
+    EXPECT_THAT(steer::system_message(facts), HasSubstr("seconds per step that training waits"));
+    EXPECT_LT(steer::estimated_tokens(text), 1500U);
 }
 
 TEST(LlmPrompt, LatestNumbersComeLastInAFixedLayout) {
-    Observation o = seen(160);
+    steer::Observation o = seen(160);
     o.history.push_back(past(144));
-    const std::string text = user_message(o, 5, "the reply was cut", 4000);
+    const std::string text = steer::user_message(o, 5, "the reply was cut", 4000);
     EXPECT_EQ(text,
               "Your past decisions, oldest first:\n"
               "step 144: replace 0.5 (applied): hit_rate 0.7000 to 0.7500, rows_per_step 70.0 to "
@@ -69,18 +69,18 @@ TEST(LlmPrompt, LatestNumbersComeLastInAFixedLayout) {
 }
 
 TEST(LlmPrompt, OldestDecisionsAreDroppedFirst) {
-    Observation o = seen(1600);
+    steer::Observation o = seen(1600);
     for (std::uint64_t step = 16; step <= 1584; step += 16)
         o.history.push_back(past(step));
-    const std::string five = user_message(o, 5, {}, 100000);
+    const std::string five = steer::user_message(o, 5, {}, 100000);
     EXPECT_THAT(five, HasSubstr("step 1520:"));
     EXPECT_THAT(five, Not(HasSubstr("step 1504:")));
-    const std::string none = user_message(o, 0, {}, 100000);
+    const std::string none = steer::user_message(o, 0, {}, 100000);
     EXPECT_THAT(none, Not(HasSubstr("past decisions")));
     std::size_t last = none.size();
-    for (std::uint64_t tokens = estimated_tokens(none); tokens < 4000; tokens += 100) {
-        const std::string fitted = user_message(o, 1000, {}, tokens);
-        EXPECT_LE(estimated_tokens(fitted), tokens);
+    for (std::uint64_t tokens = steer::estimated_tokens(none); tokens < 4000; tokens += 100) {
+        const std::string fitted = steer::user_message(o, 1000, {}, tokens);
+        EXPECT_LE(steer::estimated_tokens(fitted), tokens);
         EXPECT_GE(fitted.size(), last);
         last = fitted.size();
         EXPECT_THAT(fitted, HasSubstr("What is your action?"));
@@ -90,8 +90,8 @@ TEST(LlmPrompt, OldestDecisionsAreDroppedFirst) {
     }
 }
 
-Json schema_now(const Observation& o) {
-    return reply_schema(o, PolicySpec::parse("scored,every:16"));
+Json schema_now(const steer::Observation& o) {
+    return steer::reply_schema(o, buffer::PolicySpec::parse("scored,every:16"));
 }
 
 TEST(LlmReply, SchemaIsClosed) {
@@ -112,31 +112,34 @@ TEST(LlmReply, SchemaIsClosed) {
         }
     };
     check(schema_now(seen(160)));
-    Observation own = seen(160);
+    steer::Observation own = seen(160);
     own.takes_decisions = false;
-    own.setting.policy = PolicySpec::parse("window:16");
+    own.setting.policy = buffer::PolicySpec::parse("window:16");
     check(schema_now(own));
     EXPECT_EQ(schema_now(own).dump().find("\"replace\""), std::string::npos);
     EXPECT_EQ(schema_now(own).dump().find("sample_threads"), std::string::npos) << "only one value";
 }
 
 TEST(LlmReply, ReadsGoodReplies) {
-    Observation o = seen(160);
+    steer::Observation o = seen(160);
     const Json schema = schema_now(o);
     const auto read = [&](const std::string& text) {
-        return parse_reply(text, schema, o, "the test");
+        return steer::parse_reply(text, schema, o, "the test");
     };
-    EXPECT_EQ(read(R"({"action": "keep"})").action, Action::keep(Reason::model_choice));
+    EXPECT_EQ(read(R"({"action": "keep"})").action,
+              steer::Action::keep(steer::Reason::model_choice));
     EXPECT_EQ(read("\n {\"reason\": \"good_enough\", \"action\": \"keep\"} \n").action,
-              Action::keep(Reason::good_enough));
+              steer::Action::keep(steer::Reason::good_enough));
     EXPECT_EQ(read(R"({"action": "replace", "fraction": 0.25})").action,
-              Action::replace(Reason::model_choice, 0.25));
+              steer::Action::replace(steer::Reason::model_choice, 0.25));
     EXPECT_EQ(read(R"({"action": "replace", "fraction": 1})").action,
-              Action::replace(Reason::model_choice, 1));
+              steer::Action::replace(steer::Reason::model_choice, 1));
     EXPECT_EQ(read(R"({"action": "set", "knobs": {"capacity": 900, "decay": 0.9}})").action,
-              Action::set({{KnobId::capacity, 900.0}, {KnobId::decay, 0.9}}, Reason::model_choice));
-    EXPECT_EQ(read(R"({"action": "set", "knobs": {"policy": "window:64"}})").action,
-              Action::set({{KnobId::policy, "window:64"}}, Reason::model_choice));
+              steer::Action::set({{steer::KnobId::capacity, 900.0}, {steer::KnobId::decay, 0.9}},
+                                 steer::Reason::model_choice));
+    EXPECT_EQ(
+        read(R"({"action": "set", "knobs": {"policy": "window:64"}})").action,
+        steer::Action::set({{steer::KnobId::policy, "window:64"}}, steer::Reason::model_choice));
     const auto reply = read(R"({"action": "keep", "expected_impact":
                                 {"hit_rate": "increase", "rows": "decrease"}})");
     ASSERT_TRUE(reply.forecast);
@@ -147,8 +150,8 @@ TEST(LlmReply, ReadsGoodReplies) {
 TEST(LlmReply, OffersOnlyWhatCanBeSet) {
     // Every single choice of the schema can be applied.
     for (const char* policy : {"scored", "window:16", "lru", "scored-faithful"}) {
-        Observation o = seen(160);
-        o.setting.policy = PolicySpec::parse(policy);
+        steer::Observation o = seen(160);
+        o.setting.policy = buffer::PolicySpec::parse(policy);
         const Json schema = schema_now(o);
         std::size_t tried = 0;
         for (const Json& variant : schema.at("anyOf")) {
@@ -162,7 +165,7 @@ TEST(LlmReply, OffersOnlyWhatCanBeSet) {
                 for (const Json& value : values) {
                     const Json reply{{"action", "set"}, {"knobs", {{name, value}}}};
                     EXPECT_NO_THROW(
-                        static_cast<void>(parse_reply(reply.dump(), schema, o, "the test")))
+                        static_cast<void>(steer::parse_reply(reply.dump(), schema, o, "the test")))
                         << policy << ": " << reply.dump();
                     ++tried;
                 }
@@ -173,9 +176,9 @@ TEST(LlmReply, OffersOnlyWhatCanBeSet) {
 }
 
 TEST(LlmFaithful, ShowsThePublishedRecord) {
-    Observation o = seen(250);
+    steer::Observation o = seen(250);
     o.total = {.steps = 250, .needed = 1000, .hits = 666, .demand = 334};
-    const PublishedRecord r = PublishedRecord::of(o);
+    const steer::PublishedRecord r = steer::PublishedRecord::of(o);
     EXPECT_EQ(r.epoch, 2U);
     EXPECT_EQ(r.step, 50U);
     EXPECT_EQ(r.remaining, 1750U);
@@ -191,25 +194,25 @@ std::string published_reply(const char* decision) {
 
 TEST(LlmFaithful, DecisionIsTheDecision) {
     // The published reader searched the whole text for "yes", then for "no".
-    PublishedProtocol protocol(some_facts());
+    steer::PublishedProtocol protocol(some_facts());
     const auto yes = protocol.parse(published_reply("yes"), seen(16), "the test");
-    EXPECT_EQ(yes.action, Action::replace(Reason::model_choice));
+    EXPECT_EQ(yes.action, steer::Action::replace(steer::Reason::model_choice));
     EXPECT_EQ(yes.forecast->hit_rate, 1);
     EXPECT_EQ(yes.forecast->rows, -1);
     EXPECT_EQ(yes.note, "Nodes may not know now.");
     const auto no = protocol.parse(published_reply("no"), seen(16), "the test");
-    EXPECT_EQ(no.action, Action::keep(Reason::model_choice));
+    EXPECT_EQ(no.action, steer::Action::keep(steer::Reason::model_choice));
     for (const char* bad : {"yes", R"({"decision": "yes"})", "I say yes: {}"})
         EXPECT_THROW(static_cast<void>(protocol.parse(bad, seen(16), "the test")), Error);
     EXPECT_THROW(static_cast<void>(protocol.parse(published_reply("YES"), seen(16), "x")), Error);
 }
 
 TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
-    PublishedProtocol protocol(some_facts());
-    Observation o = seen(16);
+    steer::PublishedProtocol protocol(some_facts());
+    steer::Observation o = seen(16);
     EXPECT_THAT(protocol.user_message(o, 4000), Not(HasSubstr("History")));
     static_cast<void>(protocol.parse(published_reply("yes"), o, "the test"));
-    Observation next = seen(32);
+    steer::Observation next = seen(32);
     next.total.replacement = o.total.replacement + 100;
     next.rows.demand = 400;
     next.rows.hits = 2800;
@@ -217,7 +220,7 @@ TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
                 HasSubstr("mini-batch 16: you decided eviction; 100 nodes evicted (10.0 % of the "
                           "cache); impact: hitrate +0 (+0.0 %), comm_volume -25 (-50.0 %)\n"));
     static_cast<void>(protocol.parse(published_reply("yes"), next, "the test"));
-    Observation same = next;
+    steer::Observation same = next;
     same.step = 48;
     EXPECT_THAT(protocol.user_message(same, 4000), HasSubstr("mini-batch 32: you decided eviction; "
                                                              "skipped, there were no candidates"));

@@ -8,25 +8,25 @@
 
 namespace rudder::test {
 
-[[nodiscard]] inline Setting scored_setting() {
-    Setting setting;
-    setting.policy = PolicySpec::parse("scored");
+[[nodiscard]] inline steer::Setting scored_setting() {
+    steer::Setting setting;
+    setting.policy = buffer::PolicySpec::parse("scored");
     setting.capacity = 1000;
     return setting;
 }
 
-[[nodiscard]] inline KnobLimits some_limits() {
-    KnobLimits limits;
+[[nodiscard]] inline steer::KnobLimits some_limits() {
+    steer::KnobLimits limits;
     limits.slots = 1200;
     limits.window = 64;
     return limits;
 }
 
-[[nodiscard]] inline AgentFacts some_facts() {
-    AgentFacts facts;
+[[nodiscard]] inline steer::AgentFacts some_facts() {
+    steer::AgentFacts facts;
     facts.seed = 7;
     facts.start = scored_setting();
-    facts.built_in = PolicySpec::parse("scored,every:16");
+    facts.built_in = buffer::PolicySpec::parse("scored,every:16");
     facts.limits = some_limits();
     facts.steps = 2000;
     facts.steps_per_epoch = 100;
@@ -34,8 +34,8 @@ namespace rudder::test {
 }
 
 /// 16 steps of a buffer that is told when to replace.
-[[nodiscard]] inline Observation seen(std::uint64_t step) {
-    Observation o;
+[[nodiscard]] inline steer::Observation seen(std::uint64_t step) {
+    steer::Observation o;
     o.sequence = step / 16;
     o.step = step;
     o.steps = 2000;
@@ -54,14 +54,14 @@ namespace rudder::test {
     o.candidates = 321;
     o.twin = {.name = "twin", .setting = o.setting, .age = step, .rows = o.rows, .total = o.total};
     o.built_in = o.twin;
-    o.built_in.setting.policy = PolicySpec::parse("scored,every:16");
+    o.built_in.setting.policy = buffer::PolicySpec::parse("scored,every:16");
     return o;
 }
 
-[[nodiscard]] inline PastDecision past(std::uint64_t step) {
-    PastDecision p;
+[[nodiscard]] inline steer::PastDecision past(std::uint64_t step) {
+    steer::PastDecision p;
     p.step = step;
-    p.action = Action::replace(Reason::low_hit_rate, 0.5);
+    p.action = steer::Action::replace(steer::Reason::low_hit_rate, 0.5);
     p.status = "applied";
     p.hit_rate_before = 0.7;
     p.hit_rate_after = 0.75;
@@ -71,12 +71,12 @@ namespace rudder::test {
     return p;
 }
 
-[[nodiscard]] inline std::unique_ptr<Agent> llm_agent(const std::string& url,
-                                                      const std::string& more = {}) {
-    return make_agent(AgentSpec::parse("llm,url:" + url + more), some_facts());
+[[nodiscard]] inline std::unique_ptr<steer::Agent> llm_agent(const std::string& url,
+                                                             const std::string& more = {}) {
+    return steer::make_agent(steer::AgentSpec::parse("llm,url:" + url + more), some_facts());
 }
 
 /// The problem of what decide throws; empty if it answers.
-[[nodiscard]] std::string problem_of(Agent& agent, const Observation& observation);
+[[nodiscard]] std::string problem_of(steer::Agent& agent, const steer::Observation& observation);
 
 }  // namespace rudder::test

@@ -15,6 +15,9 @@ namespace rudder {
 
 /// A point or a stretch of an executor's time; points count from its start.
 using Duration = std::chrono::nanoseconds;
+[[nodiscard]] inline double to_seconds(Duration time) {
+    return std::chrono::duration<double>(time).count();
+}
 
 /// "For ever" as a deadline.
 inline constexpr Duration no_deadline = Duration::max();

@@ -7,7 +7,7 @@
 
 #include "rudder/graph/io/graph_reader.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// A format that `import` reads.
 struct GraphFormat {
@@ -22,4 +22,4 @@ struct GraphFormat {
 /// name that is taken is an InternalError.
 void register_graph_format(const GraphFormat& format);
 
-}  // namespace rudder
+}  // namespace rudder::graph

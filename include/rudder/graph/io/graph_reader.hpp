@@ -18,7 +18,7 @@
 #include "rudder/graph/targets.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
-namespace rudder {
+namespace rudder::graph {
 
 /// Targets in memory; the array of the kind is set.
 struct Targets {
@@ -63,4 +63,4 @@ public:
 /// The format of a file or folder, by its first bytes and its name; a usage Error if neither tells.
 [[nodiscard]] std::string_view detect_graph_format(const std::filesystem::path& input);
 
-}  // namespace rudder
+}  // namespace rudder::graph

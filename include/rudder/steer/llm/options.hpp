@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace rudder {
+namespace rudder::steer {
 
 /// What a server speaks.
 enum class LlmApi : std::uint8_t { automatic, openai, ollama };
@@ -26,4 +26,4 @@ struct LlmOptions {
     static constexpr std::string_view default_url = "http://127.0.0.1:11434";
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -8,7 +8,7 @@
 
 #include "rudder/core/error.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -17,9 +17,10 @@ constexpr std::array<double, 4> decays{0.999, 0.97, 0.99, 0.9};
 constexpr std::array<std::uint64_t, 7> signals{1, 2, 4, 8, 16, 32, 0};
 
 /// With its own signal where it would wait to be told.
-PolicySpec on_its_own(const PolicySpec& policy) {
-    return policy.info().takes_decisions && !has_own_signal(policy) ? built_in_rule(policy)
-                                                                    : policy;
+buffer::PolicySpec on_its_own(const buffer::PolicySpec& policy) {
+    return policy.info().takes_decisions && !buffer::has_own_signal(policy)
+               ? buffer::built_in_rule(policy)
+               : policy;
 }
 
 Choice with_parameter(Choice choice, std::string_view parameter, double value) {
@@ -74,7 +75,8 @@ Choices::Choices(const AgentSpec& spec) {
     }
     const std::string names = spec.text("policies");
     for (const std::string_view word : listed_words(names))
-        policies_.push_back(on_its_own(PolicySpec::parse(word, "policies of agent 'bandit'")));
+        policies_.push_back(
+            on_its_own(buffer::PolicySpec::parse(word, "policies of agent 'bandit'")));
 }
 
 std::vector<Choice> Choices::on_ids(const Choice& now, const KnobLimits& limits) const {
@@ -106,7 +108,7 @@ void Choices::add_windows(std::vector<Choice>& list, const Choice& now) const {
 }
 
 void Choices::add_policies(std::vector<Choice>& list, const Choice& now) const {
-    for (const PolicySpec& policy : policies_) {
+    for (const buffer::PolicySpec& policy : policies_) {
         // Its further parameters, if it is this very policy, stay as they are.
         const bool same = policy.name() == now.setting.policy.name();
         if (same && !policy.info().has_value) continue;
@@ -169,4 +171,4 @@ std::vector<Choice> Choices::on_time(const Choice& now, const KnobLimits& limits
     return list;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -8,7 +8,7 @@
 
 #include "rudder/steer/agent_spec.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// A setting, and when to replace where the agent says so.
 struct Choice {
@@ -53,10 +53,10 @@ private:
 
     std::array<bool, knob_count> knobs_{};
     bool decides_ = false;
-    std::vector<PolicySpec> policies_;
+    std::vector<buffer::PolicySpec> policies_;
 };
 
 /// The words of a list joined by '+', or by '/' where '+' joins the members of a mixture.
 [[nodiscard]] std::vector<std::string_view> listed_words(std::string_view text);
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -45,4 +45,4 @@ bool Drift::add(double cost) {
     return false;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-namespace rudder {
+namespace rudder::steer {
 
 /// A two-sided CUSUM of the logarithm of a cost against its own recent level. One odd sample (the
 /// short last step of an epoch) cannot set it off: each counts for three sigmas at most.
@@ -32,4 +32,4 @@ private:
     double ratio_ = 1;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

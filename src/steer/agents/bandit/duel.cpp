@@ -4,9 +4,9 @@
 #include <cmath>
 #include <utility>
 
-#include "rudder/steer/guard.hpp"
+#include "steer/helm/guard.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -104,4 +104,4 @@ Verdict Duel::verdict() const {
     return n >= most ? Verdict::no_better : Verdict::open;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -7,7 +7,7 @@
 
 #include "choice.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 enum class Verdict : std::uint8_t { open, better, worse, no_better };
 
@@ -60,4 +60,4 @@ private:
     double reference_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

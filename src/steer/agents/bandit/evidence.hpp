@@ -7,7 +7,7 @@
 
 #include "duel.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Remembers how choices compared. A choice that lost is tried again after a pause that doubles
 /// with each defeat: what was true may not stay so, but shadows and trials are not free.
@@ -50,4 +50,4 @@ private:
     std::map<std::string, Finding> found_;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

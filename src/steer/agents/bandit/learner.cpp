@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -145,4 +145,4 @@ std::string Bandit::learned() const {
     return text;
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -13,7 +13,7 @@
 #include "evidence.hpp"
 #include "timed_trial.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Local search by paired sequential tests. Of the choices beside the present one, a few at a
 /// time run as shadows; the first that is surely better is taken, and the search goes on from
@@ -53,7 +53,7 @@ private:
     double budget_;  ///< share of steps that may be in a trial setting
     std::size_t most_duels_;
     std::uint64_t every_ = 16;  ///< to begin with, where it says when to replace
-    PolicySpec built_in_;
+    buffer::PolicySpec built_in_;
 
     bool begun_ = false;
     std::uint64_t first_step_ = 0;
@@ -85,4 +85,4 @@ private:
     std::uint64_t phases_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -7,7 +7,7 @@
 
 #include "learner.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
@@ -216,4 +216,4 @@ void Bandit::end_trial(const Observation& seen, Answer& answer) {
     put(now_, Reason::was_worse, answer);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -5,13 +5,13 @@
 #include <cmath>
 #include <utility>
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr double least_gain = 0.01;
-constexpr double huge = 0.04;
-constexpr double noise_floor = 0.005;  ///< of one sample
+constexpr double least_timed_gain = 0.01;
+constexpr double no_time = 0.04;
+constexpr double time_noise_floor = 0.005;  ///< of one sample
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -62,18 +62,19 @@ void TimedTrial::judge() {
     difference_ = (b - a) / a;
     const double share =
         1 / static_cast<double>(ours_.size()) + 1 / static_cast<double>(theirs_.size());
-    error_ = std::max(spread(ours_, theirs_) / a, noise_floor) * 1.25 * std::sqrt(share);
+    error_ = std::max(spread(ours_, theirs_) / a, time_noise_floor) * 1.25 * std::sqrt(share);
     constexpr std::array<double, most_stretches> sigmas{5, 3.5, 3, 2.5};
     const double z = sigmas[stretches_ - 1];
-    const double least = stretches_ == 1 ? huge : least_gain;
+    const double least = stretches_ == 1 ? no_time : least_timed_gain;
     if (-difference_ > least && -difference_ > z * error_) {
         verdict_ = Verdict::better;
-    } else if (difference_ > least_gain && difference_ > 2 * error_) {
+    } else if (difference_ > least_timed_gain && difference_ > 2 * error_) {
         verdict_ = Verdict::worse;
-    } else if (stretches_ == most_stretches || (stretches_ >= 2 && -difference_ < least_gain)) {
+    } else if (stretches_ == most_stretches ||
+               (stretches_ >= 2 && -difference_ < least_timed_gain)) {
         // Trying costs real time: what is not faster after two stretches is left.
         verdict_ = Verdict::no_better;
     }
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -8,7 +8,7 @@
 #include "choice.hpp"
 #include "duel.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Compares the time of steps under another choice with that under the present one, in stretches
 /// B A B A ..., by medians: the noise of a run has heavy tails. A difference far beyond the
@@ -50,4 +50,4 @@ private:
     double error_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -8,11 +8,11 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/executor/executor.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 namespace {
 
-constexpr std::size_t longest_history = 16;
+constexpr std::size_t longest_member_history = 16;
 
 const ShadowReading* find(const std::vector<ShadowReading>& list, std::string_view name) {
     const auto found = std::ranges::find(list, name, &ShadowReading::name);
@@ -21,7 +21,7 @@ const ShadowReading* find(const std::vector<ShadowReading>& list, std::string_vi
 
 /// Keeps what was counted before.
 void renew(ShadowReading& kept, const ShadowReading& read) {
-    const RowAccounts before = kept.rows;
+    const buffer::RowAccounts before = kept.rows;
     kept = read;
     kept.rows += before;
 }
@@ -88,7 +88,7 @@ void Member::ask(const Observation& seen, Answer& answer) {
     view_.setting = setting_;
     view_.twin.setting = setting_;
     view_.takes_decisions =
-        setting_.policy.info().takes_decisions && !has_own_signal(setting_.policy);
+        setting_.policy.info().takes_decisions && !buffer::has_own_signal(setting_.policy);
     view_.since_change = seen.step - changed_;
     try {
         act(seen, answer);
@@ -127,7 +127,8 @@ void Member::act(const Observation& seen, Answer& answer) {
         past.action = action_;
         past.status = "applied";
         past.hit_rate_before = before;
-        if (view_.history.size() > longest_history) view_.history.erase(view_.history.begin());
+        if (view_.history.size() > longest_member_history)
+            view_.history.erase(view_.history.begin());
     }
     for (ShadowOrder& order : said.shadows) {
         order.name = inner(order.name);
@@ -138,4 +139,4 @@ void Member::act(const Observation& seen, Answer& answer) {
         answer.note += fmt::format("{}{}: {}", answer.note.empty() ? "" : "; ", text_, said.note);
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

@@ -8,7 +8,7 @@
 
 #include "rudder/steer/agent_spec.hpp"
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Shows the agent the run as if its shadow were the real buffer, and turns what it says into
 /// orders for that shadow. What it opens itself carries the shadow's name in front.
@@ -48,4 +48,4 @@ private:
     Observation view_;  ///< collected since it was asked
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

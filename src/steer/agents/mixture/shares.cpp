@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace rudder {
+namespace rudder::steer {
 
 Shares::Shares(std::size_t members)
     : weights_(members, 1.0 / static_cast<double>(members)),
@@ -30,4 +30,4 @@ std::size_t Shares::best() const noexcept {
     return static_cast<std::size_t>(std::ranges::max_element(weights_) - weights_.begin());
 }
 
-}  // namespace rudder
+}  // namespace rudder::steer

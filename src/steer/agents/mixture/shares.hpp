@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-namespace rudder {
+namespace rudder::steer {
 
 /// Herbster and Warmuth's fixed share: each member's weight falls exponentially with what it cost
 /// beyond the best, and a small share of all weight is dealt out evenly in each step, so that a
@@ -28,4 +28,4 @@ private:
     double range_ = 0;
 };
 
-}  // namespace rudder
+}  // namespace rudder::steer

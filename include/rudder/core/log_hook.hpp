@@ -1,9 +1,0 @@
-// For whoever draws on the terminal: a call before every message.
-#pragma once
-
-namespace rudder::log {
-
-/// `before` is called before a message is written, from the thread that writes it; null: nothing.
-void set_before(void (*before)());
-
-}  // namespace rudder::log

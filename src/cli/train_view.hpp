@@ -1,0 +1,45 @@
+// What a person sees of a training run while it goes on: a live view, or a line per epoch.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "rudder/train/trainer.hpp"
+
+#include "live_state.hpp"
+#include "terminal.hpp"
+
+namespace rudder::cli {
+
+struct ViewOptions {
+    bool live = false;   ///< lines that change, on standard error
+    bool lines = false;  ///< one per epoch, on standard output
+    std::string title;   ///< of several runs, which this is
+    std::uint32_t epochs = 0;
+    int ranks = 1;
+};
+
+/// Shows a run on rank 0.
+class TrainView final : public train::TrainObserver {
+public:
+    explicit TrainView(ViewOptions options);
+
+    void step_done(const train::StepRecord& record, std::uint64_t steps) override;
+    void decisions(std::span<const train::DecisionLine> lines) override;
+    void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override;
+
+private:
+    using Clock = LiveState::Clock;
+
+    ViewOptions options_;
+    LiveState state_;
+    Clock::time_point next_draw_;
+    std::optional<Screen> screen_;  ///< of a live view
+};
+
+/// Prints for a person: on standard output, or, where that and standard error are one terminal with
+/// a live view, on standard error, since only there it comes after what was erased before it.
+void print_below_view(const std::string& text, bool live);
+
+}  // namespace rudder::cli

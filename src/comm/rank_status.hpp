@@ -1,0 +1,32 @@
+// What each rank leaves for the launcher that started it: how it ended, and why.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace rudder::comm {
+
+/// The environment variable that names the launcher's folder; ranks started by others have none.
+inline constexpr const char* status_folder_variable = "RUDDER_STATUS_FOLDER";
+
+struct RankStatus {
+    int code = 0;
+    std::string reason;
+};
+
+/// The rank a launcher has given this process, before MPI is up; -1 if it cannot be told.
+[[nodiscard]] int launched_rank();
+/// Called by a rank at its start and at its end; nothing without a launcher of ours.
+void write_rank_pid(int rank);
+void write_rank_status(int code, const std::string& reason) noexcept;
+
+/// Called by the launcher: what the ranks have left so far.
+[[nodiscard]] std::optional<pid_t> read_rank_pid(const std::filesystem::path& folder, int rank);
+[[nodiscard]] std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder,
+                                                         int rank);
+
+}  // namespace rudder::comm

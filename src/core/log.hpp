@@ -1,0 +1,20 @@
+// Messages for people, on standard error. The library behind it stays out of this header.
+#pragma once
+
+#include <string_view>
+
+namespace rudder::log {
+
+enum class Level { debug, info, warning, error, off };
+
+void set_level(Level level);
+[[nodiscard]] bool enabled(Level level) noexcept;
+/// What every line begins with after the level, such as "rank 3".
+void set_prefix(std::string_view prefix);
+
+void debug(std::string_view message);
+void info(std::string_view message);
+void warning(std::string_view message);
+void error(std::string_view message);
+
+}  // namespace rudder::log

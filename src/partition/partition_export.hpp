@@ -1,0 +1,39 @@
+// A partitioned data set as something to export: in original ids, with the part of each vertex.
+#pragma once
+
+#include <vector>
+
+#include "graph/io/export.hpp"
+
+#include "original_order.hpp"
+
+namespace rudder::partition {
+
+class PartitionExport final : public graph::ExportSource {
+public:
+    explicit PartitionExport(const PartitionedDataset& data) : order_(data) {}
+
+    [[nodiscard]] const graph::DatasetInfo& info() const override { return order_.info(); }
+    void row(VertexId v, std::vector<VertexId>& out) const override { order_.row(v, out); }
+    [[nodiscard]] std::span<const std::byte> feature_row(VertexId v) const override {
+        return order_.feature_row(v);
+    }
+    [[nodiscard]] std::span<const float> feature_scale() const override {
+        return order_.feature_scale();
+    }
+    [[nodiscard]] std::int32_t class_of(VertexId v) const override { return order_.label(v); }
+    [[nodiscard]] std::span<const std::uint8_t> multilabel_of(VertexId v) const override {
+        return order_.multilabel_row(v);
+    }
+    [[nodiscard]] std::span<const float> regression_of(VertexId v) const override {
+        return order_.regression_row(v);
+    }
+    [[nodiscard]] graph::Role role(VertexId v) const override { return order_.role(v); }
+    [[nodiscard]] bool partitioned() const override { return true; }
+    [[nodiscard]] PartId part(VertexId v) const override { return order_.part(v); }
+
+private:
+    OriginalOrder order_;
+};
+
+}  // namespace rudder::partition

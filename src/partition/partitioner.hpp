@@ -1,0 +1,58 @@
+// Partitioners: the small face they all share, and the factory that knows them by name.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/core/array.hpp"
+#include "rudder/core/progress.hpp"
+#include "rudder/core/types.hpp"
+#include "rudder/graph/split.hpp"
+#include "rudder/graph/topology.hpp"
+#include "rudder/partition/options.hpp"
+
+namespace rudder::partition {
+
+/// What a partitioner looks at.
+struct PartitionInput {
+    /// The graph with every edge stored both ways, without self loops or duplicates.
+    graph::TopologyView graph;
+    /// The graph as it is stored, whose rows are what "edges" balances. May be the same.
+    graph::TopologyView stored;
+    /// The role of each vertex; empty means none has one.
+    std::span<const graph::Role> roles;
+
+    [[nodiscard]] VertexId vertices() const noexcept { return graph.vertices(); }
+};
+
+/// The part of each vertex, and what a person should know about it.
+struct Assignment {
+    Array<PartId> parts;
+    std::vector<std::string> warnings;
+};
+
+/// Divides a graph. Every part it makes has a vertex; the result depends on the input and the
+/// options alone, never on the number of threads.
+class Partitioner {
+public:
+    virtual ~Partitioner() = default;
+    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
+    /// `options` have passed check_options; parts >= 1.
+    [[nodiscard]] virtual Assignment assign(const PartitionInput& input,
+                                            const PartitionOptions& options,
+                                            Progress& progress) const = 0;
+};
+
+/// The methods there are, the default first.
+[[nodiscard]] std::span<const std::string_view> partitioner_names() noexcept;
+/// The one of that name; a usage Error that lists them otherwise.
+[[nodiscard]] std::unique_ptr<Partitioner> make_partitioner(std::string_view name);
+
+/// Checks the options and divides the graph with the method they name.
+[[nodiscard]] Assignment assign_parts(const PartitionInput& input, const PartitionOptions& options,
+                                      Progress& progress = Progress::none());
+
+}  // namespace rudder::partition

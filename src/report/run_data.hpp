@@ -1,0 +1,197 @@
+// What a run's folder says, read once: the model that reports are made from.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace rudder::report {
+
+/// A JSON object laid flat: "rows.hit", "command.0". Truth values are 0 and 1; null is absent.
+struct Facts {
+    std::map<std::string, double, std::less<>> numbers;
+    std::map<std::string, std::string, std::less<>> texts;
+
+    [[nodiscard]] std::optional<double> number(std::string_view path) const;
+    /// Empty where there is none.
+    [[nodiscard]] std::string text(std::string_view path) const;
+    /// The texts of a list, in order.
+    [[nodiscard]] std::vector<std::string> list(const std::string& path) const;
+    /// The numbers of a list, in order.
+    [[nodiscard]] std::vector<double> number_list(const std::string& path) const;
+    [[nodiscard]] bool empty() const noexcept { return numbers.empty() && texts.empty(); }
+};
+
+/// Several values as one that hides no extreme.
+struct Stat {
+    double sum = 0;
+    double min = std::numeric_limits<double>::infinity();
+    double max = -std::numeric_limits<double>::infinity();
+    std::uint64_t count = 0;
+
+    void add(double value) noexcept;
+    void add(const Stat& other) noexcept;
+    [[nodiscard]] double mean() const noexcept {
+        return count == 0 ? 0 : sum / static_cast<double>(count);
+    }
+};
+
+/// What a column of StepSeries holds beside the metrics of the catalogue.
+enum class Derived : std::uint8_t {
+    fetched,      ///< demand + replacement + ahead
+    remote,       ///< hit + demand: what a run without a buffer would fetch
+    hit_rate,     ///< of a step; its mean over steps is hit over remote
+    rest,         ///< seconds of a step that no phase accounts for
+    worst_stall,  ///< of the rank that waited longest
+    floor,        ///< rows the clairvoyant optimum fetches; empty without a trace
+};
+inline constexpr std::size_t derived_count = 6;
+
+/// Numbers of steps, in buckets of `width` steps; bucket i begins at step i x width. A step's
+/// counts are sums over ranks, its seconds and values means over ranks.
+struct StepSeries {
+    std::uint64_t width = 1;
+    std::size_t columns = 0;
+    std::vector<Stat> stats;  ///< bucket x column
+
+    [[nodiscard]] std::size_t buckets() const noexcept {
+        return columns == 0 ? 0 : stats.size() / columns;
+    }
+    [[nodiscard]] const Stat& at(std::size_t bucket, std::size_t column) const {
+        return stats[bucket * columns + column];
+    }
+    /// All buckets of a column as one.
+    [[nodiscard]] Stat total(std::size_t column) const;
+    /// Joins buckets until there are at most `most`.
+    void coarsen(std::size_t most);
+};
+
+/// The columns: of a metric of the catalogue by its path, and of what is derived.
+[[nodiscard]] std::size_t series_column(std::string_view metric_path);
+[[nodiscard]] std::size_t series_column(Derived derived);
+[[nodiscard]] std::size_t series_columns();
+
+/// Sums over the run of one rank, or of a few neighbours where there are many ranks.
+struct RankTotals {
+    std::uint64_t lines = 0;
+    double step = 0;  ///< seconds, as are the next three
+    double compute = 0;
+    double stall = 0;
+    double reduce = 0;
+    double needed = 0;
+    double local = 0;
+    double hit = 0;
+    double demand = 0;
+    double fetched = 0;
+
+    RankTotals& operator+=(const RankTotals& other) noexcept;
+};
+
+/// metrics.jsonl.
+struct MetricsData {
+    bool present = false;
+    std::uint64_t bytes = 0;
+    std::uint64_t lines = 0;      ///< that could be read
+    std::uint64_t damaged = 0;    ///< that could not
+    std::uint64_t unordered = 0;  ///< whose step comes before that of the line above
+    bool cut = false;             ///< its last line ends in the middle
+    std::uint64_t steps = 0;
+    std::uint64_t first_step = 0;
+    std::uint64_t last_step = 0;
+    std::uint64_t ranks = 0;
+    std::uint64_t bad_losses = 0;     ///< lines whose loss is no number
+    std::vector<std::uint64_t> seen;  ///< by metric of the catalogue: lines that have it
+    StepSeries series;
+    std::vector<double> epoch_ends;  ///< steps at which an epoch begins, the first left out
+    std::uint64_t ranks_per_group = 1;
+    std::vector<RankTotals> by_rank;  ///< by group
+    std::vector<double> by_owner;     ///< group x group: feature bytes received from an owner
+    bool has_owners = false;
+    std::vector<std::pair<std::uint64_t, std::string>> policies;  ///< of rank 0, where it changes
+};
+
+/// One line of epochs.jsonl; epochs from 1.
+struct EpochData {
+    std::uint64_t epoch = 0;
+    std::optional<double> loss, seconds, evaluation_seconds;
+    std::optional<double> train, valid, test;
+};
+
+/// What came of a decision, by the counterfactual.
+enum class Verdict : std::uint8_t { right, wrong, undecided };
+/// What was decided.
+enum class DecisionKind : std::uint8_t { keep, replace, set };
+
+/// A decision as a point.
+struct DecisionPoint {
+    std::uint64_t step = 0;
+    std::uint32_t rank = 0;
+    DecisionKind kind = DecisionKind::keep;
+    Verdict verdict = Verdict::undecided;
+    bool failed = false;  ///< late, invalid or refused: it never took effect
+    bool undone = false;
+    float gain = 0;  ///< rows per step less than the alternative's, as a share of the larger
+    std::uint32_t length = 0;
+    std::uint64_t offset = 0;  ///< of its line
+};
+
+/// A decision in words.
+struct DecisionText {
+    std::uint64_t step = 0;
+    std::uint64_t effective_step = 0;
+    std::uint32_t rank = 0;
+    std::string action, alternative, reason, note, problem, status;
+    Verdict verdict = Verdict::undecided;
+    std::optional<double> rows, other_rows, latency;
+};
+
+/// decisions.jsonl.
+struct DecisionData {
+    bool present = false;
+    std::uint64_t lines = 0;
+    std::uint64_t damaged = 0;
+    bool cut = false;
+    std::string agent;
+    std::vector<DecisionPoint> points;
+    std::vector<DecisionText> notable;  ///< at most a few hundred, in order of steps
+};
+
+/// How a run stands.
+enum class RunState : std::uint8_t { finished, interrupted, failed, killed, running, unfinished };
+[[nodiscard]] std::string_view to_string(RunState state) noexcept;
+
+/// All that a folder says. Nothing in it is trusted: whatever is absent, damaged or of another
+/// version is left out and named in `missing`, one sentence each.
+struct RunData {
+    std::filesystem::path path;
+    std::string name;
+    RunState state = RunState::unfinished;
+    Facts summary;
+    Facts run;
+    std::string config;  ///< of config.toml
+    MetricsData metrics;
+    std::vector<EpochData> epochs;
+    DecisionData decisions;
+    bool traced = false;  ///< there is a trace/
+    std::vector<std::string> missing;
+};
+
+/// Whether there is anything of a run in a folder.
+[[nodiscard]] bool is_run_folder(const std::filesystem::path& folder);
+
+/// Reads a folder, its large files on all threads. An input Error if it is no run's.
+[[nodiscard]] RunData read_run(const std::filesystem::path& folder);
+
+/// Adds the floor: the rows of each step from `first_step` on.
+void add_floor(RunData& run, std::uint64_t first_step, const std::vector<double>& rows);
+
+/// Adds what `info --json` says of the partition, for runs that do not say it themselves.
+void add_partition(RunData& run, const std::string& json);
+
+}  // namespace rudder::report

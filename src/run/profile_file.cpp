@@ -1,0 +1,27 @@
+#include "profile_file.hpp"
+
+#include <fmt/format.h>
+
+#include "core/log.hpp"
+#include "report/profile.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+namespace rudder::run {
+
+void ProfileFile::profile(const RunProfile& profile) {
+    try {
+        report::write_profile(profile, file_);
+    } catch (const Error& error) {
+        log::warning(fmt::format("no profile: {}; training goes on", error.what()));
+        return;
+    }
+    std::uint64_t dropped = 0;
+    for (const RankProfile& rank : profile.ranks)
+        dropped += rank.dropped;
+    if (dropped == 0) return;
+    log::warning(fmt::format("the profile lacks {} events, the last of threads that had no room",
+                             format_count(dropped)));
+}
+
+}  // namespace rudder::run

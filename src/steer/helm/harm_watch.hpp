@@ -1,0 +1,58 @@
+// Notices when steering costs more than the built-in rule would.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "guard.hpp"
+
+namespace rudder::steer {
+
+/// Compares the twin with the built-in rule in blocks of steps, and the time of steps after a
+/// change with that before it.
+class HarmWatch {
+public:
+    static constexpr std::uint64_t block = 32;  ///< steps
+    static constexpr double tolerated = 0.01;   ///< of the rows
+    static constexpr double tolerated_time = 0.03;
+    static constexpr double sigmas = 3;
+
+    explicit HarmWatch(CostKind cost) : cost_(cost) {}
+
+    /// A change takes effect at this step.
+    void changed(std::uint64_t step, bool on_ids, bool on_time);
+    /// Rows that the twin and the built-in rule fetched in a step.
+    void rows(double twin, double built_in);
+    void step_seconds(std::uint64_t step, double seconds);
+
+    /// What was found wrong at the end of a block, once.
+    [[nodiscard]] std::optional<std::string> verdict();
+    /// Blocks that ended without a complaint since the last change; 0: the first is not over.
+    [[nodiscard]] std::uint64_t good_blocks() const noexcept { return good_; }
+    [[nodiscard]] bool watching() const noexcept { return good_ == 0 && watching_; }
+
+private:
+    [[nodiscard]] bool faster() const;
+
+    CostKind cost_;
+    PairedCosts rows_;
+    std::deque<double> recent_;  ///< seconds of the last steps
+    struct Spread {
+        std::uint64_t count = 0;
+        double mean = 0;
+        double squares = 0;
+        void add(double x) noexcept;
+        [[nodiscard]] double error() const noexcept;  ///< of the mean
+    };
+    Spread before_;
+    Spread after_;
+    std::uint64_t change_ = 0;
+    bool watching_ = false;
+    bool timing_ = false;
+    std::uint64_t good_ = 0;
+    std::optional<std::string> verdict_;
+};
+
+}  // namespace rudder::steer

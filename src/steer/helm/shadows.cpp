@@ -1,0 +1,113 @@
+#include "shadows.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+namespace rudder::steer {
+
+Shadows::Shadows(const buffer::PolicyFacts& facts, std::uint32_t sample, buffer::SlotId slots,
+                 std::uint64_t first_step)
+    : feed_(std::make_shared<buffer::ShadowFeed>(facts, buffer::ShadowOptions{.sample = sample},
+                                                 first_step)),
+      slots_(slots),
+      next_(first_step) {}
+
+void Shadows::publish(std::uint64_t step, std::span<const buffer::RowKey> rows) {
+    feed_->publish(step, rows);
+}
+
+void Shadows::advance() {
+    const buffer::ShadowFeed::Step& step = *feed_->step(next_);
+    needed_ += static_cast<double>(step.size);
+    followed_ += static_cast<double>(step.rows.size());
+    for (const auto& shadow : all_)
+        shadow->buffer->advance(std::exchange(shadow->decision, {}));
+    feed_->forget(++next_);
+}
+
+Shadow& Shadows::open(const std::string& name, const Setting& setting) {
+    auto made = std::make_unique<Shadow>(Shadow{.name = name, .setting = setting, .opened = next_});
+    const auto capacity =
+        static_cast<buffer::SlotId>(std::min<std::uint64_t>(setting.capacity, slots_));
+    made->buffer =
+        std::make_unique<buffer::ShadowBuffer>(setting.policy, feed_, slots_, capacity, next_);
+    close(name);
+    return *all_.emplace_back(std::move(made));
+}
+
+Shadow& Shadows::copy(const std::string& name, const Shadow& from) {
+    auto made = std::make_unique<Shadow>(Shadow{.name = name,
+                                                .setting = from.setting,
+                                                .opened = next_,
+                                                .decision = from.decision,
+                                                .base = from.counted(),
+                                                .marked = from.counted(),
+                                                .buffer = from.buffer->clone()});
+    close(name);
+    return *all_.emplace_back(std::move(made));
+}
+
+void Shadows::set(Shadow& shadow, const Setting& setting) {
+    if (setting.policy != shadow.setting.policy) shadow.buffer->set_policy(setting.policy);
+    if (setting.capacity != shadow.setting.capacity) {
+        shadow.buffer->set_capacity(
+            static_cast<buffer::SlotId>(std::min<std::uint64_t>(setting.capacity, slots_)));
+    }
+    shadow.setting = setting;
+}
+
+void Shadows::close(std::string_view name) {
+    std::erase_if(all_, [&](const auto& shadow) { return shadow->name == name; });
+}
+
+Shadow* Shadows::find(std::string_view name) {
+    const auto found =
+        std::ranges::find_if(all_, [&](const auto& shadow) { return shadow->name == name; });
+    return found == all_.end() ? nullptr : found->get();
+}
+
+std::uint64_t Shadows::horizon() const {
+    std::uint64_t longest = 0;
+    for (const auto& shadow : all_)
+        longest = std::max(longest, shadow->buffer->horizon());
+    return longest;
+}
+
+double Shadows::scale() const {
+    return followed_ == 0 ? static_cast<double>(feed_->options().sample) : needed_ / followed_;
+}
+
+std::uint64_t Shadows::bytes() const {
+    std::uint64_t bytes = feed_->bytes();
+    for (const auto& shadow : all_)
+        bytes += shadow->buffer->bytes();
+    return bytes;
+}
+
+buffer::RowAccounts since(const buffer::RowAccounts& a, const buffer::RowAccounts& b) noexcept {
+    return {.steps = a.steps - b.steps,
+            .needed = a.needed - b.needed,
+            .hits = a.hits - b.hits,
+            .demand = a.demand - b.demand,
+            .replacement = a.replacement - b.replacement,
+            .ahead = a.ahead - b.ahead,
+            .wasted = a.wasted - b.wasted};
+}
+
+buffer::RowAccounts scaled(const buffer::RowAccounts& counted, double scale) noexcept {
+    const auto grown = [scale](std::uint64_t count) {
+        return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * scale));
+    };
+    buffer::RowAccounts all;
+    all.steps = counted.steps;
+    all.hits = grown(counted.hits);
+    all.demand = grown(counted.demand);
+    all.needed = all.hits + all.demand;
+    all.replacement = grown(counted.replacement);
+    all.ahead = grown(counted.ahead);
+    all.wasted = grown(counted.wasted);
+    return all;
+}
+
+}  // namespace rudder::steer

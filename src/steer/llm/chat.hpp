@@ -1,0 +1,78 @@
+// A language model behind a server: messages in, the text of its reply out.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/core/json_fwd.hpp"
+#include "rudder/steer/llm/options.hpp"
+
+#include "http.hpp"
+
+namespace rudder::steer {
+
+enum class ChatRole : std::uint8_t { system, user, assistant };
+
+struct ChatMessage {
+    ChatRole role;
+    std::string text;
+};
+
+/// What is said to the server of each request, always.
+struct ChatSettings {
+    double temperature = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t context = 8192;  ///< tokens a prompt and its reply may take
+    std::uint64_t tokens = 256;    ///< of a reply, at most
+};
+
+/// How a server is told what form a reply must have, from the best way down.
+enum class ReplyForm : std::uint8_t {
+    schema,  ///< it holds the model to the schema
+    object,  ///< it holds the model to JSON
+    plain    ///< the prompt says so
+};
+
+/// Speaks with one model of one server, in Ollama's protocol or OpenAI's. All calls but `cancel`
+/// come from one task at a time, and block as HttpClient does. Whatever keeps a reply from coming
+/// is an Error (kind failed) whose problem is one line; none of its texts shows the key.
+class ChatServer {
+public:
+    using Clock = HttpClient::Clock;
+
+    /// A usage Error where the address will not do.
+    ChatServer(const LlmOptions& options, std::string key, const ChatSettings& settings);
+    ~ChatServer();
+    ChatServer(const ChatServer&) = delete;
+    ChatServer& operator=(const ChatServer&) = delete;
+
+    /// Finds out what the server speaks and, where none was named, which model it has. Asks
+    /// nothing that is known.
+    void connect(Clock::time_point deadline);
+    /// The reply to the messages. With a schema, the best form the server takes is used and
+    /// remembered; below ReplyForm::schema the schema is written under the first message. Busy
+    /// servers and broken connections are tried again until the deadline.
+    [[nodiscard]] std::string chat(std::span<const ChatMessage> messages, const Json& schema,
+                                   Clock::time_point deadline);
+    /// Makes the server load the model and read the messages; asks for one token.
+    void warm_up(std::span<const ChatMessage> messages, Clock::time_point deadline);
+    /// Ends the present call, and every later one, at once.
+    void cancel() noexcept;
+    [[nodiscard]] bool cancelled() const noexcept;
+
+    [[nodiscard]] LlmApi api() const noexcept;                ///< `automatic` until connected
+    [[nodiscard]] const std::string& model() const noexcept;  ///< empty until connected
+    [[nodiscard]] ReplyForm form() const noexcept;
+    /// Requests sent so far.
+    [[nodiscard]] std::uint64_t requests() const noexcept;
+
+private:
+    struct State;
+    std::unique_ptr<State> state_;
+};
+
+}  // namespace rudder::steer

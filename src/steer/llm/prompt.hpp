@@ -1,0 +1,39 @@
+// What a model is told: the task once, and what has been seen, within a budget of tokens.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "rudder/steer/agent_spec.hpp"
+
+#include "chat.hpp"
+
+namespace rudder::steer {
+
+/// Tokens a text takes, estimated from above for the tokenisers in use: a word's four letters, two
+/// digits or one sign each.
+[[nodiscard]] std::uint64_t estimated_tokens(std::string_view text) noexcept;
+
+/// The first message: the task, the run's facts, knobs with ranges and costs, what a run pays in,
+/// and the form of a reply. The same for the whole run, so that servers can keep it.
+[[nodiscard]] std::string system_message(const AgentFacts& facts);
+
+/// One past decision with its measured effects, as a line.
+[[nodiscard]] std::string history_line(const PastDecision& past);
+/// The latest numbers, in a fixed layout.
+[[nodiscard]] std::string observation_text(const Observation& observation);
+
+/// The second message: up to `history` past decisions, what was wrong with the last reply (empty:
+/// nothing), and last the latest numbers. Past decisions are left out, oldest first, where the
+/// message would take more than `tokens`.
+[[nodiscard]] std::string user_message(const Observation& observation, std::size_t history,
+                                       const std::string& problem, std::uint64_t tokens);
+/// The same of lines that are made already.
+[[nodiscard]] std::string fitted_message(std::span<const std::string> history,
+                                         std::string_view heading, const std::string& rest,
+                                         std::uint64_t tokens);
+
+}  // namespace rudder::steer

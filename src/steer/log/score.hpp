@@ -1,0 +1,88 @@
+// How good the decisions of a log were: by the agent's own forecasts, by the counterfactual, and by
+// what the run cost beside fixed rules.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/buffer/trace.hpp"
+#include "rudder/core/json_fwd.hpp"
+#include "rudder/steer/decision_log.hpp"
+
+namespace rudder::steer {
+
+/// Right ones out of all, with the 95 % interval of the share (Wilson's).
+struct ShareScore {
+    std::uint64_t right = 0;
+    std::uint64_t all = 0;
+    [[nodiscard]] double share() const noexcept;
+    [[nodiscard]] double low() const noexcept;
+    [[nodiscard]] double high() const noexcept;
+};
+
+/// What a forecast is compared with.
+enum class PassRule : std::uint8_t {
+    forecast,    ///< the agent's own: its sign against that of what followed
+    classifier,  ///< none was made: yes must be followed by a rise, no by no fall
+    none         ///< the agent takes no decisions of that kind
+};
+[[nodiscard]] std::string_view to_string(PassRule rule) noexcept;
+
+/// As published: pairs of successive records of a rank; the outcome is the sign of the difference
+/// of cumulative hit rates in whole per cent, or of missed rows per step. Invalid and late replies
+/// count as wrong.
+struct PassScore {
+    PassRule rule = PassRule::none;
+    ShareScore hit_rate;
+    ShareScore rows;  ///< of communication; with forecasts alone
+};
+
+/// Against the other action on a copy of the buffer, as the helm found it while it ran.
+struct CounterfactualScore {
+    ShareScore share;               ///< no worse than the alternative; invalid and late: wrong
+    std::uint64_t judged = 0;       ///< of them, by shadows
+    std::uint64_t horizon = 0;      ///< steps a decision to replace is judged over; 0: none was
+    std::uint64_t set_horizon = 0;  ///< the same of a change of knobs
+};
+
+/// Rows of the same trace and capacity, under the log and under fixed rules.
+struct CostScore {
+    std::uint64_t rows = 0;  ///< what the log's decisions come to
+    std::string best_rule;   ///< the best fixed rule in hindsight
+    std::uint64_t best = 0;
+    std::uint64_t window = 0;  ///< the static window:16
+    std::uint64_t floor = 0;
+    [[nodiscard]] double regret() const noexcept;  ///< over the best fixed rule
+};
+
+struct LogScore {
+    std::string agent;
+    std::string run;
+    std::uint64_t decisions = 0;
+    std::uint64_t applied = 0;  ///< replace and set
+    std::uint64_t late = 0;
+    std::uint64_t invalid = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t undone = 0;
+    PassScore pass;
+    CounterfactualScore counterfactual;
+    std::optional<CostScore> cost;  ///< where a trace is at hand
+};
+
+/// Scores the decisions of one run, of any number of ranks.
+[[nodiscard]] LogScore score_log(std::span<const DecisionRecord> records);
+/// What they cost: the trace with the settings and decisions of the log, and with fixed rules. A
+/// usage Error if the trace is of another run.
+[[nodiscard]] CostScore score_cost(std::span<const DecisionRecord> records,
+                                   const buffer::Trace& trace);
+
+/// The fixed rules that steering of a policy is compared with: every:1 to every:32 and never where
+/// it takes decisions, else the policy alone.
+[[nodiscard]] std::vector<buffer::PolicySpec> fixed_rules(const buffer::PolicySpec& policy);
+
+[[nodiscard]] Json to_json(const LogScore& score);
+
+}  // namespace rudder::steer

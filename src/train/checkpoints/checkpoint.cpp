@@ -1,0 +1,314 @@
+#include "checkpoint.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "core/staging.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
+
+#include "options_json.hpp"
+#include "safetensors.hpp"
+
+namespace rudder::train {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr const char* weights_file = "weights.safetensors";
+constexpr const char* optimiser_file = "optimiser.safetensors";
+constexpr const char* state_file = "state.json";
+constexpr const char* best_file = "best.json";
+constexpr std::string_view folder_prefix = "step-";
+
+std::string checksum_of(const fs::path& file) {
+    const Region bytes = Region::map(file);
+    return to_hex(array_checksum({bytes.data(), bytes.size()}));
+}
+
+/// The state's own checksum stands in its last line and is taken of its text with zeroes there, so
+/// that no byte of a checkpoint goes unguarded.
+constexpr std::string_view seal_key = "\"checksum\": \"";
+constexpr std::string_view no_seal = "0000000000000000";
+
+std::string sealed(Json state) {
+    state["checksum"] = no_seal;
+    std::string text = state.dump(1) + "\n";
+    const std::string seal = to_hex(hash_bytes(std::as_bytes(std::span(text))));
+    return text.replace(text.rfind(seal_key) + seal_key.size(), no_seal.size(), seal);
+}
+
+bool seal_holds(std::string text) {
+    const std::size_t key = text.rfind(seal_key);
+    if (key == std::string::npos || key + seal_key.size() + no_seal.size() > text.size())
+        return false;
+    const std::size_t at = key + seal_key.size();
+    const std::string seal = text.substr(at, no_seal.size());
+    text.replace(at, no_seal.size(), no_seal);
+    return seal == to_hex(hash_bytes(std::as_bytes(std::span(text))));
+}
+
+/// "damaged: ...", with the way out.
+Error damaged(const fs::path& folder, const std::string& what) {
+    const auto all = list_checkpoints(folder.parent_path().parent_path());
+    const auto here = std::ranges::find(all, folder);
+    const bool before = here != all.end() && here != all.begin();
+    return input_error(
+        fmt::format("the checkpoint is damaged: {}", what), folder.string(),
+        before ? fmt::format("remove that folder to go on from {}", (here - 1)->string())
+               : "remove that folder to start again");
+}
+
+void write_tensors(const fs::path& folder, const Checkpoint& c) {
+    std::vector<TensorToWrite> weights;
+    for (const nn::Parameter& p : c.parameters) {
+        weights.push_back({p.name, p.shape, std::span(c.weights).subspan(p.offset, p.size)});
+    }
+    write_safetensors(folder / weights_file, weights,
+                      {{"format", "pt"}, {"model", c.identity.network.model}});
+    std::vector<TensorToWrite> memory;
+    const auto flat = [](const std::vector<float>& values) {
+        return std::vector<std::int64_t>{static_cast<std::int64_t>(values.size())};
+    };
+    for (const NamedFloats& m : c.memory)
+        memory.push_back({m.name, flat(m.values), m.values});
+    if (!c.under_evaluation.empty()) {
+        memory.push_back({"under_evaluation", flat(c.under_evaluation), c.under_evaluation});
+    }
+    write_safetensors(folder / optimiser_file, memory, {});
+}
+
+Json parameters_json(std::span<const nn::Parameter> parameters) {
+    Json list = Json::array();
+    for (const nn::Parameter& p : parameters)
+        list.push_back({{"name", p.name}, {"shape", p.shape}, {"offset", p.offset}});
+    return list;
+}
+
+std::vector<nn::Parameter> parameters_from(const Json& json, const std::string& where) {
+    std::vector<nn::Parameter> parameters;
+    for (const Json& entry : json) {
+        nn::Parameter p;
+        p.name = json_string(entry, "name", where);
+        p.shape = json_field(entry, "shape", where).get<std::vector<std::int64_t>>();
+        p.offset = json_u64(entry, "offset", where);
+        p.size = 1;
+        for (const std::int64_t side : p.shape)
+            p.size *= static_cast<std::size_t>(side);
+        parameters.push_back(std::move(p));
+    }
+    return parameters;
+}
+
+/// state.json, verified.
+Json read_state(const fs::path& folder) {
+    const fs::path file = folder / state_file;
+    Json state;
+    std::string text;
+    try {
+        text = read_text(file, std::uint64_t{16} << 20);
+        state = parse_json(text, file.string());
+    } catch (const Error& error) {
+        throw damaged(folder, error.problem());
+    }
+    const std::string where = file.string();
+    if (!state.is_object() || !state.contains("format") || state["format"] != checkpoint_format)
+        throw damaged(folder, "state.json is of something else");
+    const std::uint64_t version = json_u64(state, "version", where);
+    if (version > checkpoint_version) {
+        throw input_error(fmt::format("a checkpoint of version {}, newer than this program's {}",
+                                      version, checkpoint_version),
+                          folder.string(), "use the program that wrote it, or a newer one");
+    }
+    if (!seal_holds(text)) throw damaged(folder, "state.json has another checksum than it says");
+    return state;
+}
+
+void verify_files(const fs::path& folder, const Json& state) {
+    const std::string where = (folder / state_file).string();
+    for (const auto& [name, sum] : json_field(state, "files", where).items()) {
+        std::error_code code;
+        if (!fs::exists(folder / name, code)) throw damaged(folder, name + " is missing");
+        if (checksum_of(folder / name) != sum.get<std::string>())
+            throw damaged(folder, name + " has another checksum than when it was written");
+    }
+}
+
+/// "batch: 1000, now 500".
+std::vector<std::string> differences(const Json& saved, const Json& now) {
+    std::vector<std::string> list;
+    for (const auto& [key, value] : saved.items()) {
+        if (!now.contains(key) || now.at(key) != value) {
+            list.push_back(fmt::format("{}: {}, now {}", key, value.dump(),
+                                       now.contains(key) ? now.at(key).dump() : "nothing"));
+        }
+    }
+    return list;
+}
+
+}  // namespace
+
+fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
+    return run / "checkpoints" / fmt::format("{}{:010}", folder_prefix, step);
+}
+
+fs::path write_checkpoint(const fs::path& run, const Checkpoint& c) {
+    const fs::path output = checkpoint_folder(run, c.state.step);
+    Staging staging = Staging::folder(output, Existing::replace);
+    write_tensors(staging.path(), c);
+    Json state = {{"format", checkpoint_format},
+                  {"version", checkpoint_version},
+                  {"network", network_json(c.identity.network)},
+                  {"training", training_json(c.identity.train)},
+                  {"data", c.identity.data},
+                  {"data_checksum", c.identity.data_checksum},
+                  {"weights", c.weights.size()},
+                  {"parameters", parameters_json(c.parameters)},
+                  {"optimiser_steps", c.optimiser_steps},
+                  {"state", to_json(c.state)},
+                  {"files",
+                   {{weights_file, checksum_of(staging.path() / weights_file)},
+                    {optimiser_file, checksum_of(staging.path() / optimiser_file)}}}};
+    write_text(staging.path() / state_file, sealed(std::move(state)));
+    staging.commit();
+    return output;
+}
+
+std::vector<fs::path> list_checkpoints(const fs::path& run) {
+    std::vector<fs::path> list;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints", code)) {
+        if (entry.path().filename().string().starts_with(folder_prefix))
+            list.push_back(entry.path());
+    }
+    std::ranges::sort(list);
+    return list;
+}
+
+Checkpoint read_checkpoint(const fs::path& folder) {
+    const Json state = read_state(folder);
+    verify_files(folder, state);
+    const std::string where = (folder / state_file).string();
+    Checkpoint c;
+    c.identity.network = network_from_json(json_field(state, "network", where), where);
+    c.identity.train = training_from_json(json_field(state, "training", where), where);
+    c.identity.data = json_string(state, "data", where);
+    c.identity.data_checksum = json_string(state, "data_checksum", where);
+    c.parameters = parameters_from(json_field(state, "parameters", where), where);
+    c.optimiser_steps = json_u64(state, "optimiser_steps", where);
+    c.state = run_state_from_json(json_field(state, "state", where), where);
+    const Safetensors weights(folder / weights_file);
+    c.weights.resize(json_u64(state, "weights", where));
+    for (const nn::Parameter& p : c.parameters) {
+        const auto values = weights.tensor(p.name, p.shape);
+        if (p.offset + p.size > c.weights.size()) throw damaged(folder, "a weight out of bounds");
+        std::ranges::copy(values, c.weights.begin() + static_cast<std::ptrdiff_t>(p.offset));
+    }
+    const Safetensors memory(folder / optimiser_file);
+    for (const auto& [name, tensor] : memory.tensors()) {
+        std::vector<float> values(tensor.values.begin(), tensor.values.end());
+        if (name == "under_evaluation") {
+            c.under_evaluation = std::move(values);
+        } else {
+            c.memory.push_back({name, std::move(values)});
+        }
+    }
+    return c;
+}
+
+void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std::string& where) {
+    if (saved.data_checksum != now.data_checksum) {
+        throw input_error(
+            fmt::format("the run was trained on other data: {} (checksum {}), now {} (checksum {})",
+                        saved.data, saved.data_checksum, now.data, now.data_checksum),
+            where, "give the data set it was trained on, or another --out");
+    }
+    Json before = training_json(saved.train);
+    Json after = training_json(now.train);
+    // More epochs are the same training as long as the learning rate does not depend on the end.
+    const std::string& schedule = saved.train.lr_schedule;
+    const bool to_the_end = schedule.starts_with("cosine") || schedule.starts_with("linear");
+    if (!to_the_end && now.train.epochs >= saved.train.epochs) {
+        before.erase("epochs");
+        after.erase("epochs");
+    }
+    std::vector<std::string> all = differences(before, after);
+    if (all.empty()) all = differences(network_json(saved.network), network_json(now.network));
+    if (all.empty()) return;
+    std::string list;
+    for (const std::string& each : all)
+        list += (list.empty() ? "" : "; ") + each;
+    throw usage_error(fmt::format("the run was started with other options: {}", list), where,
+                      "resume with the options of its config.toml, or choose another --out");
+}
+
+void mark_best(const fs::path& run, const fs::path& checkpoint) {
+    Staging staging = Staging::file(run / "checkpoints" / best_file, Existing::replace);
+    write_text(staging.path(),
+               Json({{"checkpoint", checkpoint.filename().string()}}).dump() + "\n");
+    staging.commit();
+}
+
+std::optional<fs::path> best_checkpoint(const fs::path& run) {
+    const fs::path file = run / "checkpoints" / best_file;
+    std::error_code code;
+    if (!fs::exists(file, code)) return std::nullopt;
+    const fs::path folder =
+        run / "checkpoints" / json_string(read_json(file), "checkpoint", file.string());
+    if (!fs::exists(folder, code)) return std::nullopt;
+    return folder;
+}
+
+namespace {
+
+/// The checkpoint to use now.
+fs::path choose_checkpoint(const fs::path& run) {
+    if (auto best = best_checkpoint(run)) return *best;
+    const auto all = list_checkpoints(run);
+    if (!all.empty()) return all.back();
+    throw input_error("the run has no checkpoint", run.string(),
+                      "wait for its first one if it is still running, or train with --out and "
+                      "--checkpoint-every 1 (the default)");
+}
+
+/// A run that is being written removes old checkpoints: whoever was reading one takes the next.
+Checkpoint read_chosen(const fs::path& run, fs::path& folder) {
+    for (;;) {
+        folder = choose_checkpoint(run);
+        try {
+            return read_checkpoint(folder);
+        } catch (const Error&) {
+            if (choose_checkpoint(run) == folder) throw;
+        }
+    }
+}
+
+}  // namespace
+
+SavedNetwork load_network(const fs::path& run) {
+    std::error_code code;
+    if (!fs::is_directory(run, code)) {
+        throw input_error("there is no such run", run.string(),
+                          "give the folder that 'rudder train --out' made");
+    }
+    fs::path folder;
+    Checkpoint c = read_chosen(run, folder);
+    SavedNetwork saved;
+    saved.options = c.identity.network;
+    saved.weights = std::move(c.weights);
+    saved.step = c.state.step;
+    saved.epoch = static_cast<std::uint32_t>(c.state.epochs.size());
+    saved.checkpoint = folder;
+    saved.data = c.identity.data;
+    saved.data_checksum = c.identity.data_checksum;
+    saved.precision = to_string(c.identity.train.precision);
+    saved.train = c.identity.train;
+    return saved;
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,92 @@
+// Checkpoints: everything a run needs to go on as if it had never stopped.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/core/json_fwd.hpp"
+#include "rudder/nn/network.hpp"
+#include "rudder/nn/optimiser.hpp"
+#include "rudder/train/options.hpp"
+
+#include "run_state.hpp"
+
+namespace rudder::train {
+
+inline constexpr std::string_view checkpoint_format = "rudder checkpoint";
+inline constexpr std::uint64_t checkpoint_version = 1;
+
+/// What identifies a run: whoever goes on with it must have the same.
+struct RunIdentity {
+    nn::NetworkOptions network;
+    TrainOptions train;
+    std::string data;           ///< path of the partitioned data set
+    std::string data_checksum;  ///< of its manifest
+};
+
+/// A named vector of floats beside the weights (the optimiser's, and weights under evaluation).
+struct NamedFloats {
+    std::string name;
+    std::vector<float> values;
+};
+
+/// A checkpoint in memory. It owns all of it, so that it can be written beside training.
+struct Checkpoint {
+    RunIdentity identity;
+    RunState state;
+    std::vector<nn::Parameter> parameters;
+    std::vector<float> weights;       ///< flat
+    std::vector<NamedFloats> memory;  ///< of the optimiser
+    std::uint64_t optimiser_steps = 0;
+    /// Weights at the end of the last epoch, where its evaluation was still under way.
+    std::vector<float> under_evaluation;
+};
+
+/// Where the checkpoint of a step lies: `checkpoints/step-N` below the run's folder.
+[[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& run,
+                                                      std::uint64_t step);
+
+/// Writes `checkpoints/step-N` below a run's folder: weights.safetensors, optimiser.safetensors and
+/// state.json with their checksums; whole or not at all. Gives its path.
+std::filesystem::path write_checkpoint(const std::filesystem::path& run,
+                                       const Checkpoint& checkpoint);
+
+/// The checkpoints of a run's folder, oldest first; nothing of them is read.
+[[nodiscard]] std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
+
+/// Reads one and verifies it. A damaged one is an input Error that names it and offers the one
+/// before; so is one of a newer version.
+[[nodiscard]] Checkpoint read_checkpoint(const std::filesystem::path& folder);
+
+/// Refuses a checkpoint of another run: model or options (usage Error) or data (input Error), with
+/// the list of what differs. What changes no result (ranks, threads, topology, window, ...) may
+/// differ; there may be more epochs.
+void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std::string& where);
+
+/// Which checkpoint is the best by validation, as a file beside them says.
+void mark_best(const std::filesystem::path& run, const std::filesystem::path& checkpoint);
+[[nodiscard]] std::optional<std::filesystem::path> best_checkpoint(
+    const std::filesystem::path& run);
+
+/// A network as a run left it, with what is needed to use it.
+struct SavedNetwork {
+    nn::NetworkOptions options;
+    std::vector<float> weights;  ///< flat, as Network::weights
+    std::uint64_t step = 0;      ///< steps it was trained for
+    std::uint32_t epoch = 0;
+    std::filesystem::path checkpoint;
+    std::string data;           ///< path of the partitioned data set it was trained on
+    std::string data_checksum;  ///< of that data set's manifest
+    std::string precision;      ///< of the rows it was trained on
+    TrainOptions train;  ///< as far as evaluation needs them: fan-outs, batch, seed, topology
+};
+
+/// The network of a run folder for inference: the best by validation if there is one, else the
+/// last. No usable checkpoint is an input Error that names what was found.
+[[nodiscard]] SavedNetwork load_network(const std::filesystem::path& run);
+
+}  // namespace rudder::train

@@ -1,0 +1,101 @@
+// A part cut into chunks of full neighbourhoods: blocks that a layer can be computed from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/core/raw_vector.hpp"
+#include "rudder/partition/part.hpp"
+#include "rudder/sample/batch.hpp"
+
+namespace rudder::train {
+
+/// Vertices that are always computed together, counted from the start of a part: products of
+/// matrices may have other bits with another number of rows, so chunks are whole groups.
+inline constexpr std::uint32_t group_rows = 256;
+
+/// How large a chunk is at most: of some groups, counting a source once per group that reads it.
+struct ChunkSize {
+    std::uint64_t destinations = 0;
+    std::uint64_t sources = 0;
+    std::uint64_t edges = 0;
+
+    ChunkSize& operator+=(const ChunkSize& other) noexcept {
+        destinations += other.destinations;
+        sources += other.sources;
+        edges += other.edges;
+        return *this;
+    }
+};
+
+/// What a chunk takes in a layer, in bytes: so much for each of these.
+struct ChunkCost {
+    std::uint64_t destination = 0;
+    std::uint64_t source = 0;
+    std::uint64_t edge = 0;
+
+    [[nodiscard]] std::uint64_t of(const ChunkSize& size) const noexcept {
+        return destination * size.destinations + source * size.sources + edge * size.edges;
+    }
+};
+
+/// A chunk: own vertices [first, first + block.destinations), and whose rows it reads.
+struct ExactChunk {
+    LocalId first = 0;
+    sample::Block block;
+    /// Local ids: the destinations, other rows of this rank, then those of other ranks, ascending.
+    RawVector<LocalId> sources;
+    std::uint32_t here = 0;  ///< how many of them this rank has
+};
+
+/// One own part, with what is needed to cut it. The part must outlive it.
+class ChunkedPart {
+public:
+    /// `here` is the range of vertices that this rank owns, over all of its parts.
+    ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here);
+
+    [[nodiscard]] const partition::Part& part() const noexcept { return *part_; }
+    /// The groups of the part, each as a chunk of its own.
+    [[nodiscard]] std::span<const ChunkSize> groups() const noexcept { return groups_; }
+    /// Groups [begin, end) for each chunk, as many as cost no more than `budget`, at least one.
+    struct Stretch {
+        std::size_t begin;
+        std::size_t end;
+        ChunkSize size;
+    };
+    [[nodiscard]] std::vector<Stretch> cut(const ChunkCost& cost, std::uint64_t budget) const;
+
+    /// Fills `out` with the chunk of these groups. `positions` is scratch of `local_ids()` numbers,
+    /// all `nowhere`, and left so.
+    static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
+    [[nodiscard]] std::size_t local_ids() const noexcept {
+        return part_->own() + part_->halo().size();
+    }
+    void fill(const Stretch& stretch, std::span<std::uint32_t> positions, ExactChunk& out) const;
+
+    /// Whether other ranks have the row of this local id; how many such there are, and which of
+    /// them, in ascending order, this is.
+    [[nodiscard]] bool remote(LocalId id) const noexcept {
+        return id >= part_->own() && (id < here_begin_ || id >= here_end_);
+    }
+    [[nodiscard]] std::size_t remote_count() const noexcept {
+        return local_ids() - part_->own() - (here_end_ - here_begin_);
+    }
+    [[nodiscard]] std::size_t remote_index(LocalId id) const noexcept {
+        const auto own = static_cast<std::size_t>(part_->own());
+        return id < here_begin_ ? id - own : id - own - (here_end_ - here_begin_);
+    }
+    /// Global ids of the remote ones, ascending.
+    [[nodiscard]] std::vector<VertexId> remote_ids() const;
+
+private:
+    void count_groups();
+
+    const partition::Part* part_;
+    std::size_t here_begin_ = 0;  ///< local ids of halo vertices that are in other own parts
+    std::size_t here_end_ = 0;
+    std::vector<ChunkSize> groups_;
+};
+
+}  // namespace rudder::train

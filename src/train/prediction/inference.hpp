@@ -1,0 +1,61 @@
+// Inference with a trained network over a whole partitioned data set, on every rank.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+
+#include "core/staging.hpp"
+#include "rudder/comm/communicator.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/records.hpp"
+#include "train/checkpoints/checkpoint.hpp"
+#include "train/evaluation/exact_evaluator.hpp"
+
+namespace rudder::train {
+
+/// The checksum of a data set's manifest, as runs keep it.
+[[nodiscard]] std::string data_checksum(const partition::PartitionedDataset& data);
+/// Refuses (input Error) a data set that is not the one the network was trained on, saying how they
+/// differ.
+void check_same_data(const SavedNetwork& saved, const partition::PartitionedDataset& data);
+
+/// Collective: all ranks take the weights of rank 0. While a run goes on, ranks that load its
+/// network one after the other may find different ones.
+void share_network(const comm::Communicator& comm, SavedNetwork& saved);
+
+struct InferenceOptions {
+    std::uint64_t memory = 0;  ///< bytes a host may use for it; 0: half of what it has
+    bool verify = true;        ///< the checksums of the parts first
+};
+
+/// What an inference came to; the same on all ranks but for the last two.
+struct InferenceResult {
+    Scores scores;
+    std::array<std::uint64_t, 3> scored{};  ///< labelled vertices for training, validation, test
+    double seconds = 0;                     ///< of the layers alone, on this rank
+    std::uint64_t planned_bytes = 0;        ///< of rows and chunks, on this rank
+};
+
+/// Collective: exact scores of all vertices. The sink gets the rows of this rank's own vertices.
+InferenceResult run_inference(const comm::Communicator& comm,
+                              const partition::PartitionedDataset& data, const SavedNetwork& saved,
+                              const InferenceOptions& options, const InferenceSink& sink = {});
+
+struct PredictionOptions {
+    InferenceOptions inference;
+    std::filesystem::path output;
+    Existing existing = Existing::refuse;
+    bool embeddings = false;  ///< also the last hidden layer
+};
+
+/// Collective: the same, and rank 0 writes an NPZ of all vertices in their original ids (`class`,
+/// `labels` or neither, `scores`, `embedding`). Rows come to rank 0 in bounded pieces and wait in a
+/// file beside the output, so that they need not fit its memory. The output appears whole or not at
+/// all. Embeddings of a network of one layer are a usage Error.
+InferenceResult write_predictions(const comm::Communicator& comm,
+                                  const partition::PartitionedDataset& data,
+                                  const SavedNetwork& saved, const PredictionOptions& options);
+
+}  // namespace rudder::train

@@ -1,0 +1,193 @@
+// Predictions of all vertices on their way to one file: gathered on rank 0, written in original
+// ids.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+
+#include "comm/together.hpp"
+#include "graph/io/npz.hpp"
+#include "rudder/comm/service.hpp"
+#include "rudder/core/error.hpp"
+
+#include "inference.hpp"
+#include "row_file.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+constexpr comm::Channel prediction_channel = comm::user_channels;
+/// A message to rank 0 at most, in bytes.
+constexpr std::size_t piece_bytes = std::size_t{1} << 20;
+constexpr std::size_t block_bytes = std::size_t{1} << 18;
+
+/// What a vertex leaves: its scores, then its embedding if that is wanted.
+struct RowShape {
+    std::size_t scores = 0;
+    std::size_t hidden = 0;
+    [[nodiscard]] std::size_t floats() const noexcept { return scores + hidden; }
+    [[nodiscard]] std::size_t bytes() const noexcept { return floats() * sizeof(float); }
+};
+
+/// Some vertices' rows as a message: their original ids, then the rows.
+std::vector<std::byte> pack(const InferredRows& rows, const RowShape& shape, std::size_t first,
+                            std::size_t count) {
+    std::vector<std::byte> bytes(count * (sizeof(VertexId) + shape.bytes()));
+    const auto ids = rows.part.original_ids().subspan(rows.first + first, count);
+    std::memcpy(bytes.data(), ids.data(), ids.size_bytes());
+    std::byte* out = bytes.data() + ids.size_bytes();
+    for (std::size_t i = first; i < first + count; ++i, out += shape.bytes()) {
+        std::memcpy(out, rows.scores.data() + i * shape.scores, shape.scores * sizeof(float));
+        if (shape.hidden == 0) continue;
+        std::memcpy(out + shape.scores * sizeof(float), rows.hidden.data() + i * shape.hidden,
+                    shape.hidden * sizeof(float));
+    }
+    return bytes;
+}
+
+/// The receiving end, on rank 0.
+class Gathered {
+public:
+    Gathered(const std::filesystem::path& folder, VertexId vertices, const RowShape& shape)
+        : vertices_(vertices), shape_(shape), file_(folder, vertices, shape.bytes()) {}
+
+    /// A message of `pack`; several tasks may hand in theirs at once.
+    void put(int from, std::span<const std::byte> message) {
+        const std::size_t count = message.size() / (sizeof(VertexId) + shape_.bytes());
+        const std::byte* rows = message.data() + count * sizeof(VertexId);
+        for (std::size_t i = 0; i < count; ++i) {
+            VertexId id = 0;
+            std::memcpy(&id, message.data() + i * sizeof(VertexId), sizeof(id));
+            if (id >= vertices_) refuse(from, id);
+            std::memcpy(file_.row(id).data(), rows + i * shape_.bytes(), shape_.bytes());
+        }
+    }
+    /// The row of an original id.
+    [[nodiscard]] const float* row(VertexId id) const noexcept {
+        return reinterpret_cast<const float*>(file_.row(id).data());
+    }
+    [[nodiscard]] VertexId vertices() const noexcept { return vertices_; }
+    [[nodiscard]] const RowShape& shape() const noexcept { return shape_; }
+
+private:
+    [[noreturn]] static void refuse(int from, VertexId id) {
+        throw input_error("original id " + std::to_string(id) + " is out of range",
+                          "rank " + std::to_string(from),
+                          "make the partition again, or restore it from a copy");
+    }
+
+    VertexId vertices_;
+    RowShape shape_;
+    RowFile file_;
+};
+
+/// An array of the archive: `each(v, out)` writes the `bytes` of vertex v.
+template <class F>
+void add_array(graph::NpzWriter& writer, const std::string& name, graph::NpyHeader header,
+               VertexId vertices, std::size_t bytes, F each) {
+    writer.add(name, std::move(header),
+               [vertices, bytes, each, v = VertexId{0}](std::vector<std::byte>& block) mutable {
+                   const std::size_t room = std::max<std::size_t>(1, block_bytes / bytes);
+                   const auto count =
+                       static_cast<std::size_t>(std::min<VertexId>(room, vertices - v));
+                   block.resize(count * bytes);
+                   for (std::size_t i = 0; i < count; ++i)
+                       each(v++, block.data() + i * bytes);
+                   return count > 0;
+               });
+}
+
+void add_answers(graph::NpzWriter& writer, const Gathered& rows, nn::Objective objective) {
+    const std::size_t outputs = rows.shape().scores;
+    if (objective == nn::Objective::classes) {
+        add_array(writer, "class", {ElementType::i32, false, 0, {rows.vertices()}}, rows.vertices(),
+                  sizeof(std::int32_t), [&rows, outputs](VertexId v, auto* out) {
+                      const float* row = rows.row(v);
+                      const auto best =
+                          static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
+                      std::memcpy(out, &best, sizeof(best));
+                  });
+    }
+    if (objective == nn::Objective::multilabel) {
+        add_array(writer, "labels", {ElementType::u8, false, 0, {rows.vertices(), outputs}},
+                  rows.vertices(), outputs, [&rows, outputs](VertexId v, auto* out) {
+                      for (std::size_t c = 0; c < outputs; ++c)
+                          out[c] =
+                              std::byte{rows.row(v)[c] > 0 ? std::uint8_t{1} : std::uint8_t{0}};
+                  });
+    }
+}
+
+void write_archive(const std::filesystem::path& file, const Gathered& rows,
+                   nn::Objective objective) {
+    graph::NpzWriter writer(file);
+    add_answers(writer, rows, objective);
+    const auto add_floats = [&](const char* name, std::size_t first, std::size_t columns) {
+        const std::size_t bytes = columns * sizeof(float);
+        add_array(writer, name, {ElementType::f32, false, 0, {rows.vertices(), columns}},
+                  rows.vertices(), bytes, [&rows, first, bytes](VertexId v, auto* out) {
+                      std::memcpy(out, rows.row(v) + first, bytes);
+                  });
+    };
+    add_floats("scores", 0, rows.shape().scores);
+    if (rows.shape().hidden > 0) add_floats("embedding", rows.shape().scores, rows.shape().hidden);
+    writer.finish();
+}
+
+RowShape shape_of(const SavedNetwork& saved, bool embeddings) {
+    RowShape shape{.scores = saved.options.outputs};
+    if (!embeddings) return shape;
+    if (saved.options.layers < 2) {
+        throw usage_error("a network of one layer has no hidden layer to write", "--embeddings",
+                          "leave --embeddings away, or train with --layers 2 or more");
+    }
+    const auto network = nn::make_network(saved.options);
+    shape.hidden = network->layer_inputs(network->layers() - 1);
+    return shape;
+}
+
+}  // namespace
+
+InferenceResult write_predictions(const comm::Communicator& comm,
+                                  const partition::PartitionedDataset& data,
+                                  const SavedNetwork& saved, const PredictionOptions& options) {
+    const RowShape shape = shape_of(saved, options.embeddings);
+    const bool writes = comm.rank() == 0;
+    std::optional<Staging> staging;
+    std::optional<Gathered> gathered;
+    comm::do_together(comm, [&] {
+        if (!writes) return;
+        staging.emplace(Staging::file(options.output, options.existing));
+        gathered.emplace(std::filesystem::absolute(options.output).parent_path(),
+                         data.info().vertices, shape);
+    });
+    const comm::Communicator line = comm.duplicate();
+    comm::Service service(line, prediction_channel, [&](int from, std::span<const std::byte> rows) {
+        gathered->put(from, rows);
+        return std::vector<std::byte>{};
+    });
+    const std::size_t step =
+        std::max<std::size_t>(1, piece_bytes / (sizeof(VertexId) + shape.bytes()));
+    const auto sink = [&](const InferredRows& rows) {
+        for (std::size_t at = 0; at < rows.count; at += step) {
+            auto message = pack(rows, shape, at, std::min(step, rows.count - at));
+            if (writes) {
+                gathered->put(0, message);
+            } else {
+                // The answer says that they are in their place: never more than one piece waits.
+                service.ask(0, comm::Kind::evaluation, std::move(message), {}).wait();
+            }
+        }
+    };
+    InferenceResult result = run_inference(comm, data, saved, options.inference, sink);
+    comm.barrier();
+    service.stop();
+    comm::do_together(comm, [&] {
+        if (!writes) return;
+        write_archive(staging->path(), *gathered, saved.options.objective);
+        staging->commit();
+    });
+    return result;
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,218 @@
+#include "buffer_setup.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "buffer/inclusion.hpp"
+#include "comm/together.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/span.hpp"
+#include "rudder/core/text.hpp"
+#include "rudder/partition/share.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+/// Steps that are sampled to estimate inclusion where no rank holds the whole graph.
+constexpr std::uint64_t presampled_steps = 32;
+
+bool shared(const BufferGround& g) {
+    return g.options.buffer_scope == buffer::BufferScope::host && g.comm.host().size() > 1;
+}
+
+bool first(const BufferGround& g) {
+    return !shared(g) || g.comm.host().rank() == 0;
+}
+
+/// The stretches of vertices on this host, and how many of its parts share the buffer.
+void find_local(const BufferGround& g, BufferSetup& setup) {
+    const partition::PartitionBook& book = g.data.book();
+    const int here = g.comm.global_rank(g.comm.rank());
+    setup.parts = 0;
+    for (PartId p = 0; p < book.parts(); ++p) {
+        const int rank = partition::rank_of(p, book.parts(), g.comm.size());
+        if (!g.comm.hosts().same(here, g.comm.global_rank(rank))) continue;
+        if (shared(g) || rank == g.comm.rank()) ++setup.parts;
+        const auto range = book.range(p);
+        if (!setup.local.empty() && setup.local.back().end == range.begin) {
+            setup.local.back().end = range.end;
+        } else {
+            setup.local.push_back({range.begin, range.end});
+        }
+    }
+}
+
+/// Remote vertices next to the parts that share the buffer; on the first rank.
+std::vector<VertexId> find_halo(const BufferGround& g) {
+    std::vector<VertexId> own;
+    for (const partition::Part& part : g.parts) {
+        std::ranges::copy_if(part.halo(), std::back_inserter(own),
+                             [&](VertexId v) { return !g.store.local(v); });
+    }
+    std::vector<VertexId> halo;
+    if (shared(g)) {
+        const auto all =
+            g.comm.host().gather(0, std::span<const VertexId>(own), comm::Kind::topology);
+        for (const auto& of_rank : all)
+            halo.insert(halo.end(), of_rank.begin(), of_rank.end());
+    } else {
+        halo = std::move(own);
+    }
+    std::sort(halo.begin(), halo.end());
+    halo.erase(std::unique(halo.begin(), halo.end()), halo.end());
+    return halo;
+}
+
+/// The degree of each vertex, told by its owner.
+std::vector<std::uint32_t> find_degrees(const BufferGround& g, std::span<const VertexId> halo) {
+    comm::PerRank<VertexId> asked(static_cast<std::size_t>(g.comm.size()));
+    for (const VertexId v : halo)
+        asked[static_cast<std::size_t>(g.store.owner(v))].push_back(v);
+    const auto questions = g.comm.all_to_all(asked, comm::Kind::topology);
+    comm::PerRank<std::uint32_t> answers(questions.size());
+    for (std::size_t r = 0; r < questions.size(); ++r) {
+        for (const VertexId v : questions[r]) {
+            const auto part = std::ranges::find_if(
+                g.parts, [v](const partition::Part& own) { return own.range().contains(v); });
+            const VertexId row = v - part->range().begin;
+            const EdgeIndex degree = part->offsets()[row + 1] - part->offsets()[row];
+            answers[r].push_back(static_cast<std::uint32_t>(
+                std::min<EdgeIndex>(degree, std::numeric_limits<std::uint32_t>::max())));
+        }
+    }
+    const auto told = g.comm.all_to_all(answers, comm::Kind::topology);
+    // Owners have ascending ranges, so their answers follow each other as the halo does.
+    std::vector<std::uint32_t> degrees;
+    for (const auto& of_rank : told)
+        degrees.insert(degrees.end(), of_rank.begin(), of_rank.end());
+    return degrees;
+}
+
+// ---- inclusion ---------------------------------------------------------------------------------
+
+bool needs_inclusion(const buffer::PolicySpec& policy) {
+    return policy.name() == "static-vip" || (policy.has("inclusion") && policy.given("inclusion"));
+}
+
+std::vector<double> computed_inclusion(const BufferGround& g, PartId part) {
+    std::vector<double> seed(g.source.vertices(), 0);
+    std::vector<VertexId> seeds;
+    const double training = static_cast<double>(g.schedule.training_vertices(part));
+    const double share = std::min(1.0, static_cast<double>(g.options.batch) / training);
+    for (std::uint64_t step = 0; step < g.schedule.steps_per_epoch(); ++step) {
+        g.schedule.seeds(part, step, seeds);
+        for (const VertexId v : seeds)
+            seed[v] = share;
+    }
+    return buffer::inclusion_probabilities(g.source.topology(), seed, g.options.fanout);
+}
+
+std::vector<double> sampled_inclusion(const BufferGround& g, PartId part) {
+    std::vector<std::uint32_t> counts(g.source.vertices(), 0);
+    sample::NeighbourSampler sampler(g.source, g.sampler);
+    std::vector<VertexId> seeds;
+    sample::Batch batch;
+    const std::uint64_t steps = std::min(presampled_steps, g.schedule.steps_per_epoch());
+    for (std::uint64_t step = 0; step < steps; ++step) {
+        g.schedule.seeds(part, step, seeds);
+        sampler.sample({.step = step, .part = part}, seeds, batch);
+        for (const VertexId v : batch.vertices)
+            ++counts[v];
+    }
+    return buffer::presampled_inclusion(counts, steps);
+}
+
+/// By halo row; on the first rank.
+std::vector<double> find_inclusion(const BufferGround& g, std::vector<VertexId> halo) {
+    const Span span("inclusion probabilities");
+    if (shared(g)) {
+        const comm::Communicator host = g.comm.host();
+        std::uint64_t size = halo.size();
+        host.broadcast(0, std::span(&size, 1));
+        halo.resize(size);
+        host.broadcast(0, std::span(halo), comm::Kind::topology);
+    }
+    std::vector<double> absent(halo.size(), 1);
+    for (const partition::Part& part : g.parts) {
+        const auto of_part = g.source.topology().vertices() != 0 ? computed_inclusion(g, part.id())
+                                                                 : sampled_inclusion(g, part.id());
+        const auto included = buffer::halo_inclusion(halo, std::span(&of_part, 1));
+        for (std::size_t i = 0; i < halo.size(); ++i)
+            absent[i] *= 1 - included[i];
+    }
+    if (shared(g)) {
+        const auto all =
+            g.comm.host().gather(0, std::span<const double>(absent), comm::Kind::topology);
+        if (!first(g)) return {};
+        absent = all.front();
+        for (std::size_t r = 1; r < all.size(); ++r) {
+            for (std::size_t i = 0; i < absent.size(); ++i)
+                absent[i] *= all[r][i];
+        }
+    }
+    for (double& p : absent)
+        p = 1 - p;
+    return absent;
+}
+
+// ---- size --------------------------------------------------------------------------------------
+
+/// Rows asked for, before anything limits them.
+double rows_asked(const BufferGround& g, std::uint64_t halo) {
+    const TrainOptions& o = g.options;
+    if (o.buffer_rows) return static_cast<double>(*o.buffer_rows);
+    if (o.buffer_bytes)
+        return std::floor(static_cast<double>(*o.buffer_bytes / g.store.format().row_bytes()));
+    return std::floor(o.buffer * static_cast<double>(halo));
+}
+
+buffer::SlotId find_slots(const BufferGround& g, const BufferSetup& setup) {
+    const double asked = rows_asked(g, setup.facts.halo.size());
+    const auto row_bytes = static_cast<double>(g.store.format().row_bytes());
+    // Ranks with buffers of their own share the host's memory.
+    const double buffers = shared(g) ? 1 : g.comm.host().size();
+    const double needs = asked * row_bytes * buffers;
+    const auto text = [](double bytes) {
+        return bytes < 1e18 ? format_bytes(static_cast<std::uint64_t>(bytes))
+                            : fmt::format("{:.3g} bytes", bytes);
+    };
+    if (needs > static_cast<double>(g.memory)) {
+        throw usage_error(fmt::format("the buffer needs {}, and the host has {}", text(needs),
+                                      text(static_cast<double>(g.memory))),
+                          "--buffer",
+                          "lower --buffer (or --buffer-rows, --buffer-bytes), or choose "
+                          "--precision bfloat16");
+    }
+    VertexId remote = g.data.info().vertices;
+    for (const buffer::LocalRange& range : setup.local)
+        remote -= range.end - range.begin;
+    // No row is here twice, so more slots than remote rows would stay empty.
+    const double most = std::min<double>(static_cast<double>(remote), buffer::no_slot - 1.0);
+    return static_cast<buffer::SlotId>(std::min(asked, most));
+}
+
+}  // namespace
+
+BufferSetup set_up_buffer(const BufferGround& g) {
+    const Span span("setting up the buffer");
+    BufferSetup setup{.policy = policy_of(g.options)};
+    find_local(g, setup);
+    const bool watched = g.options.floor || !g.options.trace.empty();
+    const bool none = setup.policy.name() == "none";
+    // Without a buffer, a rank alone on its host only has to pull. All ranks choose the same.
+    setup.used = g.comm.all_max(!none || shared(g) || watched ? 1 : 0) == 1;
+    if (!setup.used) return setup;
+    setup.facts.halo = find_halo(g);
+    setup.facts.degree = find_degrees(g, setup.facts.halo);
+    if (needs_inclusion(setup.policy)) setup.facts.inclusion = find_inclusion(g, setup.facts.halo);
+    comm::do_together(g.comm, [&] {
+        if (first(g) && (!none || watched)) setup.floor_slots = find_slots(g, setup);
+        if (!none) setup.slots = setup.floor_slots;
+    });
+    return setup;
+}
+
+}  // namespace rudder::train

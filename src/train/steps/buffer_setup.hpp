@@ -1,0 +1,50 @@
+// What a buffer needs to know before the first step: sizes, the halo, degrees, inclusion.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/live_buffer.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/sample/neighbour_source.hpp"
+#include "rudder/sample/sampler.hpp"
+#include "rudder/sample/schedule.hpp"
+#include "rudder/train/options.hpp"
+
+namespace rudder::train {
+
+/// The parts of a trainer that a buffer is set up from.
+struct BufferGround {
+    const comm::Communicator& comm;
+    const partition::PartitionedDataset& data;
+    std::span<const partition::Part> parts;  ///< of this rank
+    const sample::Schedule& schedule;
+    const sample::NeighbourSource& source;
+    const store::FeatureStore& store;
+    const TrainOptions& options;
+    sample::SamplerOptions sampler;
+    std::uint64_t memory;  ///< of the host
+};
+
+struct BufferSetup {
+    buffer::PolicySpec policy;
+    bool used = false;               ///< false: every row is pulled
+    buffer::SlotId slots = 0;        ///< on the first rank that shares the buffer
+    buffer::SlotId floor_slots = 0;  ///< the same, but also without a buffer
+    std::vector<buffer::LocalRange> local;
+    std::uint64_t parts = 1;  ///< that share the buffer
+    buffer::HaloFacts facts;
+
+    /// Vertices of the parts that share the buffer.
+    [[nodiscard]] std::uint64_t own_vertices() const noexcept {
+        std::uint64_t own = 0;
+        for (const buffer::LocalRange& range : local)
+            own += range.end - range.begin;
+        return own;
+    }
+};
+
+/// Collective. A buffer larger than the host's memory is a usage Error on all ranks.
+[[nodiscard]] BufferSetup set_up_buffer(const BufferGround& ground);
+
+}  // namespace rudder::train

@@ -1,0 +1,50 @@
+// Orders from one rank of a host to the others, through memory they share.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/steer/helm.hpp"
+
+namespace rudder::train {
+
+/// A few texts behind each other, written by the host's first rank and read by all others, each at
+/// its own pace. Nobody waits: a reader that falls behind by more than there are places misses what
+/// was overwritten. Ranks meet once per step, so that cannot happen to who looks once per step.
+class OrderBoard {
+public:
+    /// Collective over the host.
+    explicit OrderBoard(const comm::Communicator& comm);
+
+    /// On the first rank, one call at a time: shows a text of at most Order::most_bytes.
+    void post(std::string_view text);
+    /// On the others: the next one that was not read, if there is one.
+    [[nodiscard]] std::optional<std::string> poll();
+
+private:
+    static constexpr std::size_t words = (steer::Order::most_bytes + 7) / 8;
+    static constexpr std::uint64_t places = 8;
+    using Word = std::atomic<std::uint64_t>;
+    struct Place {
+        Word version;  ///< 2n + 1 while text n is written, 2n + 2 once it stands
+        Word size;
+        std::array<Word, words> text;
+    };
+    struct Board {
+        Word posted;
+        std::array<Place, places> ring;
+    };
+    [[nodiscard]] Board& board() const { return board_->front(); }
+
+    std::shared_ptr<std::span<Board>> board_;
+    std::uint64_t read_ = 0;
+};
+
+}  // namespace rudder::train

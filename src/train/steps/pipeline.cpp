@@ -1,0 +1,310 @@
+#include "pipeline.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "core/executor/patience.hpp"
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/span.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+enum class Stage : std::uint8_t { free, filling, ready };
+
+buffer::RowCounts to_rows(const store::PullAccounts& pulled) {
+    buffer::RowCounts rows;
+    rows.needed = pulled.needed;
+    rows.local = pulled.local;
+    rows.demand = pulled.demand;
+    rows.saved = pulled.saved;
+    return rows;
+}
+
+struct Slot {
+    AssembledStep step;
+    Stage stage = Stage::free;
+};
+
+/// Rows of a step for each of its batches; memory is used again where it is large enough.
+void make_room(AssembledStep& step, std::uint64_t width) {
+    const std::size_t batches = step.sampled.batches.size();
+    step.memory.resize(std::max(step.memory.size(), batches));
+    step.rows.clear();
+    for (std::size_t i = 0; i < batches; ++i) {
+        const std::size_t floats = step.sampled.batches[i].vertices.size() * width;
+        if (step.memory[i].size() < floats) {
+            // A little more than asked for: the next batches are about as large.
+            step.memory[i] = Array<float>::uninitialised(floats + floats / 8);
+        }
+        step.rows.push_back(step.memory[i].span().subspan(0, floats));
+    }
+}
+
+}  // namespace
+
+struct Pipeline::State {
+    store::FeatureStore& store;
+    buffer::LiveBuffer* buffer;
+    sample::LookAhead look_ahead;
+    std::uint64_t last_step;
+
+    Monitor monitor;
+    std::vector<Slot> slots;
+    std::uint64_t taken = 0;   ///< steps that tasks have taken from the queue
+    std::uint64_t handed = 0;  ///< steps handed out
+    bool taking = false;       ///< a task waits for the next step of the queue
+    bool stopping = false;
+    std::exception_ptr failure;
+    std::uint64_t row_bytes = 0;
+    std::uint64_t active;         ///< tasks that may take steps
+    std::uint64_t asked_window;   ///< steps to sample ahead, whatever the buffer wants
+    std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
+
+    State(const sample::Schedule& schedule, const sample::NeighbourSource& source,
+          store::FeatureStore& s, const sample::SamplerOptions& sampler,
+          const sample::LookAheadOptions& options, std::uint64_t in_flight, buffer::LiveBuffer* b)
+        : store(s),
+          buffer(b),
+          look_ahead(schedule, source, sampler, options),
+          last_step(options.last_step),
+          slots(in_flight),
+          active(std::max<std::uint64_t>(1, in_flight - 1)),
+          asked_window(options.window),
+          sampled_ahead(options.window) {}
+
+    [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % slots.size()]; }
+
+    /// Takes the next step of the queue into its slot; null once there are no more.
+    Slot* claim(std::uint64_t task) {
+        {
+            Monitor::Lock lock(monitor);
+            monitor.wait(lock, "a free place for the next step", [&] {
+                return stopping || (task < active && !taking && slot(taken).stage == Stage::free);
+            });
+            if (stopping) return nullptr;
+            taking = true;
+        }
+        sample::SampledStep next = look_ahead.take();
+        Monitor::Lock lock(monitor);
+        taking = false;
+        monitor.notify_all();
+        if (stopping || next.step >= last_step) return nullptr;
+        Slot& place = slot(taken++);
+        place.step.sampled = std::move(next);
+        place.stage = Stage::filling;
+        return &place;
+    }
+
+    /// False if the step was given up, as all are about to stop.
+    [[nodiscard]] bool assemble(AssembledStep& step) {
+        const Span span("fetching rows", step.sampled.step);
+        make_room(step, store.format().width());
+        std::vector<store::RowsWanted> wanted;
+        for (std::size_t i = 0; i < step.rows.size(); ++i)
+            wanted.push_back({step.sampled.batches[i].vertices, step.rows[i]});
+        const Duration start = Executor::current().now();
+        if (buffer == nullptr) {
+            store::Pull pull = store.pull(wanted);
+            const store::PullAccounts& pulled = pull.wait();
+            step.counts = to_rows(pulled);
+            step.bytes_by_owner = pulled.bytes_by_owner;
+        } else if (!take_from_buffer(step, wanted)) {
+            return false;
+        }
+        step.fetch_seconds =
+            std::chrono::duration<double>(Executor::current().now() - start).count();
+        return true;
+    }
+
+    [[nodiscard]] bool take_from_buffer(AssembledStep& step,
+                                        std::span<const store::RowsWanted> wanted) {
+        step.knobs = buffer->knobs();
+        follow_buffer(step.knobs.ahead);
+        // What the policy sees of the future must not depend on how fast the sampler happens to be.
+        look_ahead.wait_published(step.sampled.step + step.knobs.ahead);
+        buffer::StepRows taken_rows;
+        if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
+        step.counts = taken_rows.counts;
+        if (!taken_rows.knobs.policy.empty()) step.knobs = std::move(taken_rows.knobs);
+        step.bytes_by_owner = std::move(taken_rows.by_owner);
+        for (std::uint64_t& rows : step.bytes_by_owner)
+            rows *= store.format().row_bytes();
+        return true;
+    }
+
+    /// Samples as far ahead as asked, and as the buffer wants to see: it may have been changed.
+    void follow_buffer(std::uint64_t ahead) {
+        Monitor::Lock lock(monitor);
+        const std::uint64_t window = std::max(asked_window, ahead);
+        if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
+    }
+
+    void work(std::uint64_t task) {
+        try {
+            wait_patiently();
+            while (Slot* place = claim(task)) {
+                if (!assemble(place->step)) return;
+                Monitor::Lock lock(monitor);
+                place->stage = Stage::ready;
+                std::uint64_t bytes = 0;
+                for (const Slot& s : slots) {
+                    for (const auto& memory : s.step.memory)
+                        bytes += memory.size() * sizeof(float);
+                }
+                row_bytes = std::max(row_bytes, bytes);
+                monitor.notify_all();
+            }
+        } catch (const Cancelled&) {
+            throw;
+        } catch (...) {
+            Monitor::Lock lock(monitor);
+            if (failure == nullptr) failure = std::current_exception();
+            taking = false;
+            monitor.notify_all();
+        }
+    }
+};
+
+Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSource& source,
+                   store::FeatureStore& store, const sample::SamplerOptions& sampler,
+                   sample::LookAheadOptions look_ahead, std::uint64_t in_flight,
+                   buffer::LiveBuffer* buffer) {
+    if (buffer != nullptr)
+        look_ahead.published = [buffer](const sample::SampledStep& step) { buffer->publish(step); };
+    state_ =
+        std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
+    for (std::uint64_t i = 0; i < in_flight; ++i) {
+        tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
+                                                   [state = state_, i] { state->work(i); }));
+    }
+}
+
+Pipeline::~Pipeline() {
+    try {
+        end_tasks();
+    } catch (...) {
+        for (Task& task : tasks_)
+            task.cancel();
+    }
+}
+
+AssembledStep& Pipeline::next() {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    Slot& place = s.slot(s.handed);
+    s.monitor.wait(lock, "the rows of the next step",
+                   [&] { return s.failure != nullptr || place.stage == Stage::ready; });
+    if (place.stage != Stage::ready) std::rethrow_exception(s.failure);
+    return place.step;
+}
+
+void Pipeline::release() {
+    State& s = *state_;
+    Slot& place = s.slot(s.handed);
+    s.look_ahead.recycle(std::move(place.step.sampled));
+    Monitor::Lock lock(s.monitor);
+    place.step.sampled = {};
+    place.stage = Stage::free;
+    ++s.handed;
+    s.monitor.notify_all();
+}
+
+void Pipeline::end_tasks() {
+    State& s = *state_;
+    {
+        Monitor::Lock lock(s.monitor);
+        s.stopping = true;
+        s.monitor.notify_all();
+    }
+    if (s.buffer != nullptr) s.buffer->halt();
+    s.look_ahead.stop();
+    for (Task& task : tasks_)
+        task.join();
+    tasks_.clear();
+}
+
+buffer::RowCounts Pipeline::stop() {
+    end_tasks();
+    State& s = *state_;
+    buffer::RowCounts unused;
+    for (std::uint64_t n = s.handed; n < s.taken; ++n) {
+        Slot& place = s.slot(n);
+        if (place.stage != Stage::ready) continue;
+        unused += place.step.counts;
+        unused.wasted += place.step.counts.demand;
+        place.stage = Stage::free;
+    }
+    s.handed = s.taken;
+    if (s.buffer != nullptr) unused += s.buffer->finish();
+    return unused;
+}
+
+void Pipeline::set_policy(const buffer::PolicySpec& policy) {
+    State& s = *state_;
+    if (s.buffer == nullptr) return;
+    s.buffer->set_policy(policy);
+    Monitor::Lock lock(s.monitor);
+    if (const std::uint64_t horizon = buffer::horizon_of(policy); horizon > 1)
+        s.asked_window = horizon;
+}
+
+void Pipeline::set_capacity(std::uint64_t rows) {
+    if (state_->buffer != nullptr) state_->buffer->set_capacity(rows);
+}
+
+void Pipeline::set_window(std::uint64_t window) {
+    State& s = *state_;
+    if (s.buffer == nullptr) return;
+    buffer::PolicySpec policy = buffer::PolicySpec::parse(s.buffer->knobs().policy);
+    if (policy.has("window")) {
+        policy.set("window", static_cast<double>(window));
+        s.buffer->set_policy(policy);
+    }
+    Monitor::Lock lock(s.monitor);
+    s.asked_window = std::max<std::uint64_t>(window, 1);
+}
+
+void Pipeline::set_bulk(std::uint64_t rows) {
+    state_->store.set_bulk(rows);
+}
+
+std::uint64_t Pipeline::bulk() const noexcept {
+    return state_->store.bulk();
+}
+
+void Pipeline::set_sample_tasks(std::uint64_t tasks) {
+    sample::LookAhead& ahead = state_->look_ahead;
+    const auto most = static_cast<std::uint64_t>(ahead.most_tasks());
+    ahead.set_tasks(static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, most)));
+}
+
+void Pipeline::set_fetch_tasks(std::uint64_t tasks) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    s.active = std::clamp<std::uint64_t>(tasks, 1, most_fetch_tasks());
+    s.monitor.notify_all();
+}
+
+std::uint64_t Pipeline::fetch_tasks() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->active;
+}
+
+std::uint64_t Pipeline::most_fetch_tasks() const noexcept {
+    return state_->slots.size();
+}
+
+std::uint64_t Pipeline::row_bytes() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->row_bytes;
+}
+
+sample::LookAhead& Pipeline::look_ahead() noexcept {
+    return state_->look_ahead;
+}
+
+}  // namespace rudder::train

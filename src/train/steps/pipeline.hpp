@@ -1,0 +1,87 @@
+// Sampling and fetching ahead of computing: steps come out with their rows in place.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/live_buffer.hpp"
+#include "rudder/core/array.hpp"
+#include "rudder/core/executor/executor.hpp"
+#include "rudder/sample/look_ahead.hpp"
+#include "rudder/store/feature_store.hpp"
+#include "rudder/train/records.hpp"
+
+namespace rudder::train {
+
+/// A sampled step and the feature rows of each of its batches.
+struct AssembledStep {
+    sample::SampledStep sampled;
+    std::vector<Array<float>> memory;    ///< by own part; grows, never shrinks
+    std::vector<std::span<float>> rows;  ///< by own part: its vertices x width floats
+    buffer::RowCounts counts;
+    std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
+    buffer::BufferKnobs knobs;                  ///< as the buffer was set
+    double fetch_seconds = 0;
+};
+
+/// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
+/// handed out included). Schedule, source, store and buffer must outlive it.
+///
+/// Changes are safe at any moment and from any task, and none changes what a step computes.
+class Pipeline {
+public:
+    Pipeline(const sample::Schedule& schedule, const sample::NeighbourSource& source,
+             store::FeatureStore& store, const sample::SamplerOptions& sampler,
+             sample::LookAheadOptions look_ahead, std::uint64_t in_flight,
+             buffer::LiveBuffer* buffer = nullptr);
+    /// Stops, dropping errors.
+    ~Pipeline();
+    Pipeline(const Pipeline&) = delete;
+    Pipeline& operator=(const Pipeline&) = delete;
+
+    /// The next step, with its rows; waits for it. It stays until `release`. Rethrows what a task
+    /// threw.
+    [[nodiscard]] AssembledStep& next();
+    /// The step handed out last is no longer needed.
+    void release();
+
+    /// Ends all tasks, after the steps in hand; collective where ranks share the buffer. To be
+    /// called once. What was fetched and not used is in the result.
+    buffer::RowCounts stop();
+
+    // Changes of the buffer: the next step to be assembled finds them. Nothing happens without a
+    // buffer.
+    void set_policy(const buffer::PolicySpec& policy);
+    void set_capacity(std::uint64_t rows);
+    /// Steps the policy looks ahead, if it is one that does, and that are sampled ahead.
+    void set_window(std::uint64_t window);
+
+    // Changes of what takes how long.
+    /// As FeatureStore::set_bulk.
+    void set_bulk(std::uint64_t rows);
+    [[nodiscard]] std::uint64_t bulk() const noexcept;
+    /// So many tasks sample, 1 to look_ahead().most_tasks(); more are taken for as many.
+    void set_sample_tasks(std::uint64_t tasks);
+    /// So many tasks assemble steps side by side, 1 to most_fetch_tasks(); more are taken for as
+    /// many.
+    void set_fetch_tasks(std::uint64_t tasks);
+    [[nodiscard]] std::uint64_t fetch_tasks() const;
+    /// One per step in flight: also the step to be computed next may still be fetched.
+    [[nodiscard]] std::uint64_t most_fetch_tasks() const noexcept;
+
+    /// The most bytes that rows of assembled steps have taken so far.
+    [[nodiscard]] std::uint64_t row_bytes() const;
+    [[nodiscard]] sample::LookAhead& look_ahead() noexcept;
+
+private:
+    void end_tasks();
+
+    struct State;
+    std::shared_ptr<State> state_;
+    std::vector<Task> tasks_;
+};
+
+}  // namespace rudder::train

@@ -1,0 +1,64 @@
+#include "seed_targets.hpp"
+
+#include "rudder/core/error.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+/// Copies the rows of `seeds`, `width` elements each.
+template <class T>
+void gather_rows(std::span<const T> from, std::uint64_t width, VertexId first,
+                 std::span<const VertexId> seeds, std::vector<T>& out) {
+    out.clear();
+    out.reserve(seeds.size() * width);
+    for (const VertexId v : seeds) {
+        const auto row = from.subspan((v - first) * width, width);
+        out.insert(out.end(), row.begin(), row.end());
+    }
+}
+
+}  // namespace
+
+nn::Objective objective_of(const graph::DatasetInfo& info, const std::string& where) {
+    switch (info.targets.kind) {
+        case graph::TargetKind::classes:
+            return nn::Objective::classes;
+        case graph::TargetKind::multilabel:
+            return nn::Objective::multilabel;
+        case graph::TargetKind::regression:
+            return nn::Objective::regression;
+        case graph::TargetKind::none:
+            break;
+    }
+    throw input_error(
+        "the data set has no labels, so there is nothing to learn", where,
+        "import it with labels (--labels), or generate one with 'rudder generate sbm'");
+}
+
+nn::SeedTargets SeedTargetReader::gather(const partition::Part& part,
+                                         std::span<const VertexId> seeds) {
+    const graph::TargetView view = part.targets();
+    const graph::TargetInfo& info = part.info().targets;
+    const VertexId first = part.range().begin;
+    nn::SeedTargets targets;
+    switch (info.kind) {
+        case graph::TargetKind::classes:
+            gather_rows(view.classes, 1, first, seeds, classes_);
+            targets.classes = classes_;
+            break;
+        case graph::TargetKind::multilabel:
+            gather_rows(view.multilabel, info.count, first, seeds, multilabel_);
+            targets.multilabel = multilabel_;
+            break;
+        case graph::TargetKind::regression:
+            gather_rows(view.regression, info.count, first, seeds, regression_);
+            targets.regression = regression_;
+            break;
+        case graph::TargetKind::none:
+            break;
+    }
+    return targets;
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,28 @@
+// The targets of seeds, gathered from the part that owns them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/nn/network.hpp"
+#include "rudder/partition/part.hpp"
+
+namespace rudder::train {
+
+/// The objective of a data set's targets; an input Error naming `where` if it has none.
+[[nodiscard]] nn::Objective objective_of(const graph::DatasetInfo& info, const std::string& where);
+
+/// Gathers targets into memory of its own, which the next call overwrites.
+class SeedTargetReader {
+public:
+    /// `seeds` are own vertices of the part, by global id.
+    nn::SeedTargets gather(const partition::Part& part, std::span<const VertexId> seeds);
+
+private:
+    std::vector<std::int32_t> classes_;
+    std::vector<std::uint8_t> multilabel_;
+    std::vector<float> regression_;
+};
+
+}  // namespace rudder::train

@@ -1,0 +1,298 @@
+#include "steering.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "comm/together.hpp"
+#include "core/cpu_meter.hpp"
+#include "core/json.hpp"
+#include "rudder/core/checksum.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+// What travels with the gradients: an order (its length, then two bytes per float, which a float
+// holds exactly), then counts of the buffers that follow.
+constexpr std::size_t order_floats = 1 + steer::Order::most_bytes / 2;
+constexpr std::size_t count_floats = 9;
+
+void write_order(const std::string& text, std::span<float> extra) {
+    RUDDER_CHECK(text.size() <= steer::Order::most_bytes);
+    extra[0] = static_cast<float>(text.size());
+    for (std::size_t i = 0; i < text.size(); i += 2) {
+        const auto low = static_cast<unsigned char>(text[i]);
+        const auto high = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
+        extra[1 + i / 2] = static_cast<float>(low + 256 * high);
+    }
+}
+
+std::string read_order(std::span<const float> extra) {
+    std::string text(
+        std::min<std::size_t>(static_cast<std::size_t>(extra[0]), steer::Order::most_bytes), '\0');
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto pair = static_cast<std::uint32_t>(extra[1 + i / 2]);
+        text[i] = static_cast<char>(i % 2 == 0 ? pair % 256 : pair / 256);
+    }
+    return text;
+}
+
+/// Whether the ranks run on more than one machine, whatever hosts they are told to be.
+bool several_machines(const comm::Communicator& comm) {
+    std::array<char, 256> name{};
+    static_cast<void>(::gethostname(name.data(), name.size() - 1));
+    const auto here = static_cast<std::int64_t>(hash_bytes(std::as_bytes(std::span(name))) >> 1U);
+    return comm.all_min(here) != comm.all_max(here);
+}
+
+/// A scope that the buffers do not allow.
+void check_scope(const Trainer::State& s) {
+    const bool shared = s.options.buffer_scope == buffer::BufferScope::host &&
+                        s.comm.all_max(s.comm.host().size()) > 1;
+    if (s.options.steer.scope != steer::AgentScope::rank || !shared) return;
+    throw usage_error("ranks that share a buffer cannot have an agent each", "--agent-scope",
+                      "give --buffer-scope rank, too, or use --agent-scope host");
+}
+
+}  // namespace
+
+int Steering::most_sample_tasks(const TrainOptions& options) {
+    constexpr int enough = 4;
+    if (!steered(options)) return options.most_sample_tasks;
+    return std::max(
+        {options.sample_tasks, options.most_sample_tasks, std::min(enough, thread_count())});
+}
+
+std::size_t Steering::extra_floats(const TrainOptions& options) {
+    const bool job = steered(options) && options.steer.scope == steer::AgentScope::job;
+    return job ? order_floats + count_floats : 0;
+}
+
+std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uint64_t steps) {
+    if (!steered(trainer.options) || !trainer.buffer.used) return nullptr;
+    check_scope(trainer);
+    auto made = std::unique_ptr<Steering>(new Steering(trainer, steps));
+    // Where no row comes from elsewhere there is nothing to steer; the agent was checked, though.
+    const bool nothing = trainer.comm.all_max(trainer.buffer.slots == 0 ? 0 : 1) == 0;
+    return nothing && !trainer.options.steer.make ? nullptr : std::move(made);
+}
+
+Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
+    : s_(trainer), agent_(agent_of(trainer.options)) {
+    const TrainOptions& o = s_.options;
+    const int here = s_.comm.host().rank();
+    host_first_ = here == 0;
+    const bool several = s_.comm.host().size() > 1;
+    const bool alone = o.buffer_scope == buffer::BufferScope::rank;
+    first_ = alone || here == 0;
+    leads_ = first_;
+    if (o.steer.collect) {  // every buffer has a collector of its own
+        road_ = Road::none;
+    } else if (o.steer.scope == steer::AgentScope::job) {
+        road_ = s_.comm.size() > 1 ? Road::gradients : Road::none;
+        leads_ = s_.comm.rank() == 0;
+    } else if (o.steer.scope == steer::AgentScope::host && alone && several) {
+        road_ = Road::board;
+        leads_ = here == 0;
+    }
+    // Ranks that share a buffer are told of threads by the one that has the helm.
+    if (several && (road_ == Road::board || !alone)) board_.emplace(s_.comm);
+    const steer::HelmOptions options = helm_options(steps);
+    times_ = options.facts.start;
+    // An agent that lacks something says so on all ranks.
+    comm::do_together(s_.comm, [&] {
+        if (!first_) return;
+        if (o.steer.collect) {
+            collector_ = std::make_unique<steer::Collector>(options, *o.steer.collect);
+            helm_ = &collector_->helm();
+        } else {
+            own_helm_ = std::make_unique<steer::Helm>(options);
+            helm_ = own_helm_.get();
+        }
+    });
+}
+
+steer::CostKind Steering::cost() const {
+    const bool apart = several_machines(s_.comm);
+    return s_.options.steer.link || apart ? steer::CostKind::seconds : steer::CostKind::rows;
+}
+
+/// What a language model is told of the run.
+std::string Steering::about_run() const {
+    const graph::DatasetInfo& info = s_.data.info();
+    const TrainOptions& o = s_.options;
+    return fmt::format(
+        "graph: {} vertices, {} edges, {} parts\n"
+        "run: {} ranks on {} hosts, model {} of {} layers, batches of {} seeds per part, "
+        "{} neighbours per layer\n"
+        "steps per epoch: {}, epochs: {}",
+        info.vertices, info.edges, s_.data.parts(), s_.comm.size(), s_.comm.hosts().hosts(),
+        o.model, o.layers, o.batch, fmt::join(o.fanout, ","), s_.schedule.steps_per_epoch(),
+        o.epochs);
+}
+
+steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
+    const TrainOptions& o = s_.options;
+    const std::uint64_t buffers = static_cast<std::uint64_t>(
+        o.buffer_scope == buffer::BufferScope::rank ? s_.comm.size() : s_.comm.hosts().hosts());
+    steer::HelmOptions helm{.agent = *agent_};
+    helm.facts.refit = true;
+    helm.make = o.steer.make;
+    steer::AgentFacts& facts = helm.facts;
+    facts.seed = o.seed;
+    facts.start.policy = s_.buffer.policy;
+    facts.start.capacity = s_.buffer.slots;
+    facts.start.bulk = o.bulk;
+    facts.start.sample_threads = static_cast<std::uint64_t>(o.sample_tasks);
+    facts.start.fetch_threads = std::max<std::uint64_t>(1, o.in_flight - 1);
+    facts.built_in = buffer::built_in_rule(s_.buffer.policy);
+    facts.limits.slots = s_.buffer.slots;
+    facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
+    facts.limits.fetch_threads = o.in_flight;
+    facts.cost = cost();
+    facts.steps = steps;
+    facts.steps_per_epoch = s_.schedule.steps_per_epoch();
+    facts.run =
+        fmt::format("{}/{}/{}", buffer::graph_checksum(s_.data.folder().path()), o.seed, buffers);
+    facts.rank = static_cast<std::uint32_t>(s_.comm.rank());
+    facts.force = o.steer.force;
+    facts.llm = o.steer.llm;
+    if (facts.llm.about.empty()) facts.llm.about = about_run();
+    helm.mode = o.steer.mode;
+    helm.deadline = o.steer.deadline;
+    helm.deferred = leads_ && road_ != Road::none;
+    helm.follower = !leads_;
+    helm.rank = static_cast<std::uint32_t>(s_.comm.rank());
+    helm.row_bytes = s_.store.format().row_bytes();
+    helm.halo = s_.buffer.facts.halo.size();
+    helm.sizes = {o.batch, s_.data.info().vertices, s_.buffer.own_vertices()};
+    helm.apply = [this](const steer::Setting& setting) { apply(setting); };
+    return helm;
+}
+
+void Steering::begin(Pipeline& pipeline) {
+    Monitor::Lock lock(monitor_);
+    pipeline_ = &pipeline;
+    set_times();
+}
+
+/// Knobs that are not the buffer's. How far samples are drawn ahead follows the buffer by itself.
+void Steering::apply(const steer::Setting& setting) {
+    Monitor::Lock lock(monitor_);
+    const bool same = setting.bulk == times_.bulk &&
+                      setting.sample_threads == times_.sample_threads &&
+                      setting.fetch_threads == times_.fetch_threads;
+    times_ = setting;
+    if (same) return;
+    set_times();
+    if (!board_ || road_ == Road::board || !first_) return;
+    const auto value = [](std::uint64_t n) { return static_cast<double>(n); };
+    board_->post(steer::to_text(
+        {steer::Action::set({{steer::KnobId::bulk, value(setting.bulk)},
+                             {steer::KnobId::sample_threads, value(setting.sample_threads)},
+                             {steer::KnobId::fetch_threads, value(setting.fetch_threads)}},
+                            steer::Reason::none),
+         0, 0}));
+}
+
+void Steering::set_times() {
+    if (pipeline_ == nullptr) return;
+    pipeline_->set_bulk(times_.bulk);
+    pipeline_->set_sample_tasks(times_.sample_threads);
+    pipeline_->set_fetch_tasks(times_.fetch_threads);
+}
+
+steer::Setting Steering::times() const {
+    Monitor::Lock lock(monitor_);
+    return times_;
+}
+
+void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra) {
+    if (road_ != Road::gradients) return;
+    const auto counts = extra.subspan(order_floats);
+    if (leads_) {
+        // By then no rank has begun the step: it has as many places as steps in flight.
+        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+            write_order(steer::to_text(*order), extra);
+        return;
+    }
+    // Ranks of the first host that share its buffer are counted there.
+    const bool counted =
+        s_.options.buffer_scope == buffer::BufferScope::host &&
+        s_.comm.hosts().same(s_.comm.global_rank(s_.comm.rank()), s_.comm.global_rank(0));
+    if (counted) return;
+    const std::array<std::uint64_t, 5> whole{rows.hit, rows.demand, rows.replacement, rows.ahead,
+                                             rows.wasted};
+    for (std::size_t i = 0; i < whole.size(); ++i)
+        counts[i] = static_cast<float>(whole[i]);
+    if (!first_) return;
+    counts[5] = static_cast<float>(last_.step);
+    counts[6] = static_cast<float>(last_.fetch);
+    counts[7] = static_cast<float>(last_.stall);
+    counts[8] = static_cast<float>(last_.compute);
+}
+
+void Steering::receive(std::uint64_t step, std::span<const float> sum) {
+    if (road_ == Road::gradients) {
+        const auto counts = sum.subspan(order_floats);
+        const auto count = [&](std::size_t i) {
+            return static_cast<std::uint64_t>(std::llround(counts[i]));
+        };
+        if (leads_) {
+            buffer::RowAccounts rows;
+            rows.hits = count(0);
+            rows.demand = count(1);
+            rows.needed = rows.hits + rows.demand;
+            rows.replacement = count(2);
+            rows.ahead = count(3);
+            rows.wasted = count(4);
+            const auto seconds = [&](std::size_t i) { return static_cast<double>(counts[i]); };
+            helm_->elsewhere(rows, {0, seconds(5), seconds(6), seconds(7), seconds(8)});
+        } else if (sum[0] > 0 && helm_) {
+            helm_->order(steer::parse_order(read_order(sum)));
+        }
+    }
+    if (!board_) return;
+    if (road_ == Road::board && leads_) {
+        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+            board_->post(steer::to_text(*order));
+        return;
+    }
+    if (host_first_) return;
+    while (const auto text = board_->poll())
+        take_order(*text);
+}
+
+void Steering::take_order(const std::string& text) {
+    const steer::Order order = steer::parse_order(text);
+    if (helm_) {
+        helm_->order(order);
+        return;
+    }
+    steer::Setting setting = times();
+    for (const steer::KnobChange& change : order.action.knobs) {
+        const auto value = static_cast<std::uint64_t>(std::get<double>(change.value));
+        if (change.id == steer::KnobId::bulk) setting.bulk = value;
+        if (change.id == steer::KnobId::sample_threads) setting.sample_threads = value;
+        if (change.id == steer::KnobId::fetch_threads) setting.fetch_threads = value;
+    }
+    apply(setting);
+}
+
+void Steering::step_done(const StepRecord& record) {
+    const StepSeconds& s = record.seconds;
+    last_ = {1, s.step, s.fetch, s.stall, s.compute};
+    if (!helm_) return;
+    std::vector<std::uint64_t> rows = record.bytes_by_owner;
+    for (std::uint64_t& bytes : rows)
+        bytes /= s_.store.format().row_bytes();
+    helm_->timed(record.step, last_, rows);
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,86 @@
+// Steers the buffers of a run: who has an agent, who follows whom, and how orders travel.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "rudder/core/executor/monitor.hpp"
+#include "rudder/steer/helm.hpp"
+#include "rudder/train/records.hpp"
+#include "rudder/train/trainer.hpp"
+#include "train/trainer_state.hpp"
+
+#include "order_board.hpp"
+#include "pipeline.hpp"
+
+namespace rudder::train {
+
+/// One rank's side of it. The first rank of each buffer has a helm, with an agent of its own or
+/// without one: then it follows orders, which travel with the gradients (scope job) or through the
+/// host's memory (private buffers under one agent). All ranks of a run have one, or none has.
+class Steering {
+public:
+    /// Collective. Null where nobody steers.
+    [[nodiscard]] static std::unique_ptr<Steering> make(const Trainer::State& trainer,
+                                                        std::uint64_t steps);
+    /// How many floats travel with the gradients of a step.
+    [[nodiscard]] static std::size_t extra_floats(const TrainOptions& options);
+
+    /// How many tasks may ever sample.
+    [[nodiscard]] static int most_sample_tasks(const TrainOptions& options);
+
+    /// Who steers this rank's buffer; null on ranks that are not its first.
+    [[nodiscard]] buffer::BufferPilot* pilot() noexcept {
+        return collector_ ? static_cast<buffer::BufferPilot*>(collector_.get()) : helm_;
+    }
+    /// The pipeline whose threads are set; it must live until the last step is assembled.
+    void begin(Pipeline& pipeline);
+
+    /// Before a step's gradients are summed: what goes along.
+    void send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra);
+    /// After it, and before the step's place is free for another: what came.
+    void receive(std::uint64_t step, std::span<const float> sum);
+    void step_done(const StepRecord& record);
+    /// The knobs that are not the buffer's, as they are now.
+    [[nodiscard]] steer::Setting times() const;
+
+    /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
+    [[nodiscard]] std::vector<DecisionLine> gather(bool all);
+    /// Collective, after the last step: ends the agents. What steering came to, on rank 0.
+    [[nodiscard]] AgentResult finish();
+    /// Collective, after that: what was collected, on rank 0.
+    [[nodiscard]] steer::SampleTable samples();
+
+private:
+    enum class Road : std::uint8_t { none, board, gradients };
+
+    Steering(const Trainer::State& trainer, std::uint64_t steps);
+    [[nodiscard]] steer::HelmOptions helm_options(std::uint64_t steps);
+    [[nodiscard]] steer::CostKind cost() const;
+    [[nodiscard]] std::string about_run() const;
+    void apply(const steer::Setting& setting);
+    void set_times();
+    void take_order(const std::string& text);
+
+    const Trainer::State& s_;
+    bool host_first_ = true;  ///< of the ranks of its host
+    bool first_;              ///< of the ranks that share its buffer
+    bool leads_ = false;      ///< has an agent
+    Road road_ = Road::none;  ///< of orders to or from this rank
+    std::optional<OrderBoard> board_;
+    std::unique_ptr<steer::Collector> collector_;  ///< where samples are collected
+    std::unique_ptr<steer::Helm> own_helm_;        ///< elsewhere
+    steer::Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
+    std::optional<steer::AgentSpec> agent_;
+    steer::StretchSeconds last_;  ///< of the step before
+    std::atomic<std::uint64_t> cpu_{0};
+
+    mutable Monitor monitor_;  ///< guards what follows
+    Pipeline* pipeline_ = nullptr;
+    steer::Setting times_;
+};
+
+}  // namespace rudder::train

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Scores, losses and gradients of every model against PyTorch's autograd.
+#
+#   run.sh DUMP_PROGRAM CACHE_FOLDER
+set -eu
+dump=$1
+cache=$2
+here=$(cd "$(dirname "$0")" && pwd)
+
+. "$here/../../support/venv.sh"
+need_packages "$here" "$cache" PyTorch
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+"$dump" "$place"
+"$cache/venv/bin/python" "$here/compare.py" "$place"
