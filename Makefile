@@ -52,6 +52,7 @@ test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
 lint: setup-lint configure ## check format, layers, and clang-tidy
 	scripts/check-format
 	scripts/check-layers
+	scripts/check-names
 	scripts/check-tidy build/$(PRESET)
 
 format: ## format every C++ file

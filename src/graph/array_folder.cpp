@@ -21,7 +21,7 @@ ArrayInfo array_info(const Json& entry, const std::string& where) {
     ArrayInfo info;
     info.file = json_string(entry, "file", where);
     if (info.file.empty() || info.file.find('/') != std::string::npos || info.file == "..") {
-        throw input_error(fmt::format("'{}' is no plain file name", info.file), where, remake);
+        throw input_error(fmt::format("invalid file name: '{}'", info.file), where, remake);
     }
     const std::string type = json_string(entry, "type", where);
     const auto known = element_type(type);
@@ -141,7 +141,9 @@ ArrayFolder::ArrayFolder(std::filesystem::path folder, std::string_view format,
     : folder_(std::move(folder)) {
     const std::string where = manifest_path();
     if (!std::filesystem::exists(where)) {
-        throw input_error(fmt::format("no {} here: there is no manifest.json", format),
+        // Formats are named "rudder dataset", "rudder part", ...
+        throw input_error(fmt::format("not a Rudder {} (manifest.json missing)",
+                                      format.substr(format.find(' ') + 1)),
                           folder_.string(),
                           "check the path, or make one with 'rudder import' or 'rudder generate'");
     }

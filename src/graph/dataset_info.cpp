@@ -35,7 +35,7 @@ TargetInfo target_info(const Json& manifest, const std::string& where) {
     if (const auto names = entry.find("names"); names != entry.end()) {
         for (const Json& name : *names) {
             if (!name.is_string())
-                throw input_error("a class name is no text", where, remake_dataset);
+                throw input_error("invalid class name: not a string", where, remake_dataset);
             info.names.push_back(name.get<std::string>());
         }
         if (info.names.size() != info.count) {

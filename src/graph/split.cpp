@@ -15,7 +15,7 @@ namespace rudder::graph {
 namespace {
 
 Error bad_split(const std::string& text) {
-    return usage_error(fmt::format("'{}' is no split", text), "--split",
+    return usage_error(fmt::format("invalid split: '{}'", text), "--split",
                        "give shares such as 60/20/20, or counts such as per-class:20/500/1000");
 }
 

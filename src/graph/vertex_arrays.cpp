@@ -102,7 +102,7 @@ void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::stri
         VertexId own = 0;
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
             if (roles[v] > static_cast<std::uint8_t>(Role::test)) {
-                throw input_error(fmt::format("{} is no role", roles[v]),
+                throw input_error(fmt::format("invalid role: {}", roles[v]),
                                   fmt::format("{}, array 'split', position {}", where, v),
                                   remake_arrays);
             }

@@ -48,11 +48,12 @@ Array<PartId> read_assignment_text(const std::filesystem::path& file, VertexId v
         }
         const auto part = parse_u64(word);
         if (!part) {
-            throw input_error(fmt::format("'{}' is no part", word.substr(0, 40)), where(), remedy);
+            throw input_error(fmt::format("invalid part: '{}'", word.substr(0, 40)), where(),
+                              remedy);
         }
         if (*part >= parts) {
             throw input_error(fmt::format("part {} is outside 0..{}", *part, parts - 1), where(),
-                              "give --parts a number that fits, or mend the file");
+                              "give --parts a number that fits, or correct the file");
         }
         assignment[line - 1] = static_cast<PartId>(*part);
     }
@@ -93,7 +94,7 @@ Array<PartId> read_assignment(const std::filesystem::path& file, VertexId vertic
         if (read[v] < 0 || read[v] >= static_cast<std::int64_t>(parts)) {
             throw input_error(fmt::format("part {} is outside 0..{}", read[v], parts - 1),
                               fmt::format("{}, position {}", reader.where(), v),
-                              "give --parts a number that fits, or mend the file");
+                              "give --parts a number that fits, or correct the file");
         }
         assignment[v] = static_cast<PartId>(read[v]);
     }
@@ -112,14 +113,14 @@ void check_assignment(std::span<const PartId> assignment, VertexId vertices, Par
         if (assignment[v] >= parts) {
             throw input_error(
                 fmt::format("part {} of vertex {} is outside 0..{}", assignment[v], v, parts - 1),
-                where, "give --parts a number that fits, or mend the assignment");
+                where, "give --parts a number that fits, or correct the assignment");
         }
         used[assignment[v]] = true;
     }
     for (PartId p = 0; p < parts; ++p) {
         if (used[p]) continue;
         throw input_error(fmt::format("part {} of {} has no vertex", p, parts), where,
-                          "give --parts a number that fits, or mend the assignment");
+                          "give --parts a number that fits, or correct the assignment");
     }
 }
 

@@ -20,8 +20,8 @@ BalanceSet parse_balance(std::string_view text) {
         } else if (word == "edges") {
             balance.edges = true;
         } else {
-            throw usage_error(fmt::format("'{}' is nothing parts can be balanced on", word),
-                              "--balance", "give some of vertices,train,edges");
+            throw usage_error(fmt::format("invalid balance: '{}'", word), "--balance",
+                              "give some of vertices,train,edges");
         }
     }
     return balance;
@@ -43,7 +43,7 @@ std::string to_string(const BalanceSet& balance) {
 StreamOrder parse_stream_order(std::string_view text) {
     if (text == "random") return StreamOrder::random;
     if (text == "natural") return StreamOrder::natural;
-    throw usage_error(fmt::format("unknown order '{}'", text), "--order", "use random or natural");
+    throw usage_error(fmt::format("invalid order: '{}'", text), "--order", "use random or natural");
 }
 
 std::string_view to_string(StreamOrder order) noexcept {
@@ -60,7 +60,7 @@ BalanceSet balance_of(const PartitionOptions& options) noexcept {
 
 void check_options(const PartitionOptions& options, VertexId vertices) {
     if (options.parts == 0) {
-        throw usage_error("a graph cannot have 0 parts", "--parts", "give 1 or more");
+        throw usage_error("invalid number of parts: 0", "--parts", "give 1 or more");
     }
     if (options.parts > vertices) {
         throw usage_error(
@@ -68,15 +68,14 @@ void check_options(const PartitionOptions& options, VertexId vertices) {
             "--parts", fmt::format("give at most {}", vertices));
     }
     if (options.passes == 0) {
-        throw usage_error("0 passes place no vertex", "--passes", "give 1 or more");
+        throw usage_error("invalid number of passes: 0", "--passes", "give 1 or more");
     }
     if (!std::isfinite(options.slack) || options.slack < 0 || options.slack > 10) {
-        throw usage_error(fmt::format("a slack of {} makes no sense", options.slack), "--slack",
+        throw usage_error(fmt::format("invalid slack: {}", options.slack), "--slack",
                           "give a share from 0 to 10, such as 0.05");
     }
     if (options.cluster_size == 0) {
-        throw usage_error("clusters of 0 vertices make no sense", "--cluster-size",
-                          "give 1 or more");
+        throw usage_error("invalid cluster size: 0", "--cluster-size", "give 1 or more");
     }
     if (balance_of(options) == BalanceSet{false, false, false}) {
         throw usage_error("nothing to balance on", "--balance",

@@ -35,11 +35,12 @@ std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
                                           const std::string& where) {
     const Json& entry = json_field(manifest, "part_manifests", where);
     if (!entry.is_array() || entry.size() != parts) {
-        throw input_error("'part_manifests' has not one checksum per part", where, remake_parts);
+        throw input_error("invalid part_manifests: not one checksum per part", where, remake_parts);
     }
     std::vector<std::uint64_t> sums;
     for (const Json& sum : entry) {
-        if (!sum.is_string()) throw input_error("a checksum is no text", where, remake_parts);
+        if (!sum.is_string())
+            throw input_error("invalid checksum: not a string", where, remake_parts);
         sums.push_back(from_hex(sum.get<std::string>(), where));
     }
     return sums;

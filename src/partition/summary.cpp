@@ -65,7 +65,7 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     PartitionSummary summary;
     const std::uint64_t parts = json_u64(manifest, "parts", where);
     if (parts == 0 || !std::in_range<PartId>(parts)) {
-        throw input_error(fmt::format("there cannot be {} parts", parts), where, remake_summary);
+        throw input_error(fmt::format("invalid number of parts: {}", parts), where, remake_summary);
     }
     summary.parts = static_cast<PartId>(parts);
     summary.cut = json_number(manifest, "cut", where);
@@ -75,12 +75,11 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     summary.method = json_string(manifest, "method", where);
     const Json& halo = json_field(manifest, "halo", where);
     if (!halo.is_array() || halo.size() != summary.parts) {
-        throw input_error("'halo' has not one number per part", where, remake_summary);
+        throw input_error("invalid halo: not one number per part", where, remake_summary);
     }
     for (const Json& rows : halo) {
         if (!rows.is_number_unsigned()) {
-            throw input_error("'halo' holds something else than whole numbers", where,
-                              remake_summary);
+            throw input_error("invalid halo: not all integers", where, remake_summary);
         }
         summary.halo.push_back(rows.get<VertexId>());
     }
@@ -97,7 +96,8 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     summary.seed = json_u64(options, "seed", where);
     summary.cluster_size = json_u64(options, "cluster_size", where);
     for (const Json& text : json_field(manifest, "warnings", where)) {
-        if (!text.is_string()) throw input_error("a warning is no text", where, remake_summary);
+        if (!text.is_string())
+            throw input_error("invalid warning: not a string", where, remake_summary);
         summary.warnings.push_back(text.get<std::string>());
     }
     return summary;

@@ -124,7 +124,7 @@ struct EpochData {
 };
 
 /// What came of a decision, by the counterfactual.
-enum class Verdict : std::uint8_t { right, wrong, undecided };
+enum class Judgement : std::uint8_t { right, wrong, undecided };
 /// What was decided.
 enum class DecisionKind : std::uint8_t { keep, replace, set };
 
@@ -133,7 +133,7 @@ struct DecisionPoint {
     std::uint64_t step = 0;
     std::uint32_t rank = 0;
     DecisionKind kind = DecisionKind::keep;
-    Verdict verdict = Verdict::undecided;
+    Judgement verdict = Judgement::undecided;
     bool failed = false;  ///< late, invalid or refused: it never took effect
     bool undone = false;
     float gain = 0;  ///< rows per step less than the alternative's, as a share of the larger
@@ -147,7 +147,7 @@ struct DecisionText {
     std::uint64_t effective_step = 0;
     std::uint32_t rank = 0;
     std::string action, alternative, reason, note, problem, status;
-    Verdict verdict = Verdict::undecided;
+    Judgement verdict = Judgement::undecided;
     std::optional<double> rows, other_rows, latency;
 };
 
@@ -163,15 +163,15 @@ struct DecisionData {
 };
 
 /// How a run stands.
-enum class RunState : std::uint8_t { finished, interrupted, failed, killed, running, unfinished };
-[[nodiscard]] std::string_view to_string(RunState state) noexcept;
+enum class RunStatus : std::uint8_t { finished, interrupted, failed, killed, running, unfinished };
+[[nodiscard]] std::string_view to_string(RunStatus state) noexcept;
 
 /// All that a folder says. Nothing in it is trusted: whatever is absent, damaged or of another
 /// version is left out and named in `missing`, one sentence each.
 struct RunData {
     std::filesystem::path path;
     std::string name;
-    RunState state = RunState::unfinished;
+    RunStatus state = RunStatus::unfinished;
     Facts summary;
     Facts run;
     std::string config;  ///< of config.toml

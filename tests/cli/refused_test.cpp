@@ -109,7 +109,7 @@ TEST_F(BadInput, TextThatIsNoNumber) {
 
 TEST_F(BadInput, NoSuchFile) {
     refuse({"import", "absent.npz", "out"}, 3, {"absent.npz"});
-    refuse({"info", "absent"}, 3, {"absent", "no manifest.json"});
+    refuse({"info", "absent"}, 3, {"absent", "not a Rudder dataset (manifest.json missing)"});
     refuse({"partition", "absent", "out", "--parts", "2"}, 3, {"absent"});
     refuse({"export", "absent", "out.npz"}, 3, {"absent"});
 }

@@ -85,7 +85,7 @@ TEST_F(Report, OfAFolderWithoutTheNewFiles) {
     const Json said = ok_json({"report", "run"});
     EXPECT_EQ(said.at("runs")[0].at("missing").size(), 2U);
     const std::string text = page("run/report.html");
-    EXPECT_THAT(text, HasSubstr("There is no run.json"));
+    EXPECT_THAT(text, HasSubstr("run.json is missing"));
     // The data are still there, and say how they were divided.
     EXPECT_THAT(text, HasSubstr("2 by ldg"));
     EXPECT_THAT(text, HasSubstr("rudder train parts --config run/config.toml"));

@@ -85,7 +85,7 @@ TEST_F(DatasetFolder, NoticesBrokenInvariants) {
     expect_bad({"label 5", "position 0"});
     replace("labels", 0, number(std::int32_t{0}));
     replace("split", 0, "\x07");
-    expect_bad({"7 is no role"});
+    expect_bad({"invalid role: 7"});
 }
 
 TEST_F(DatasetFolder, NoticesAManifestThatLies) {

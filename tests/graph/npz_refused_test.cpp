@@ -103,7 +103,7 @@ TEST_F(NpzRefused, FortranOrder) {
 }
 
 TEST_F(NpzRefused, NoArrayAtAll) {
-    refuse_with({"src", "hello, this is no array"}, {"no NumPy array"});
+    refuse_with({"src", "hello, this is no array"}, {"not a NumPy array"});
 }
 
 TEST_F(NpzRefused, UnknownVersion) {

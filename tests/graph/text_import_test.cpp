@@ -32,7 +32,7 @@ TEST_F(TextImport, IsolatedVerticesByNumber) {
 }
 
 TEST_F(TextImport, FaultsNameLineAndColumn) {
-    refuse(write("a.txt", "0 1\n1 x\n"), {"a.txt, line 2, column 3", "'x' is no whole number"});
+    refuse(write("a.txt", "0 1\n1 x\n"), {"a.txt, line 2, column 3", "invalid integer: 'x'"});
     refuse(write("a.txt", "0 1\n\n1 1.5\n"), {"line 3, column 3", "'1.5'"});
     refuse(write("a.txt", "0 -1\n"), {"line 1, column 3", "negative"});
     refuse(write("a.txt", "0 1\n7\n"), {"line 2", "ends"});

@@ -19,7 +19,9 @@ cat >"$tree/docs/design.md" <<'TABLE'
 TABLE
 echo '#include "rudder/core/types.hpp"' >"$tree/src/graph/good.cpp"
 printf '#include <vector>\n#include <mpi.h>\n' >"$tree/include/rudder/comm/good.hpp"
-echo '#include "rudder/graph/topology.hpp"' >"$tree/src/cli/good.cpp"
+printf '#include "rudder/graph/topology.hpp"\n#include "graph/io/npy.hpp"\n#include "good.hpp"\n' \
+    >"$tree/src/cli/good.cpp"
+printf '#include "core/json.hpp"\n#include <fmt/format.h>\n' >"$tree/src/graph/better.cpp"
 sh "$check" "$tree"
 
 failures=0
@@ -41,6 +43,10 @@ expect src/core/a.cpp :2 'core may not include graph' '\n#include "rudder/graph/
 expect src/graph/a.cpp :1 'graph may not include cli' '#include <rudder/cli/verbs.hpp>\n'
 expect src/graph/a.hpp :3 'only comm includes mpi.h' '\n\n  #  include <mpi.h>\n'
 expect include/rudder/core/a.hpp :1 'nothing includes torch' '#include <torch/torch.h>\n'
+expect src/graph/b.cpp :2 'graph may not include comm' '#include <vector>\n#include "comm/link.hpp"\n'
+expect src/core/a.hpp :1 'core may not include cli' '#include "cli/verbs/train.hpp"\n'
+expect src/comm/a.cpp :1 'comm may not include graph' '#include "graph/io/npy.hpp"\n'
+expect src/cli/a.cpp :1 'does not begin with a layer' '#include "verbs/train.hpp"\n'
 expect src/core/b.cpp :1 'not in the table' '#include "rudder/wrong/a.hpp"\n'
 expect src/core/c.cpp :1 'paths start at' '#include "../graph/a.hpp"\n'
 expect src/wrong/a.cpp '' 'not in the table' '\n'

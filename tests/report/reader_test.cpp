@@ -161,13 +161,13 @@ TEST(RunReader, ReadsDecisionsAndWhatCameOfThem) {
     write_fake_run(folder.path());
     const report::RunData run = report::read_run(folder.path());
     EXPECT_THAT(run.missing, testing::IsEmpty());
-    EXPECT_EQ(run.state, report::RunState::finished);
+    EXPECT_EQ(run.state, report::RunStatus::finished);
     ASSERT_EQ(run.decisions.points.size(), 3U);
-    EXPECT_EQ(run.decisions.points[0].verdict, report::Verdict::undecided);
-    EXPECT_EQ(run.decisions.points[1].verdict, report::Verdict::right);
+    EXPECT_EQ(run.decisions.points[0].verdict, report::Judgement::undecided);
+    EXPECT_EQ(run.decisions.points[1].verdict, report::Judgement::right);
     EXPECT_EQ(run.decisions.points[1].kind, report::DecisionKind::set);
     EXPECT_NEAR(run.decisions.points[1].gain, 10.0 / 90, 1e-6);
-    EXPECT_EQ(run.decisions.points[2].verdict, report::Verdict::wrong);
+    EXPECT_EQ(run.decisions.points[2].verdict, report::Judgement::wrong);
     EXPECT_NEAR(run.decisions.points[2].gain, -0.1, 1e-6);
     ASSERT_EQ(run.decisions.notable.size(), 3U);
     EXPECT_EQ(run.decisions.notable[1].action, "set policy window:32, window 32");
@@ -280,7 +280,7 @@ TEST(RunReader, ALossThatIsNoNumberIsCounted) {
     line["loss"] = nullptr;
     write_file(folder / "metrics.jsonl", line.dump() + "\n");
     EXPECT_THAT(report::read_run(folder.path()).missing,
-                Contains(HasSubstr("loss is no number in 1 of 1")));
+                Contains(HasSubstr("The loss is not finite (NaN or infinite) in 1 of 1")));
 }
 
 TEST(RunReader, KnowsHowARunStands) {
@@ -293,16 +293,16 @@ TEST(RunReader, KnowsHowARunStands) {
         write_file(folder / "run.json", run.dump());
         return report::read_run(folder.path()).state;
     };
-    EXPECT_EQ(state("failed"), report::RunState::failed);
-    EXPECT_EQ(state("interrupted"), report::RunState::interrupted);
-    EXPECT_EQ(state("running"), report::RunState::killed);
+    EXPECT_EQ(state("failed"), report::RunStatus::failed);
+    EXPECT_EQ(state("interrupted"), report::RunStatus::interrupted);
+    EXPECT_EQ(state("running"), report::RunStatus::killed);
     const int fd = ::open((folder / "metrics.jsonl").c_str(), O_RDWR | O_CLOEXEC);
     ASSERT_EQ(::flock(fd, LOCK_EX), 0);
-    EXPECT_EQ(state("running"), report::RunState::running);
+    EXPECT_EQ(state("running"), report::RunStatus::running);
     ::close(fd);
-    EXPECT_EQ(state("running"), report::RunState::killed);
+    EXPECT_EQ(state("running"), report::RunStatus::killed);
     std::filesystem::remove(folder / "run.json");
-    EXPECT_EQ(report::read_run(folder.path()).state, report::RunState::unfinished);
+    EXPECT_EQ(report::read_run(folder.path()).state, report::RunStatus::unfinished);
 }
 
 TEST(RunReader, WhatIsNoRunIsBadInput) {

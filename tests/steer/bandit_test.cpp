@@ -63,30 +63,30 @@ steer::Duel duel(const char* challenger, const char* champion) {
     return {"x", a, b};
 }
 
-std::uint64_t steps_until_verdict(steer::Duel& duel, double factor, steer::Verdict& verdict) {
-    for (int i = 0; i < 60 && (verdict = duel.verdict()) == steer::Verdict::open; ++i)
+std::uint64_t steps_until_verdict(steer::Duel& duel, double factor, steer::TrialVerdict& verdict) {
+    for (int i = 0; i < 60 && (verdict = duel.verdict()) == steer::TrialVerdict::open; ++i)
         duel.add(4000 * factor, 4000, 4);
     return duel.steps();
 }
 
 TEST(Duel, LargeDifferencesNeedFewSteps) {
-    steer::Verdict verdict{};
+    steer::TrialVerdict verdict{};
     steer::Duel huge = duel("window:16", "lru");
     EXPECT_LE(steps_until_verdict(huge, 0.7, verdict), 12U);
-    EXPECT_EQ(verdict, steer::Verdict::better);
+    EXPECT_EQ(verdict, steer::TrialVerdict::better);
     steer::Duel bad = duel("window:4", "window:16");
     EXPECT_LE(steps_until_verdict(bad, 1.3, verdict), 12U + 8U) << "it knows 16 steps at first";
-    EXPECT_EQ(verdict, steer::Verdict::worse);
+    EXPECT_EQ(verdict, steer::TrialVerdict::worse);
     steer::Duel small = duel("window:64", "window:16");
     EXPECT_LE(steps_until_verdict(small, 0.985, verdict), 48U);
-    EXPECT_EQ(verdict, steer::Verdict::better);
+    EXPECT_EQ(verdict, steer::TrialVerdict::better);
     steer::Duel same = duel("window:64", "window:16");
     EXPECT_LE(steps_until_verdict(same, 1.0, verdict), 72U);
-    EXPECT_EQ(verdict, steer::Verdict::no_better);
+    EXPECT_EQ(verdict, steer::TrialVerdict::no_better);
     // One that counts uses first is given time to.
     steer::Duel cold = duel("lfu", "lru");
     EXPECT_GE(steps_until_verdict(cold, 1.1, verdict), 40U);
-    EXPECT_EQ(verdict, steer::Verdict::worse);
+    EXPECT_EQ(verdict, steer::TrialVerdict::worse);
 }
 
 TEST(Bandit, FindsTheBestSettingFromAnyStart) {

@@ -18,10 +18,10 @@ public:
         const double rate = seen.hit_rate();
         falls_ = rate < last_ ? falls_ + 1 : 0;
         last_ = rate;
-        if (seen.steps_left() < 10) return {.action = rudder::steer::Action::keep(rudder::steer::Reason::ending)};
-        if (falls_ < 2) return {.action = rudder::steer::Action::keep(rudder::steer::Reason::good_enough)};
+        if (seen.steps_left() < 10) return {.action = Action::keep(Reason::ending)};
+        if (falls_ < 2) return {.action = Action::keep(Reason::good_enough)};
         falls_ = 0;
-        return {.action = rudder::steer::Action::replace(rudder::steer::Reason::low_hit_rate, 0.5),
+        return {.action = Action::replace(Reason::low_hit_rate, 0.5),
                 .note = "the hit rate fell to " + std::to_string(rate)};
     }
 

@@ -258,10 +258,10 @@ TEST(Samples, ThePublishedLabelIsAboveTheMean) {
     EXPECT_GT(ones, 100U);
 }
 
-TEST(Scores, OfKnownAnswers) {
+TEST(FitScores, OfKnownAnswers) {
     const std::vector<double> p{0.9, 0.8, 0.3, 0.1, 0.6};
     const std::vector<std::uint8_t> y{1, 1, 1, 0, 0};
-    const steer::Scores s = steer::score(p, y);
+    const steer::FitScores s = steer::score(p, y);
     EXPECT_DOUBLE_EQ(s.accuracy, 3.0 / 5);
     EXPECT_DOUBLE_EQ(s.balanced, (2.0 / 3 + 1.0 / 2) / 2);
     EXPECT_DOUBLE_EQ(s.auc, 5.0 / 6);
@@ -295,7 +295,7 @@ TEST_P(Fitting, FindsThePlantedRule) {
     }
     const auto classifier = steer::make_classifier(model, "test");
     const steer::FitData test = steer::rows_of(table, task, model, steer::Side::test);
-    const steer::Scores scores = steer::score(steer::answers(*classifier, test), test.y);
+    const steer::FitScores scores = steer::score(steer::answers(*classifier, test), test.y);
     EXPECT_GT(scores.balanced, 0.85);
     EXPECT_GT(scores.auc, 0.92);
     EXPECT_LT(scores.brier, 0.15);

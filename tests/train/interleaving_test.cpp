@@ -150,8 +150,7 @@ struct Tally {
 };
 
 /// Rows of a step that differ from the store's.
-void check_step(const train::AssembledStep& step, const store::FeatureStore& store,
-                Tally& tally) {
+void check_step(const train::AssembledStep& step, const store::FeatureStore& store, Tally& tally) {
     const std::size_t width = store.format().width();
     for (std::size_t b = 0; b < step.rows.size(); ++b) {
         const auto& vertices = step.sampled.batches[b].vertices;

@@ -269,39 +269,40 @@ struct Fault {
 };
 
 std::vector<Fault> faults() {
-    return {{"never answers",
-             [](const steer::Observation&) -> steer::Answer {
-                 for (;;)
-                     Executor::current().sleep_until(Executor::current().now() + 1h);
-             }},
-            {"answers after a minute",
-             [](const steer::Observation&) {
-                 Executor::current().sleep_until(Executor::current().now() + 1min);
-                 return answer(steer::Action::replace(steer::Reason::none));
-             }},
-            {"throws",
-             [](const steer::Observation&) -> steer::Answer { throw std::runtime_error("no idea"); }},
-            {"talks nonsense",
-             [](const steer::Observation& seen) {
-                 if (seen.step % 3 == 0)
-                     return answer(steer::Action::set({{steer::KnobId::policy, "widow"}},
-                                                      steer::Reason::none));
-                 if (seen.step % 3 == 1)
-                     return answer(steer::Action::set({{steer::KnobId::capacity, -5.0}},
-                                                      steer::Reason::none));
-                 return answer(steer::Action::replace(steer::Reason::none, 7));
-             }},
-            {"wants all at once", [](const steer::Observation& seen) {
-                 steer::Answer given =
-                     answer(steer::Action::set({{steer::KnobId::policy, seen.setting.policy.text()},
-                                                {steer::KnobId::capacity, 0.0}},
-                                               steer::Reason::none));
-                 for (int i = 0; i < 20; ++i) {
-                     given.shadows.push_back({steer::ShadowOrder::Kind::open,
-                                              "s" + std::to_string(i), seen.setting, 1});
-                 }
-                 return given;
-             }}};
+    return {
+        {"never answers",
+         [](const steer::Observation&) -> steer::Answer {
+             for (;;)
+                 Executor::current().sleep_until(Executor::current().now() + 1h);
+         }},
+        {"answers after a minute",
+         [](const steer::Observation&) {
+             Executor::current().sleep_until(Executor::current().now() + 1min);
+             return answer(steer::Action::replace(steer::Reason::none));
+         }},
+        {"throws",
+         [](const steer::Observation&) -> steer::Answer { throw std::runtime_error("no idea"); }},
+        {"talks nonsense",
+         [](const steer::Observation& seen) {
+             if (seen.step % 3 == 0)
+                 return answer(
+                     steer::Action::set({{steer::KnobId::policy, "widow"}}, steer::Reason::none));
+             if (seen.step % 3 == 1)
+                 return answer(
+                     steer::Action::set({{steer::KnobId::capacity, -5.0}}, steer::Reason::none));
+             return answer(steer::Action::replace(steer::Reason::none, 7));
+         }},
+        {"wants all at once", [](const steer::Observation& seen) {
+             steer::Answer given =
+                 answer(steer::Action::set({{steer::KnobId::policy, seen.setting.policy.text()},
+                                            {steer::KnobId::capacity, 0.0}},
+                                           steer::Reason::none));
+             for (int i = 0; i < 20; ++i) {
+                 given.shadows.push_back(
+                     {steer::ShadowOrder::Kind::open, "s" + std::to_string(i), seen.setting, 1});
+             }
+             return given;
+         }}};
 }
 
 TEST_F(Steered, AgentsAtFaultDoNoHarm) {

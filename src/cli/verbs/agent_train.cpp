@@ -70,9 +70,9 @@ private:
 /// What was made and how well it does.
 struct Fitted {
     steer::Model model;
-    steer::Scores train;
-    steer::Scores test;  ///< no samples: none was asked for
-    steer::Scores
+    steer::FitScores train;
+    steer::FitScores test;  ///< no samples: none was asked for
+    steer::FitScores
         beyond_margin;  ///< those of the test whose answers differ by more than the margin
     std::vector<double> importance;
     std::string importance_kind;
@@ -154,8 +154,8 @@ Fitted fit(const steer::SampleTable& table, const steer::FitTask& task) {
 }
 
 /// A kind fitted to the test graph itself, each host answered by a model of the others.
-steer::Scores ceiling_by(const std::string& kind, const steer::SampleTable& table,
-                         const steer::FitTask& task) {
+steer::FitScores ceiling_by(const std::string& kind, const steer::SampleTable& table,
+                            const steer::FitTask& task) {
     steer::SampleTable inside = table;
     std::vector<std::string> names;
     for (steer::Sample& sample : inside.samples) {
@@ -190,10 +190,10 @@ steer::Scores ceiling_by(const std::string& kind, const steer::SampleTable& tabl
 }
 
 /// The best of three kinds.
-steer::Scores ceiling_of(const steer::SampleTable& table, const steer::FitTask& task) {
-    steer::Scores best;
+steer::FitScores ceiling_of(const steer::SampleTable& table, const steer::FitTask& task) {
+    steer::FitScores best;
     for (const char* kind : {"lr", "rf", "xgb"}) {
-        const steer::Scores one = ceiling_by(kind, table, task);
+        const steer::FitScores one = ceiling_by(kind, table, task);
         if (best.samples == 0 || one.balanced > best.balanced) best = one;
     }
     return best;
@@ -220,7 +220,7 @@ Json report_json(const Fitted& fitted, const steer::FitTask& task) {
     return report;
 }
 
-std::vector<std::string> cells(const std::string& name, const steer::Scores& s) {
+std::vector<std::string> cells(const std::string& name, const steer::FitScores& s) {
     return {name,
             format_count(s.samples),
             fmt::format("{:.3f}", s.positives),
@@ -232,7 +232,7 @@ std::vector<std::string> cells(const std::string& name, const steer::Scores& s) 
             fmt::format("{:.3f}", s.calibration)};
 }
 
-void print(const Fitted& fitted, const steer::FitTask& task, const steer::Scores& ceiling) {
+void print(const Fitted& fitted, const steer::FitTask& task, const steer::FitScores& ceiling) {
     Table table({"on", "samples", "label 1", "says 1", "accuracy", "balanced", "AUC", "Brier",
                  "calibration error"});
     table.add(cells("training graphs", fitted.train));
@@ -260,7 +260,7 @@ int AgentTrainVerb::run(const Context& context) {
         throw usage_error("a ceiling is of a test graph", "--ceiling", "give --test GRAPH, too");
     const steer::SampleTable table = read();
     Fitted fitted = fit(table, task_);
-    steer::Scores ceiling;
+    steer::FitScores ceiling;
     if (ceiling_) ceiling = ceiling_of(table, task_);
     Json report = report_json(fitted, task_);
     if (ceiling.samples != 0) report["ceiling"] = to_json(ceiling);

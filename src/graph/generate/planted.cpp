@@ -36,10 +36,11 @@ PlantedCommunities::PlantedCommunities(const GeneratorOptions& o)
         throw usage_error(fmt::format("{} classes", classes_), "--classes", "give 1 to 1,000,000");
     }
     if (!(inside_ >= 0 && inside_ <= 1)) {
-        throw usage_error(fmt::format("{} is no share", inside_), "--inside", "give 0 to 1");
+        throw usage_error(fmt::format("invalid share of edges inside a class: {}", inside_),
+                          "--inside", "give 0 to 1");
     }
     if (!(skew_ >= 1 && skew_ <= 10)) {
-        throw usage_error(fmt::format("{} is no skew", skew_), "--skew", "give 1 to 10");
+        throw usage_error(fmt::format("invalid skew: {}", skew_), "--skew", "give 1 to 10");
     }
     draw_labels(o.seed);
 }
@@ -86,7 +87,7 @@ PlantedFeatures::PlantedFeatures(std::span<const std::int32_t> labels, std::uint
       centroids_({.purpose = Purpose::generate_features, .seed = seed, .layer = 1}),
       noise_({.purpose = Purpose::generate_features, .seed = seed}) {
     if (!(signal >= 0 && signal <= 1e6)) {
-        throw usage_error(fmt::format("{} is no signal", signal), "--signal",
+        throw usage_error(fmt::format("invalid signal: {}", signal), "--signal",
                           "give a number from 0 to 1,000,000");
     }
 }

@@ -99,7 +99,7 @@ Rmat::Rmat(const GeneratorOptions& o)
       limits_{},
       stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {
     if (!(o.a >= 0 && o.b >= 0 && o.c >= 0 && o.a + o.b + o.c <= 1)) {
-        throw usage_error(fmt::format("the shares {}, {}, {} are no probabilities", o.a, o.b, o.c),
+        throw usage_error(fmt::format("invalid probabilities: {}, {}, {}", o.a, o.b, o.c),
                           "--rmat-shares", "give three numbers from 0 on that sum to at most 1");
     }
     limits_ = {fraction(o.a), fraction(o.a + o.b), fraction(o.a + o.b + o.c)};

@@ -25,10 +25,11 @@ public:
     explicit BinaryEdges(const std::filesystem::path& path)
         : file_(File::open(path)), edges_(file_.size() / sizeof(AnyEdge)) {
         if (const std::uint64_t rest = file_.size() % sizeof(AnyEdge); rest != 0) {
-            throw input_error(fmt::format("{} bytes are no whole number of pairs of {} bytes",
-                                          file_.size(), sizeof(AnyEdge)),
-                              fmt::format("{}, byte {}", path.string(), file_.size() - rest),
-                              "the file is truncated, or --id-bits is wrong");
+            throw input_error(
+                fmt::format("invalid file size: {} bytes, not a multiple of pairs of {} bytes",
+                            file_.size(), sizeof(AnyEdge)),
+                fmt::format("{}, byte {}", path.string(), file_.size() - rest),
+                "the file is truncated, or --id-bits is wrong");
         }
     }
 

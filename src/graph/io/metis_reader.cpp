@@ -27,7 +27,7 @@ MetisHeader parse_header(std::string_view line) {
     }
     std::string format = cursor.done() ? "0" : std::string(cursor.word());
     if (format.size() > 3 || format.find_first_not_of("01") != std::string::npos) {
-        throw cursor.fault(fmt::format("'{}' is no format", format),
+        throw cursor.fault(fmt::format("invalid METIS format code: '{}'", format),
                            "give up to three digits of 0 and 1");
     }
     format.insert(0, 3 - format.size(), '0');

@@ -30,7 +30,7 @@ void read_banner(std::string_view line, MtxHeader& header) {
     LineCursor cursor(line);
     const char* const remedy = "give a file that begins with %%MatrixMarket matrix coordinate";
     if (cursor.done() || lower(cursor.word()) != "%%matrixmarket") {
-        throw LineFault{"this is no Matrix Market file", 1, remedy};
+        throw LineFault{"not a Matrix Market file", 1, remedy};
     }
     if (lower(cursor.word()) != "matrix") {
         throw cursor.fault("only matrices are read", remedy);
@@ -64,8 +64,8 @@ void read_sizes(std::string_view line, MtxHeader& header) {
     const VertexId columns = cursor.id();
     header.entries = cursor.id();
     if (rows != columns) {
-        throw LineFault{fmt::format("a matrix of {} x {} is no graph", rows, columns), 1,
-                        "give a square matrix"};
+        throw LineFault{fmt::format("invalid adjacency matrix: {} x {}, not square", rows, columns),
+                        1, "give a square matrix"};
     }
     if (rows >= any_id) throw LineFault{"the matrix is too large", 1, "check the sizes"};
     header.vertices = rows;

@@ -71,7 +71,7 @@ public:
             while (end < text_.size() && std::isdigit(static_cast<unsigned char>(text_[end])) != 0)
                 ++end;
             const auto value = parse_u64(text_.substr(at_, end - at_));
-            if (!value) throw bad("the shape holds something that is no whole number");
+            if (!value) throw bad("invalid shape: not all integers");
             at_ = end;
             numbers.push_back(*value);
             if (numbers.size() > max_dimensions) throw bad("too many dimensions");

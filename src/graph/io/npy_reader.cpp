@@ -94,7 +94,7 @@ NpyReader::NpyReader(std::unique_ptr<ByteStream> stream, std::uint64_t stream_by
     };
     take(std::span(start).first(8));
     if (std::memcmp(start.data(), "\x93NUMPY", 6) != 0) {
-        throw input_error("this is no NumPy array: its first bytes are not those of one", where_,
+        throw input_error("not a NumPy array (magic bytes missing)", where_,
                           "save it with numpy.save or numpy.savez");
     }
     const auto major = std::to_integer<unsigned>(start[6]);

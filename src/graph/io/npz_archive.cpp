@@ -55,7 +55,7 @@ zip_t* open_container(const std::filesystem::path& path) {
     zip_error_init_with_code(&error, code);
     const std::string text = zip_error_strerror(&error);
     zip_error_fini(&error);
-    throw input_error(fmt::format("this is no whole NPZ archive ({})", text), path.string(),
+    throw input_error(fmt::format("not a complete NPZ archive ({})", text), path.string(),
                       "fetch or make the file again; it may be truncated");
 }
 

@@ -40,7 +40,7 @@ std::vector<EdgeSet> find_sets(const NpzArchive& archive) {
         sets.push_back({EdgeSet::Layout::rows, prefix + "indptr", prefix + "indices"});
     }
     if (sets.empty()) {
-        throw input_error("there are no edges in this archive", archive.path().string(),
+        throw input_error("the archive has no edges", archive.path().string(),
                           fmt::format("give src and dst, edge_index, or adj_indptr and "
                                       "adj_indices; it has: {}",
                                       fmt::join(archive.names(), ", ")));

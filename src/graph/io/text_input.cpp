@@ -68,7 +68,7 @@ std::uint64_t LineCursor::id() {
         std::ranges::all_of(text.substr(1), [](char c) { return c >= '0' && c <= '9'; })) {
         throw fault(fmt::format("id {} is negative", shown(text)), "vertices are numbered from 0");
     }
-    throw fault(fmt::format("'{}' is no whole number", shown(text)),
+    throw fault(fmt::format("invalid integer: '{}'", shown(text)),
                 "correct the line, or choose another --format");
 }
 
@@ -79,7 +79,7 @@ double LineCursor::number() {
     double value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (end != text.data() + text.size() || text.empty() || code == std::errc::invalid_argument) {
-        throw fault(fmt::format("'{}' is no number", shown(whole)), "correct the line");
+        throw fault(fmt::format("invalid number: '{}'", shown(whole)), "correct the line");
     }
     if (code == std::errc::result_out_of_range && text.find("e-") == std::string_view::npos) {
         throw fault(fmt::format("'{}' is too large", shown(whole)), "use smaller numbers");

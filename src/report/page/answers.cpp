@@ -109,8 +109,8 @@ void find_agent(const RunData& run, Answers& a) {
     double right = 0;
     for (const DecisionPoint& point : run.decisions.points) {
         applied += point.kind != DecisionKind::keep && !point.failed && !point.undone ? 1 : 0;
-        judged += point.verdict != Verdict::undecided ? 1 : 0;
-        right += point.verdict == Verdict::right ? 1 : 0;
+        judged += point.verdict != Judgement::undecided ? 1 : 0;
+        right += point.verdict == Judgement::right ? 1 : 0;
     }
     a.decisions = static_cast<double>(run.decisions.lines);
     a.applied = applied;

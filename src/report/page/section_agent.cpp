@@ -13,29 +13,29 @@ namespace {
 
 constexpr std::size_t most_shown = 8;
 
-int mark_of(Verdict verdict) {
+int mark_of(Judgement verdict) {
     return static_cast<int>(verdict);
 }
 
-const char* verdict_text(Verdict verdict) {
+const char* verdict_text(Judgement verdict) {
     switch (verdict) {
-        case Verdict::right:
+        case Judgement::right:
             return "\u25cf right";
-        case Verdict::wrong:
+        case Judgement::wrong:
             return "\u25a0 wrong";
-        case Verdict::undecided:
+        case Judgement::undecided:
             break;
     }
     return "\u25cb undecided";
 }
 
-const char* verdict_class(Verdict verdict) {
+const char* verdict_class(Judgement verdict) {
     switch (verdict) {
-        case Verdict::right:
+        case Judgement::right:
             return "right";
-        case Verdict::wrong:
+        case Judgement::wrong:
             return "wrong";
-        case Verdict::undecided:
+        case Judgement::undecided:
             break;
     }
     return "undecided";
@@ -57,7 +57,7 @@ std::vector<Dot> dots_of(const DecisionData& decisions, double first, double las
         const DecisionPoint* low = nullptr;
         const DecisionPoint* high = nullptr;
     };
-    std::map<std::pair<std::uint64_t, Verdict>, Extremes> stretches;
+    std::map<std::pair<std::uint64_t, Judgement>, Extremes> stretches;
     const double length = std::max(1.0, (last - first + 1) / (static_cast<double>(most_dots) / 6));
     for (const DecisionPoint& point : decisions.points) {
         const double place = std::max(0.0, (static_cast<double>(point.step) - first) / length);

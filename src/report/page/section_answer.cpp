@@ -119,29 +119,29 @@ std::string state_sentence(const ShownRun& shown) {
     const std::string of =
         a.steps_planned ? fmt::format(" of {}", count_text(*a.steps_planned)) : "";
     switch (run.state) {
-        case RunState::finished:
+        case RunStatus::finished:
             return run.summary.number("stopped_early").value_or(0) != 0
                        ? "The run finished early, since validation no longer improved."
                        : "The run finished.";
-        case RunState::interrupted:
+        case RunStatus::interrupted:
             return fmt::format(
                 "The run was interrupted after {}{} steps; its last checkpoint is "
                 "valid.",
                 done, of);
-        case RunState::failed: {
+        case RunStatus::failed: {
             const std::string error = run.run.text("error");
             return fmt::format("The run failed after {}{} steps{}", done, of,
                                error.empty() ? std::string(".") : ": " + shortened(error, 400));
         }
-        case RunState::killed:
+        case RunStatus::killed:
             return fmt::format(
                 "The run was killed, or its machine failed, after {}{} steps: it "
                 "says that it is running, but nobody writes to it any more.",
                 done, of);
-        case RunState::running:
+        case RunStatus::running:
             return fmt::format("The run is still going on: this page shows its first {}{} steps.",
                                done, of);
-        case RunState::unfinished:
+        case RunStatus::unfinished:
             break;
     }
     return fmt::format("The run has no end: {} steps are recorded, and no summary.", done);

@@ -57,17 +57,15 @@ void write_learning(Html& html, const ShownRun& shown) {
         chart.lines.push_back(std::move(loss));
         draw(html, chart);
     } else {
-        html.leaf("p", "No steps are recorded, so there is no curve of the loss.",
-                  {{"class", "gap"}});
+        html.leaf("p", "No steps are recorded: the loss curve is missing.", {{"class", "gap"}});
     }
     if (!shown.run.epochs.empty()) {
         draw(html, accuracy_chart(shown));
     } else {
-        html.leaf(
-            "p",
-            "There is no epochs.jsonl, so there is no curve of the accuracy; the answer above "
-            "has what the summary says.",
-            {{"class", "gap"}});
+        html.leaf("p",
+                  "epochs.jsonl is missing, and the accuracy curve with it; the answer above "
+                  "has what the summary says.",
+                  {{"class", "gap"}});
     }
 }
 

@@ -12,7 +12,7 @@ enum class Unit { plain, count, share, seconds, bytes };
 
 /// "12.3 ms", "4.56 s", "3 min 20 s".
 [[nodiscard]] std::string seconds_text(double seconds);
-/// "1,234,567"; of something that is no count, "-".
+/// "1,234,567"; of anything but a count, "-".
 [[nodiscard]] std::string count_text(double count);
 /// "97.3 %"; more digits near 0 and 100.
 [[nodiscard]] std::string percent_text(double share);

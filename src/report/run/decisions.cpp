@@ -52,7 +52,7 @@ bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint&
     ondemand::object outcome;
     if (object["outcome"].get_object().get(outcome)) return true;
     if (outcome["correct"].get_bool().get(correct)) return true;
-    point.verdict = correct ? Verdict::right : Verdict::wrong;
+    point.verdict = correct ? Judgement::right : Judgement::wrong;
     double rows = 0;
     double other = 0;
     if (outcome["rows"].get_double().get(rows)) return true;
@@ -71,7 +71,7 @@ bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint&
 int weight(const DecisionPoint& p) {
     if (p.undone || p.kind == DecisionKind::set) return 4;
     if (p.failed) return 3;
-    if (p.verdict == Verdict::wrong) return 2;
+    if (p.verdict == Judgement::wrong) return 2;
     return p.kind == DecisionKind::replace ? 1 : 0;
 }
 

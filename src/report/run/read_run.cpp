@@ -76,7 +76,7 @@ void read_metrics_part(RunData& run, PartReader& parts) {
     parts.read("metrics.jsonl", [&](const fs::path& file) { run.metrics = read_metrics(file); });
     MetricsData& metrics = run.metrics;
     if (!metrics.present) {
-        parts.say("There is no metrics.jsonl: nothing can be shown step by step.");
+        parts.say("metrics.jsonl is missing: nothing can be shown step by step.");
         return;
     }
     parts.say_lines("metrics.jsonl", metrics.damaged, metrics.cut);
@@ -87,7 +87,7 @@ void read_metrics_part(RunData& run, PartReader& parts) {
     if (metrics.unordered != 0)
         parts.say("metrics.jsonl is not in order of steps: a step may have been counted twice.");
     if (metrics.bad_losses != 0) {
-        parts.say("The loss is no number in {} of {} lines of metrics.jsonl.",
+        parts.say("The loss is not finite (NaN or infinite) in {} of {} lines of metrics.jsonl.",
                   format_count(metrics.bad_losses), format_count(metrics.lines));
     }
     std::string absent;
@@ -105,7 +105,7 @@ void read_epoch_part(RunData& run, PartReader& parts) {
     EpochFile file;
     const bool there =
         parts.read("epochs.jsonl", [&](const fs::path& path) { file = read_epochs(path); });
-    if (!there) parts.say("There is no epochs.jsonl: accuracy is known at the end alone.");
+    if (!there) parts.say("epochs.jsonl is missing: accuracy is known at the end alone.");
     parts.say_lines("epochs.jsonl", file.damaged, file.cut);
     run.epochs = std::move(file.epochs);
 }
@@ -117,26 +117,26 @@ void read_decision_part(RunData& run, PartReader& parts) {
     const std::string agent = run.summary.text("agent.name");
     const auto decided = run.summary.number("agent.decisions");
     if (!there && decided && *decided > 0) {
-        parts.say("There is no decisions.jsonl, though agent {} decided {} times.", agent,
+        parts.say("decisions.jsonl is missing, though agent {} decided {} times.", agent,
                   format_count(static_cast<std::uint64_t>(*decided)));
     }
 }
 
-RunState state_of(const RunData& run) {
+RunStatus state_of(const RunData& run) {
     const bool written = is_being_written(run.path / "metrics.jsonl");
     const std::string state = run.run.text("state");
-    if (state == "running") return written ? RunState::running : RunState::killed;
-    if (state == "finished") return RunState::finished;
-    if (state == "interrupted") return RunState::interrupted;
-    if (state == "failed") return RunState::failed;
-    if (run.summary.number("interrupted").value_or(0) != 0) return RunState::interrupted;
-    if (!run.summary.empty()) return RunState::finished;
-    return written ? RunState::running : RunState::unfinished;
+    if (state == "running") return written ? RunStatus::running : RunStatus::killed;
+    if (state == "finished") return RunStatus::finished;
+    if (state == "interrupted") return RunStatus::interrupted;
+    if (state == "failed") return RunStatus::failed;
+    if (run.summary.number("interrupted").value_or(0) != 0) return RunStatus::interrupted;
+    if (!run.summary.empty()) return RunStatus::finished;
+    return written ? RunStatus::running : RunStatus::unfinished;
 }
 
 }  // namespace
 
-std::string_view to_string(RunState state) noexcept {
+std::string_view to_string(RunStatus state) noexcept {
     constexpr std::array<std::string_view, 6> names{"finished", "interrupted", "failed",
                                                     "killed",   "running",     "unfinished"};
     return names[static_cast<std::size_t>(state)];
@@ -154,7 +154,7 @@ RunData read_run(const fs::path& folder) {
                           "give the folder that 'rudder train --out' made");
     }
     if (!is_run_folder(folder)) {
-        throw input_error("no run: there is no metrics.jsonl, summary.json or run.json in it",
+        throw input_error("not a run folder (metrics.jsonl, summary.json and run.json missing)",
                           folder.string(), "give the folder that 'rudder train --out' made");
     }
     RunData run;
@@ -165,19 +165,19 @@ RunData read_run(const fs::path& folder) {
     PartReader parts(run);
     if (!parts.read("run.json", [&](const fs::path& file) { run.run = read_facts(file); }) &&
         !is_file(folder / "run.json"))
-        parts.say("There is no run.json: the command and the partition are not known.");
+        parts.say("run.json is missing: the command and the partition are not known.");
     parts.say_schema("run.json", run.run);
     parts.read("summary.json", [&](const fs::path& file) { run.summary = read_facts(file); });
     parts.say_schema("summary.json", run.summary);
     run.state = state_of(run);
     if (!is_file(folder / "summary.json")) {
         parts.say(
-            "There is no summary.json, which a run writes at its end: totals are of the steps "
+            "summary.json, which a run writes at its end, is missing: totals are of the steps "
             "in metrics.jsonl.");
     }
     if (!parts.read("config.toml",
                     [&](const fs::path& file) { run.config = read_text(file, most_config); }))
-        parts.say("There is no config.toml: the options are not known.");
+        parts.say("config.toml is missing: the options are not known.");
     read_metrics_part(run, parts);
     read_epoch_part(run, parts);
     read_decision_part(run, parts);

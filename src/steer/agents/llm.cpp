@@ -19,7 +19,7 @@ namespace rudder::steer {
 namespace {
 
 using Kind = AgentParameter::Kind;
-using Clock = ChatServer::Clock;
+using Clock = HttpClient::Clock;
 
 constexpr std::array<AgentParameter, 12> llm_parameters{{
     {"model", Kind::word, 0, 0, "", "the model's name; else --llm-model, else the server's first"},

@@ -58,7 +58,7 @@ void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vecto
 void fit_neural(Model& model, const SampleTable& table, const FitTask& task);
 
 /// How well probabilities agree with labels.
-struct Scores {
+struct FitScores {
     std::uint64_t samples = 0;
     double positives = 0;  ///< share
     double yes = 0;        ///< share of answers that say replace
@@ -74,8 +74,8 @@ struct Scores {
     std::array<Bin, 10> bins{};  ///< by predicted probability
     double calibration = 0;      ///< mean of |predicted - observed| over samples
 };
-[[nodiscard]] Scores score(std::span<const double> probability, std::span<const std::uint8_t> y);
-[[nodiscard]] Json to_json(const Scores& scores);
+[[nodiscard]] FitScores score(std::span<const double> probability, std::span<const std::uint8_t> y);
+[[nodiscard]] Json to_json(const FitScores& scores);
 /// The answers of a classifier to all rows.
 [[nodiscard]] std::vector<double> answers(Classifier& classifier, const FitData& data);
 /// What shuffling each feature takes from the balanced accuracy.

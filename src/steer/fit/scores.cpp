@@ -35,8 +35,8 @@ double area(std::span<const double> p, std::span<const std::uint8_t> y) {
 
 }  // namespace
 
-Scores score(std::span<const double> p, std::span<const std::uint8_t> y) {
-    Scores s;
+FitScores score(std::span<const double> p, std::span<const std::uint8_t> y) {
+    FitScores s;
     s.samples = p.size();
     if (p.empty()) return s;
     double right[2] = {0, 0};
@@ -65,7 +65,7 @@ Scores score(std::span<const double> p, std::span<const std::uint8_t> y) {
     const double recall1 = count[1] > 0 ? right[1] / count[1] : recall0;
     s.balanced = (recall0 + recall1) / 2;
     s.auc = area(p, y);
-    for (Scores::Bin& bin : s.bins) {
+    for (FitScores::Bin& bin : s.bins) {
         if (bin.count == 0) continue;
         s.calibration += std::abs(bin.predicted - bin.observed) / n;
         bin.predicted /= static_cast<double>(bin.count);
@@ -74,9 +74,9 @@ Scores score(std::span<const double> p, std::span<const std::uint8_t> y) {
     return s;
 }
 
-Json to_json(const Scores& s) {
+Json to_json(const FitScores& s) {
     Json bins = Json::array();
-    for (const Scores::Bin& bin : s.bins) {
+    for (const FitScores::Bin& bin : s.bins) {
         bins.push_back(
             {{"count", bin.count}, {"predicted", bin.predicted}, {"observed", bin.observed}});
     }

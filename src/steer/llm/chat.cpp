@@ -16,7 +16,7 @@ namespace rudder::steer {
 
 namespace {
 
-using Clock = ChatServer::Clock;
+using Clock = HttpClient::Clock;
 
 constexpr std::uint32_t most_tries = 4;
 constexpr double first_retry_pause = 0.1;  ///< seconds; doubles

@@ -18,7 +18,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Clock = steer::ChatServer::Clock;
+using Clock = std::chrono::steady_clock;
 using std::chrono::seconds;
 
 const std::array messages{steer::ChatMessage{steer::ChatRole::system, "be brief"},

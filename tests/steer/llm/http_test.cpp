@@ -17,7 +17,7 @@ namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-using Clock = steer::HttpClient::Clock;
+using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 

@@ -86,22 +86,23 @@ void Duel::sum_up() {
     error_ = paired.count() < 2 ? 1 : std::max(paired.error() / reference_, least);
 }
 
-Verdict Duel::verdict() const {
+TrialVerdict Duel::verdict() const {
     const std::size_t n = samples_.size();
-    if (n < 2) return Verdict::open;
+    if (n < 2) return TrialVerdict::open;
     const double gain = -difference_;
-    if (gain > huge && gain > 4 * error_) return Verdict::better;
+    if (gain > huge && gain > 4 * error_) return TrialVerdict::better;
     // It is looked at again and again: the fewer the blocks, the surer it has to be.
-    if (n >= 4 && gain > least_gain && gain > (n < 8 ? 4 : 3.5) * error_) return Verdict::better;
+    if (n >= 4 && gain > least_gain && gain > (n < 8 ? 4 : 3.5) * error_)
+        return TrialVerdict::better;
     // What was fetched ahead in the first steps is saved in the next: one that is not behind in all
     // has not lost yet.
     const bool behind = all_.cost > (1 + least_gain) * all_.reference;
     const bool clearly_worse = behind && -gain > least_gain && -gain > 2 * error_;
     if (clearly_worse && (n >= (cold_ ? 8U : 4U) || -gain > (cold_ ? hopeless : huge)))
-        return Verdict::worse;
+        return TrialVerdict::worse;
     // One that seems better may stay until that is sure, or is not.
     const std::size_t most = gain > least_gain ? 32 : cold_ || further_ ? 16 : 10;
-    return n >= most ? Verdict::no_better : Verdict::open;
+    return n >= most ? TrialVerdict::no_better : TrialVerdict::open;
 }
 
 }  // namespace rudder::steer

@@ -9,7 +9,7 @@
 
 namespace rudder::steer {
 
-enum class Verdict : std::uint8_t { open, better, worse, no_better };
+enum class TrialVerdict : std::uint8_t { open, better, worse, no_better };
 
 /// A sequential test of paired costs. Both follow the same ids in the same steps, so differences
 /// carry little noise and a few blocks of steps decide; large differences need fewer. What the
@@ -26,7 +26,7 @@ public:
 
     /// Rows that each of them fetched in the same steps.
     void add(double challenger, double champion, std::uint64_t steps);
-    [[nodiscard]] Verdict verdict() const;
+    [[nodiscard]] TrialVerdict verdict() const;
 
     /// Of the champion's cost: below 0 where the challenger costs less.
     [[nodiscard]] double difference() const noexcept { return difference_; }

@@ -63,7 +63,7 @@ void Bandit::feed_duels(const Observation& seen) {
 bool Bandit::promote(const Observation& seen, Answer& answer) {
     const Duel* best = nullptr;
     for (const Duel& duel : duels_) {
-        if (duel.verdict() != Verdict::better) continue;
+        if (duel.verdict() != TrialVerdict::better) continue;
         const double back = duel.saves() * static_cast<double>(seen.steps_left());
         if (seen.steps != 0 && back <= duel.transition()) continue;
         if (best == nullptr || duel.difference() < best->difference()) best = &duel;
@@ -89,12 +89,12 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
 
 void Bandit::drop_losers(const Observation& seen, Answer& answer) {
     std::erase_if(duels_, [&](const Duel& duel) {
-        const Verdict verdict = duel.verdict();
+        const TrialVerdict verdict = duel.verdict();
         const bool gone = duel.steps() > 0 && find(seen, duel.name()) == nullptr;
         // Better, but too late to pay: as good as lost.
-        if (verdict == Verdict::open && !gone && !ending(seen)) return false;
+        if (verdict == TrialVerdict::open && !gone && !ending(seen)) return false;
         on_ids_.lost(duel.challenger().key(), seen.step, duel.difference());
-        if (verdict != Verdict::open) {
+        if (verdict != TrialVerdict::open) {
             say(fmt::format("tried {}: {} over {} steps: left it",
                             difference_text(now_, duel.challenger()),
                             compared(duel.difference(), "rows"), duel.steps()));
@@ -179,7 +179,7 @@ void Bandit::follow_trial(const Observation& seen, Answer& answer) {
     if (seen.seconds.steps == 0 || std::exchange(settling_, false)) return;
     const double seconds = seen.seconds.step / static_cast<double>(seen.seconds.steps);
     if (!trial_->add(seconds)) return;
-    if (trial_->verdict() != Verdict::open) {
+    if (trial_->verdict() != TrialVerdict::open) {
         end_trial(seen, answer);
     } else if (trial_->in_other() && !in_budget(seen)) {
         on_time_.lost(trial_->other().key(), seen.step, trial_->difference());
@@ -195,7 +195,7 @@ void Bandit::end_trial(const Observation& seen, Answer& answer) {
     const std::string text =
         fmt::format("{}: {} over {} stretches", difference_text(now_, trial.other()),
                     compared(trial.difference(), "time"), trial.stretches());
-    if (trial.verdict() == Verdict::better) {
+    if (trial.verdict() == TrialVerdict::better) {
         say(fmt::format("tried {}: took it", text));
         taken_.push_back(fmt::format("step {}: {}: took it", seen.step, text));
         on_time_.lost(now_.key(), seen.step, -trial.difference());

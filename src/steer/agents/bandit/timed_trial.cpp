@@ -67,13 +67,13 @@ void TimedTrial::judge() {
     const double z = sigmas[stretches_ - 1];
     const double least = stretches_ == 1 ? no_time : least_timed_gain;
     if (-difference_ > least && -difference_ > z * error_) {
-        verdict_ = Verdict::better;
+        verdict_ = TrialVerdict::better;
     } else if (difference_ > least_timed_gain && difference_ > 2 * error_) {
-        verdict_ = Verdict::worse;
+        verdict_ = TrialVerdict::worse;
     } else if (stretches_ == most_stretches ||
                (stretches_ >= 2 && -difference_ < least_timed_gain)) {
         // Trying costs real time: what is not faster after two stretches is left.
-        verdict_ = Verdict::no_better;
+        verdict_ = TrialVerdict::no_better;
     }
 }
 

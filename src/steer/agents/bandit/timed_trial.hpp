@@ -27,7 +27,7 @@ public:
     /// Seconds per step; belongs to the side the run is in. True at the end of a stretch: the run
     /// is to change sides unless there is a verdict.
     bool add(double seconds);
-    [[nodiscard]] Verdict verdict() const noexcept { return verdict_; }
+    [[nodiscard]] TrialVerdict verdict() const noexcept { return verdict_; }
     /// Of the present choice's time: below 0 where the other is faster.
     [[nodiscard]] double difference() const noexcept { return difference_; }
     [[nodiscard]] double error() const noexcept { return error_; }
@@ -45,7 +45,7 @@ private:
     bool in_other_ = true;
     std::size_t in_stretch_ = 0;
     std::size_t stretches_ = 0;  ///< of the other choice, complete
-    Verdict verdict_ = Verdict::open;
+    TrialVerdict verdict_ = TrialVerdict::open;
     double difference_ = 0;
     double error_ = 0;
 };
