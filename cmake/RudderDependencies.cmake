@@ -17,11 +17,13 @@ find_package(LibZip REQUIRED)
 find_package(LIBLINEAR REQUIRED)
 find_package(Microhttpd REQUIRED)
 
-# The C interface only: the C++ one of Open MPI links a library that is dead.
-find_package(MPI REQUIRED COMPONENTS C)
-set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX)
-execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
-string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
+if(RUDDER_MPI)
+  # The C interface only: the C++ one of Open MPI links a library that is dead.
+  find_package(MPI REQUIRED COMPONENTS C)
+  set_property(TARGET MPI::MPI_C APPEND PROPERTY INTERFACE_COMPILE_DEFINITIONS OMPI_SKIP_MPICXX)
+  execute_process(COMMAND "${MPIEXEC_EXECUTABLE}" --version OUTPUT_VARIABLE rudder_mpi_version ERROR_QUIET)
+  string(REGEX MATCH "^[^\n]*" RUDDER_MPI_LIBRARY "${rudder_mpi_version}")
+endif()
 
 if(RUDDER_TESTS)
   find_package(GTest REQUIRED)

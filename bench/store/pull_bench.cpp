@@ -14,6 +14,7 @@
 #include "rudder/store/feature_store.hpp"
 
 #include "store_data.hpp"
+#include "support/all_sum.hpp"
 
 namespace {
 
@@ -80,9 +81,9 @@ void measure(const comm::Communicator& comm, const store::FeatureStore& store,
     comm.barrier();
     const double all = seconds() - start;
     cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC - cpu;
-    const auto total = static_cast<double>(comm.all_sum(static_cast<std::int64_t>(bytes)));
+    const auto total = static_cast<double>(test::all_sum(comm, static_cast<std::int64_t>(bytes)));
     const double rate = total / comm.size() / all;
-    const auto cpu_ms = comm.all_sum(static_cast<std::int64_t>(cpu * 1000));
+    const auto cpu_ms = test::all_sum(comm, static_cast<std::int64_t>(cpu * 1000));
     if (comm.rank() != 0) return;
     bench::report(fmt::format("pull of remote rows, {} in flight, of the wire", in_flight),
                   rate / wire * 100, "percent", ">= 75", rate / wire >= 0.75,

@@ -6,7 +6,7 @@ namespace rudder::comm {
 
 namespace {
 
-constexpr Channel clock_channel = user_channels + 20;
+constexpr Channel clock_channel = channel_of(Talk::clocks);
 constexpr int tries = 16;
 
 ClockReading compare_with(const Communicator& comm, int rank, FunctionRef<std::uint64_t()> clock) {

@@ -1,7 +1,6 @@
 // Collectives over point-to-point messages, the same for all bodies.
 #include <algorithm>
 #include <array>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -12,8 +11,8 @@ namespace rudder::comm {
 
 namespace {
 
-constexpr Channel collective_channel = 0;
-constexpr Channel agreement_channel = 1;
+constexpr Channel collective_channel = channel_of(Talk::collectives);
+constexpr Channel agreement_channel = channel_of(Talk::agreement);
 
 /// What a rank is about to do, for the comparison of `set_paranoid`.
 struct Intent {
@@ -171,23 +170,13 @@ void Communicator::exchange_bytes(std::span<const std::span<const std::byte>> ou
 }
 
 std::int64_t Communicator::all_min(std::int64_t value) const {
-    std::int64_t least = std::numeric_limits<std::int64_t>::max();
-    for (const auto& values : all_gather(std::span<const std::int64_t>(&value, 1))) {
-        least = std::min(least, values.front());
-    }
-    return least;
+    return -1 - all_max(-1 - value);  // no number overflows so
 }
 
 std::int64_t Communicator::all_max(std::int64_t value) const {
-    return -all_min(-value);
-}
-
-std::int64_t Communicator::all_sum(std::int64_t value) const {
-    std::int64_t sum = 0;
-    for (const auto& values : all_gather(std::span<const std::int64_t>(&value, 1))) {
-        sum += values.front();
-    }
-    return sum;
+    for (const auto& values : all_gather(std::span<const std::int64_t>(&value, 1)))
+        value = std::max(value, values.front());
+    return value;
 }
 
 }  // namespace rudder::comm

@@ -123,14 +123,4 @@ void Inbox::direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_
                                          : wrong_size(source, tag, kind, bytes, expected));
 }
 
-void Inbox::fail_all(const std::exception_ptr& failure) {
-    std::list<PostedReceive> posted;
-    {
-        const std::scoped_lock lock(mutex_);
-        posted.swap(posted_);
-    }
-    for (const PostedReceive& receive : posted)
-        receive.operation->complete(failure);
-}
-
 }  // namespace rudder::comm

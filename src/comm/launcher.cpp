@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/text.hpp"
@@ -168,6 +169,13 @@ int most_severe(const std::vector<int>& codes) {
     return other == codes.end() ? 0 : *other;
 }
 
+bool MpiSession::launched() {
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
+        if (std::getenv(name) != nullptr) return true;
+    }
+    return false;
+}
+
 std::vector<std::string> mpirun_command(int ranks) {
     std::string launcher = find_program("mpirun");
     if (launcher.empty()) launcher = find_program("mpiexec");
@@ -203,10 +211,10 @@ std::vector<std::string> mpirun_command(int ranks) {
 }
 
 int launch_ranks(const LaunchOptions& options) {
+    require_mpi();
     std::vector<std::string> command = mpirun_command(options.ranks);
     if (command.empty()) {
-        throw Error(ErrorKind::failed, "there is no mpirun", "PATH",
-                    "install Open MPI: make setup");
+        throw Error(ErrorKind::failed, "mpirun not found", "PATH", "install Open MPI: make setup");
     }
     command.insert(command.end(), options.command.begin(), options.command.end());
     const StatusFolder folder;

@@ -14,6 +14,9 @@ struct LaunchOptions {
     std::chrono::milliseconds grace = std::chrono::seconds(3);
 };
 
+/// A usage Error in a build without MPI.
+void require_mpi();
+
 /// Starts the ranks, waits for them and returns the code of the whole: 4 where a rank ended without
 /// a status or was killed, else the most severe of their statuses. SIGINT and SIGTERM are passed on
 /// to the ranks. No process is left behind.

@@ -5,7 +5,8 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <optional>
+#include <limits>
+#include <span>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -33,17 +34,17 @@ constexpr std::array<Unit, 8> rate_units{{{"bit", 1.0 / 8},
                                           {"MB", 1e6},
                                           {"GB", 1e9}}};
 
-/// A number with one of some units; nothing if it is none.
-template <std::size_t N>
-std::optional<double> quantity(std::string_view text, const std::array<Unit, N>& units) {
+/// A number with one of some units, in the first of them; NaN for anything else.
+double quantity(std::string_view text, std::span<const Unit> units) {
+    constexpr double invalid = std::numeric_limits<double>::quiet_NaN();
     double value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (code != std::errc{} || !std::isfinite(value) || value < 0) return std::nullopt;
+    if (code != std::errc{} || !std::isfinite(value) || value < 0) return invalid;
     const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
     for (const Unit& known : units) {
         if (known.name == unit) return value * known.factor;
     }
-    return std::nullopt;
+    return invalid;
 }
 
 }  // namespace
@@ -56,19 +57,15 @@ Duration LinkModel::transfer(std::size_t bytes) const {
 
 LinkModel parse_link(const std::string& text) {
     const auto pieces = split(text, ',');
-    const auto delay = pieces.size() == 2 ? quantity(pieces[0], time_units) : std::nullopt;
-    const auto rate = pieces.size() == 2 ? quantity(pieces[1], rate_units) : std::nullopt;
-    if (!delay || *delay > 60e9 || !rate || *rate < 1) {
-        throw usage_error(fmt::format("'{}' is no link", text), "--link",
+    const double delay = quantity(pieces.front(), time_units);
+    const double rate = quantity(pieces.back(), rate_units);
+    // Comparisons with NaN are false.
+    if (pieces.size() != 2 || !(delay <= 60e9 && rate >= 1)) {
+        throw usage_error(fmt::format("invalid link: '{}'", text), "--link",
                           "give a delay (ns, us, ms, s) and a rate (kbit, mbit, gbit; KB, MB, GB "
                           "per second), such as 100us,1gbit");
     }
-    return {Duration(static_cast<Duration::rep>(*delay)), *rate};
-}
-
-Duration LinkClock::arrival(Duration now, std::size_t bytes) {
-    free_ = std::max(now, free_) + model_.transfer(bytes);
-    return free_ + model_.delay;
+    return {Duration(static_cast<Duration::rep>(delay)), rate};
 }
 
 }  // namespace rudder::comm

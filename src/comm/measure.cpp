@@ -9,7 +9,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Channel measure_channel = user_channels;
+constexpr Channel measure_channel = channel_of(Talk::figures);
 constexpr int round_trips = 101;
 constexpr int streams = 5;
 constexpr std::size_t stream_messages = 8;

@@ -1,11 +1,11 @@
 #include <array>
-#include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 
+#include "launcher.hpp"
 #include "mpi_check.hpp"
 
 namespace {
@@ -34,6 +34,8 @@ void check_mpi(int code, const char* call) {
                 "look at the first rank that failed; 'rudder doctor --ranks N' tests the set-up");
 }
 
+void require_mpi() {}
+
 MpiSession::MpiSession() {
     mpi_in_use = true;
     int provided = MPI_THREAD_SINGLE;
@@ -47,14 +49,7 @@ MpiSession::MpiSession() {
 }
 
 MpiSession::~MpiSession() {
-    if (finalise_) MPI_Finalize();
-}
-
-bool MpiSession::launched() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
-        if (std::getenv(name) != nullptr) return true;
-    }
-    return false;
+    MPI_Finalize();
 }
 
 std::string MpiSession::library() {

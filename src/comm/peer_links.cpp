@@ -131,7 +131,7 @@ PeerLinks::PeerLinks(const Communicator& comm, const std::vector<bool>& peers, s
         if (fd < 0) throw link_error(fmt::format("cannot connect to rank {}", r), comm.rank());
         const Hello hello{token, comm.rank()};
         if (::send(fd, &hello, sizeof(hello), MSG_NOSIGNAL) != sizeof(hello)) {
-            throw link_error(fmt::format("cannot greet rank {}", r), comm.rank());
+            throw link_error(fmt::format("handshake with rank {} failed", r), comm.rank());
         }
         prepare(fd);
         sockets_[static_cast<std::size_t>(r)] = fd;

@@ -11,8 +11,8 @@ namespace rudder::comm {
 
 namespace {
 
-constexpr Channel scatter_channels = 2;
-constexpr Channel result_channels = 10;
+constexpr Channel scatter_channels = channel_of(Talk::scatter);
+constexpr Channel result_channels = channel_of(Talk::sums);
 /// Floats per piece: large enough that a message's cost vanishes, small enough to pipeline.
 constexpr std::size_t piece_floats = std::size_t{1} << 15;
 

@@ -32,7 +32,7 @@ public:
 
 private:
     struct Reduction;
-    static constexpr std::uint32_t slots = 8;
+    static constexpr std::uint32_t slots = reduction_channels;
 
     Communicator comm_;
     std::vector<std::uint32_t> own_;  ///< indices of this rank

@@ -112,10 +112,9 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
 Service::Service(const Communicator& comm, Channel channel, Handler handler)
     : state_(std::make_shared<State>(comm, channel, std::move(handler))) {
-    RUDDER_CHECK(channel >= user_channels && channel + 2 < channel_limit);
-    task_ = Executor::current().spawn(
-        fmt::format("rank {} service {}", comm.global_rank(comm.rank()), channel),
-        [state = state_] { state->serve(); });
+    RUDDER_CHECK(channel + service_channels <= channel_limit);
+    task_ = Executor::current().spawn(fmt::format("service {}", channel),
+                                      [state = state_] { state->serve(); });
 }
 
 Service::~Service() {

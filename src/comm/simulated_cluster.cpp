@@ -124,8 +124,7 @@ private:
 void plan_fault(SimulatedCluster::State& state, const SimulationOptions::Fault& fault) {
     state.executor.call_at(fault.at, [&state, fault] {
         const bool dies = fault.length == no_deadline;
-        state.executor.pause(fmt::format("rank {} ", fault.rank),
-                             dies ? no_deadline : fault.at + fault.length);
+        state.executor.pause(fault.rank, dies ? no_deadline : fault.at + fault.length);
         if (!dies) return;
         state.dead[static_cast<std::size_t>(fault.rank)] = true;
         state.executor.call_at(fault.at + state.options.death_notice, [&state, fault] {
@@ -156,8 +155,8 @@ SimulatedCluster::~SimulatedCluster() = default;
 void SimulatedCluster::run(const std::function<void(Communicator)>& program) {
     for (int rank = 0; rank < state_->options.ranks; ++rank) {
         const auto transport = state_->transports[static_cast<std::size_t>(rank)];
-        state_->executor.spawn(fmt::format("rank {} main", rank),
-                               [program, transport] { program(Communicator(transport)); });
+        state_->executor.spawn(
+            "main", [program, transport] { program(Communicator(transport)); }, rank);
     }
     state_->executor.run();
 }

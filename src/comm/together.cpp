@@ -33,7 +33,7 @@ Error from_text(const std::vector<char>& text, int rank) {
     }
     const std::string where = fields[1].empty() ? fmt::format("rank {}", rank)
                                                 : fmt::format("rank {}: {}", rank, fields[1]);
-    return {static_cast<ErrorKind>(text[0]), fields[0], where, fields[2]};
+    return {static_cast<ErrorKind>(text[0]), fields[0], where, fields[2], rank};
 }
 
 }  // namespace

@@ -239,16 +239,13 @@ void Watchdog::State::look_for_stuck() {
     for (std::size_t r = 0; r < peers.size(); ++r) {
         const Peer& peer = peers[r];
         if (peer.gone || peer.report.state == RankState::finished) continue;
-        if (r == me) {
-            all_wait = all_wait && peer.report.waiting != 0;
-            continue;
-        }
         all_wait = all_wait && peer.report.waiting != 0;
+        if (r == me) continue;
         const bool silent = now - peer.heard > limit;
         if (!silent && now - peer.advanced <= limit) continue;
         end_job(static_cast<int>(ErrorKind::rank),
                 fmt::format("rank {} is stuck{} for {:.1f} s in: {}\n{}", r,
-                            silent ? " (it gives no sign of life)" : "",
+                            silent ? " (no heartbeat)" : "",
                             static_cast<double>(now - (silent ? peer.heard : peer.advanced)) * 1e-9,
                             peer.report.phase.data(), table()));
     }

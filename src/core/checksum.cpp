@@ -57,8 +57,9 @@ std::uint64_t from_hex(std::string_view text, std::string_view where) {
     std::uint64_t value = 0;
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
     if (text.size() != 16 || code != std::errc{} || end != text.data() + text.size()) {
-        throw input_error(fmt::format("'{}' is no checksum of 16 hexadecimal digits", text),
-                          std::string(where), "make the data set again");
+        throw input_error(
+            fmt::format("invalid checksum: '{}' (expected 16 hexadecimal digits)", text),
+            std::string(where), "make the data set again");
     }
     return value;
 }

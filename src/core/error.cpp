@@ -9,11 +9,13 @@
 
 namespace rudder {
 
-Error::Error(ErrorKind kind, std::string what, std::string where, std::string remedy)
+Error::Error(ErrorKind kind, std::string what, std::string where, std::string remedy,
+             std::optional<int> rank)
     : kind_(kind),
       problem_(std::move(what)),
       where_(std::move(where)),
       remedy_(std::move(remedy)),
+      rank_(rank),
       text_(problem_) {
     if (!where_.empty()) text_ += "\n  where: " + where_;
     if (!remedy_.empty()) text_ += "\n  to do: " + remedy_;

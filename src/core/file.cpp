@@ -54,7 +54,7 @@ File File::append(const std::filesystem::path& path, std::uint64_t size) {
     if (fd < 0) throw system_error("cannot open the file for writing", path.string(), errno);
     File file(fd, path);
     if (::ftruncate(fd, static_cast<off_t>(size)) != 0 || ::lseek(fd, 0, SEEK_END) < 0)
-        throw system_error("cannot cut the file", path.string(), errno);
+        throw system_error("cannot truncate the file", path.string(), errno);
     return file;
 }
 
@@ -108,7 +108,7 @@ void File::write_at(std::uint64_t offset, std::span<const std::byte> bytes) {
 std::uint64_t File::size() const {
     struct stat status {};
     if (::fstat(fd_, &status) != 0) {
-        throw system_error("cannot ask for the file's size", path_.string(), errno);
+        throw system_error("cannot read the file's size", path_.string(), errno);
     }
     return static_cast<std::uint64_t>(status.st_size);
 }
@@ -130,12 +130,11 @@ void File::close() {
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     const File file = File::open(path);
     const auto too_large = [&](const std::string& size) {
-        return input_error(
-            fmt::format("the file is {} than the {} it may be", size, format_bytes(limit)),
-            path.string(), "check that this is the right file");
+        return input_error(fmt::format("file too large: {} (limit {})", size, format_bytes(limit)),
+                           path.string(), "check that this is the right file");
     };
     const std::uint64_t size = file.size();
-    if (size > limit) throw too_large(format_bytes(size) + ", more");
+    if (size > limit) throw too_large(format_bytes(size));
     // Read to the end, whatever size it says it has: files in /proc say 0, others may grow.
     std::string text;
     std::size_t room = narrow<std::size_t>(size, "file size") + 1;
@@ -145,7 +144,7 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
         const std::size_t got =
             file.read_at(before, std::as_writable_bytes(std::span(text).subspan(before)));
         text.resize(before + got);
-        if (text.size() > limit) throw too_large("longer");
+        if (text.size() > limit) throw too_large(format_bytes(text.size()));
         if (got < room) return text;
         room = 4096;
     }

@@ -60,30 +60,33 @@ const Json& json_field(const Json& object, const char* key, const std::string& w
     return *found;
 }
 
-std::uint64_t json_u64(const Json& object, const char* key, const std::string& where) {
+namespace {
+
+template <class T>
+T value_of(const Json& object, const char* key, const std::string& where,
+           bool (Json::*has_type)() const noexcept, const char* expected) {
     const Json& field = json_field(object, key, where);
-    if (!field.is_number_unsigned()) {
-        throw bad(fmt::format("key '{}' is no whole number from 0 on", key), where);
-    }
-    return field.get<std::uint64_t>();
+    if ((field.*has_type)()) return field.get<T>();
+    throw bad(fmt::format("invalid value of key '{}': expected {}", key, expected), where);
+}
+
+}  // namespace
+
+std::uint64_t json_u64(const Json& object, const char* key, const std::string& where) {
+    return value_of<std::uint64_t>(object, key, where, &Json::is_number_unsigned,
+                                   "a whole number, 0 or more");
 }
 
 double json_number(const Json& object, const char* key, const std::string& where) {
-    const Json& field = json_field(object, key, where);
-    if (!field.is_number()) throw bad(fmt::format("key '{}' is no number", key), where);
-    return field.get<double>();
+    return value_of<double>(object, key, where, &Json::is_number, "a number");
 }
 
 std::string json_string(const Json& object, const char* key, const std::string& where) {
-    const Json& field = json_field(object, key, where);
-    if (!field.is_string()) throw bad(fmt::format("key '{}' is no text", key), where);
-    return field.get<std::string>();
+    return value_of<std::string>(object, key, where, &Json::is_string, "a string");
 }
 
 bool json_bool(const Json& object, const char* key, const std::string& where) {
-    const Json& field = json_field(object, key, where);
-    if (!field.is_boolean()) throw bad(fmt::format("key '{}' is no truth value", key), where);
-    return field.get<bool>();
+    return value_of<bool>(object, key, where, &Json::is_boolean, "true or false");
 }
 
 }  // namespace rudder

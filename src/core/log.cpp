@@ -66,15 +66,6 @@ bool enabled(Level level) noexcept {
     return logger().should_log(native(level));
 }
 
-void set_prefix(std::string_view prefix) {
-    std::string pattern = "rudder: %l: ";
-    for (const char c : prefix) {
-        if (c == '%') pattern += '%';
-        pattern += c;
-    }
-    logger().set_pattern(pattern + (prefix.empty() ? "%v" : ": %v"));
-}
-
 void debug(std::string_view message) {
     write(Level::debug, message);
 }

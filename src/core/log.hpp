@@ -9,8 +9,6 @@ enum class Level { debug, info, warning, error, off };
 
 void set_level(Level level);
 [[nodiscard]] bool enabled(Level level) noexcept;
-/// What every line begins with after the level, such as "rank 3".
-void set_prefix(std::string_view prefix);
 
 void debug(std::string_view message);
 void info(std::string_view message);

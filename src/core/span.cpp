@@ -4,10 +4,7 @@
 #include <array>
 #include <atomic>
 #include <mutex>
-#include <unordered_map>
 #include <utility>
-
-#include "metrics.hpp"
 
 namespace rudder {
 
@@ -40,7 +37,11 @@ struct SpanStack::Phases {
     std::atomic<std::uint64_t> since{0};
     std::uint64_t thread = 0;
     std::atomic<std::uint64_t> transitions{0};
-    std::unordered_map<const char*, Timer*> timers;  // the owner's alone
+
+    void count() noexcept {
+        transitions.store(transitions.load(std::memory_order_relaxed) + 1,
+                          std::memory_order_relaxed);
+    }
 };
 
 SpanStack::SpanStack() : phases_(std::make_unique<Phases>()) {
@@ -77,8 +78,7 @@ Span::Span(const char* name, std::uint64_t step)
     const std::size_t depth = stack.depth.load(std::memory_order_relaxed);
     if (depth < max_span_depth) stack.names[depth].store(name, std::memory_order_relaxed);
     stack.since.store(start_, std::memory_order_relaxed);
-    stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
+    stack.count();
     // Release: a reader that sees the new depth sees the name below it.
     stack.depth.store(depth + 1, std::memory_order_release);
 }
@@ -88,13 +88,7 @@ Span::~Span() {
     const std::uint64_t end = Profiler::now();
     stack.depth.store(stack.depth.load(std::memory_order_relaxed) - 1, std::memory_order_release);
     stack.since.store(end, std::memory_order_relaxed);
-    stack.transitions.store(stack.transitions.load(std::memory_order_relaxed) + 1,
-                            std::memory_order_relaxed);
-    Timer*& timer = stack.timers[name_];
-    if (timer == nullptr) {
-        timer = &MetricsRegistry::global().timer(std::string("span/") + name_);
-    }
-    timer->add(end - start_);
+    stack.count();
     if (Profiler::on()) Profiler::span(name_, start_, end, step_, id_);
 }
 

@@ -56,7 +56,7 @@ void flush_folder(const fs::path& folder) {
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
     if (std::rename(from.c_str(), to.c_str()) != 0) {
-        throw system_error("cannot put the output in its place", to.string(), errno);
+        throw system_error("cannot move the output into place", to.string(), errno);
     }
 }
 
@@ -96,7 +96,7 @@ Staging Staging::file(const fs::path& output, Existing existing) {
     refuse_existing(normal, existing);
     std::error_code code;
     if (fs::is_directory(normal, code)) {
-        throw usage_error("a folder stands where a file is to be written", normal.string(),
+        throw usage_error("the output is to be a file, but the path is a folder", normal.string(),
                           "choose another name");
     }
     code.clear();  // of the question above: that nothing is there is no error

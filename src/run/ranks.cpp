@@ -72,11 +72,7 @@ int launch(const RankOptions& options) {
 
 /// Whether another rank says what this error says: it was its, and all gave up together.
 bool told_by_other(const Error& error, int rank) {
-    const std::string& where = error.where();
-    if (!where.starts_with("rank ")) return false;
-    const auto end = where.find_first_not_of("0123456789", 5);
-    const auto number = parse_u64(std::string_view(where).substr(5, end - 5));
-    return number && *number != static_cast<std::uint64_t>(rank);
+    return error.rank().value_or(rank) != rank;
 }
 
 /// Ends a rank that fails: tells the others, says why (unless there is nothing to add), and leaves

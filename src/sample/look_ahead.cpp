@@ -5,11 +5,9 @@
 #include <deque>
 #include <exception>
 #include <optional>
-#include <string>
 
 #include <fmt/format.h>
 
-#include "core/executor/task_state.hpp"
 #include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/span.hpp"
 
@@ -22,14 +20,6 @@ std::uint64_t bytes_of(const SampledStep& step) {
     for (const Batch& batch : step.batches)
         sum += batch.bytes();
     return sum;
-}
-
-/// "rank 3 " where the calling task is one of rank 3's, so that its sampling tasks are, too.
-std::string rank_prefix() {
-    const std::string& name = TaskState::current().name();
-    if (!name.starts_with("rank ")) return "";
-    const std::size_t end = name.find_first_not_of("0123456789", 5);
-    return name.substr(0, end) + " ";
 }
 
 }  // namespace
@@ -232,8 +222,8 @@ LookAhead::LookAhead(const Schedule& schedule, const NeighbourSource& source,
     RUDDER_CHECK(options.first_step <= options.last_step);
     state_ = std::make_shared<State>(schedule, source, sampler, std::move(options));
     for (int i = 0; i < most; ++i) {
-        state_->tasks.push_back(Executor::current().spawn(
-            fmt::format("{}sampler {}", rank_prefix(), i), [state = state_, i] { state->run(i); }));
+        state_->tasks.push_back(Executor::current().spawn(fmt::format("sampler {}", i),
+                                                          [state = state_, i] { state->run(i); }));
     }
 }
 

@@ -13,7 +13,7 @@
 namespace rudder::sample {
 
 /// Where topology travels, while sources are made.
-inline constexpr comm::Channel topology_channel = comm::channel_limit - 1;
+inline constexpr comm::Channel topology_channel = comm::channel_of(comm::Talk::topology);
 
 /// Collective. Each of `stretches` gives a part's span of a window of this host. Parts of other
 /// hosts come straight into the window, each to one rank of this host; own parts leave from it. All

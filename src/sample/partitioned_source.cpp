@@ -14,7 +14,7 @@ namespace rudder::sample {
 
 namespace {
 
-constexpr comm::Channel draw_channel = comm::user_channels;
+constexpr comm::Channel draw_channel = comm::channel_of(comm::Talk::draws);
 
 /// The rows of a rank's own parts. The code of an entry is its position in its part, and above that
 /// the number of the part among the rank's.

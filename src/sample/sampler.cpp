@@ -79,9 +79,9 @@ private:
 void check_fanout(const std::vector<std::int32_t>& fanout) {
     const auto wrong = std::ranges::find_if(fanout, [](auto f) { return f == 0 || f < -1; });
     if (fanout.empty() || wrong != fanout.end()) {
-        throw usage_error(fanout.empty() ? "no fan-out given"
-                                         : fmt::format("a fan-out of {} means nothing", *wrong),
-                          "--fanout", "give one number per layer: 1 or more, or -1 for all");
+        throw usage_error(
+            fanout.empty() ? "no fan-out given" : fmt::format("invalid fan-out: {}", *wrong),
+            "--fanout", "give one number per layer: 1 or more, or -1 for all");
     }
 }
 

@@ -88,7 +88,7 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
                    PartId parts, const ScheduleOptions& options)
     : options_(options), training_(parts, 0), orders_(std::make_unique<Orders>()) {
     if (options.batch == 0) {
-        throw usage_error("a batch of 0 seeds trains nothing", "--batch", "give 1 or more");
+        throw usage_error("invalid batch size: 0", "--batch", "give 1 or more");
     }
     std::vector<std::uint64_t> mine;
     for (const partition::Part& part : own) {

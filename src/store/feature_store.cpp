@@ -16,7 +16,7 @@ namespace rudder::store {
 
 namespace {
 
-constexpr comm::Channel row_channel = comm::user_channels + 4;
+constexpr comm::Channel row_channel = comm::channel_of(comm::Talk::feature_rows);
 constexpr std::array<std::string_view, 2> shards_names{"mapped", "shared"};
 constexpr std::size_t chunk_rows = 1024;
 
@@ -104,7 +104,7 @@ Shards shards(std::string_view name) {
     for (std::size_t i = 0; i < shards_names.size(); ++i) {
         if (shards_names[i] == name) return static_cast<Shards>(i);
     }
-    throw usage_error(fmt::format("unknown way to keep feature rows: '{}'", name), "--shards",
+    throw usage_error(fmt::format("unknown storage of feature rows: '{}'", name), "--shards",
                       fmt::format("give one of {}", fmt::join(shards_names, ", ")));
 }
 

@@ -90,10 +90,11 @@ struct RowExchange::State {
     }
 
     [[noreturn]] static void refuse(int from, VertexId position, VertexId own) {
-        throw Error(ErrorKind::rank,
-                    fmt::format("it asks for row {} of a rank that has {}", position, own),
-                    fmt::format("rank {}", from),
-                    "the ranks disagree about the partition; give all of them the same");
+        throw Error(
+            ErrorKind::rank,
+            fmt::format("invalid request: row {} of a rank that has {} rows", position, own),
+            fmt::format("rank {}", from),
+            "the ranks disagree about the partition; give all of them the same", from);
     }
 };
 

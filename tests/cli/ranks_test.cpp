@@ -5,6 +5,7 @@
 #include "core/json.hpp"
 
 #include "cli_support.hpp"
+#include "support/mpirun.hpp"
 
 namespace rudder::test {
 namespace {
@@ -12,7 +13,7 @@ namespace {
 class RankVerbs : public CliTest {
 protected:
     void SetUp() override {
-        if (!have_program("mpirun")) GTEST_SKIP() << "there is no mpirun";
+        if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
         ASSERT_EQ(rudder({"generate", "grid", path("graph"), "--rows", "8", "--columns", "8"}).code,
                   0);
         ASSERT_EQ(partition("parts", "0"), 0);

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "comm/local_transport.hpp"
+#include "comm/inbox_fixture.hpp"
 #include "comm/rank_status.hpp"
 #include "comm/simulated_cluster.hpp"
 #include "rudder/comm/handshake.hpp"
@@ -22,18 +22,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-class InboxTest : public ::testing::Test {
+class InboxTest : public InboxFixture {
 protected:
-    std::shared_ptr<comm::Operation> operation() {
-        return std::make_shared<comm::Operation>(
-            transport_, comm::OperationName{comm::OperationName::Type::receive_message, -1, 0, 0});
-    }
-    /// A receive of unknown size.
-    std::shared_ptr<comm::Operation> post(int source, comm::Tag tag) {
-        auto made = operation();
-        inbox_.post({source, tag, std::nullopt, made});
-        return made;
-    }
     std::shared_ptr<comm::Operation> post_into(int source, comm::Tag tag,
                                                std::span<std::byte> into) {
         auto made = operation();
@@ -43,14 +33,6 @@ protected:
     void deliver(int source, comm::Tag tag, const std::string& text) {
         inbox_.deliver(source, tag, comm::Kind::features, std::as_bytes(std::span(text)));
     }
-    static std::string text(const comm::Operation& operation) {
-        const auto chars = operation.message.as<char>();
-        return {chars.begin(), chars.end()};
-    }
-
-    comm::LocalTransport transport_;
-    comm::Accounts accounts_{4};
-    comm::Inbox inbox_{0, accounts_};
 };
 
 TEST_F(InboxTest, MessageBeforeAndAfterItsReceive) {
@@ -145,16 +127,6 @@ TEST_F(InboxTest, AccountsCountWhatIsHandedOver) {
     EXPECT_EQ(totals.received[static_cast<std::size_t>(comm::Kind::gradients)], 2U);
     EXPECT_EQ(totals.received_from[2], 2U);
     EXPECT_EQ(totals.messages, 2U);
-}
-
-TEST_F(InboxTest, FailAllEndsEveryReceive) {
-    const auto one = post(1, 5);
-    const auto two = post(comm::any_source, 7);
-    inbox_.fail_all(std::make_exception_ptr(std::runtime_error("shut")));
-    for (const auto& receive : {one, two}) {
-        ASSERT_TRUE(receive->done());
-        EXPECT_THROW(receive->check(), std::runtime_error);
-    }
 }
 
 /// Against a slow, obvious model: for every source and tag, the n-th receive gets the n-th message.

@@ -30,11 +30,14 @@ TEST(LinkModel, RefusesNonsense) {
     }
 }
 
-TEST(LinkModel, MessagesLeaveOneAfterTheOther) {
-    comm::LinkClock clock({.delay = 100us, .bytes_per_second = 1e9});
-    EXPECT_EQ(clock.arrival(0us, 1000), Duration(101us));
-    EXPECT_EQ(clock.arrival(0us, 1000), Duration(102us));
-    EXPECT_EQ(clock.arrival(1ms, 1000), Duration(1101us));
+TEST(LinkModel, TransfersTakeTheirShareOfASecond) {
+    const comm::LinkModel link{.delay = 100us, .bytes_per_second = 1e9};
+    EXPECT_EQ(link.transfer(0), Duration(0));
+    EXPECT_EQ(link.transfer(1000), Duration(1us));
+    EXPECT_TRUE(link.active());
+    EXPECT_EQ(comm::LinkModel{.delay = 1us}.transfer(1'000'000), Duration(0)) << "no limit";
+    EXPECT_TRUE(comm::LinkModel{.delay = 1us}.active());
+    EXPECT_FALSE(comm::LinkModel{}.active());
 }
 
 TEST(HostMap, GroupsRanks) {

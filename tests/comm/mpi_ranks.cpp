@@ -61,7 +61,7 @@ void run_large() {
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    comm::MpiSession session;
+    const comm::MpiSession session;
     try {
         const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
         if (arguments.at(0) == "suite") run_suite(rest);
@@ -71,7 +71,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
         std::fflush(nullptr);
-        session.abandon();
         std::_Exit(1);
     }
     return 0;

@@ -11,6 +11,7 @@
 #include "comm/launcher.hpp"
 #include "comm/rank_status.hpp"
 
+#include "support/mpirun.hpp"
 #include "support/process.hpp"
 #include "support/temp_dir.hpp"
 
@@ -71,7 +72,7 @@ private:
 class Ranks : public ::testing::Test {
 protected:
     void SetUp() override {
-        if (!have_program("mpirun")) GTEST_SKIP() << "there is no mpirun";
+        if (const std::string why = no_mpirun(); !why.empty()) GTEST_SKIP() << why;
     }
     /// A number in the arguments that tells the processes of one test from all others.
     const std::string mark_ = std::to_string(1000 + ::getpid() % 100000) + ".5";
@@ -234,7 +235,7 @@ TEST_F(Ranks, RefusesRanksUnderALauncher) {
 TEST_F(Ranks, RefusesNonsenseLinks) {
     const Outcome outcome = run(command({"--ranks", "2", "--link", "fast", "work", "0", "0.1"}));
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr("'fast' is no link"));
+    EXPECT_THAT(outcome.err, HasSubstr("invalid link: 'fast'"));
 }
 
 TEST_F(Ranks, RefusesRanksOfDifferentBuilds) {

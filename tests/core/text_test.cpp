@@ -82,16 +82,14 @@ TEST(Text, FindsTheNearestWord) {
     EXPECT_EQ(nearest("metis", {}), std::nullopt);
 }
 
-TEST(Log, LinesHaveLevelAndPrefixOnStandardError) {
+TEST(Log, LinesHaveTheirLevelOnStandardError) {
     testing::internal::CaptureStderr();
     log::info("hello {}");
-    log::set_prefix("rank 3%");
-    log::warning("careful");
-    log::set_prefix("");
+    log::warning("careful 3%");
     log::error("bad");
     const std::string lines = testing::internal::GetCapturedStderr();
     EXPECT_EQ(lines,
-              "rudder: info: hello {}\nrudder: warning: rank 3%: careful\nrudder: error: bad\n");
+              "rudder: info: hello {}\nrudder: warning: careful 3%\nrudder: error: bad\n");
 }
 
 TEST(Log, LevelsHideWhatIsBelow) {

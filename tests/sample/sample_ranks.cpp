@@ -11,7 +11,7 @@
 
 int main(int argc, char** argv) {
     using namespace rudder;
-    comm::MpiSession session;
+    const comm::MpiSession session;
     try {
         const std::vector<std::string> arguments(argv + 1, argv + argc);
         const partition::PartitionedDataset data(arguments.at(0));
@@ -25,7 +25,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
         std::fflush(nullptr);
-        session.abandon();
         std::_Exit(1);
     }
     return 0;

@@ -15,7 +15,7 @@
 int main(int argc, char** argv) {
     using namespace rudder;
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    comm::MpiSession session;
+    const comm::MpiSession session;
     try {
         comm::MpiOptions options;
         options.ranks_per_host = std::stoi(arguments.at(1));
@@ -31,7 +31,6 @@ int main(int argc, char** argv) {
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
         std::fflush(nullptr);
-        session.abandon();
         std::_Exit(1);
     }
     return 0;

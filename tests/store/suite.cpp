@@ -17,6 +17,8 @@
 #include "rudder/core/random.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
+#include "support/all_sum.hpp"
+
 namespace rudder::test {
 
 namespace {
@@ -284,14 +286,14 @@ void check_totals(const comm::Communicator& comm, const store::FeatureStore& sto
          {comm::Kind::features, comm::Kind::requests, comm::Kind::evaluation}) {
         const auto sent = static_cast<std::int64_t>(of_kind(totals.sent, kind));
         const auto received = static_cast<std::int64_t>(of_kind(totals.received, kind));
-        require(comm.all_sum(sent) == comm.all_sum(received),
+        require(all_sum(comm, sent) == all_sum(comm, received),
                 fmt::format("{}: sent and received differ", to_string(kind)));
     }
-    const std::int64_t evaluated = comm.all_sum(static_cast<std::int64_t>(demanded.evaluation));
-    require(
-        comm.all_sum(static_cast<std::int64_t>(of_kind(totals.received, comm::Kind::evaluation))) ==
-            evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
-        "evaluation does not close");
+    const std::int64_t evaluated = all_sum(comm, static_cast<std::int64_t>(demanded.evaluation));
+    require(all_sum(comm,
+                    static_cast<std::int64_t>(of_kind(totals.received, comm::Kind::evaluation))) ==
+                evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
+            "evaluation does not close");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 namespace rudder::test {
 
 std::string no_mpirun() {
+    if (RUDDER_HAVE_MPI == 0) return "this build has no MPI (RUDDER_MPI=OFF)";
     if (!have_program("mpirun")) return "mpirun is not installed; make setup installs it";
     if (run({"mpirun", "--version"}).out.find("Open MPI") == std::string::npos) {
         return "mpirun is not that of Open MPI";

@@ -10,6 +10,7 @@
 #include "rudder/partition/share.hpp"
 #include "train/exact_bed.hpp"
 
+#include "support/all_sum.hpp"
 #include "support/temp_dir.hpp"
 
 namespace rudder::test {
@@ -227,7 +228,7 @@ TEST_F(Exact, BesideOtherCollectivesOnASnapshot) {
                 std::ranges::fill(weights, 0.0F);  // it has a copy
                 // Ranks come to `finish` at different times, with collectives of their own before.
                 for (int i = 0; i < 5; ++i) {
-                    EXPECT_EQ(comm.all_sum(1), 4);
+                    EXPECT_EQ(all_sum(comm, 1), 4);
                     Executor::current().sleep_for(comm.rank() * 200us);
                 }
                 const train::Scores scores = evaluator.finish();

@@ -9,17 +9,12 @@
 #include <type_traits>
 #include <vector>
 
+#include "rudder/comm/channels.hpp"
 #include "rudder/comm/transport.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/check.hpp"
 
 namespace rudder::comm {
-
-/// Lines of conversation between the same ranks; messages of one channel keep their order. Those
-/// below `user_channels` are the communicator's own.
-using Channel = std::uint32_t;
-inline constexpr Channel user_channels = 24;
-inline constexpr Channel channel_limit = 64;
 
 /// One element per rank of the communicator, of uneven lengths.
 template <class T>
@@ -119,10 +114,9 @@ public:
             to.push_back(std::as_writable_bytes(values));
         exchange_bytes(from, to, kind);
     }
-    /// The least, greatest or sum of everyone's whole number.
+    /// The least or greatest of everyone's whole number.
     [[nodiscard]] std::int64_t all_min(std::int64_t value) const;
     [[nodiscard]] std::int64_t all_max(std::int64_t value) const;
-    [[nodiscard]] std::int64_t all_sum(std::int64_t value) const;
 
     /// Memory shared by the ranks of this host: `count` elements, zero at first; collective over
     /// the host. The view lives as long as the pointer.

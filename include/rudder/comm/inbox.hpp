@@ -64,8 +64,6 @@ public:
     /// bytes: accounts for it and completes its operation.
     void direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
                 Operation& operation);
-    /// Ends every posted receive with an error.
-    void fail_all(const std::exception_ptr& failure);
 
 private:
     static void finish(Arrival& arrival);

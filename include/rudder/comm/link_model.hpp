@@ -24,16 +24,4 @@ struct LinkModel {
 /// with B for bytes: MB, GB). A usage Error otherwise.
 [[nodiscard]] LinkModel parse_link(const std::string& text);
 
-/// The sending end of a link: messages leave one after the other.
-class LinkClock {
-public:
-    explicit LinkClock(LinkModel model) : model_(model) {}
-    /// When a message of so many bytes, handed in now, arrives.
-    [[nodiscard]] Duration arrival(Duration now, std::size_t bytes);
-
-private:
-    LinkModel model_;
-    Duration free_{0};
-};
-
 }  // namespace rudder::comm

@@ -20,16 +20,10 @@ public:
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;
 
-    /// Leaves MPI as it is at the end: a rank that fails must not wait for the others.
-    void abandon() noexcept { finalise_ = false; }
-
     /// Whether a launcher (mpirun, srun) has started this process as a rank.
     [[nodiscard]] static bool launched();
     /// The library's own name and version.
     [[nodiscard]] static std::string library();
-
-private:
-    bool finalise_ = true;
 };
 
 /// How ranks are grouped and what lies between them.

@@ -23,7 +23,7 @@ public:
     /// time; it may wait. What it throws ends the service, and is rethrown by `stop`.
     using Handler = std::function<std::vector<std::byte>(int from, std::span<const std::byte>)>;
 
-    /// Takes `channel` and the two after it.
+    /// Takes `channel` and the next ones (service_channels in all).
     Service(const Communicator& comm, Channel channel, Handler handler);
     /// Stops, and drops what the handler threw.
     ~Service();

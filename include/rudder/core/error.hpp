@@ -2,6 +2,7 @@
 #pragma once
 
 #include <exception>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,15 +21,18 @@ enum class ErrorKind : int {
 class Error : public std::exception {
 public:
     /// `what` is wrong, `where` it was seen (file, line, array, rank; may be empty), and the
-    /// `remedy` (may be empty only where none exists).
-    Error(ErrorKind kind, std::string what, std::string where, std::string remedy);
+    /// `remedy` (may be empty only where none exists). `rank` is the one whose error it is, where
+    /// others report it as well.
+    Error(ErrorKind kind, std::string what, std::string where, std::string remedy,
+          std::optional<int> rank = std::nullopt);
 
     [[nodiscard]] ErrorKind kind() const noexcept { return kind_; }
     [[nodiscard]] int exit_code() const noexcept { return static_cast<int>(kind_); }
     [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
     [[nodiscard]] const std::string& where() const noexcept { return where_; }
     [[nodiscard]] const std::string& remedy() const noexcept { return remedy_; }
-    /// All three, over up to three lines.
+    [[nodiscard]] std::optional<int> rank() const noexcept { return rank_; }
+    /// What, where and remedy, over up to three lines.
     [[nodiscard]] const char* what() const noexcept override { return text_.c_str(); }
 
 private:
@@ -36,6 +40,7 @@ private:
     std::string problem_;
     std::string where_;
     std::string remedy_;
+    std::optional<int> rank_;
     std::string text_;
 };
 

@@ -1,4 +1,4 @@
-// Scoped spans: what a thread is doing now, and how long each phase took in all.
+// Scoped spans: what a thread is doing now.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@
 
 namespace rudder {
 
-/// Names the phase a thread is in for as long as it lives, and adds its time to the timer
-/// "span/<name>" of the global registry. Names are string literals. Costs about 50 ns: one per
-/// batch or phase, never per vertex. A Profiler that is on records it, with the step it is of.
+/// Names the phase a thread is in for as long as it lives. Names are string literals. Costs about
+/// 50 ns: one per batch or phase, never per vertex. A Profiler that is on records it, with its
+/// step.
 class Span {
 public:
     explicit Span(const char* name, std::uint64_t step = no_step);

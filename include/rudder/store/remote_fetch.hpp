@@ -56,7 +56,7 @@ public:
     /// Writes the wire rows of own vertices to `out`, one after the other. Must not throw.
     using Writer = std::function<void(std::span<const VertexId> vertices, std::byte* out)>;
 
-    /// Takes `channel` and the two after it.
+    /// Takes `channel` and the next ones (comm::service_channels in all).
     RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout,
                 Writer writer);
 

@@ -12,8 +12,8 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr comm::Channel to_first = comm::user_channels + 16;
-constexpr comm::Channel from_first = comm::user_channels + 17;
+constexpr comm::Channel to_first = comm::channel_of(comm::Talk::to_first);
+constexpr comm::Channel from_first = comm::channel_of(comm::Talk::from_first);
 constexpr std::size_t places = 2;
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 

@@ -105,7 +105,7 @@ Finding check_mpi() {
     }
     return {"MPI", "missing",
             build.mpi.empty() ? "this build was made without MPI" : "no mpirun on the PATH",
-            "run 'make setup' and build again"};
+            build.mpi.empty() ? "build with -DRUDDER_MPI=ON" : "run 'make setup'"};
 }
 
 /// What holds while it runs, and why; `torch_settings` of the JSON, named when torch multiplied.

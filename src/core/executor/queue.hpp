@@ -28,24 +28,15 @@ public:
         monitor_.notify_all();
         return true;
     }
-    /// Appends an item if there is room, without waiting.
-    bool try_push(T item) {
-        Monitor::Lock lock(monitor_);
-        if (closed_ || items_.size() >= capacity_) return false;
-        items_.push_back(std::move(item));
-        monitor_.notify_all();
-        return true;
-    }
     /// Takes the first item, waiting for one; nothing once the queue is closed and empty.
     std::optional<T> pop() {
         Monitor::Lock lock(monitor_);
         monitor_.wait(lock, "an item of a queue", [this] { return closed_ || !items_.empty(); });
-        return take();
-    }
-    /// Takes the first item if there is one, without waiting.
-    std::optional<T> try_pop() {
-        Monitor::Lock lock(monitor_);
-        return take();
+        if (items_.empty()) return std::nullopt;
+        std::optional<T> item(std::move(items_.front()));
+        items_.pop_front();
+        monitor_.notify_all();
+        return item;
     }
     /// No more items come in; those inside can still be taken.
     void close() {
@@ -59,14 +50,6 @@ public:
     }
 
 private:
-    std::optional<T> take() {
-        if (items_.empty()) return std::nullopt;
-        std::optional<T> item(std::move(items_.front()));
-        items_.pop_front();
-        monitor_.notify_all();
-        return item;
-    }
-
     std::size_t capacity_;
     Monitor monitor_;
     std::deque<T> items_;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::uint64_t interleave_odds = 4;
 
 struct Pause {
-    std::string prefix;
+    int rank;
     Duration until;
 };
 
@@ -70,7 +70,7 @@ struct SeededExecutor::State {
 
     [[nodiscard]] const Pause* pause_of(const FiberTask& task) const {
         const auto found = std::ranges::find_if(pauses, [&](const Pause& pause) {
-            return pause.until > now && task.name().starts_with(pause.prefix);
+            return pause.until > now && task.rank() == pause.rank;
         });
         return found == pauses.end() ? nullptr : &*found;
     }
@@ -132,10 +132,12 @@ struct SeededExecutor::State {
         std::string list;
         for (const auto& task : tasks) {
             const Pause* pause = pause_of(*task);
-            list += fmt::format("{}{} waits for {}", list.empty() ? "" : "; ", task->name(),
+            if (!list.empty()) list += "; ";
+            if (const auto rank = task->rank()) list += fmt::format("rank {} ", *rank);
+            list += fmt::format("{} waits for {}", task->name(),
                                 pause != nullptr ? "nothing: it was stopped" : task->waiting_for());
         }
-        return {ErrorKind::rank, "deadlock: no task can go on", list,
+        return {ErrorKind::rank, "deadlock: no task can continue", list,
                 "find who should have sent or notified"};
     }
 };
@@ -205,8 +207,8 @@ void SeededExecutor::run() {
     if (const auto failure = s.failure(); failure != nullptr) std::rethrow_exception(failure);
 }
 
-void SeededExecutor::pause(const std::string& prefix, Duration when) {
-    state_->pauses.push_back({prefix, when});
+void SeededExecutor::pause(int rank, Duration when) {
+    state_->pauses.push_back({rank, when});
 }
 
 Duration SeededExecutor::now() const {

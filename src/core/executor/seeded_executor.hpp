@@ -24,9 +24,9 @@ public:
     /// Error of kind `rank` that names each task and what it waits for.
     void run();
 
-    /// Holds back all tasks whose name begins with `prefix` until `when` (no_deadline: for ever, as
-    /// if they had died; they are cancelled when the executor is destroyed).
-    void pause(const std::string& prefix, Duration when);
+    /// Holds back all tasks of a rank until `when` (no_deadline: for ever, as if they had died;
+    /// they are cancelled when the executor is destroyed).
+    void pause(int rank, Duration when);
 
     [[nodiscard]] Duration now() const override;
     void call_at(Duration when, std::function<void()> f) override;

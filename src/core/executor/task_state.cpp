@@ -106,6 +106,13 @@ const std::string& Task::name() const {
     return state_->name();
 }
 
+Task Executor::spawn(std::string name, std::function<void()> body, std::optional<int> rank) {
+    auto state = make_task(std::move(name), std::move(body));
+    state->set_rank(rank ? rank : TaskState::current().rank());
+    start(state);
+    return Task(std::move(state));
+}
+
 void Executor::sleep_until(Duration when) {
     TaskState& me = TaskState::current();
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +46,9 @@ public:
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] Executor& executor() const noexcept { return executor_; }
+    /// The simulated rank it works for: given at its start, or that of the task that spawned it.
+    [[nodiscard]] std::optional<int> rank() const noexcept { return rank_; }
+    void set_rank(std::optional<int> rank) noexcept { rank_ = rank; }
 
     /// Whether its waits for messages are in no hurry (patience.hpp). The task's own affair.
     void set_patient() noexcept { patient_ = true; }
@@ -61,6 +65,7 @@ public:
 private:
     Executor& executor_;
     std::string name_;
+    std::optional<int> rank_;
     std::function<void()> body_;
     std::exception_ptr failure_;
     bool failure_seen_ = false;

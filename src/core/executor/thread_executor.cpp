@@ -141,12 +141,6 @@ ThreadExecutor& ThreadExecutor::process() {
     return *executor;
 }
 
-Task Executor::spawn(std::string name, std::function<void()> body) {
-    auto state = make_task(std::move(name), std::move(body));
-    start(state);
-    return Task(std::move(state));
-}
-
 std::shared_ptr<TaskState> ThreadExecutor::make_task(std::string name, std::function<void()> body) {
     return std::make_shared<ThreadTask>(*this, std::move(name), std::move(body));
 }

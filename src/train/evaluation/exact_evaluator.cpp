@@ -344,7 +344,7 @@ void ExactEvaluator::start(std::span<const float> weights) {
     RUDDER_CHECK(weights.size() == s.twin->weights().size());
     std::ranges::copy(weights, s.twin->weights().begin());
     s.scores = {};
-    task_ = Executor::current().spawn(fmt::format("rank {} evaluation", s.comm.rank()),
+    task_ = Executor::current().spawn("evaluation",
                                       [this] { evaluate(*state_->twin, state_->scores); });
 }
 

@@ -12,8 +12,6 @@ namespace {
 
 /// The exchanges of two layers that follow each other must not be taken for one another: a rank may
 /// ask for rows of the next while another still ends that of the last.
-constexpr comm::Channel row_channels = comm::user_channels;
-constexpr comm::Channel channels_per_exchange = 4;
 constexpr std::size_t rows_per_task = 512;
 
 /// Copies rows from anywhere to one place, on all threads; `from(i)` is where row i lies.
@@ -45,8 +43,8 @@ LayerInput::LayerInput(const comm::Communicator& comm, const RankRanges& ranges,
                        std::span<const float> own, std::size_t columns, Kept& kept)
     : ranges_(ranges), own_(own), columns_(columns), kept_(kept) {
     if (comm.size() == 1) return;
-    const auto channel =
-        row_channels + static_cast<comm::Channel>(layer % 2) * channels_per_exchange;
+    const comm::Channel channel =
+        comm::channel_of(layer % 2 == 0 ? comm::Talk::even_layer_rows : comm::Talk::odd_layer_rows);
     exchange_ = std::make_unique<store::RowExchange>(
         comm, channel, store::RowExchange::Layout{ranges.starts, columns * sizeof(float)},
         [this](std::span<const VertexId> vertices, std::byte* out) {

@@ -16,7 +16,7 @@ namespace rudder::train {
 
 namespace {
 
-constexpr comm::Channel prediction_channel = comm::user_channels;
+constexpr comm::Channel prediction_channel = comm::channel_of(comm::Talk::predictions);
 /// A message to rank 0 at most, in bytes.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
 constexpr std::size_t block_bytes = std::size_t{1} << 18;
@@ -71,9 +71,9 @@ public:
 
 private:
     [[noreturn]] static void refuse(int from, VertexId id) {
-        throw input_error("original id " + std::to_string(id) + " is out of range",
-                          "rank " + std::to_string(from),
-                          "make the partition again, or restore it from a copy");
+        throw Error(ErrorKind::input, "original id " + std::to_string(id) + " is out of range",
+                    "rank " + std::to_string(from),
+                    "make the partition again, or restore it from a copy", from);
     }
 
     VertexId vertices_;

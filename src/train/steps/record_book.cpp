@@ -39,7 +39,7 @@ struct Closing {
     std::uint64_t sent_total = 0;
 };
 
-constexpr comm::Channel closing_channel = comm::user_channels + 12;
+constexpr comm::Channel closing_channel = comm::channel_of(comm::Talk::closing);
 
 std::vector<std::byte> pack(const Closing& closing, std::span<const double> extra) {
     std::vector<std::byte> bytes(sizeof(Closing) + extra.size_bytes());

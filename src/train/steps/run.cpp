@@ -182,7 +182,7 @@ void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) cons
     const int rank = partition::rank_of(part, s_.data.parts(), s_.comm.size());
     throw Error(ErrorKind::failed, fmt::format("the loss is no number at step {}", step),
                 fmt::format("rank {}, part {}", rank, part),
-                "lower the learning rate (--lr), or clip the gradient (--clip 1)");
+                "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
 }
 
 bool Run::records_due_by_clock() const {

@@ -155,7 +155,7 @@ TEST_P(BothBodies, WaitingInALoopIsAnError) {
         BoundedQueue<int> queue(1);
         EXPECT_THROW(parallel_chunks(1, 1, [&](const Chunk&) { queue.pop(); }), WaitForbidden);
         const NoWaitScope scope("a gradient hook");
-        EXPECT_TRUE(queue.try_push(1)) << "posting is allowed";
+        EXPECT_TRUE(queue.push(1)) << "posting is allowed";
         try {
             queue.push(2);
             ADD_FAILURE() << "the queue is full, the push must wait";
@@ -266,11 +266,21 @@ TEST(SeededExecutor, PausedTasksRunLater) {
     SeededExecutor executor(1);
     Duration slow{};
     Duration quick{};
-    executor.spawn("rank 1 main", [&] { slow = executor.now(); });
-    executor.spawn("rank 2 main", [&] { quick = executor.now(); });
-    executor.pause("rank 1 ", 50ms);
+    Duration child{};
+    executor.spawn(
+        "main",
+        [&] {
+            slow = executor.now();
+            executor.spawn("child", [&] { child = executor.now(); });
+            executor.pause(1, 70ms);  // what it has spawned is its rank's, too
+        },
+        1);
+    executor.spawn(
+        "main", [&] { quick = executor.now(); }, 2);
+    executor.pause(1, 50ms);
     executor.run();
     EXPECT_EQ(slow, Duration(50ms));
+    EXPECT_EQ(child, Duration(70ms));
     EXPECT_EQ(quick, Duration(0));
 }
 
@@ -279,16 +289,17 @@ TEST(SeededExecutor, DeadTasksAreUnwoundAtTheEnd) {
     {
         BoundedQueue<int> queue(1);
         SeededExecutor executor(1);
-        executor.spawn("rank 1 main", [&] {
+        const auto wait = [&] {
             struct Mark {
                 bool& flag;
                 ~Mark() { flag = true; }
             } mark{unwound};
             queue.pop();
-        });
-        executor.spawn("rank 0 main", [&] {
+        };
+        executor.spawn("main", wait, 1);
+        executor.spawn("main", [&] {
             executor.sleep_for(1ms);
-            executor.pause("rank 1 ", no_deadline);
+            executor.pause(1, no_deadline);
             queue.push(1);
             executor.sleep_for(1ms);
         });

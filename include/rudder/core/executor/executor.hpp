@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -52,8 +53,9 @@ class Executor {
 public:
     virtual ~Executor() = default;
 
-    /// Starts a task.
-    Task spawn(std::string name, std::function<void()> body);
+    /// Starts a task: of the simulated rank given, or else of that of the calling task.
+    Task spawn(std::string name, std::function<void()> body,
+               std::optional<int> rank = std::nullopt);
     /// The time since the executor's start.
     [[nodiscard]] virtual Duration now() const = 0;
     /// Calls `f` at that time, outside any task; it may post and notify, not wait.

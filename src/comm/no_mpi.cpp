@@ -1,0 +1,29 @@
+// The MPI body in a build without MPI: says so.
+#include "rudder/comm/mpi_transport.hpp"
+#include "rudder/core/error.hpp"
+
+#include "launcher.hpp"
+
+namespace rudder::comm {
+
+void require_mpi() {
+    throw usage_error("this build has no MPI: it runs as one rank only", "RUDDER_MPI=OFF",
+                      "leave mpirun and --ranks out, or build with -DRUDDER_MPI=ON");
+}
+
+MpiSession::MpiSession() {
+    require_mpi();
+}
+
+MpiSession::~MpiSession() = default;
+
+std::string MpiSession::library() {
+    return "no MPI";
+}
+
+std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& /*options*/) {
+    require_mpi();
+    return nullptr;
+}
+
+}  // namespace rudder::comm

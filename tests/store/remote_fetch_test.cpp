@@ -1,0 +1,126 @@
+// Rows asked of other ranks, by themselves: any runs and pieces give what the owner would write, and
+// a rank that asks for what is not there is named.
+#include "rudder/store/remote_fetch.hpp"
+
+#include <cstring>
+
+#include <gtest/gtest.h>
+
+#include "comm/simulated_cluster.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/random.hpp"
+
+namespace rudder::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The row of a vertex as its owner writes it.
+std::vector<std::byte> row_of(VertexId v, std::size_t bytes) {
+    std::vector<std::byte> row(bytes);
+    for (std::size_t i = 0; i < bytes; ++i)
+        row[i] = static_cast<std::byte>(v * 31 + i);
+    return row;
+}
+
+store::RowExchange exchange(const comm::Communicator& comm, std::vector<VertexId> starts,
+                            std::size_t bytes) {
+    return {comm, comm::user_channels, store::RowExchange::Layout{std::move(starts), bytes},
+            [bytes](std::span<const VertexId> vertices, std::byte* out) {
+                for (std::size_t i = 0; i < vertices.size(); ++i) {
+                    const auto row = row_of(vertices[i], bytes);
+                    std::memcpy(out + i * bytes, row.data(), bytes);
+                }
+            }};
+}
+
+TEST(RowExchange, AnyRunsInAnyPieces) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        const int ranks = 2 + static_cast<int>(seed % 3);
+        const std::size_t bytes = 1 + seed * 5;
+        std::vector<VertexId> starts{0};
+        for (int r = 0; r < ranks; ++r)
+            starts.push_back(starts.back() + 20 + static_cast<VertexId>(r));
+        comm::SimulatedCluster cluster({.ranks = ranks, .seed = seed, .jitter = 1ms});
+        cluster.run([&](const comm::Communicator& comm) {
+            auto rows = exchange(comm, starts, bytes);
+            const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+            Draws draws(stream, static_cast<std::uint64_t>(comm.rank()));
+            std::vector<std::vector<VertexId>> vertices;
+            std::vector<std::vector<std::byte>> places;
+            std::vector<store::FetchRun> runs;
+            for (int owner = 0; owner < ranks; ++owner) {
+                if (owner == comm.rank()) continue;
+                const auto o = static_cast<std::size_t>(owner);
+                auto& run = vertices.emplace_back(draws.below(40));
+                for (VertexId& v : run)
+                    v = starts[o] + draws.below(starts[o + 1] - starts[o]);
+                places.emplace_back(run.size() * bytes);
+            }
+            std::size_t next = 0;
+            for (int owner = 0; owner < ranks; ++owner) {
+                if (owner == comm.rank()) continue;
+                runs.push_back({owner, vertices[next], places[next]});
+                ++next;
+            }
+            auto fetch = rows.fetch(runs, comm::Kind::requests, seed % 7);
+            std::vector<std::size_t> asked(runs.size());
+            for (const auto& piece : fetch.pieces()) {
+                ASSERT_EQ(piece.first, asked[piece.run]) << "pieces follow each other";
+                if (seed % 7 != 0) ASSERT_LE(piece.count, seed % 7);
+                asked[piece.run] += piece.count;
+            }
+            fetch.wait();
+            ASSERT_TRUE(fetch.done());
+            for (std::size_t r = 0; r < runs.size(); ++r) {
+                ASSERT_EQ(asked[r], vertices[r].size());
+                for (std::size_t i = 0; i < vertices[r].size(); ++i) {
+                    const auto expected = row_of(vertices[r][i], bytes);
+                    ASSERT_EQ(std::memcmp(places[r].data() + i * bytes, expected.data(), bytes), 0);
+                }
+            }
+            comm.barrier();
+            rows.stop();
+        });
+    }
+}
+
+TEST(RowExchange, IdsAreAsNarrowAsTheOwnersRangeAllows) {
+    constexpr VertexId narrow = (VertexId{1} << 32) - 1;
+    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        auto rows = exchange(comm, {0, 10, 10 + narrow, 10 + narrow + narrow + 1}, 8);
+        EXPECT_EQ(rows.id_bytes(0), 4U);
+        EXPECT_EQ(rows.id_bytes(1), 4U);
+        EXPECT_EQ(rows.id_bytes(2), 8U) << "one row more";
+        comm.barrier();
+        rows.stop();
+    });
+}
+
+/// Ranks that see the partition differently: the one that is asked names the one that asks.
+TEST(RowExchange, RowsThatTheOwnerDoesNotHaveAreRefused) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        // Rank 0 takes rank 1 to have 20 rows; it has 10.
+        auto rows = exchange(comm, {0, 10, comm.rank() == 0 ? 30U : 20U}, 4);
+        const std::vector<VertexId> wanted{25};
+        auto place = std::make_shared<std::vector<std::byte>>(4);
+        const std::array<store::FetchRun, 1> runs{{{1, wanted, *place}}};
+        if (comm.rank() == 0) rows.fetch(runs, comm::Kind::requests).keep(place);
+        Executor::current().sleep_for(1ms);
+        try {
+            rows.stop();
+            EXPECT_EQ(comm.rank(), 0);
+        } catch (const Error& error) {
+            EXPECT_EQ(comm.rank(), 1);
+            EXPECT_EQ(error.kind(), ErrorKind::rank);
+            EXPECT_EQ(error.rank(), 0);
+            EXPECT_EQ(error.where(), "rank 0");
+            EXPECT_EQ(error.problem(), "invalid request: row 15 of a rank that has 10 rows");
+        }
+    });
+}
+
+}  // namespace
+}  // namespace rudder::test
