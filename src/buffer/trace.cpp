@@ -40,7 +40,7 @@ void check_halo(const HostTrace::Arrays& arrays, VertexId vertices, const std::s
     }
     for (const double p : arrays.inclusion) {
         if (!std::isfinite(p) || p < 0) {
-            throw bad(fmt::format("{} is no inclusion probability", p));
+            throw bad(fmt::format("invalid inclusion probability: {}", p));
         }
     }
 }
@@ -71,7 +71,7 @@ HostTrace::Arrays checked(HostTrace::Arrays arrays, const TraceHeader& header, I
     check_offsets(arrays, ids.size(), where);
     for (std::uint64_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= header.vertices) {
-            throw input_error(fmt::format("vertex {} is not below {}", ids[i], header.vertices),
+            throw input_error(fmt::format("invalid vertex {}: the graph has {}", ids[i], header.vertices),
                               fmt::format("{}, ids, position {}", where, i), record_again);
         }
     }

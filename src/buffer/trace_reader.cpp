@@ -21,7 +21,7 @@ std::vector<To> converted(std::span<const From> from, const std::string& where) 
     std::vector<To> to(from.size());
     for (std::size_t i = 0; i < from.size(); ++i) {
         if (!std::in_range<To>(from[i])) {
-            throw input_error(fmt::format("{} is out of range", from[i]),
+            throw input_error(fmt::format("invalid value: {} is out of range", from[i]),
                               fmt::format("{}, position {}", where, i), "record the trace again");
         }
         to[i] = static_cast<To>(from[i]);
@@ -132,7 +132,7 @@ void check_hosts(const Trace& trace, const fs::path& path) {
             header.hosts != first.hosts || header.seed != first.seed) {
             throw input_error(fmt::format("host {} is of another run or graph than host {}",
                                           header.host, first.host),
-                              path.string(), "keep the traces of each run in a folder of its own");
+                              path.string(), "keep the traces of each run in a separate folder");
         }
         if (host->steps() != trace.front()->steps() || header.first_step != first.first_step) {
             throw input_error(
@@ -164,7 +164,7 @@ std::vector<fs::path> host_folders(const fs::path& folder) {
 Trace read_trace(const fs::path& path) {
     std::error_code code;
     if (!fs::exists(path, code)) {
-        throw input_error("there is no such trace", path.string(),
+        throw input_error("trace not found", path.string(),
                           "check the path; 'rudder train --trace' records one");
     }
     Trace trace;
@@ -175,7 +175,7 @@ Trace read_trace(const fs::path& path) {
     const fs::path folder = fs::is_directory(path / "trace") ? path / "trace" : path;
     const auto hosts = host_folders(folder);
     if (hosts.empty()) {
-        throw input_error("no whole trace here: there is no folder host-00000", folder.string(),
+        throw input_error("incomplete trace: folder host-00000 is missing", folder.string(),
                           "check the path; a run that was cut short leaves none");
     }
     for (const fs::path& host : hosts)

@@ -77,9 +77,9 @@ Json header_json(const TraceHeader& h) {
             {"own_vertices", h.own_vertices}};
 }
 
-constexpr const char* way_out = "go on without --trace, or train again with --force";
+constexpr const char* way_out = "resume without --trace, or train again with --force";
 
-/// Where a trace that can be gone on with lies: one that was cut, else one that was finished.
+/// Where a trace that can be continued lies: one that was cut, else one that was finished.
 std::optional<fs::path> found_folder(const fs::path& output) {
     const fs::path cut = Staging::lasting_path(output);
     std::error_code code;
@@ -98,7 +98,7 @@ void expect_same_run(const fs::path& folder, const TraceHeader& header) {
     const Json now = header_json(header);
     for (const char* key : {"format", "version", "host", "hosts", "vertices", "steps_per_epoch",
                             "first_step", "graph", "seed"}) {
-        const Json& before = json_field(found, key, file.string());
+        const Json before = json_field(found, key, file.string());
         if (before == now.at(key)) continue;
         throw input_error(fmt::format("the trace is of another run: {} was {}, now {}", key,
                                       before.dump(), now.at(key).dump()),

@@ -65,6 +65,15 @@ KeyValues partition_lines(const graph::DatasetInfo& info,
     return lines;
 }
 
+void add_parameters(KeyValues& lines, std::span<const SpecParameter> parameters) {
+    for (const SpecParameter& p : parameters) {
+        const std::string fallback = p.fallback_text();
+        lines.emplace_back(
+            fmt::format("  {}", p.name),
+            fmt::format("{}{}", p.help, fallback.empty() ? "" : fmt::format(" ({})", fallback)));
+    }
+}
+
 std::string policy_notes() {
     constexpr std::size_t indent = 19;
     constexpr std::size_t columns = 98;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
+#include "rudder/core/spec.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/summary.hpp"
 
@@ -18,6 +19,9 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
 [[nodiscard]] KeyValues partition_lines(const graph::DatasetInfo& info,
                                         const partition::PartitionSummary& summary);
+
+/// Adds a line for each parameter: its help, with its default.
+void add_parameters(KeyValues& lines, std::span<const SpecParameter> parameters);
 
 /// The replacement policies, each with its sentence and paper, wrapped for a screen.
 [[nodiscard]] std::string policy_notes();

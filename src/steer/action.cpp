@@ -42,7 +42,7 @@ double fraction_of(const Json& value, bool checked, const std::string& where) {
     const double fraction =
         value.is_number() ? value.get<double>() : std::numeric_limits<double>::quiet_NaN();
     if (!checked || (fraction >= 0 && fraction <= 1)) return fraction;
-    throw usage_error(fmt::format("{} is no fraction", value.dump()), where,
+    throw usage_error(fmt::format("invalid fraction: {}", value.dump()), where,
                       "give a number from 0 and up to 1");
 }
 

@@ -29,7 +29,7 @@ constexpr std::array<Knob, knob_count> knobs{{
      "Rows that the buffer may hold, within the configured bytes.",
      "rows that no longer fit are fetched again"},
     {KnobId::decay, "decay", KnobKind::real, 0, 1, 0.99, false,
-     "What a use is worth a step later.", "nothing at once", true},
+     "Factor by which the count of a use decays per step.", "nothing at once", true},
     {KnobId::fraction, "fraction", KnobKind::real, 0, 1, 1, false,
      "Share of the buffer that one replacement may change, at most.", "nothing at once"},
     {KnobId::distance, "distance", KnobKind::whole, 0, 1000, 2, true,
@@ -68,7 +68,7 @@ void check_number(const Knob& k, const KnobValue& value, const KnobRange& range,
                   const std::string& where) {
     const auto* number = std::get_if<double>(&value);
     if (number != nullptr && range.holds(*number)) return;
-    throw usage_error(fmt::format("{} is no value for knob '{}'", shown(value), k.name), where,
+    throw usage_error(fmt::format("invalid value for knob '{}': {}", k.name, shown(value)), where,
                       fmt::format("give {}", range.text()));
 }
 
@@ -82,7 +82,7 @@ void add(std::vector<KnobChange>& changes, KnobId id, const KnobValue& value) {
 buffer::PolicySpec policy_of(const KnobValue& value, const std::string& where) {
     const auto* text = std::get_if<std::string>(&value);
     if (text == nullptr) {
-        throw usage_error(fmt::format("{} is no value for knob 'policy'", shown(value)), where,
+        throw usage_error(fmt::format("invalid value for knob 'policy': {}", shown(value)), where,
                           "give a policy in quotes, such as \"window:16\"");
     }
     buffer::PolicySpec spec = buffer::PolicySpec::parse(*text, where);
@@ -100,7 +100,7 @@ void set_policy(Setting& setting, const KnobValue& value, const KnobLimits& limi
     buffer::PolicySpec spec = policy_of(value, where);
     if (spec.has("window")) {
         const Knob& window = knob(KnobId::window);
-        check_number(window, spec.get("window"), KnobRange::of(window, limits), where);
+        check_number(window, spec.number("window"), KnobRange::of(window, limits), where);
     }
     setting.policy = std::move(spec);
 }
@@ -186,7 +186,7 @@ std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {
             break;
     }
     if (!setting.policy.has(knob(id).name)) return std::nullopt;
-    return setting.policy.get(knob(id).name);
+    return setting.policy.number(knob(id).name);
 }
 
 void check_change(const KnobChange& change, const std::string& where) {
@@ -214,8 +214,8 @@ std::vector<KnobChange> changes_between(const Setting& from, const Setting& to) 
     buffer::PolicySpec policy = from.policy;
     for (const Knob& k : knobs) {
         if (!of_policy(k.id) || policy.name() != to.policy.name() || !policy.has(k.name)) continue;
-        const double wanted = to.policy.get(k.name);
-        if (policy.get(k.name) == wanted && policy.given(k.name) == to.policy.given(k.name)) {
+        const double wanted = to.policy.number(k.name);
+        if (policy.number(k.name) == wanted && policy.given(k.name) == to.policy.given(k.name)) {
             continue;
         }
         policy.set(k.name, wanted);

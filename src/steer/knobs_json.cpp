@@ -31,7 +31,7 @@ KnobValue value_of(const Json& value, const Knob& k, const std::string& where) {
     if (value.is_string()) return value.get<std::string>();
     if (value.is_number()) return value.get<double>();
     throw usage_error(
-        fmt::format("{} is no value for knob '{}'", value.dump(), k.name), where,
+        fmt::format("invalid value for knob '{}': {}", k.name, value.dump()), where,
         k.kind == KnobKind::text ? "give a policy in quotes" : "give " + KnobRange::of(k).text());
 }
 
@@ -78,7 +78,7 @@ Json to_json(std::span<const KnobChange> changes) {
 
 std::vector<KnobChange> knob_changes(const Json& object, const std::string& where) {
     if (!object.is_object()) {
-        throw usage_error("knobs are no JSON object", where, R"(write {"window": 16})");
+        throw usage_error("invalid knobs: not a JSON object", where, R"(write {"window": 16})");
     }
     std::vector<KnobChange> changes;
     for (const auto& [name, value] : object.items()) {

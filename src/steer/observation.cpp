@@ -81,7 +81,8 @@ template <class Read>
 auto parse_list(const Json& object, const char* key, const std::string& where, Read read) {
     std::vector<decltype(read(object, where))> list;
     const Json& array = json_field(object, key, where);
-    if (!array.is_array()) throw input_error(std::string(key) + " is no list", where, "");
+    if (!array.is_array())
+        throw input_error("invalid " + std::string(key) + ": not a list", where, "");
     for (const Json& element : array)
         list.push_back(read(element, where));
     return list;

@@ -60,21 +60,20 @@ std::vector<std::int32_t> default_fanout(int layers) {
 
 buffer::PolicySpec policy_of(const TrainOptions& options) {
     buffer::PolicySpec policy = buffer::PolicySpec::parse(options.policy);
-    require(policy.name() != "optimal" && !(policy.has("listed") && policy.given("listed")),
-            fmt::format("'{}' knows a recorded trace, and a run is none yet", policy.text()),
-            "--policy", "train with --trace, then run 'rudder replay' on it; or choose window");
+    require(policy.name() != "optimal" && !policy.given("listed"),
+            fmt::format("policy '{}' works only on recorded traces", policy.text()), "--policy",
+            "train with --trace, then run 'rudder replay' on it; or choose window");
     if (options.window) {
         buffer::apply_window(policy, *options.window);
     } else if (policy.name() == "window") {
-        policy.set("window", policy.get("window"));  // shown, given or not
+        policy.set("window", policy.number("window"));  // shown, given or not
     }
     return policy;
 }
 
 bool window_adapts(const TrainOptions& options) {
-    const std::string& text = options.policy;
-    return !options.window && (text == "window" || text.starts_with("window,")) &&
-           text.find("window:") == std::string::npos;
+    const auto policy = buffer::PolicySpec::parse(options.policy);
+    return !options.window && policy.name() == "window" && !policy.given("window");
 }
 
 steer::AgentSpec agent_of(const TrainOptions& options) {

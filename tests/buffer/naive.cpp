@@ -206,11 +206,11 @@ private:
         return spec_.given("every") && (t + 1) % spec_.whole("every") == 0;
     }
     [[nodiscard]] double score(const Slot& slot) const {
-        return slot.first * std::pow(1 - spec_.get("alpha"), slot.idle);
+        return slot.first * std::pow(1 - spec_.number("alpha"), slot.idle);
     }
     bool replace() {
         const double threshold =
-            std::round(std::pow(1 - spec_.get("alpha"), period_) * 1000) / 1000;
+            std::round(std::pow(1 - spec_.number("alpha"), period_) * 1000) / 1000;
         std::vector<std::pair<VertexId, std::size_t>> out;
         for (std::size_t i = 0; i < slots_.size(); ++i) {
             if (score(slots_[i]) < threshold) out.emplace_back(slots_[i].v, i);
@@ -242,7 +242,7 @@ public:
     using NaiveSet::NaiveSet;
     void after(std::size_t /*t*/, const Step& step) override {
         for (auto& [v, count] : counts_)
-            count *= spec_.get("decay");
+            count *= spec_.number("decay");
         for (const VertexId v : step)
             counts_[v] += 1;
         keep_best(step, [&](VertexId a, VertexId b) {
@@ -260,7 +260,7 @@ public:
     using NaiveSet::NaiveSet;
     void after(std::size_t t, const Step& step) override {
         const bool window = spec_.name() == "window";
-        const double decay = window ? spec_.get("decay") : 1;
+        const double decay = window ? spec_.number("decay") : 1;
         for (auto& [v, count] : counts_)
             count *= decay;
         for (const VertexId v : step)

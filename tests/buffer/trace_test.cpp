@@ -179,10 +179,10 @@ TEST_F(Traces, ARunThatIsCutShortLeavesNone) {
     {
         buffer::TraceWriter writer(folder_ / "trace", header_of(plain, 0, 1), plain.halo, {}, {});
         writer.step(plain.steps[0]);
-        refuse(folder_ / "trace", {"no whole trace"});
+        refuse(folder_ / "trace", {"incomplete trace"});
     }
-    refuse(folder_ / "trace", {"no whole trace"});
-    refuse(folder_ / "nothing", {"no such trace"});
+    refuse(folder_ / "trace", {"incomplete trace"});
+    refuse(folder_ / "nothing", {"trace not found"});
 }
 
 TEST_F(Traces, DamageIsNoticed) {

@@ -62,17 +62,18 @@ TEST_F(Replay, WhatIsWrongIsRefused) {
     refuse({"replay"}, 2, {"no trace"});
     refuse({"replay", trace, "--policy", "window:8", "--window", "16"}, 2,
            {"two different windows", "window:8"});
-    refuse({"replay", trace, "--window", "0", "--policy", "window"}, 2, {"0 is no value"});
+    refuse({"replay", trace, "--window", "0", "--policy", "window"}, 2,
+           {"invalid value for 'window' of policy 'window': '0'"});
     refuse({"replay", trace, "--policy", "lrru"}, 2, {"unknown policy 'lrru'", "'lru'", "optimal"});
     refuse({"replay", trace, "--policy", "scored,evry:3"}, 2, {"no parameter 'evry'", "every"});
     refuse({"replay", trace, "--policy", "static-vip"}, 2, {"inclusion probabilities"});
     refuse({"replay", trace, "--buffer", "-1"}, 2, {"-1"});
-    refuse({"replay", "nothing.npz"}, 3, {"no such trace"});
+    refuse({"replay", "nothing.npz"}, 3, {"trace not found"});
     write("cut.npz", bytes_of(trace).substr(0, 10000));
     refuse({"replay", "cut.npz"}, 3, {"cut.npz"});
     ok({"generate", "sbm", "graph", "--vertices", "200"});
     refuse({"replay", trace, "--data", "graph"}, 3, {"does not say"});
-    refuse({"replay", "graph"}, 3, {"no whole trace"});
+    refuse({"replay", "graph"}, 3, {"incomplete trace"});
 }
 
 }  // namespace

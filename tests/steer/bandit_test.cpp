@@ -17,7 +17,7 @@ std::unique_ptr<steer::Agent> bandit(const FakeWorld& world, const char* text = 
 }
 
 double window_of(const steer::Setting& s) {
-    return s.policy.has("window") ? s.policy.get("window") : 0;
+    return s.policy.has("window") ? s.policy.number("window") : 0;
 }
 
 /// Look-ahead helps, up to a point.
@@ -207,7 +207,7 @@ TEST(Bandit, FindsTheNewBestWhenRowsChangePhase) {
 
 /// Fetching early hides the link; too early costs a little. A slower link wants more of it.
 double by_distance(const steer::Setting& s, std::uint64_t step, std::uint64_t drop) {
-    const double distance = s.policy.get("distance");
+    const double distance = s.policy.number("distance");
     const double fetch = step < drop ? 0.012 : 0.048;
     return 0.02 + std::max(0.0, fetch - 0.006 * distance) + 0.0003 * distance;
 }
@@ -223,7 +223,7 @@ TEST(Bandit, FindsTheNewBestWhenTheLinkSlowsDown) {
         };
         const auto agent = bandit(world);
         world.run(*agent);
-        const auto distance = [](const steer::Setting& s) { return s.policy.get("distance"); };
+        const auto distance = [](const steer::Setting& s) { return s.policy.number("distance"); };
         EXPECT_EQ(distance(world.history[990]), 2) << world.notes();
         EXPECT_LE(world.until(1000, [&](const steer::Setting& s) { return distance(s) == 8; }),
                   200U)
@@ -243,14 +243,14 @@ TEST(Bandit, NoTimedTrialsWhereTheCostIsRows) {
     const auto agent = bandit(world);
     world.run(*agent);
     for (const steer::Setting& s : world.history)
-        EXPECT_EQ(s.policy.get("distance"), 2);
+        EXPECT_EQ(s.policy.number("distance"), 2);
 }
 
 TEST(Bandit, SaysWhenToReplace) {
     FakeWorld world("scored");
     world.steps = 1500;
     world.rows = [](const steer::Setting& s, std::uint64_t) {
-        const double every = s.policy.given("every") ? s.policy.get("every") : 1e9;
+        const double every = s.policy.given("every") ? s.policy.number("every") : 1e9;
         return every == 4 ? 900.0 : every == 8 || every == 2 ? 950.0 : 1000.0;
     };
     const auto agent = bandit(world, "bandit,knobs:decide");

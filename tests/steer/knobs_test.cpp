@@ -196,7 +196,7 @@ TEST(Actions, RefuseWhatIsNotOne) {
     refuse_action(R"({"action": "replace", "knobs": {}})", {"'knobs'", "'replace'"});
     refuse_action(R"({"action": "keep", "why": "x"})", {"unknown key 'why'"});
     refuse_action(R"({"action": "keep", "reason": "x"})", {"unknown reason \"x\"", "low_hit_rate"});
-    refuse_action(R"({"action": "replace", "fraction": 1.5})", {"1.5 is no fraction"});
+    refuse_action(R"({"action": "replace", "fraction": 1.5})", {"invalid fraction: 1.5"});
     refuse_action(R"({"action": "replace", "fraction": "1"})", {"no fraction"});
     refuse_action(R"({"action": "set"})", {"names no knob"});
     refuse_action(R"({"action": "set", "knobs": {}})", {"names no knob"});

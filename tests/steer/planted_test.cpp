@@ -148,7 +148,7 @@ TEST(Mixture, IsNearlyAsGoodAsItsBestMember) {
 TEST(Mixture, FollowsABanditThatSteersItsOwnShadow) {
     FakeWorld world("window:1");
     world.rows = [](const steer::Setting& s, std::uint64_t) {
-        return s.policy.has("window") ? 1000 - s.policy.get("window") : 1500;
+        return s.policy.has("window") ? 1000 - s.policy.number("window") : 1500;
     };
     const auto agent =
         steer::make_agent(steer::AgentSpec::parse("mixture:never+bandit"), world.facts());

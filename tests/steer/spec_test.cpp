@@ -41,17 +41,18 @@ TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
     refuse("never:1", {"takes no value"});
     refuse("always,x:1", {"no parameter 'x'", "no parameters"});
     refuse("every", {"needs a value"});
-    refuse("every:", {"'' is no value"});
-    refuse("every:0", {"'0' is no value", "from 1"});
+    refuse("every:", {"invalid value", "''"});
+    refuse("every:0", {"invalid value for 'every' of agent 'every': '0'", "from 1"});
     refuse("every:1.5", {"whole number"});
     refuse("every:nan", {"'nan'"});
     refuse("every:4,every:5", {"given twice"});
     refuse("every:4,", {"no parameter ''"});
     refuse("every:4,evry:5", {"did you mean 'every'"});
     refuse("every:4,every", {"needs a value"});
-    refuse("threshold,on:hits", {"'hits' is no value for 'on'", "hit-rate, stall, cost"});
+    refuse("threshold,on:hits",
+           {"invalid value for 'on' of agent 'threshold': 'hits'", "hit-rate, stall, cost"});
     refuse("schedule", {"needs a value", "a file"});
-    refuse("schedule:", {"'' is no value"});
+    refuse("schedule:", {"invalid value", "''"});
     refuse("random:1.5", {"up to 1"});
 }
 
@@ -83,7 +84,48 @@ TEST(AgentSpecs, EveryAgentSaysWhatItIsNeedsAndCosts) {
         EXPECT_TRUE(info.sentence.ends_with('.')) << info.name;
         EXPECT_FALSE(info.needs.empty()) << info.name;
         EXPECT_FALSE(info.costs.empty()) << info.name;
-        EXPECT_TRUE(!info.has_value || !info.parameters.empty()) << info.name;
+        EXPECT_TRUE(info.value == SpecValue::none || !info.parameters.empty()) << info.name;
+    }
+}
+
+TEST(AgentSpecs, MembersAreSpecsOfTheirOwn) {
+    const auto spec = steer::AgentSpec::parse("mixture:every:4.0+threshold,on:stall+never");
+    EXPECT_EQ(spec.text(), "mixture:every:4+threshold,on:stall+never");
+    ASSERT_EQ(spec.members().size(), 3U);
+    EXPECT_EQ(spec.members()[1], steer::AgentSpec::parse("threshold,on:stall"));
+    EXPECT_EQ(spec, steer::AgentSpec::parse("mixture,agents:every:4+threshold,on:stall+never"));
+    EXPECT_NE(spec, steer::AgentSpec::parse("mixture:every:5+threshold,on:stall+never"));
+    EXPECT_TRUE(steer::AgentSpec::parse("never").members().empty());
+    refuse("mixture", {"needs a value"});
+    refuse("mixture:", {"invalid value"});
+    refuse("mixture:never+", {"unknown agent ''"});
+    refuse("mixture:never+mixture:never", {"cannot be a member"});
+    refuse("mixture:never+every:4,evry:5", {"did you mean 'every'"});
+}
+
+TEST(AgentSpecs, WhoDecidesFollowsFromTheSpec) {
+    for (const char* text :
+         {"every:4", "threshold", "bandit,knobs:decide", "bandit,knobs:policy+decide",
+          "mixture:never+every:2", "mixture:never+bandit,knobs:window/decide"})
+        EXPECT_TRUE(steer::AgentSpec::parse(text).decides()) << text;
+    for (const char* text : {"never", "bandit", "bandit,knobs:policy+window", "mixture:never",
+                             "mixture:never+bandit", "schedule:undecided"})
+        EXPECT_FALSE(steer::AgentSpec::parse(text).decides()) << text;
+}
+
+TEST(AgentSpecs, AllowedWordsAreDeclared) {
+    for (const steer::AgentInfo* info : steer::all_agents()) {
+        for (const SpecParameter& p : info->parameters) {
+            EXPECT_GT(p.help.size(), 8U) << info->name << ' ' << p.name;
+            const std::string front = std::string(info->name) + ",";
+            for (const std::string_view word : p.words) {
+                const std::string text = front + std::string(p.name) + ":" + std::string(word);
+                EXPECT_EQ(steer::AgentSpec::parse(text).text(p.name), word);
+            }
+            if (!p.words.empty()) {
+                refuse(front + std::string(p.name) + ":nonsense", {"invalid value", "one of"});
+            }
+        }
     }
 }
 

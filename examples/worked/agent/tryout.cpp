@@ -7,18 +7,16 @@
 
 namespace {
 
-constexpr std::array<rudder::steer::AgentParameter, 1> parameters{
-    {{"steps", rudder::steer::AgentParameter::Kind::whole, 8, 100000, "32",
-      "that the two are compared for"}}};
+constexpr std::array<rudder::SpecParameter, 1> parameters{
+    {{"steps", rudder::ParameterKind::whole, 8, 100000, 32, "number of steps to compare"}}};
 
 const rudder::steer::AgentInfo info{
-    .name = "tryout",
-    .sentence = "Tries 'window' on a shadow buffer and takes it if it fetches fewer rows.",
-    .needs = "nothing",
-    .costs = "a shadow buffer for a while",
-    .parameters = parameters,
-    .has_value = true,
-};
+    {.name = "tryout",
+     .sentence = "Tries 'window' on a shadow buffer and takes it if it fetches fewer rows.",
+     .parameters = parameters,
+     .value = rudder::SpecValue::optional},
+    /*needs=*/"nothing",
+    /*costs=*/"a shadow buffer for a while"};
 
 class Tryout final : public rudder::steer::Agent {
 public:

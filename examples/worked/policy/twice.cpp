@@ -9,16 +9,15 @@
 
 namespace {
 
-constexpr std::array<rudder::buffer::PolicyParameter, 1> parameters{
-    {{"misses", rudder::buffer::ParameterKind::whole, 1, 255, 2, "that it takes to be kept"}}};
+constexpr std::array<rudder::SpecParameter, 1> parameters{
+    {{"misses", rudder::ParameterKind::whole, 1, 255, 2, "number of misses before a row is kept"}}};
 
-const rudder::buffer::PolicyInfo info{.name = "twice",
-                                      .sentence =
-                                          "Keeps rows once they were missed twice; the oldest "
-                                          "leave first.",
-                                      .paper = "a worked example",
-                                      .parameters = parameters,
-                                      .has_value = true};
+const rudder::buffer::PolicyInfo info{
+    {.name = "twice",
+     .sentence = "Keeps rows once they were missed twice; the oldest leave first.",
+     .parameters = parameters,
+     .value = rudder::SpecValue::shown},
+    /*paper=*/"a worked example"};
 
 class Twice final : public rudder::buffer::ClonedPolicy<Twice> {
 public:

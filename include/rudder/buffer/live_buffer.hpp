@@ -59,8 +59,8 @@ struct LiveBufferOptions {
 
 /// What the buffer is set to.
 struct BufferKnobs {
-    std::string policy;
-    std::uint64_t window = 0;    ///< steps the policy looks ahead
+    std::optional<PolicySpec> policy{};  ///< none: of a step that another rank planned
+    std::uint64_t window = 0;            ///< steps the policy looks ahead
     std::uint64_t ahead = 0;     ///< steps after the next one that policy or pilot want to see
     std::uint64_t capacity = 0;  ///< rows
 };

@@ -1,43 +1,27 @@
 // How an agent is written: name[:value]{,key:value}, members of a mixture joined by '+'. Members
-// come last; a key behind the last of them is its own if it has one of that name, else the
-// mixture's.
+// come last: keys behind the last of them are its own.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
+#include "rudder/core/spec.hpp"
 #include "rudder/steer/agent.hpp"
 #include "rudder/steer/llm/options.hpp"
 
 namespace rudder::steer {
 
-/// One parameter of an agent. Values stay text; numbers are checked against their range.
-struct AgentParameter {
-    enum class Kind : std::uint8_t { whole, real, word, file, agents, flag };
-    std::string_view name;
-    Kind kind = Kind::whole;
-    double minimum = 0;
-    double maximum = 0;
-    std::string_view fallback;  ///< where it is not given; empty: none
-    std::string_view help;      ///< a few words; the words of `word`, separated by '|', in front
-};
+class AgentSpec;
 
-struct AgentInfo {
-    std::string_view name;
-    std::string_view sentence;  ///< what it is
-    std::string_view needs;     ///< before it can run: nothing, a file, a trained model, a server
-    std::string_view costs;     ///< of one decision
-    std::span<const AgentParameter> parameters;
-    bool has_value = false;  ///< name:value sets the first parameter
-    bool value_required = false;
-    bool decides = false;  ///< says when to replace: no policy with its own signal
-    bool fixed = false;    ///< a rule the user asked for: no guard overrules it
+/// An agent's description.
+struct AgentInfo : SpecInfo {
+    std::string_view needs;  ///< before it can run: nothing, a file, a trained model, a server
+    std::string_view costs;  ///< of one decision
+    bool decides = false;    ///< says when to replace: no policy with its own signal
+    bool fixed = false;      ///< a rule the user asked for: no guard overrules it
+    /// Whether it says when to replace where that depends on its parameters; none: it does not.
+    bool (*decides_if)(const AgentSpec& spec) = nullptr;
 };
 
 /// All agents, in the order of the design's table.
@@ -45,39 +29,25 @@ struct AgentInfo {
 /// The agent of that name; a usage Error that lists the known ones otherwise.
 [[nodiscard]] const AgentInfo& agent_info(std::string_view name, const std::string& where);
 
-class AgentSpec {
+/// An agent with its parameters.
+class AgentSpec : public Spec {
 public:
     /// Parses; a usage Error names what is wrong and lists the known names, keys or ranges.
     [[nodiscard]] static AgentSpec parse(std::string_view text,
                                          const std::string& where = "--agent");
-    explicit AgentSpec(const AgentInfo& info);
 
-    [[nodiscard]] const AgentInfo& info() const noexcept { return *info_; }
-    [[nodiscard]] std::string_view name() const noexcept { return info_->name; }
-    [[nodiscard]] bool given(std::string_view parameter) const;
-    [[nodiscard]] std::string text(std::string_view parameter) const;  ///< given or fallback
-    [[nodiscard]] double number(std::string_view parameter) const;
-    [[nodiscard]] std::uint64_t whole(std::string_view parameter) const {
-        return static_cast<std::uint64_t>(number(parameter));
+    [[nodiscard]] const AgentInfo& info() const noexcept {
+        return static_cast<const AgentInfo&>(Spec::info());
     }
     /// The members of a mixture.
-    [[nodiscard]] const std::vector<AgentSpec>& members() const noexcept { return members_; }
+    [[nodiscard]] std::vector<AgentSpec> members() const;
     /// Whether it, or a member, says when to replace.
-    [[nodiscard]] bool decides() const noexcept;
-    /// The canonical text.
-    [[nodiscard]] std::string text() const;
-    friend bool operator==(const AgentSpec& a, const AgentSpec& b) { return a.text() == b.text(); }
+    [[nodiscard]] bool decides() const {
+        return info().decides || (info().decides_if != nullptr && info().decides_if(*this));
+    }
 
 private:
-    [[nodiscard]] std::size_t index(std::string_view parameter) const noexcept;
-    [[nodiscard]] std::size_t required(std::string_view parameter, const std::string& where) const;
-    void set(std::string_view parameter, std::string_view value, const std::string& where);
-    void set_key(std::string_view word, const std::string& where);
-    void set_members(std::string_view text, const std::string& where);
-
-    const AgentInfo* info_;
-    std::vector<std::optional<std::string>> values_;  ///< by parameter
-    std::vector<AgentSpec> members_;
+    explicit AgentSpec(Spec spec) : Spec(std::move(spec)) {}
 };
 
 /// What an agent may know from the start.

@@ -161,7 +161,7 @@ void LiveBuffer::set_capacity(std::uint64_t rows) {
 
 BufferKnobs LiveBuffer::State::knobs() const {
     const std::uint64_t window = horizon_of(options.policy);
-    return {.policy = options.policy.text(),
+    return {.policy = options.policy,
             .window = window,
             .ahead = std::max(window, pilot_horizon),
             .capacity = ids ? ids->residents().capacity() : 0};

@@ -3,11 +3,10 @@
 
 namespace rudder::buffer {
 
-const PolicyInfo clock_info{
-    "clock",
-    "Admits missed rows; a hand goes round and takes the first row not used since its last visit.",
-    "a classic (Corbató 1968)",
-    {}};
+const PolicyInfo clock_info{{"clock",
+                             "Admits missed rows; a hand goes round and takes the first row not "
+                             "used since its last visit."},
+                            "a classic (Corbató 1968)"};
 
 namespace {
 

@@ -8,10 +8,9 @@
 namespace rudder::buffer {
 
 const PolicyInfo lfu_info{
-    "lfu",
-    "Admits every missed row; the least often used of the whole run leave after each step.",
-    "a classic",
-    {}};
+    {"lfu",
+     "Admits every missed row; the least often used of the whole run leave after each step."},
+    "a classic"};
 
 namespace {
 

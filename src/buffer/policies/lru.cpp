@@ -5,10 +5,9 @@
 
 namespace rudder::buffer {
 
-const PolicyInfo lru_info{"lru",
-                          "Admits every missed row; the least recently used leave after each step.",
-                          "a classic",
-                          {}};
+const PolicyInfo lru_info{
+    {"lru", "Admits every missed row; the least recently used leave after each step."},
+    "a classic"};
 
 namespace {
 

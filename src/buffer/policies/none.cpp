@@ -3,10 +3,8 @@
 
 namespace rudder::buffer {
 
-const PolicyInfo none_info{"none",
-                           "Keeps nothing: every remote row of every step is fetched.",
-                           "DistDGL (Zheng et al., IA3 2020)",
-                           {}};
+const PolicyInfo none_info{{"none", "Keeps nothing: every remote row of every step is fetched."},
+                           "DistDGL (Zheng et al., IA3 2020)"};
 
 namespace {
 

@@ -4,11 +4,10 @@
 
 namespace rudder::buffer {
 
-const PolicyInfo optimal_info{
-    "optimal",
-    "Knows the whole trace and keeps the rows with the nearest next use: no policy fetches fewer.",
-    "Belady (IBM Systems Journal 1966), with bypass",
-    {}};
+const PolicyInfo optimal_info{{"optimal",
+                               "Knows the whole trace and keeps the rows with the nearest next "
+                               "use: no policy fetches fewer."},
+                              "Belady (IBM Systems Journal 1966), with bypass"};
 
 std::unique_ptr<Policy> make_optimal(const PolicySpec& /*spec*/, const PolicyFacts& facts,
                                      Residents& residents) {

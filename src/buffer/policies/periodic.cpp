@@ -8,23 +8,24 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 2> periodic_parameters{
-    {{"alpha", ParameterKind::real, 0, 1, 0.05, "what an idle row's score loses per step", true,
-      true},
+constexpr std::array<SpecParameter, 2> periodic_parameters{
+    {{"alpha", ParameterKind::real, 0, 1, 0.05,
+      "share of its score that an unused row loses per step", true, true},
      {"delta", ParameterKind::whole, 1, 1000000, 8, "steps between two replacements"}}};
 
 }  // namespace
 
 const PolicyInfo periodic_info{
-    "periodic",
-    "Starts with the rows of highest degree and replaces idle rows by missed ones every delta "
-    "steps.",
-    "MassiveGNN (Sarkar et al., CLUSTER 2024)", periodic_parameters};
+    {"periodic",
+     "Starts with the rows of highest degree and replaces idle rows by missed ones every delta "
+     "steps.",
+     periodic_parameters},
+    "MassiveGNN (Sarkar et al., CLUSTER 2024)"};
 
 std::unique_ptr<Policy> make_periodic(const PolicySpec& spec, const PolicyFacts& facts,
                                       Residents& residents) {
     require(facts.halo_degree.size() == facts.rows->halo(), spec, "the degrees of the halo");
-    const PublishedRules rules{spec.get("alpha"), spec.whole("delta"), true};
+    const PublishedRules rules{spec.number("alpha"), spec.whole("delta"), true};
     return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
 }
 

@@ -40,7 +40,7 @@ void PublishedScores::begin(std::uint64_t step, StepPlan& fill) {
 
 bool PublishedScores::retune(std::uint64_t /*step*/, const PolicySpec& spec) {
     // Scores are powers of alpha: another one would change what has been.
-    if (spec.get("alpha") != rules_.alpha) return false;
+    if (spec.number("alpha") != rules_.alpha) return false;
     rules_.period = spec.whole(spec.has("period") ? "period" : "delta");
     threshold_ = threshold_of(rules_);
     signal_ = Signal::of(spec, facts_);

@@ -1,8 +1,6 @@
-#include "registry.hpp"
-
-#include <algorithm>
-
-#include "rudder/core/check.hpp"
+// The list of policies: one line each, in the order of the design's table; then those registered.
+#include "core/spec_registry.hpp"
+#include "rudder/buffer/policy_registry.hpp"
 
 #include "policies.hpp"
 
@@ -10,10 +8,8 @@ namespace rudder::buffer {
 
 namespace {
 
-/// Descriptions are kept a second time, by themselves, since that is how most ask for them.
-struct Registry {
-    // In the order of the design's table.
-    std::vector<PolicyEntry> entries{
+SpecRegistry<PolicyInfo, MakePolicy>& policies() {
+    static SpecRegistry<PolicyInfo, MakePolicy> all{
         {&none_info, make_none},
         {&static_degree_info, make_static_degree},
         {&static_random_info, make_static_random},
@@ -27,35 +23,27 @@ struct Registry {
         {&window_info, make_window},
         {&optimal_info, make_optimal},
     };
-    std::vector<const PolicyInfo*> infos;
-
-    Registry() {
-        for (const PolicyEntry& entry : entries)
-            infos.push_back(entry.info);
-    }
-};
-
-Registry& registry() {
-    static Registry all;
     return all;
 }
 
 }  // namespace
 
-std::span<const PolicyEntry> policy_entries() {
-    return registry().entries;
+std::span<const PolicyInfo* const> all_policies() noexcept {
+    return policies().infos();
 }
 
-std::span<const PolicyInfo* const> all_policies() noexcept {
-    return registry().infos;
+const PolicyInfo& policy_info(std::string_view name, const std::string& where) {
+    return policies().find("policy", name, where);
 }
 
 void register_policy(const PolicyInfo& info, MakePolicy* make) {
-    RUDDER_CHECK(make != nullptr && !info.name.empty());
-    RUDDER_CHECK(std::ranges::none_of(
-        all_policies(), [&](const PolicyInfo* known) { return known->name == info.name; }));
-    registry().entries.push_back({&info, make});
-    registry().infos.push_back(&info);
+    policies().add(info, make);
+}
+
+std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyFacts& facts,
+                                    Residents& residents) {
+    RUDDER_CHECK(facts.rows != nullptr);
+    return policies().make_of(spec.info())(spec, facts, residents);
 }
 
 }  // namespace rudder::buffer

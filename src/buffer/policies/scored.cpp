@@ -11,21 +11,25 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 3> scored_parameters{
-    {{"every", ParameterKind::whole, 1, 4294967295.0, 0, "replaces in every so many steps"},
-     {"decay", ParameterKind::real, 0, 1, 0.99, "what a use is worth a step later", true},
-     {"fraction", ParameterKind::real, 0, 1, 1, "of the buffer it replaces at once, at most"}}};
+constexpr std::array<SpecParameter, 3> scored_parameters{
+    {{"every",
+      ParameterKind::whole,
+      1,
+      4294967295.0,
+      {},
+      "steps between two replacements; not given: the agent decides"},
+     {"decay", ParameterKind::real, 0, 1, 0.99,
+      "factor by which the count of a use decays per step", true},
+     {"fraction", ParameterKind::real, 0, 1, 1, "largest share of the buffer replaced at once"}}};
 
 }  // namespace
 
-const PolicyInfo scored_info{
-    "scored",
-    "Keeps the rows of highest aged frequency: missed ones enter for free, others are fetched when "
-    "told to.",
-    "Rudder (Sarkar et al., ICS 2026), repaired",
-    scored_parameters,
-    false,
-    true};
+const PolicyInfo scored_info{{"scored",
+                              "Keeps the rows of highest aged frequency: missed ones enter for "
+                              "free, others when a replacement is due.",
+                              scored_parameters},
+                             "Rudder (Sarkar et al., ICS 2026), repaired",
+                             true};
 
 namespace {
 
@@ -33,9 +37,9 @@ class ScoredPolicy final : public ClonedPolicy<ScoredPolicy> {
 public:
     ScoredPolicy(const PolicySpec& spec, const PolicyFacts& facts, Residents& residents)
         : ClonedPolicy(facts, residents),
-          counts_(spec.get("decay")),
+          counts_(spec.number("decay")),
           signal_(Signal::of(spec, facts)),
-          fraction_(spec.get("fraction")) {}
+          fraction_(spec.number("fraction")) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override;
     void advance(std::uint64_t step, std::span<const RowKey> rows, const Decision& decision,
@@ -44,9 +48,9 @@ public:
         shrink(residents_->count(), plan);
     }
     bool retune(std::uint64_t /*step*/, const PolicySpec& spec) override {
-        counts_.set_decay(spec.get("decay"));
+        counts_.set_decay(spec.number("decay"));
         signal_ = Signal::of(spec, facts_);
-        fraction_ = spec.get("fraction");
+        fraction_ = spec.number("fraction");
         return true;
     }
     [[nodiscard]] std::uint64_t replaceable(std::uint64_t /*step*/) const override {

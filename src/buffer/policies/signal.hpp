@@ -15,8 +15,8 @@ public:
     static Signal of(const PolicySpec& spec, const PolicyFacts& facts) {
         Signal signal;
         if (spec.has("delta")) signal.every_ = spec.whole("delta");
-        if (spec.has("every") && spec.given("every")) signal.every_ = spec.whole("every");
-        if (spec.has("listed") && spec.given("listed")) {
+        if (spec.given("every")) signal.every_ = spec.whole("every");
+        if (spec.given("listed")) {
             require(!facts.listed.empty() || facts.steps == 0, spec, "listed decisions");
             signal.listed_ = true;
         }

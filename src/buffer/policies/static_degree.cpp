@@ -6,10 +6,9 @@
 namespace rudder::buffer {
 
 const PolicyInfo static_degree_info{
-    "static-degree",
-    "Fetches the halo rows of highest degree at the start and never changes them.",
-    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)",
-    {}};
+    {"static-degree",
+     "Fetches the halo rows of highest degree at the start and never changes them."},
+    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)"};
 
 std::unique_ptr<Policy> make_static_degree(const PolicySpec& spec, const PolicyFacts& facts,
                                            Residents& residents) {

@@ -10,14 +10,15 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 1> random_fill_parameters{
-    {{"seed", ParameterKind::whole, 0, 9007199254740992.0, 0, "of the draw"}}};
+constexpr std::array<SpecParameter, 1> random_fill_parameters{
+    {{"seed", ParameterKind::whole, 0, 9007199254740992.0, 0, "random seed of the selection"}}};
 
 }  // namespace
 
 const PolicyInfo static_random_info{
-    "static-random", "Fetches halo rows drawn at random at the start and never changes them.",
-    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)", random_fill_parameters};
+    {"static-random", "Fetches halo rows drawn at random at the start and never changes them.",
+     random_fill_parameters},
+    "MassiveGNN without eviction (Sarkar et al., CLUSTER 2024)"};
 
 std::unique_ptr<Policy> make_static_random(const PolicySpec& spec, const PolicyFacts& facts,
                                            Residents& residents) {

@@ -5,11 +5,10 @@
 
 namespace rudder::buffer {
 
-const PolicyInfo static_vip_info{"static-vip",
-                                 "Fetches the halo rows that sampling most probably includes at "
-                                 "the start and never changes them.",
-                                 "SALIENT++ (Kaler et al., MLSys 2023)",
-                                 {}};
+const PolicyInfo static_vip_info{{"static-vip",
+                                  "Fetches the halo rows that sampling most probably includes at "
+                                  "the start and never changes them."},
+                                 "SALIENT++ (Kaler et al., MLSys 2023)"};
 
 std::unique_ptr<Policy> make_static_vip(const PolicySpec& spec, const PolicyFacts& facts,
                                         Residents& residents) {

@@ -9,22 +9,27 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<PolicyParameter, 4> window_parameters{
-    {{"window", ParameterKind::whole, 1, 1000000, 16, "steps it looks ahead"},
+constexpr std::array<SpecParameter, 4> window_parameters{
+    {{"window", ParameterKind::whole, 1, 1000000, 16, "number of steps to look ahead"},
      {"distance", ParameterKind::whole, 0, 1000, 2,
-      "how many steps early it fetches, at most; short windows less"},
-     {"decay", ParameterKind::real, 0, 1, 0.99, "what a use is worth a step later", true},
-     {"inclusion", ParameterKind::flag, 0, 1, 0,
-      "ranks rows without a known use by inclusion probability"}}};
+      "largest number of steps that rows are fetched early (fewer in short windows)"},
+     {"decay", ParameterKind::real, 0, 1, 0.99,
+      "factor by which the count of a use decays per step", true},
+     {"inclusion",
+      ParameterKind::flag,
+      0,
+      1,
+      {},
+      "rank rows without a known use by inclusion probability"}}};
 
 }  // namespace
 
 const PolicyInfo window_info{
-    "window",
-    "Keeps the rows whose next use within W coming steps is nearest and fetches ahead what they "
-    "need.",
-    "RapidGNN (Niam et al., 2025), Ginex (Park et al., VLDB 2022), and beyond", window_parameters,
-    true};
+    {"window",
+     "Keeps the rows whose next use within W coming steps is nearest and fetches ahead what they "
+     "need.",
+     window_parameters, SpecValue::shown},
+    "RapidGNN (Niam et al., 2025), Ginex (Park et al., VLDB 2022), and beyond"};
 
 std::unique_ptr<Policy> make_window(const PolicySpec& spec, const PolicyFacts& facts,
                                     Residents& residents) {

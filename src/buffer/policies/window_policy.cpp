@@ -16,7 +16,7 @@ WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     // What it plans ahead the rule cannot look ahead: short windows need all they have.
     const std::uint64_t most = rules.window / (spec.given("distance") ? 2 : 8);
     rules.distance = std::min(spec.whole("distance"), most);
-    rules.decay = spec.get("decay");
+    rules.decay = spec.number("decay");
     rules.inclusion = spec.given("inclusion");
     return rules;
 }

@@ -11,19 +11,12 @@ namespace rudder::cli {
 
 namespace {
 
-std::string parameter_text(const steer::AgentParameter& parameter) {
-    std::string text(parameter.help);
-    if (!parameter.fallback.empty()) text += fmt::format(" ({})", parameter.fallback);
-    return text;
-}
-
 std::string agents_text() {
     KeyValues lines;
     for (const steer::AgentInfo* info : steer::all_agents()) {
         lines.emplace_back(std::string(info->name), std::string(info->sentence));
         lines.emplace_back("", fmt::format("needs {}; costs {}", info->needs, info->costs));
-        for (const steer::AgentParameter& parameter : info->parameters)
-            lines.emplace_back(fmt::format("  {}", parameter.name), parameter_text(parameter));
+        add_parameters(lines, info->parameters);
     }
     return key_values(lines);
 }

@@ -38,10 +38,11 @@ struct ReplayLine {
     buffer::ReplayCase one;
     buffer::ReplayResult result;
     std::uint64_t floor = 0;
-    std::optional<Steered> steered{};
+    std::unique_ptr<Steered> steered{};  ///< none: without an agent
 
-    [[nodiscard]] std::optional<double> regret() const {
-        if (!steered || steered->best == 0) return std::nullopt;
+    /// NaN: not known.
+    [[nodiscard]] double regret() const {
+        if (!steered || steered->best == 0) return std::nan("");
         return static_cast<double>(result.rows.fetched()) / static_cast<double>(steered->best) - 1;
     }
 };
@@ -141,13 +142,13 @@ std::vector<buffer::BufferSize> ReplayVerb::sizes() const {
     std::vector<buffer::BufferSize> sizes;
     for (const double fraction : fractions_) {
         if (!std::isfinite(fraction) || fraction < 0 || fraction > 1e6) {
-            throw usage_error(fmt::format("{} is no fraction of the halo", fraction), "--buffer",
+            throw usage_error(fmt::format("invalid fraction of the halo: {}", fraction), "--buffer",
                               "give a number from 0 on, such as 0.25");
         }
         sizes.push_back({fraction, 0});
     }
     for (const std::uint64_t rows : rows_)
-        sizes.push_back({std::nullopt, rows});
+        sizes.emplace_back().rows = rows;
     if (sizes.empty()) sizes.push_back({0.25, 0});
     return sizes;
 }
@@ -215,8 +216,8 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
     for (const ReplayLine& line : lines) {
         const std::uint64_t best = best_fixed(trace, line.one);
         for (const steer::AgentSpec& agent : all) {
-            ReplayLine made = line;
-            made.steered = Steered{agent, {}, best};
+            ReplayLine made{line.one, line.result, line.floor,
+                            std::make_unique<Steered>(Steered{agent, {}, best})};
             const bool acts =
                 agent.name() != "never" && train::agent_advice(agent, line.one.policy).empty();
             if (acts) {
@@ -264,7 +265,7 @@ Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
                 static_cast<double>(totals.correct) / static_cast<double>(totals.judged);
         }
         json["regret"] = nullptr;
-        if (const auto regret = line.regret()) json["regret"] = *regret;
+        if (!std::isnan(line.regret())) json["regret"] = line.regret();
     }
     return list;
 }
@@ -275,7 +276,7 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
 }
 
 std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
-    const bool steered = !lines.empty() && lines.front().steered.has_value();
+    const bool steered = !lines.empty() && lines.front().steered != nullptr;
     std::vector<std::string> header{"buffer",      "rows",  "policy", "fetched",  "demand",
                                     "replacement", "ahead", "hits",   "hit rate", "of optimal"};
     if (steered) header.insert(header.end(), {"decisions", "correct", "regret"});
@@ -296,10 +297,10 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
                                        share_text(rows.fetched(), line.floor)};
         if (steered) {
             const steer::HelmTotals& totals = line.steered->totals;
-            const auto regret = line.regret();
+            const double regret = line.regret();
             cells.insert(cells.end(),
                          {format_count(totals.decisions), share_text(totals.correct, totals.judged),
-                          regret ? fmt::format("{:+.1f} %", *regret * 100) : "-"});
+                          std::isnan(regret) ? "-" : fmt::format("{:+.1f} %", regret * 100)});
         }
         table.add(std::move(cells));
     }
@@ -311,12 +312,7 @@ std::string policies_text() {
     for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         lines.emplace_back(std::string(info->name),
                            fmt::format("{} [{}]", info->sentence, info->paper));
-        for (const buffer::PolicyParameter& p : info->parameters) {
-            lines.emplace_back(fmt::format("  {}", p.name),
-                               p.kind == buffer::ParameterKind::flag || p.fallback < p.minimum
-                                   ? std::string(p.help)
-                                   : fmt::format("{} ({})", p.help, p.fallback));
-        }
+        add_parameters(lines, info->parameters);
     }
     return key_values(lines);
 }
@@ -325,12 +321,12 @@ Json policies_json() {
     Json list = Json::array();
     for (const buffer::PolicyInfo* info : buffer::all_policies()) {
         Json parameters = Json::array();
-        for (const buffer::PolicyParameter& p : info->parameters) {
+        for (const SpecParameter& p : info->parameters) {
             parameters.push_back({{"name", p.name}, {"help", p.help}});
-            if (p.kind == buffer::ParameterKind::flag) continue;
+            if (p.kind == ParameterKind::flag) continue;
             parameters.back()["minimum"] = p.minimum;
             parameters.back()["maximum"] = p.maximum;
-            if (p.fallback >= p.minimum) parameters.back()["default"] = p.fallback;
+            if (p.fallback) parameters.back()["default"] = *p.fallback;
         }
         list.push_back({{"name", info->name},
                         {"sentence", info->sentence},

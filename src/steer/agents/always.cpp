@@ -4,14 +4,7 @@
 namespace rudder::steer {
 
 const AgentInfo always_info{
-    .name = "always",
-    .sentence = "Replaces in every step.",
-    .needs = "nothing",
-    .costs = "nothing",
-    .parameters = {},
-    .decides = true,
-    .fixed = true,
-};
+    {"always", "Replaces in every step."}, "nothing", "nothing", /*decides=*/true, /*fixed=*/true};
 
 namespace {
 

@@ -1,4 +1,5 @@
 // bandit: learns online among settings, from shadows and timed stretches.
+#include <algorithm>
 #include <array>
 
 #include "steer/agents/bandit/learner.hpp"
@@ -9,25 +10,35 @@ namespace rudder::steer {
 
 namespace {
 
-using Kind = AgentParameter::Kind;
+constexpr std::array<SpecParameter, 4> bandit_parameters{
+    {{.name = "knobs",
+      .kind = ParameterKind::word,
+      .help = "knobs that the agent may set, joined by + (or / in a mixture); decide: when to "
+              "replace, too",
+      .word = "all"},
+     {.name = "policies",
+      .kind = ParameterKind::word,
+      .help = "policies that the agent may choose, joined by + (or / in a mixture)",
+      .word = "window:16+window:64+window:4+scored+lfu+lru"},
+     {"shadows", ParameterKind::whole, 1, 8, 2, "number of settings tried at once"},
+     {"budget", ParameterKind::real, 0, 1, 0.1, "largest share of the steps in timed trials"}}};
 
-constexpr std::array<AgentParameter, 4> bandit_parameters{
-    {{"knobs", Kind::word, 0, 0, "all",
-      "what it may set, joined by + (or / in a mixture); decide: it says when to replace"},
-     {"policies", Kind::word, 0, 0, "window:16+window:64+window:4+scored+lfu+lru",
-      "the policies it may choose, joined by + (or / in a mixture)"},
-     {"shadows", Kind::whole, 1, 8, "2", "settings it tries at once"},
-     {"budget", Kind::real, 0, 1, "0.1", "share of the steps that may be in a timed trial"}}};
+/// Only where that is among what it may set.
+bool bandit_decides(const AgentSpec& spec) {
+    const std::string knobs = spec.text("knobs");
+    return std::ranges::count(listed_words(knobs), "decide") != 0;
+}
 
 }  // namespace
 
 const AgentInfo bandit_info{
-    .name = "bandit",
-    .sentence = "Learns online among settings, from shadow buffers and timed stretches.",
-    .needs = "nothing",
-    .costs = "about 10 us, and its shadows 1 to 2 % of a step's CPU time",
-    .parameters = bandit_parameters,
-};
+    {"bandit", "Learns online among settings, from shadow buffers and timed stretches.",
+     bandit_parameters},
+    "nothing",
+    "about 10 us, and its shadows 1 to 2 % of a step's CPU time",
+    /*decides=*/false,
+    /*fixed=*/false,
+    bandit_decides};
 
 std::unique_ptr<Agent> make_bandit(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<Bandit>(spec, facts);

@@ -15,32 +15,27 @@ namespace rudder::steer {
 
 namespace {
 
-using Kind = AgentParameter::Kind;
-
-constexpr AgentParameter file{"file", Kind::file, 0, 0, "", "made by 'agent train'"};
-constexpr AgentParameter faithful{
-    "faithful", Kind::flag, 0, 0, "", "the published features and labels: refuses other models"};
-constexpr AgentParameter threshold_parameter{
-    "threshold", Kind::real, 0, 1, "0.5", "replaces from this probability on"};
-constexpr AgentParameter interval{"interval", Kind::whole, 1,
-                                  1000000,    "1",         "steps between two decisions"};
-constexpr AgentParameter fixed{"fixed", Kind::flag, 0, 0, "", "no fitting again while it runs"};
+constexpr SpecParameter file{
+    "file", ParameterKind::file, 0, 0, {}, "model file, written by 'agent train'"};
+constexpr SpecParameter faithful{
+    "faithful", ParameterKind::flag,
+    0,          0,
+    {},         "require a model of the published features and labels"};
+constexpr SpecParameter threshold_parameter{
+    "threshold", ParameterKind::real, 0, 1, 0.5, "lowest probability at which rows are replaced"};
+constexpr SpecParameter interval{"interval", ParameterKind::whole,         1, 1000000,
+                                 1,          "steps between two decisions"};
+constexpr SpecParameter fixed{
+    "fixed", ParameterKind::flag, 0, 0, {}, "do not refit the last layer during the run"};
 
 constexpr std::array plain{file, faithful, threshold_parameter, interval};
 constexpr std::array tuned{file, faithful, threshold_parameter, interval, fixed};
 
 constexpr AgentInfo info_of(std::string_view name, std::string_view sentence,
                             std::string_view costs, bool tunes) {
-    return {.name = name,
-            .sentence = sentence,
-            .needs = "a trained model",
-            .costs = costs,
-            .parameters = tunes ? std::span<const AgentParameter>(tuned)
-                                : std::span<const AgentParameter>(plain),
-            .has_value = true,
-            .value_required = true,
-            .decides = true,
-            .fixed = false};
+    const auto parameters =
+        tunes ? std::span<const SpecParameter>(tuned) : std::span<const SpecParameter>(plain);
+    return {{name, sentence, parameters, SpecValue::required}, "a trained model", costs, true};
 }
 
 /// Answers by a model; in those with a last linear layer, that is fitted again to what turned out.
@@ -136,15 +131,21 @@ private:
 }  // namespace
 
 const AgentInfo lr_info =
-    info_of("lr", "Replaces when a logistic regression says so.", "1 us", false);
+    info_of("lr", "Replaces when a logistic regression predicts a gain.", "1 us", false);
 const AgentInfo svm_info =
-    info_of("svm", "Replaces when a linear support vector machine says so.", "1 us", false);
-const AgentInfo rf_info = info_of("rf", "Replaces when a random forest says so.", "50 us", false);
-const AgentInfo xgb_info = info_of("xgb", "Replaces when boosted trees say so.", "50 us", false);
+    info_of("svm", "Replaces when a linear support vector machine predicts a gain.", "1 us", false);
+const AgentInfo rf_info =
+    info_of("rf", "Replaces when a random forest predicts a gain.", "50 us", false);
+const AgentInfo xgb_info =
+    info_of("xgb", "Replaces when boosted trees predict a gain.", "50 us", false);
 const AgentInfo mlp_info = info_of(
-    "mlp", "Replaces when a small neural network says so, which goes on learning.", "10 us", true);
+    "mlp",
+    "Replaces when a small neural network predicts a gain, and keeps learning during the run.",
+    "10 us", true);
 const AgentInfo tabnet_info = info_of(
-    "tabnet", "Replaces when an attentive network says so, which goes on learning.", "50 us", true);
+    "tabnet",
+    "Replaces when an attentive network predicts a gain, and keeps learning during the run.",
+    "50 us", true);
 
 std::unique_ptr<Agent> make_classifier_agent(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<ClassifierAgent>(spec, facts);

@@ -7,9 +7,9 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 1> every_parameters{
-    {{"every", AgentParameter::Kind::whole, 1, 4294967295.0, "16",
-      "replaces in steps N, 2N, ..., counted from 1"}}};
+constexpr std::array<SpecParameter, 1> every_parameters{
+    {{"every", ParameterKind::whole, 1, 4294967295.0, 16,
+      "interval N: replace in steps N, 2N, ..., counted from 1"}}};
 
 class EveryAgent final : public Agent {
 public:
@@ -27,16 +27,11 @@ private:
 }  // namespace
 
 const AgentInfo every_info{
-    .name = "every",
-    .sentence = "Replaces in every N-th step.",
-    .needs = "nothing",
-    .costs = "nothing",
-    .parameters = every_parameters,
-    .has_value = true,
-    .value_required = true,
-    .decides = true,
-    .fixed = true,
-};
+    {"every", "Replaces in every N-th step.", every_parameters, SpecValue::required},
+    "nothing",
+    "nothing",
+    /*decides=*/true,
+    /*fixed=*/true};
 
 std::unique_ptr<Agent> make_every(const AgentSpec& spec, const AgentFacts& /*facts*/) {
     return std::make_unique<EveryAgent>(spec.whole("every"));

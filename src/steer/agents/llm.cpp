@@ -18,22 +18,27 @@ namespace rudder::steer {
 
 namespace {
 
-using Kind = AgentParameter::Kind;
 using Clock = HttpClient::Clock;
+using Kind = ParameterKind;
 
-constexpr std::array<AgentParameter, 12> llm_parameters{{
-    {"model", Kind::word, 0, 0, "", "the model's name; else --llm-model, else the server's first"},
-    {"url", Kind::word, 0, 0, "", "the server's address; else --llm-url"},
-    {"api", Kind::word, 0, 0, "", "auto|openai|ollama: its protocol; else --llm-api"},
-    {"temperature", Kind::real, 0, 2, "0", "of sampling"},
-    {"seed", Kind::whole, 0, 2147483647, "0", "of sampling"},
-    {"context", Kind::whole, 512, 1048576, "8192", "tokens of prompt and reply, at most"},
-    {"tokens", Kind::whole, 16, 8192, "256", "of a reply, at most"},
-    {"history", Kind::whole, 0, 1000, "5", "past decisions that it is shown, at most"},
-    {"deadline", Kind::real, 0.01, 3600, "20", "seconds a reply may take, retries included"},
-    {"interval", Kind::whole, 1, 1000000, "16", "steps between two questions"},
-    {"insecure", Kind::flag, 0, 0, "", "another machine may be reached without TLS"},
-    {"faithful", Kind::flag, 0, 0, "", "the published protocol: yes or no"},
+constexpr std::array<std::string_view, 3> apis{"auto", "openai", "ollama"};
+
+constexpr std::array<SpecParameter, 12> llm_parameters{{
+    {"model", Kind::word, 0, 0, {}, "name of the model; not given: --llm-model"},
+    {"url", Kind::word, 0, 0, {}, "address of the server; not given: --llm-url"},
+    {.name = "api",
+     .kind = Kind::word,
+     .help = "protocol of the server: auto, openai or ollama; not given: --llm-api",
+     .words = apis},
+    {"temperature", Kind::real, 0, 2, 0, "sampling temperature"},
+    {"seed", Kind::whole, 0, 2147483647, 0, "sampling seed"},
+    {"context", Kind::whole, 512, 1048576, 8192, "context length: tokens of prompt and reply"},
+    {"tokens", Kind::whole, 16, 8192, 256, "largest number of tokens in a reply"},
+    {"history", Kind::whole, 0, 1000, 5, "largest number of past decisions in the prompt"},
+    {"deadline", Kind::real, 0.01, 3600, 20, "timeout of a reply in seconds, retries included"},
+    {"interval", Kind::whole, 1, 1000000, 16, "steps between two questions"},
+    {"insecure", Kind::flag, 0, 0, {}, "allow a server on another machine without TLS"},
+    {"faithful", Kind::flag, 0, 0, {}, "use the published protocol, answered by yes or no"},
 }};
 
 /// A model may have to be loaded first; training does not wait for it.
@@ -251,14 +256,11 @@ std::string LlmAgent::learned() const {
 }  // namespace
 
 const AgentInfo llm_info{
-    .name = "llm",
-    .sentence = "Asks a language model, which sees past decisions and their measured effects.",
-    .needs = "a server: Ollama, llama.cpp, vLLM or anything OpenAI-compatible",
-    .costs = "a reply of the model; under 1 ms here",
-    .parameters = llm_parameters,
-    .has_value = true,
-    .decides = true,
-};
+    {"llm", "Asks a language model, which sees past decisions and their measured effects.",
+     llm_parameters, SpecValue::optional},
+    "a server: Ollama, llama.cpp, vLLM or anything OpenAI-compatible",
+    "a reply of the model; under 1 ms here",
+    /*decides=*/true};
 
 std::unique_ptr<Agent> make_llm(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<LlmAgent>(spec, facts);

@@ -16,10 +16,12 @@ namespace rudder::steer {
 
 namespace {
 
-using Kind = AgentParameter::Kind;
+constexpr std::array<SpecParameter, 1> mixture_parameters{
+    {{"agents", ParameterKind::specs, 0, 0, {}, "member agents, joined by +"}}};
 
-constexpr std::array<AgentParameter, 1> mixture_parameters{
-    {{"agents", Kind::agents, 0, 0, "", "its members, joined by +"}}};
+bool mixture_decides(const AgentSpec& spec) {
+    return std::ranges::any_of(spec.members(), &AgentSpec::decides);
+}
 
 constexpr std::size_t most_members = 6;      ///< shadows are limited, and members may want some
 constexpr double worth_a_switch = 2;         ///< times the weight of the member it follows
@@ -41,8 +43,8 @@ public:
     Mixture(const AgentSpec& spec, const AgentFacts& facts)
         : shares_(spec.members().size()), trials_(spec.members().size()) {
         if (spec.members().empty() || spec.members().size() > most_members) {
-            throw usage_error(fmt::format("{} members", spec.members().size()), "agent 'mixture'",
-                              fmt::format("give 1 to {}", most_members));
+            throw usage_error(fmt::format("invalid number of members: {}", spec.members().size()),
+                              "agent 'mixture'", fmt::format("give 1 to {}", most_members));
         }
         for (const AgentSpec& member : spec.members())
             members_.emplace_back(fmt::format("m{}", members_.size()), member, facts);
@@ -222,14 +224,13 @@ std::string Mixture::learned() const {
 }  // namespace
 
 const AgentInfo mixture_info{
-    .name = "mixture",
-    .sentence = "Does what that member does whose shadow costs least, by multiplicative weights.",
-    .needs = "what its members need",
-    .costs = "what its members cost, and a shadow for each",
-    .parameters = mixture_parameters,
-    .has_value = true,
-    .value_required = true,
-};
+    {"mixture", "Does what that member does whose shadow costs least, by multiplicative weights.",
+     mixture_parameters, SpecValue::required},
+    "what its members need",
+    "what its members cost, and a shadow for each",
+    /*decides=*/false,
+    /*fixed=*/false,
+    mixture_decides};
 
 std::unique_ptr<Agent> make_mixture(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<Mixture>(spec, facts);

@@ -3,14 +3,11 @@
 
 namespace rudder::steer {
 
-const AgentInfo never_info{
-    .name = "never",
-    .sentence = "Sends no action: the policy runs as configured.",
-    .needs = "nothing",
-    .costs = "nothing",
-    .parameters = {},
-    .fixed = true,
-};
+const AgentInfo never_info{{"never", "Sends no action: the policy runs as configured."},
+                           "nothing",
+                           "nothing",
+                           /*decides=*/false,
+                           /*fixed=*/true};
 
 namespace {
 

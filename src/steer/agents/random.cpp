@@ -9,9 +9,9 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 2> random_parameters{
-    {{"chance", AgentParameter::Kind::real, 0, 1, "0.1", "of a replacement in a step"},
-     {"fraction", AgentParameter::Kind::real, 0, 1, "1", "of the buffer it replaces, at most"}}};
+constexpr std::array<SpecParameter, 2> random_parameters{
+    {{"chance", ParameterKind::real, 0, 1, 0.1, "probability of a replacement in a step"},
+     {"fraction", ParameterKind::real, 0, 1, 1, "largest share of the buffer replaced at once"}}};
 
 class RandomAgent final : public Agent {
 public:
@@ -36,15 +36,12 @@ private:
 }  // namespace
 
 const AgentInfo random_info{
-    .name = "random",
-    .sentence = "Replaces in a step with the given chance, the same for the same seed.",
-    .needs = "nothing",
-    .costs = "nothing",
-    .parameters = random_parameters,
-    .has_value = true,
-    .decides = true,
-    .fixed = true,
-};
+    {"random", "Replaces in a step with the given chance, the same for the same seed.",
+     random_parameters, SpecValue::optional},
+    "nothing",
+    "nothing",
+    /*decides=*/true,
+    /*fixed=*/true};
 
 std::unique_ptr<Agent> make_random(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<RandomAgent>(spec, facts.seed);

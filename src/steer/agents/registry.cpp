@@ -1,9 +1,8 @@
 // The list of agents: one line each, in the order of the design's table; then those registered.
-#include <algorithm>
 #include <array>
 
 #include "core/json.hpp"
-#include "rudder/core/check.hpp"
+#include "core/spec_registry.hpp"
 #include "rudder/steer/agent_registry.hpp"
 
 #include "agents.hpp"
@@ -12,15 +11,9 @@ namespace rudder::steer {
 
 namespace {
 
-struct Entry {
-    const AgentInfo* info;
-    MakeAgent* make;
-};
-
-/// Descriptions are kept a second time, by themselves, since that is how most ask for them.
-struct Registry {
-    // Fixed rules, classifiers, llm, bandit, mixture, replay.
-    std::vector<Entry> entries{
+// Fixed rules, classifiers, llm, bandit, mixture, replay.
+SpecRegistry<AgentInfo, MakeAgent>& agents() {
+    static SpecRegistry<AgentInfo, MakeAgent> all{
         {&never_info, make_never},
         {&always_info, make_always},
         {&every_info, make_every},
@@ -38,35 +31,26 @@ struct Registry {
         {&mixture_info, make_mixture},
         {&replay_info, make_replay},
     };
-    std::vector<const AgentInfo*> infos;
-
-    Registry() {
-        for (const Entry& entry : entries)
-            infos.push_back(entry.info);
-    }
-};
-
-Registry& registry() {
-    static Registry all;
     return all;
 }
 
-std::string_view kind_name(AgentParameter::Kind kind) {
-    constexpr std::array<std::string_view, 6> names{"whole", "real",   "word",
-                                                    "file",  "agents", "flag"};
+std::string_view kind_name(ParameterKind kind) {
+    constexpr std::array<std::string_view, 6> names{"whole", "real", "flag",
+                                                    "word",  "file", "agents"};
     return names[static_cast<std::size_t>(kind)];
 }
 
-Json parameter_json(const AgentParameter& p) {
+Json parameter_json(const SpecParameter& p) {
     Json object{{"name", p.name}, {"type", kind_name(p.kind)}};
-    if (p.kind == AgentParameter::Kind::whole) {
+    if (p.kind == ParameterKind::whole) {
         object["minimum"] = static_cast<std::uint64_t>(p.minimum);
         object["maximum"] = static_cast<std::uint64_t>(p.maximum);
-    } else if (p.kind == AgentParameter::Kind::real) {
+    } else if (p.kind == ParameterKind::real) {
         object["minimum"] = p.minimum;
         object["maximum"] = p.maximum;
     }
-    if (!p.fallback.empty()) object["default"] = p.fallback;
+    if (const std::string fallback = p.fallback_text(); !fallback.empty())
+        object["default"] = fallback;
     object["help"] = p.help;
     return object;
 }
@@ -74,23 +58,19 @@ Json parameter_json(const AgentParameter& p) {
 }  // namespace
 
 std::span<const AgentInfo* const> all_agents() noexcept {
-    return registry().infos;
+    return agents().infos();
+}
+
+const AgentInfo& agent_info(std::string_view name, const std::string& where) {
+    return agents().find("agent", name, where);
 }
 
 void register_agent(const AgentInfo& info, MakeAgent* make) {
-    RUDDER_CHECK(make != nullptr && !info.name.empty());
-    RUDDER_CHECK(std::ranges::none_of(
-        all_agents(), [&](const AgentInfo* known) { return known->name == info.name; }));
-    registry().entries.push_back({&info, make});
-    registry().infos.push_back(&info);
+    agents().add(info, make);
 }
 
 std::unique_ptr<Agent> make_agent(const AgentSpec& spec, const AgentFacts& facts) {
-    for (const Entry& entry : registry().entries) {
-        if (entry.info == &spec.info()) return entry.make(spec, facts);
-    }
-    RUDDER_CHECK(false);
-    return nullptr;
+    return agents().make_of(spec.info())(spec, facts);
 }
 
 Json agents_json() {
@@ -100,7 +80,7 @@ Json agents_json() {
                     {"needs", info->needs},       {"costs", info->costs},
                     {"decides", info->decides},   {"fixed", info->fixed},
                     {"parameters", Json::array()}};
-        for (const AgentParameter& p : info->parameters)
+        for (const SpecParameter& p : info->parameters)
             object["parameters"].push_back(parameter_json(p));
         list.push_back(std::move(object));
     }

@@ -14,10 +14,14 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 2> replay_parameters{
-    {{"log", AgentParameter::Kind::file, 0, 0, "", "a decision log, or the folder of a run"},
-     {"rank", AgentParameter::Kind::whole, 0, 1000000, "",
-      "whose decisions; if not given: of the same rank, else of the lowest"}}};
+constexpr std::array<SpecParameter, 2> replay_parameters{
+    {{"log", ParameterKind::file, 0, 0, {}, "decision log, or the folder of a run"},
+     {"rank",
+      ParameterKind::whole,
+      0,
+      1000000,
+      {},
+      "rank whose decisions are repeated; not given: the same rank, else the lowest"}}};
 
 void check_run(const DecisionRecord& record, const AgentFacts& facts, const std::string& file) {
     if (facts.force || record.run == facts.run) return;
@@ -53,16 +57,12 @@ std::vector<ListedAction> read_log(const AgentSpec& spec, const AgentFacts& fact
 
 }  // namespace
 
-const AgentInfo replay_info{
-    .name = "replay",
-    .sentence = "Repeats a recorded decision log, step for step.",
-    .needs = "a decision log of the same run",
-    .costs = "nothing",
-    .parameters = replay_parameters,
-    .has_value = true,
-    .value_required = true,
-    .fixed = true,
-};
+const AgentInfo replay_info{{"replay", "Repeats a recorded decision log, step for step.",
+                             replay_parameters, SpecValue::required},
+                            "a decision log of the same run",
+                            "nothing",
+                            /*decides=*/false,
+                            /*fixed=*/true};
 
 std::unique_ptr<Agent> make_replay(const AgentSpec& spec, const AgentFacts& facts) {
     return std::make_unique<ListedAgent>(read_log(spec, facts), Reason::replayed);

@@ -15,9 +15,13 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 1> schedule_parameters{
-    {{"file", AgentParameter::Kind::file, 0, 0, "",
-      "lines {\"step\": N, \"action\": ...}, in the order of steps"}}};
+constexpr std::array<SpecParameter, 1> schedule_parameters{
+    {{"file",
+      ParameterKind::file,
+      0,
+      0,
+      {},
+      "file of lines {\"step\": N, \"action\": ...}, in the order of steps"}}};
 
 constexpr std::uint64_t most_schedule_bytes = std::uint64_t{64} << 20;
 
@@ -43,9 +47,9 @@ std::vector<ListedAction> read_schedule(const std::string& file) {
         ListedAction next = parse_line(parse_json(line, where), where);
         if (next.action.reason == Reason::none) next.action.reason = Reason::scheduled;
         if (!list.empty() && list.back().step >= next.step) {
-            throw input_error(
-                fmt::format("step {} comes after step {}", next.step, list.back().step), where,
-                "list each step once, in ascending order");
+            throw input_error(fmt::format("invalid schedule: step {} comes after step {}",
+                                          next.step, list.back().step),
+                              where, "list each step once, in ascending order");
         }
         list.push_back(std::move(next));
     }
@@ -55,15 +59,11 @@ std::vector<ListedAction> read_schedule(const std::string& file) {
 }  // namespace
 
 const AgentInfo schedule_info{
-    .name = "schedule",
-    .sentence = "Does what a file lists for each step.",
-    .needs = "a file of actions",
-    .costs = "nothing",
-    .parameters = schedule_parameters,
-    .has_value = true,
-    .value_required = true,
-    .fixed = true,
-};
+    {"schedule", "Does what a file lists for each step.", schedule_parameters, SpecValue::required},
+    "a file of actions",
+    "nothing",
+    /*decides=*/false,
+    /*fixed=*/true};
 
 std::unique_ptr<Agent> make_schedule(const AgentSpec& spec, const AgentFacts& /*facts*/) {
     return std::make_unique<ListedAgent>(read_schedule(spec.text("file")), Reason::scheduled);

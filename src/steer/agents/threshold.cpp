@@ -9,16 +9,22 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::array<AgentParameter, 5> threshold_parameters{
-    {{"value", AgentParameter::Kind::real, 0, 1000000, "0.5",
-      "hit rate below which, or share of stall or cost above which it replaces"},
-     {"on", AgentParameter::Kind::word, 0, 0, "hit-rate",
-      "hit-rate|stall|cost: hits of needed rows; share of the step that waits; cost per step "
-      "relative to the lowest of late"},
-     {"fraction", AgentParameter::Kind::real, 0, 1, "1", "of the buffer it replaces, at most"},
-     {"interval", AgentParameter::Kind::whole, 1, 1000000, "1", "steps between two looks"},
-     {"memory", AgentParameter::Kind::whole, 1, 100000, "64",
-      "looks over which the lowest cost is taken"}}};
+constexpr std::array<std::string_view, 3> threshold_signals{"hit-rate", "stall", "cost"};
+
+constexpr std::array<SpecParameter, 5> threshold_parameters{
+    {{"value", ParameterKind::real, 0, 1000000, 0.5,
+      "threshold: replace when the hit rate is below it, or stall or cost above it (cost: 1.5)"},
+     {.name = "on",
+      .kind = ParameterKind::word,
+      .help = "signal compared with the threshold: hit-rate (share of the needed rows that are in "
+              "the buffer), stall (share of a step spent waiting) or cost (of a step, relative to "
+              "the lowest recent one)",
+      .words = threshold_signals,
+      .word = threshold_signals[0]},
+     {"fraction", ParameterKind::real, 0, 1, 1, "largest share of the buffer replaced at once"},
+     {"interval", ParameterKind::whole, 1, 1000000, 1, "steps between two decisions"},
+     {"memory", ParameterKind::whole, 1, 100000, 64,
+      "number of decisions over which the lowest cost is taken"}}};
 
 /// The lowest of the last so many values.
 class MovingMinimum {
@@ -88,17 +94,14 @@ private:
 }  // namespace
 
 const AgentInfo threshold_info{
-    .name = "threshold",
-    .sentence =
-        "Replaces when the hit rate is low, when steps wait, or when they cost more than "
-        "they did.",
-    .needs = "nothing",
-    .costs = "nothing",
-    .parameters = threshold_parameters,
-    .has_value = true,
-    .decides = true,
-    .fixed = true,
-};
+    {"threshold",
+     "Replaces when the hit rate is low, when steps wait, or when they cost more than "
+     "they did.",
+     threshold_parameters, SpecValue::optional},
+    "nothing",
+    "nothing",
+    /*decides=*/true,
+    /*fixed=*/true};
 
 std::unique_ptr<Agent> make_threshold(const AgentSpec& spec, const AgentFacts& /*facts*/) {
     return std::make_unique<ThresholdAgent>(spec);

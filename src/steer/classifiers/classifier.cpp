@@ -44,7 +44,8 @@ std::span<const std::int32_t> wholes(const Model& model, const std::string& name
                                      const std::string& where) {
     const ModelArray& array = model.array(name, where);
     if (array.shape.size() != 1 || array.wholes.size() != array.shape[0])
-        refuse_model(fmt::format("array '{}' is no flat list of whole numbers", name), where);
+        refuse_model(fmt::format("invalid array '{}': not a flat list of whole numbers", name),
+                     where);
     return array.wholes;
 }
 
@@ -62,7 +63,7 @@ std::unique_ptr<Classifier> make_classifier(const Model& model, const std::strin
     if (model.kind == "rf" || model.kind == "xgb") return make_trees(model, where);
     if (model.kind == "mlp") return make_mlp(model, where);
     if (model.kind == "tabnet") return make_tabnet(model, where);
-    refuse_model(fmt::format("'{}' is no kind of classifier", model.kind), where);
+    refuse_model(fmt::format("invalid kind of classifier: '{}'", model.kind), where);
 }
 
 }  // namespace rudder::steer

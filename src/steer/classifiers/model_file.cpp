@@ -76,7 +76,7 @@ private:
 void expect_finite(std::span<const float> values, const std::string& name,
                    const std::string& where) {
     if (!std::ranges::all_of(values, [](float v) { return std::isfinite(v); }))
-        refuse_model(fmt::format("array '{}' holds what is no number", name), where);
+        refuse_model(fmt::format("array '{}' contains NaN or infinity", name), where);
 }
 
 ModelArray read_array(const Json& entry, Reader& reader, const std::string& where) {
@@ -122,7 +122,7 @@ FeatureSet read_features(const Json& features, const std::string& where) {
 
 Model read_header(const Json& header, const std::string& where) {
     if (!header.contains("format") || header["format"] != "rudder classifier")
-        refuse_model("this is no classifier", where);
+        refuse_model("not a classifier file", where);
     const std::uint64_t version = json_u64(header, "version", where);
     if (version != model_version) {
         refuse_model(fmt::format("the model is of version {}, this program reads version {}",
@@ -164,7 +164,7 @@ Model read_model(const std::filesystem::path& path) {
     const std::string where = path.string();
     const std::string bytes = read_text(path, most_model_bytes);
     const std::string_view all = bytes;
-    if (!all.starts_with(magic)) refuse_model("this is no classifier", where);
+    if (!all.starts_with(magic)) refuse_model("not a classifier file", where);
     Reader lengths(all.substr(magic.size()), where);
     const std::uint64_t length = lengths.take<std::uint64_t>(1)[0];
     const std::string_view rest = all.substr(magic.size() + sizeof length);

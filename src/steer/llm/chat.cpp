@@ -163,7 +163,8 @@ Json ChatServer::State::json_of(const HttpResponse& response, std::string_view r
                                 printable(response.content_type, 40)),
                     where(route), "check --llm-url");
     }
-    return parse_reply_json(response.body, "the server's response is no JSON", where(route));
+    return parse_reply_json(response.body, "invalid response of the server: not JSON",
+                            where(route));
 }
 
 bool ChatServer::State::try_api(LlmApi candidate, Clock::time_point deadline) {
@@ -175,8 +176,8 @@ bool ChatServer::State::try_api(LlmApi candidate, Clock::time_point deadline) {
     const auto names = listed_models(candidate, json_of(response, route));
     if (!names) {
         if (candidate == LlmApi::ollama && options.api == LlmApi::automatic) return false;
-        throw Error(ErrorKind::failed, "the server's response is no list of models", where(route),
-                    "check --llm-url and --llm-api");
+        throw Error(ErrorKind::failed, "invalid response of the server: not a list of models",
+                    where(route), "check --llm-url and --llm-api");
     }
     if (model.empty() && names->empty()) {
         throw Error(ErrorKind::failed, "the server has no model", where(route),

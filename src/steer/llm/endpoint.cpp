@@ -61,8 +61,9 @@ std::string_view to_string(LlmApi api) noexcept {
 LlmApi llm_api(std::string_view name, const std::string& where) {
     for (const LlmApi api : {LlmApi::automatic, LlmApi::openai, LlmApi::ollama})
         if (name == to_string(api)) return api;
-    throw usage_error(fmt::format("'{}' is no protocol of language models", printable(name)), where,
-                      "use one of auto, openai, ollama");
+    throw usage_error(
+        fmt::format("invalid protocol of the language model's server: '{}'", printable(name)),
+        where, "use one of auto, openai, ollama");
 }
 
 Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string& where) {
@@ -72,23 +73,26 @@ Endpoint Endpoint::parse(std::string_view url, bool insecure, const std::string&
     if (!plain || curl_url_set(handle.get(), CURLUPART_URL, text.c_str(),
                                CURLU_NON_SUPPORT_SCHEME) != CURLUE_OK) {
         // Whatever it is, it may hold a password: it is not repeated.
-        throw usage_error("the address of the language model's server is no URL", where,
+        throw usage_error("invalid address of the language model's server: not a URL", where,
                           std::string(set_url));
     }
     const std::string scheme = part(handle, CURLUPART_SCHEME);
     const std::string host = part(handle, CURLUPART_HOST);
     if ((scheme != "http" && scheme != "https") || host.empty()) {
         throw usage_error(
-            fmt::format("'{}:' is no way to a language model's server", printable(scheme, 20)),
+            fmt::format("invalid address of the language model's server: scheme '{}:'",
+                        printable(scheme, 20)),
             where, std::string(set_url));
     }
     if (!part(handle, CURLUPART_USER).empty() || !part(handle, CURLUPART_PASSWORD).empty()) {
-        throw usage_error("the address of the language model's server holds a name or password",
-                          where, "leave it out and set RUDDER_LLM_KEY in the environment");
+        throw usage_error(
+            "invalid address of the language model's server: it holds a name or password", where,
+            "leave it out and set RUDDER_LLM_KEY in the environment");
     }
     if (!part(handle, CURLUPART_QUERY).empty() || !part(handle, CURLUPART_FRAGMENT).empty()) {
-        throw usage_error("the address of the language model's server goes on after its path",
-                          where, "leave out '?' or '#' and what follows");
+        throw usage_error(
+            "invalid address of the language model's server: it has a query or fragment", where,
+            "leave out '?' or '#' and what follows");
     }
     Endpoint endpoint;
     endpoint.tls = scheme == "https";

@@ -149,7 +149,7 @@ std::string problem_of(HttpFault fault, const Failure& failure) {
         case HttpFault::malformed:
             break;
     }
-    return fmt::format("the server's response is no HTTP: {}", said);
+    return fmt::format("invalid response of the server: not HTTP: {}", said);
 }
 
 /// The library wants to be started once, before other threads use it.

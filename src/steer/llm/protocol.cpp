@@ -92,13 +92,15 @@ void check_end(const Json* reason, const ChatSettings& settings, const std::stri
 std::string content_of(const Json* message, const std::string& where) {
     if (message == nullptr) throw no_reply("the server's response holds no message", where);
     if (!message->is_object())
-        throw no_reply("what the server's response has for a message is no object", where);
+        throw no_reply("invalid response of the server: the message is not an object", where);
     if (const Json* role = member(*message, "role"); role != nullptr && *role != "assistant")
         throw no_reply("the message is not the model's", where);
     if (member(*message, "refusal") != nullptr) throw no_reply("the model refuses to reply", where);
     const Json* content = member(*message, "content");
     if (content == nullptr) throw no_reply("the message holds no text", where);
-    if (!content->is_string()) throw no_reply("the message's content is no text", where);
+    if (!content->is_string())
+        throw no_reply("invalid response of the server: the content of the message is not a text",
+                       where);
     if (content->get_ref<const std::string&>().empty())
         throw no_reply("the model's reply is empty", where);
     return content->get<std::string>();
@@ -131,7 +133,8 @@ Json parse_reply_json(std::string_view text, const std::string& what, const std:
 
 std::string reply_text(LlmApi api, const Json& response, const ChatSettings& settings,
                        const std::string& where) {
-    if (!response.is_object()) throw no_reply("the server's response is no JSON object", where);
+    if (!response.is_object())
+        throw no_reply("invalid response of the server: not a JSON object", where);
     if (member(response, "error") != nullptr)
         throw no_reply("the server reports an error in place of a reply", where);
     if (api == LlmApi::ollama) {
@@ -150,7 +153,8 @@ std::string reply_text(LlmApi api, const Json& response, const ChatSettings& set
         throw no_reply(fmt::format("the server sent {} replies for one", choices->size()), where);
     }
     const Json& choice = (*choices)[0];
-    if (!choice.is_object()) throw no_reply("what the server sent for a reply is no object", where);
+    if (!choice.is_object())
+        throw no_reply("invalid response of the server: the choice is not an object", where);
     check_end(member(choice, "finish_reason"), settings, where);
     return content_of(member(choice, "message"), where);
 }

@@ -160,7 +160,7 @@ Json parse_reply_object(std::string_view text, const Json& schema, const std::st
             fmt::format("the reply begins with '{}', not with a JSON object", printable(reply, 24)),
             where);
     }
-    Json object = parse_reply_json(reply, "the reply is no JSON object", where);
+    Json object = parse_reply_json(reply, "invalid reply: not a JSON object", where);
     if (auto problem = schema_problem(object, schema); !problem.empty())
         throw no_answer(std::move(problem), where);
     return object;

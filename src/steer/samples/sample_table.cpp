@@ -76,7 +76,7 @@ public:
         const std::string_view cell = text();
         const auto value = parse_double(cell);
         if (!value) {
-            throw input_error(fmt::format("'{}' is no number", cell), where_,
+            throw input_error(fmt::format("invalid number: '{}'", cell), where_,
                               std::string(collect_again));
         }
         return *value;
@@ -85,7 +85,7 @@ public:
         const std::string_view cell = text();
         const auto value = parse_u64(cell);
         if (!value) {
-            throw input_error(fmt::format("'{}' is no whole number", cell), where_,
+            throw input_error(fmt::format("invalid whole number: '{}'", cell), where_,
                               std::string(collect_again));
         }
         return *value;
@@ -94,7 +94,8 @@ public:
         const std::string_view cell = text();
         if (cell.empty()) return std::nullopt;
         if (cell != "0" && cell != "1")
-            throw input_error(fmt::format("'{}' is no label", cell), where_, "labels are 0 or 1");
+            throw input_error(fmt::format("invalid label: '{}'", cell), where_,
+                              "labels are 0 or 1");
         return cell == "1";
     }
 
@@ -132,7 +133,7 @@ void parse_line(SampleTable& table, LineReader& line) {
 std::uint64_t parse_head(std::string_view first, std::string_view second,
                          const std::string& where) {
     if (!first.starts_with("# rudder samples version "))
-        throw input_error("this is no table of samples", where, std::string(collect_again));
+        throw input_error("not a table of samples", where, std::string(collect_again));
     const auto words = split(first, ' ');
     const auto horizon = parse_u64(words.back());
     if (!horizon || first != first_line(*horizon)) {

@@ -94,7 +94,7 @@ std::vector<std::uint32_t> find_degrees(const BufferGround& g, std::span<const V
 // ---- inclusion ---------------------------------------------------------------------------------
 
 bool needs_inclusion(const buffer::PolicySpec& policy) {
-    return policy.name() == "static-vip" || (policy.has("inclusion") && policy.given("inclusion"));
+    return policy.name() == "static-vip" || policy.given("inclusion");
 }
 
 std::vector<double> computed_inclusion(const BufferGround& g, PartId part) {

@@ -129,7 +129,7 @@ struct Pipeline::State {
         buffer::StepRows taken_rows;
         if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
         step.counts = taken_rows.counts;
-        if (!taken_rows.knobs.policy.empty()) step.knobs = std::move(taken_rows.knobs);
+        if (taken_rows.knobs.policy) step.knobs = std::move(taken_rows.knobs);
         step.bytes_by_owner = std::move(taken_rows.by_owner);
         for (std::uint64_t& rows : step.bytes_by_owner)
             rows *= store.format().row_bytes();
@@ -259,10 +259,10 @@ void Pipeline::set_capacity(std::uint64_t rows) {
 void Pipeline::set_window(std::uint64_t window) {
     State& s = *state_;
     if (s.buffer == nullptr) return;
-    buffer::PolicySpec policy = buffer::PolicySpec::parse(s.buffer->knobs().policy);
-    if (policy.has("window")) {
-        policy.set("window", static_cast<double>(window));
-        s.buffer->set_policy(policy);
+    auto policy = s.buffer->knobs().policy;
+    if (policy && policy->has("window")) {
+        policy->set("window", static_cast<double>(window));
+        s.buffer->set_policy(*policy);
     }
     Monitor::Lock lock(s.monitor);
     s.asked_window = std::max<std::uint64_t>(window, 1);

@@ -75,7 +75,7 @@ std::unique_ptr<buffer::LiveBuffer> Run::make_buffer() const {
 }
 
 void Run::note_knobs(const AssembledStep& step, StepRecord& record) {
-    record.policy = step.knobs.policy;
+    record.policy = step.knobs.policy ? step.knobs.policy->text() : "";
     record.window = step.knobs.window;
     record.capacity = step.knobs.capacity;
     record.bulk = pipeline_.bulk();

@@ -111,12 +111,12 @@ void Choices::add_policies(std::vector<Choice>& list, const Choice& now) const {
     for (const buffer::PolicySpec& policy : policies_) {
         // Its further parameters, if it is this very policy, stay as they are.
         const bool same = policy.name() == now.setting.policy.name();
-        if (same && !policy.info().has_value) continue;
+        if (same && policy.info().value == SpecValue::none) continue;
         Choice& choice = list.emplace_back(now);
         choice.decides = false;
         if (same) {
             const std::string_view first = policy.info().parameters[0].name;
-            choice.setting.policy.set(first, policy.get(first));
+            choice.setting.policy.set(first, policy.number(first));
         } else {
             choice.setting.policy = policy;
         }
@@ -126,7 +126,7 @@ void Choices::add_policies(std::vector<Choice>& list, const Choice& now) const {
 void Choices::add_decays(std::vector<Choice>& list, const Choice& now) const {
     if (!now.setting.policy.has("decay")) return;
     for (const double decay : decays) {
-        if (decay != now.setting.policy.get("decay"))
+        if (decay != now.setting.policy.number("decay"))
             list.push_back(with_parameter(now, "decay", decay));
     }
 }

@@ -24,7 +24,7 @@ bool learns(const Choice& challenger, const Choice& champion) {
 }
 
 double window_of(const Choice& choice) {
-    return choice.setting.policy.has("window") ? choice.setting.policy.get("window") : 0;
+    return choice.setting.policy.has("window") ? choice.setting.policy.number("window") : 0;
 }
 
 /// Those that replace now and then are compared over whole periods: in between, one of them has

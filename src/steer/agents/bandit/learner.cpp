@@ -23,7 +23,7 @@ Bandit::Bandit(const AgentSpec& spec, const AgentFacts& facts)
       budget_(spec.number("budget")),
       most_duels_(spec.whole("shadows")),
       built_in_(facts.built_in) {
-    if (built_in_.has("every") && built_in_.given("every")) every_ = built_in_.whole("every");
+    if (built_in_.given("every")) every_ = built_in_.whole("every");
 }
 
 Answer Bandit::decide(const Observation& seen) {
