@@ -1,12 +1,17 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look configure build demo test test-long lint format bench coverage install accuracy clean
+.PHONY: help setup setup-tests setup-lint setup-look configure program build demo test test-long lint format bench coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
 PREFIX ?= /usr/local
 DATA   ?= ../shared/data
 JOBS   ?= $(shell nproc)
+# Warnings are errors in our own checks, and never in the build of a user (make test WERROR=OFF).
+test test-long lint coverage: WERROR ?= ON
+# What the build that is being configured must hold; empty leaves it as it is.
+test test-long lint coverage bench: TESTS ?= ON
+OPTIONS = $(if $(WERROR),-DRUDDER_WERROR=$(WERROR)) $(if $(TESTS),-DRUDDER_TESTS=$(TESTS))
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
@@ -28,12 +33,15 @@ setup-look: ## the same, and what the long tests look at results with (Chromium,
 
 configure: setup
 	@mkdir -p build
-	@cmake --preset $(PRESET) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --preset $(PRESET) $(OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 
-build: configure ## build everything into build/PRESET
+program: configure ## build the program and its libraries alone into build/PRESET
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target rudder
+
+build: configure ## build everything, with the tests where GoogleTest is installed
 	@cmake --build --preset $(PRESET) -j $(JOBS)
 
-demo: build ## make a graph, divide it, and train on four ranks over a modelled slow network
+demo: program ## what steering is worth where the network is slow: four runs, a table, a report
 	@scripts/demo build/$(PRESET)/src/cli/rudder
 
 test: setup-tests build ## build and run all quick tests
@@ -41,11 +49,11 @@ test: setup-tests build ## build and run all quick tests
 
 test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
 	scripts/run-tests $(PRESET) -L 'quick|long' -j $(JOBS)
-	$(MAKE) --no-print-directory lint
-	$(MAKE) --no-print-directory configure PRESET=asan
+	$(MAKE) --no-print-directory lint WERROR=$(WERROR)
+	$(MAKE) --no-print-directory configure PRESET=asan TESTS=ON WERROR=$(WERROR)
 	cmake --build --preset asan -j $(JOBS)
 	scripts/run-tests asan -L 'quick|long' -j $(JOBS)
-	$(MAKE) --no-print-directory configure PRESET=tsan
+	$(MAKE) --no-print-directory configure PRESET=tsan TESTS=ON WERROR=$(WERROR)
 	cmake --build --preset tsan -j $(JOBS)
 	scripts/run-tests tsan -L quick -j $(JOBS)
 
@@ -58,22 +66,22 @@ lint: setup-lint configure ## check format, layers, and clang-tidy
 format: ## format every C++ file
 	@scripts/check-format --fix
 
-bench: setup ## build and run the benchmarks
+bench: setup-tests ## build and run the benchmarks
 	@cmake --preset release -DRUDDER_BENCHMARKS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@scripts/run-benchmarks build/release
 
 coverage: setup-lint ## run the quick tests and say which lines they reach
-	@$(MAKE) --no-print-directory configure PRESET=coverage
+	@$(MAKE) --no-print-directory configure PRESET=coverage TESTS=ON WERROR=$(WERROR)
 	@cmake --build --preset coverage -j $(JOBS)
 	@scripts/run-tests coverage -L quick -j $(JOBS)
 	@gcovr -r . --filter src/ --filter include/ --exclude-throw-branches -j $(JOBS) build/coverage
 
-install: build ## install program, libraries and package into PREFIX
+install: program ## install program, libraries and package into PREFIX
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)
 
 clean: ## remove what was built (.venv stays)
 	@rm -rf build
 
-accuracy: build ## train every model on the real graphs (DATA=../shared/data), print the table
+accuracy: program ## train every model on the real graphs (DATA=../shared/data), print the table
 	@scripts/accuracy build/$(PRESET)/src/cli/rudder $(DATA)

@@ -1,27 +1,20 @@
 #include "metis_partitioner.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
-#include <metis.h>
 
+#include "core/build_parts.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 
-#include "child_process.hpp"
 #include "repair.hpp"
 
 namespace rudder::partition {
 
-static_assert(sizeof(idx_t) == 4, "written for a METIS with a 32-bit index");
-
 namespace {
-
-constexpr std::uint64_t index_limit = std::numeric_limits<std::int32_t>::max();
-constexpr const char* other_method = "give --method ldg (or fennel), which has no such limit";
 
 /// The balanced weights of every vertex, row by row; empty where only vertices count.
 Array<std::int32_t> constraint_weights(const PartitionInput& input, const Loads& limits,
@@ -40,30 +33,6 @@ Array<std::int32_t> constraint_weights(const PartitionInput& input, const Loads&
     return weights;
 }
 
-/// Runs in the child.
-int partition_graph(const MetisCall& call, std::span<std::int32_t> offsets, std::int32_t* result) {
-    auto vertices = static_cast<idx_t>(call.graph.vertices());
-    auto constraints = static_cast<idx_t>(call.constraints);
-    auto parts = static_cast<idx_t>(call.parts);
-    idx_t cut = 0;
-    idx_t options[METIS_NOPTIONS];
-    METIS_SetDefaultOptions(options);
-    options[METIS_OPTION_NUMBERING] = 0;
-    // Its generator takes 0 and 1 for the same.
-    options[METIS_OPTION_SEED] = static_cast<idx_t>(call.seed % (index_limit - 1)) + 1;
-    options[METIS_OPTION_NITER] = call.iterations;
-    options[METIS_OPTION_UFACTOR] =
-        std::max(1, static_cast<idx_t>(std::min(call.slack, 10.0) * 1000));
-    // METIS reads these arrays only, though its interface does not say so.
-    auto* neighbours =
-        const_cast<idx_t*>(reinterpret_cast<const idx_t*>(call.graph.neighbours.as_bytes().data()));
-    auto* weights = call.weights.empty() ? nullptr : const_cast<idx_t*>(call.weights.data());
-    const int status =
-        METIS_PartGraphKway(&vertices, &constraints, offsets.data(), neighbours, weights, nullptr,
-                            nullptr, &parts, nullptr, nullptr, options, &cut, result);
-    return status == METIS_OK ? 0 : status == METIS_ERROR_MEMORY ? 3 : 2;
-}
-
 }  // namespace
 
 std::uint64_t metis_bytes(VertexId vertices, EdgeIndex arcs, std::size_t constraints) {
@@ -74,6 +43,7 @@ std::uint64_t metis_bytes(VertexId vertices, EdgeIndex arcs, std::size_t constra
 
 std::optional<std::string> metis_refusal(VertexId vertices, EdgeIndex arcs, std::size_t constraints,
                                          std::uint64_t available) {
+    if (!built_in("METIS")) return "this build has no METIS";
     if (arcs > index_limit || vertices >= index_limit) {
         return fmt::format(
             "METIS has a 32-bit index: at most {} arcs and vertices; the graph has {} arcs (both "
@@ -87,24 +57,6 @@ std::optional<std::string> metis_refusal(VertexId vertices, EdgeIndex arcs, std:
                            format_bytes(available));
     }
     return std::nullopt;
-}
-
-Array<PartId> call_metis(const MetisCall& call) {
-    const VertexId n = call.graph.vertices();
-    RUDDER_CHECK(!call.graph.neighbours.wide() && call.parts >= 2 && n >= 1);
-    auto offsets = Array<std::int32_t>::uninitialised(n + 1);
-    for (VertexId v = 0; v <= n; ++v)
-        offsets[v] = narrow<std::int32_t>(call.graph.offsets[v], "offset for METIS");
-    const Region shared = Region::allocate_shared(n * sizeof(std::int32_t));
-    auto* result = reinterpret_cast<std::int32_t*>(shared.data());
-    run_in_child("METIS", other_method,
-                 [&] { return partition_graph(call, offsets.span(), result); });
-    auto parts = Array<PartId>::uninitialised(n);
-    for (VertexId v = 0; v < n; ++v) {
-        RUDDER_CHECK(result[v] >= 0 && static_cast<PartId>(result[v]) < call.parts);
-        parts[v] = static_cast<PartId>(result[v]);
-    }
-    return parts;
 }
 
 Assignment MetisPartitioner::assign(const PartitionInput& input, const PartitionOptions& options,
@@ -121,6 +73,7 @@ Assignment MetisPartitioner::assign(const PartitionInput& input, const Partition
     }
     const auto refusal =
         metis_refusal(input.vertices(), input.graph.edges(), constraints, memory_info().available);
+    if (!built_in("METIS")) throw missing_part("METIS", "--method metis", "use --method ldg");
     if (refusal) throw usage_error(*refusal, "--method metis", other_method);
     progress.phase("METIS", 0);
     const auto weights = constraint_weights(input, limits, constraints);

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "partitioner.hpp"
 
 namespace rudder::partition {
+
+constexpr std::uint64_t index_limit = std::numeric_limits<std::int32_t>::max();  ///< of METIS
+constexpr const char* other_method = "give --method ldg (or fennel), which has no such limit";
 
 /// The method "metis".
 class MetisPartitioner final : public Partitioner {

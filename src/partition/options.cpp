@@ -5,10 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "core/build_parts.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::partition {
+
+std::string_view default_method() {
+    return built_in("METIS") ? "metis" : "ldg";
+}
 
 BalanceSet parse_balance(std::string_view text) {
     BalanceSet balance{false, false, false};

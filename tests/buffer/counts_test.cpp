@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include <gtest/gtest.h>
 
@@ -17,9 +18,15 @@
 namespace rudder::test {
 namespace {
 
+/// Not inlined: GCC 12 takes the growth of an empty vector of known size for an overrun.
+[[gnu::noinline]] buffer::AgedCounts counts_of(buffer::RowKey rows, double decay) {
+    buffer::AgedCounts counts(decay);
+    counts.know(rows);
+    return counts;
+}
+
 TEST(AgedCounts, FadeByTheDecayPerStep) {
-    buffer::AgedCounts counts(0.5);
-    counts.know(3);
+    buffer::AgedCounts counts = counts_of(3, 0.5);
     counts.use(0);
     counts.step();
     counts.use(1);
@@ -36,8 +43,7 @@ TEST(AgedCounts, KeepTheirOrderWhereTheyAreScaled) {
     Draws draws(stream, 0);
     constexpr buffer::RowKey rows = 20;
     for (const double decay : {0.5, 0.9, 1.0}) {
-        buffer::AgedCounts counts(decay);
-        counts.know(rows);
+        buffer::AgedCounts counts = counts_of(rows, decay);
         std::vector<double> slow(rows, 0);
         double scaled = 1;
         for (int step = 0; step < 3000; ++step) {
@@ -60,8 +66,7 @@ TEST(AgedCounts, KeepTheirOrderWhereTheyAreScaled) {
 }
 
 TEST(AgedCounts, AnotherDecayHoldsFromNowOn) {
-    buffer::AgedCounts counts(0.5);
-    counts.know(1);
+    buffer::AgedCounts counts = counts_of(1, 0.5);
     counts.use(0);
     counts.step();
     counts.set_decay(0.25);
@@ -193,9 +198,12 @@ TEST(EveryPolicy, FetchesNoMoreWithinAnUnlimitedBuffer) {
     // With room for all, a row is fetched once, unless a policy never admits what it missed.
     const PlainTrace plain = random_trace(21, {100, 80, 20});
     const auto trace = plain.host();
+    std::set<VertexId> distinct;
+    for (const auto& step : plain.steps)
+        distinct.insert(step.begin(), step.end());
     for (const char* text : {"lru", "lfu", "clock", "scored", "window", "optimal"}) {
         const auto rows = buffer::replay_host(*trace, buffer::PolicySpec::parse(text), 200);
-        EXPECT_EQ(rows.fetched(), trace->distinct()) << text;
+        EXPECT_EQ(rows.fetched(), distinct.size()) << text;
         EXPECT_EQ(rows.wasted, 0U) << text;
     }
 }

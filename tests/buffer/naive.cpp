@@ -165,7 +165,7 @@ public:
     NaivePublished(const PlainTrace& trace, const buffer::PolicySpec& spec, std::uint64_t capacity)
         : Naive(trace, spec, capacity) {
         const bool periodic = spec.name() == "periodic";
-        period_ = spec.get(periodic ? "delta" : "period");
+        period_ = spec.number(periodic ? "delta" : "period");
         Step fill;
         if (periodic) {
             fill = trace.halo;

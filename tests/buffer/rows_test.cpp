@@ -91,7 +91,7 @@ TEST_P(RowNumberings, SurviveGrowth) {
 
 INSTANTIATE_TEST_SUITE_P(Both, RowNumberings,
                          testing::Values(buffer::RowNumbering::direct_limit, VertexId{0}),
-                         [](const auto& info) { return info.param == 0 ? "Hashed" : "Direct"; });
+                         [](const auto& of) { return of.param == 0 ? "Hashed" : "Direct"; });
 
 // ---- residents ---------------------------------------------------------------------------------
 

@@ -76,6 +76,12 @@ TEST_F(Buffered, CompareTrainsAllPoliciesAndFindsOneFloor) {
     EXPECT_THAT(text, HasSubstr("All digests are equal"));
 }
 
+TEST_F(Buffered, RowsWithAndWithoutAnAgentStandInOneTable) {
+    const std::string text = ok(with("compare", {"--policy", "none", "--policy", "window+bandit"}));
+    EXPECT_THAT(text, HasSubstr("\nnone "));
+    EXPECT_THAT(text, HasSubstr("\nwindow:16 + bandit "));
+}
+
 TEST_F(Buffered, RefusesWhatCannotBeMeant) {
     refuse_train({"--policy", "window:8", "--window", "4"}, {"two different windows"});
     refuse_train({"--policy", "optimal"}, {"recorded trace", "replay"});
@@ -89,6 +95,8 @@ TEST_F(Buffered, RefusesWhatCannotBeMeant) {
     refuse_train({"--buffer-scope", "room"}, {"host, rank"});
     refuse_train({"--trace"}, {"--out"});
     refuse(with("compare", {"--policy", "magic"}), 2, {"unknown policy 'magic'"});
+    refuse(with("compare", {"--policy", "lru+magic"}), 2, {"'magic'"});
+    refuse(with("compare", {"--policy", "lru+"}), 2, {"agent"});
 }
 
 }  // namespace

@@ -72,6 +72,9 @@ TEST_F(JsonOutput, OfTheDoctor) {
     const Json doctor = ok_json({"doctor"});
     EXPECT_THAT(keys_of(doctor),
                 IsSupersetOf(Words{"version", "cores", "memory", "instruction_sets", "findings"}));
+    EXPECT_THAT(
+        keys_of(doctor.at("parts")),
+        testing::ElementsAre("MPI", "METIS", "libcurl", "libmicrohttpd", "LIBLINEAR", "XGBoost"));
     EXPECT_GE(doctor.at("cores").get<int>(), 1);
     EXPECT_GT(doctor.at("memory").at("total").get<std::uint64_t>(), 0U);
     Words names;
@@ -85,7 +88,7 @@ TEST_F(JsonOutput, OfTheDoctor) {
         names.push_back(finding.at("name"));
     }
     EXPECT_THAT(names, IsSupersetOf(Words{"build", "processor", "memory", "shared memory", "MPI",
-                                          "matrix products", "GPU", "METIS"}));
+                                          "matrix products", "GPU", "METIS", "parts"}));
     for (const Json& setting : doctor.at("torch_settings"))
         EXPECT_THAT(keys_of(setting), testing::ElementsAre("name", "value", "reason"));
 }

@@ -52,7 +52,9 @@ TEST(Collectives, GatherIsWhatEachHas) {
         for (int r = 0; r < comm.size(); ++r) {
             const auto expected = load(seed, r, 0);
             ASSERT_EQ(everywhere[static_cast<std::size_t>(r)], expected);
-            if (comm.rank() == root) ASSERT_EQ(at_root[static_cast<std::size_t>(r)], expected);
+            if (comm.rank() == root) {
+                ASSERT_EQ(at_root[static_cast<std::size_t>(r)], expected);
+            }
         }
     });
 }
@@ -107,8 +109,10 @@ TEST(Collectives, BarriersHoldEveryoneBack) {
     on_clusters(21, [](const comm::Communicator& comm, std::uint64_t seed) {
         Executor& executor = Executor::current();
         for (int round = 0; round < 5; ++round) {
-            const auto late = Duration(static_cast<Duration::rep>(
-                load(seed + static_cast<std::uint64_t>(round), comm.rank(), 1).size()) * 1000);
+            const auto late = Duration(
+                static_cast<Duration::rep>(
+                    load(seed + static_cast<std::uint64_t>(round), comm.rank(), 1).size()) *
+                1000);
             executor.sleep_for(late);
             const std::int64_t came = executor.now().count();
             comm.barrier();

@@ -103,8 +103,8 @@ TEST_F(ModelledLinkTest, MessagesLeaveOneAfterTheOther) {
 
 TEST_F(ModelledLinkTest, ACopyKeepsThePayload) {
     const auto stamped = comm::ModelledLink::copy(bytes_of("payload"));
-    const std::string behind(
-        reinterpret_cast<const char*>(stamped->data() + sizeof(Duration::rep)), 7);
+    const std::string behind(reinterpret_cast<const char*>(stamped->data() + sizeof(Duration::rep)),
+                             7);
     EXPECT_EQ(behind, "payload");
 }
 

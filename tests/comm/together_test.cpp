@@ -37,9 +37,8 @@ TEST(Together, SuccessOnAllThrowsNothing) {
 }
 
 TEST(Together, ALoneRankThrowsItsOwnErrorAsItIs) {
-    const auto outcome = together(1, 1, [](int) {
-        throw Error(ErrorKind::input, "bad file", "x.npy", "make it again");
-    });
+    const auto outcome = together(
+        1, 1, [](int) { throw Error(ErrorKind::input, "bad file", "x.npy", "make it again"); });
     ASSERT_TRUE(outcome[0]);
     EXPECT_STREQ(outcome[0]->what(), "bad file\n  where: x.npy\n  to do: make it again");
     EXPECT_EQ(outcome[0]->rank(), std::nullopt);
@@ -108,7 +107,7 @@ TEST(Measure, EveryPairOfFewRanksAndRankZeroOfMany) {
                 EXPECT_GT(pairs[i].latency_us, 0.0);
                 EXPECT_GT(pairs[i].mbit_s, 0.0);
                 EXPECT_EQ(pairs[i].latency_us, all[0][i].latency_us) << "all get the same";
-                if (expected == ranks - 1 && ranks > 5) EXPECT_EQ(pairs[i].first, 0);
+                EXPECT_TRUE(ranks <= 5 || pairs[i].first == 0);
             }
         }
     }

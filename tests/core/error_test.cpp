@@ -212,8 +212,8 @@ TEST(Text, NumbersComeBackFromTheirDigits) {
 }
 
 TEST(Text, TrimmedLosesOnlyTheEnds) {
-    for (const auto& [text, expected] : {std::pair{"", ""}, {"  ", ""}, {" a b\t", "a b"},
-                                         {"\n x\r\n", "x"}, {"none", "none"}})
+    for (const auto& [text, expected] :
+         {std::pair{"", ""}, {"  ", ""}, {" a b\t", "a b"}, {"\n x\r\n", "x"}, {"none", "none"}})
         EXPECT_EQ(trimmed(text), expected);
 }
 

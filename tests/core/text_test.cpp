@@ -88,8 +88,7 @@ TEST(Log, LinesHaveTheirLevelOnStandardError) {
     log::warning("careful 3%");
     log::error("bad");
     const std::string lines = testing::internal::GetCapturedStderr();
-    EXPECT_EQ(lines,
-              "rudder: info: hello {}\nrudder: warning: careful 3%\nrudder: error: bad\n");
+    EXPECT_EQ(lines, "rudder: info: hello {}\nrudder: warning: careful 3%\nrudder: error: bad\n");
 }
 
 TEST(Log, LevelsHideWhatIsBelow) {

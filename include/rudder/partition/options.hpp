@@ -30,9 +30,12 @@ enum class StreamOrder : std::uint8_t { random, natural };
 [[nodiscard]] StreamOrder parse_stream_order(std::string_view text);
 [[nodiscard]] std::string_view to_string(StreamOrder order) noexcept;
 
+/// metis, or ldg where a build has no METIS.
+[[nodiscard]] std::string_view default_method();
+
 struct PartitionOptions {
     PartId parts = 1;
-    std::string method = "metis";
+    std::string method{default_method()};
     std::optional<BalanceSet> balance;  ///< unset: what default_balance says of the method
     double slack = 0.05;                ///< the largest part may exceed the mean by this share
     std::uint32_t passes = 1;           ///< of streaming methods; more than one streams again

@@ -77,7 +77,7 @@ private:
               const partition::PartitionedDataset& data, const Context& context) const;
 
     std::unique_ptr<TrainSettings> settings_ = make_train_settings();
-    /// All pairs of a policy and an agent.
+    /// All pairs of a policy and an agent; a policy with an agent of its own (POLICY+AGENT) is one.
     [[nodiscard]] std::vector<train::TrainOptions> contenders(
         const train::TrainOptions& options) const;
 
@@ -95,7 +95,7 @@ void CompareVerb::define(CLI::App& app) {
     }
     app.get_option("--out")->description("Folder for a run's folder of each row");
     app.add_option("--policy", policies_,
-                   "NAME[:VALUE]{,KEY:VALUE}; may be repeated (if not given: five kinds)")
+                   "NAME[:VALUE]{,KEY:VALUE}[+AGENT]; may be repeated\n(if not given: five kinds)")
         ->allow_extra_args(false);
     app.add_option("--agent", agents_,
                    "Who steers, with every policy; may be repeated; see agent list")
@@ -108,11 +108,14 @@ void CompareVerb::define(CLI::App& app) {
 
 std::vector<train::TrainOptions> CompareVerb::contenders(const train::TrainOptions& options) const {
     std::vector<train::TrainOptions> all;
+    const std::vector<std::string> nobody{"never"};
     for (const std::string& policy : policies_) {
-        for (const std::string& agent :
-             agents_.empty() ? std::vector<std::string>{"never"} : agents_) {
+        const std::size_t plus = policy.find('+');
+        const bool pair = plus != std::string::npos;
+        const std::vector<std::string> named{pair ? policy.substr(plus + 1) : ""};
+        for (const std::string& agent : pair ? named : agents_.empty() ? nobody : agents_) {
             train::TrainOptions& one = all.emplace_back(options);
-            one.policy = policy;
+            one.policy = policy.substr(0, plus);
             one.steer.agent = agent;
         }
     }
@@ -173,7 +176,7 @@ int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions
     for (std::size_t i = 0; i < asked.size(); ++i) {
         Contender& one = all.emplace_back();
         one.options = asked[i];
-        one.steered = !agents_.empty();
+        one.steered = !agents_.empty() || one.options.steer.agent != "never";
         if (const auto advice =
                 train::agent_advice(train::agent_of(one.options), train::policy_of(one.options));
             comm.rank() == 0 && !advice.empty()) {

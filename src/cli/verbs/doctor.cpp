@@ -14,6 +14,7 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "comm/measure.hpp"
+#include "core/build_parts.hpp"
 #include "core/json.hpp"
 #include "core/system.hpp"
 #include "nn/simd.hpp"
@@ -142,10 +143,25 @@ Finding check_gpu() {
 Finding check_metis() {
     constexpr VertexId tiny = 1000;
     const auto refusal = partition::metis_refusal(tiny, 1ULL << 31, 1, ~std::uint64_t{0});
+    if (!built_in("METIS")) return {"METIS", "ok", "this build has none; use --method ldg", ""};
     return {"METIS", "ok",
             refusal ? "32-bit ids: up to 2,147,483,647 stored edges; beyond that use --method ldg"
                     : "64-bit ids",
             ""};
+}
+
+/// What was built in, and what was left out.
+Finding check_parts() {
+    Finding finding{"parts", "ok", "", ""};
+    for (const BuildPart& part : build_parts()) {
+        finding.value += fmt::format("{}{} {}", finding.value.empty() ? "" : ", ", part.name,
+                                     part.built_in ? "built in" : "not built in");
+        if (part.built_in) continue;
+        finding.status = "missing";
+        finding.remedy += fmt::format("{}for {} rebuild with {}",
+                                      finding.remedy.empty() ? "" : "; ", part.use, part.package);
+    }
+    return finding;
 }
 
 /// What is found when several ranks look together.
@@ -238,7 +254,8 @@ private:
     int examine(const comm::Communicator& comm, const Context& context) const {
         std::vector<Finding> findings{check_build(),         check_processor(),  check_memory(),
                                       check_shared_memory(), check_open_files(), check_mpi(),
-                                      check_products(),      check_gpu(),        check_metis()};
+                                      check_products(),      check_gpu(),        check_metis(),
+                                      check_parts()};
         if (!data_.empty()) findings.push_back(check_data(comm));
         Json json = Json::object();
         std::string pairs;
@@ -280,6 +297,9 @@ private:
         Json& settings = json["torch_settings"] = Json::array();
         for (const RuntimeSetting& s : runtime_settings())
             settings.push_back({{"name", s.name}, {"value", s.value}, {"reason", s.reason}});
+        Json& parts = json["parts"] = Json::object();
+        for (const BuildPart& part : build_parts())
+            parts[std::string(part.name)] = part.built_in;
         Json& list = json["findings"] = Json::array();
         for (const Finding& f : findings) {
             list.push_back(

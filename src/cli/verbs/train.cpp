@@ -12,6 +12,7 @@
 #include "cli/train_view.hpp"
 #include "cli/verb.hpp"
 #include "comm/together.hpp"
+#include "core/build_parts.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "core/system.hpp"
@@ -308,6 +309,7 @@ void TrainVerb::resolve(const CLI::App& app) {
     }
     sinks_.tensorboard = !no_tensorboard_;
     report::check_address(sinks_.address);
+    if (sinks_.port) require_part("libmicrohttpd", "--metrics-port");
     resolve_buffer();
     resolve_profile();
     resolve_agent(app);

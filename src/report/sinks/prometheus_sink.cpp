@@ -1,17 +1,16 @@
 #include "report/prometheus_sink.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <microhttpd.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
+
+#include "listen.hpp"
 
 namespace rudder::report {
 
@@ -20,62 +19,6 @@ namespace {
 constexpr unsigned int seconds_of_patience = 10;  ///< with a client that says nothing
 constexpr unsigned int most_clients = 64;
 constexpr std::size_t client_memory = std::size_t{32} << 10;
-
-/// An IPv4 or IPv6 address with its port.
-struct Endpoint {
-    sockaddr_storage storage{};
-    socklen_t size = 0;
-
-    [[nodiscard]] const sockaddr* pointer() const {
-        return reinterpret_cast<const sockaddr*>(&storage);
-    }
-    [[nodiscard]] sockaddr* pointer() { return reinterpret_cast<sockaddr*>(&storage); }
-    [[nodiscard]] std::uint16_t port() const {
-        sockaddr_in6 six{};
-        sockaddr_in four{};
-        std::memcpy(&six, &storage, sizeof(six));
-        std::memcpy(&four, &storage, sizeof(four));
-        return ntohs(storage.ss_family == AF_INET6 ? six.sin6_port : four.sin_port);
-    }
-};
-
-Endpoint endpoint(const std::string& address, std::uint16_t port) {
-    Endpoint end;
-    sockaddr_in four{};
-    sockaddr_in6 six{};
-    if (::inet_pton(AF_INET, address.c_str(), &four.sin_addr) == 1) {
-        four.sin_family = AF_INET;
-        four.sin_port = htons(port);
-        std::memcpy(&end.storage, &four, sizeof(four));
-        end.size = sizeof(four);
-    } else if (::inet_pton(AF_INET6, address.c_str(), &six.sin6_addr) == 1) {
-        six.sin6_family = AF_INET6;
-        six.sin6_port = htons(port);
-        std::memcpy(&end.storage, &six, sizeof(six));
-        end.size = sizeof(six);
-    } else {
-        throw usage_error(fmt::format("'{}' is no address", address), "--metrics-address",
-                          "give an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1");
-    }
-    return end;
-}
-
-/// Listens, and says on which port.
-int listen_at(const std::string& address, std::uint16_t port, std::uint16_t& chosen) {
-    Endpoint end = endpoint(address, port);
-    const int fd = ::socket(end.storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    const int on = 1;
-    if (fd >= 0) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (fd < 0 || ::bind(fd, end.pointer(), end.size) != 0 || ::listen(fd, SOMAXCONN) != 0 ||
-        ::getsockname(fd, end.pointer(), &end.size) != 0) {
-        const int code = errno;
-        if (fd >= 0) ::close(fd);
-        throw system_error("cannot listen for Prometheus", fmt::format("{} port {}", address, port),
-                           code);
-    }
-    chosen = end.port();
-    return fd;
-}
 
 MHD_Result answer(MHD_Connection* connection, unsigned int code, std::string_view text,
                   const char* type) {
@@ -92,10 +35,6 @@ MHD_Result answer(MHD_Connection* connection, unsigned int code, std::string_vie
 }
 
 }  // namespace
-
-void check_address(const std::string& address) {
-    static_cast<void>(endpoint(address, 0));
-}
 
 struct PrometheusSink::Server {
     const PrometheusMetrics& metrics;

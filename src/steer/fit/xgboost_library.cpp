@@ -5,6 +5,7 @@
 
 #include <dlfcn.h>
 
+#include "core/build_parts.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::steer {
@@ -37,6 +38,7 @@ void find(void* library, const char* name, const std::string& path, Function*& f
 }
 
 XgboostLibrary load() {
+    if (!built_in("XGBoost")) throw missing_part("XGBoost", "agent train", "fit another kind");
     XgboostLibrary xgboost;
     void* library = open(xgboost.path);
     if (library == nullptr) {

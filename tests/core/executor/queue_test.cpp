@@ -77,9 +77,8 @@ TEST(BoundedQueue, EveryItemOnceOnManySchedules) {
         const int consumers = 1 + static_cast<int>(seed / 4 % 3);
         SeededExecutor executor(seed);
         Taken taken;
-        executor.spawn("main", [&] {
-            taken = pump(executor, 1 + seed % 5, producers, consumers, 20);
-        });
+        executor.spawn("main",
+                       [&] { taken = pump(executor, 1 + seed % 5, producers, consumers, 20); });
         executor.run();
         expect_all_once(taken, producers, 20);
     }
