@@ -6,56 +6,60 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "buffer/shadow_buffer.hpp"
 #include "comm/figures.hpp"
 #include "core/system.hpp"
 #include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/steer/agent_registry.hpp"
 #include "rudder/train/trainer.hpp"
 
 namespace {
 
 using namespace rudder;
 
-/// Runs the shadows, and changes nothing.
-class ShadowPilot final : public buffer::BufferPilot, public train::RunPilot {
+/// Has three shadows opened beside the twin, which follows the policy of the run, and changes
+/// nothing.
+class ShadowAgent final : public steer::Agent {
 public:
-    [[nodiscard]] buffer::BufferPilot* buffer_pilot() override { return this; }
-    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override {
-        feed_ = std::make_shared<buffer::ShadowFeed>(facts, buffer::ShadowOptions{});
-        for (const char* text : {"lru", "lfu", "scored,every:16", "window:16"}) {
-            shadows_.push_back(std::make_unique<buffer::ShadowBuffer>(
-                buffer::PolicySpec::parse(text), feed_, control.slots(), control.capacity()));
+    [[nodiscard]] steer::Answer decide(const steer::Observation& seen) override {
+        steer::Answer answer;
+        if (!seen.shadows.empty()) {
+            told_.clear();
+            for (const steer::ShadowReading& shadow : seen.shadows) {
+                told_ += fmt::format(
+                    "{} {:.3f}, ", shadow.setting.policy.text(),
+                    static_cast<double>(shadow.total.fetched()) /
+                        static_cast<double>(std::max<std::uint64_t>(1, shadow.total.needed)));
+            }
+            return answer;
         }
-    }
-    [[nodiscard]] std::uint64_t horizon() const override { return 16; }
-    void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override {
-        feed_->publish(step, rows);
-    }
-    buffer::Decision before(std::uint64_t /*step*/, buffer::BufferControl& /*control*/) override {
-        return {};
-    }
-    void after(std::uint64_t step, const buffer::RowAccounts& /*accounts*/) override {
-        for (const auto& shadow : shadows_)
-            shadow->advance();
-        feed_->forget(step + 1);
-    }
-    [[nodiscard]] std::string told() const {
-        std::string text;
-        for (const auto& shadow : shadows_) {
-            const buffer::RowAccounts rows = shadow->estimated();
-            text += fmt::format("{} {:.3f}, ", shadow->spec().text(),
-                                static_cast<double>(rows.fetched()) /
-                                    static_cast<double>(std::max<std::uint64_t>(1, rows.needed)));
+        for (const char* text : {"lru", "lfu", "scored,every:16"}) {
+            steer::Setting setting = seen.setting;
+            setting.policy = buffer::PolicySpec::parse(text);
+            answer.shadows.push_back(
+                {steer::ShadowOrder::Kind::open, std::string("s ") + text, setting});
         }
-        return text + "of the rows needed";
+        return answer;
     }
+    [[nodiscard]] std::string learned() const override { return told_ + "of the rows needed"; }
 
 private:
-    std::shared_ptr<buffer::ShadowFeed> feed_;
-    std::vector<std::unique_ptr<buffer::ShadowBuffer>> shadows_;
+    std::string told_;
 };
+
+const steer::AgentInfo shadows_info{.name = "shadows",
+                                    .sentence = "Runs three shadows and changes nothing.",
+                                    .needs = "nothing",
+                                    .costs = "nothing",
+                                    .parameters = {},
+                                    .fixed = true};
+
+std::unique_ptr<steer::Agent> make_shadows(const steer::AgentSpec& /*spec*/,
+                                           const steer::AgentFacts& /*facts*/) {
+    return std::make_unique<ShadowAgent>();
+}
 
 }  // namespace
 
@@ -65,6 +69,7 @@ int main(int argc, char** argv) {
         fmt::print(stderr, "shadows_bench: PARTS BATCH [EPOCHS]\n");
         return 2;
     }
+    steer::register_agent(shadows_info, make_shadows);
     const comm::MpiSession session;
     comm::MpiOptions mpi;
     mpi.ranks_per_host = 1;
@@ -77,19 +82,21 @@ int main(int argc, char** argv) {
         arguments.size() > 2 ? static_cast<std::uint32_t>(std::stoul(arguments[2])) : 5;
     options.eval_every = 0;
     options.policy = "window:16";
+    options.steer.agent = "shadows";
     options.precision = store::Precision::float32;
     train::Trainer trainer(comm, data, options);
     train::TrainObserver observer;
-    ShadowPilot pilot;
-    const train::TrainResult result = trainer.run(observer, {}, &pilot);
+    const train::TrainResult result = trainer.run(observer);
     if (comm.rank() != 0) return 0;
-    const double share = result.pilot_seconds / result.cpu_seconds;
+    const double seconds = result.agent.totals.cpu_seconds;
+    const double share = seconds / result.cpu_seconds;
     bench::report(
         fmt::format("four shadows, {} ranks", comm.size()), 100 * share, "% of the CPU", "<= 3",
         share <= 0.03,
         fmt::format("{:.3f} ms of {:.1f} ms per step and rank; the real buffer {:.2f} %; {}",
-                    result.pilot_seconds / static_cast<double>(result.steps) / comm.size() * 1e3,
+                    seconds / static_cast<double>(result.steps) / comm.size() * 1e3,
                     result.cpu_seconds / static_cast<double>(result.steps) / comm.size() * 1e3,
-                    100 * result.policy_seconds / result.cpu_seconds, pilot.told()));
+                    100 * result.policy_seconds / result.cpu_seconds,
+                    fmt::join(result.agent.learned, "; ")));
     return 0;
 }

@@ -11,9 +11,9 @@ namespace {
 /// Writes down what each step fetched; changes nothing.
 class FetchRecorder final : public BufferPilot {
 public:
-    void start(const PolicyFacts& /*facts*/, const BufferControl& /*control*/) override {}
+    void start(const PolicyFacts& /*facts*/, const IdBuffer& /*buffer*/) override {}
     void published(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/) override {}
-    Decision before(std::uint64_t /*step*/, BufferControl& /*control*/) override { return {}; }
+    PilotOrder before(std::uint64_t /*step*/, const IdBuffer& /*buffer*/) override { return {}; }
     void after(std::uint64_t /*step*/, const RowAccounts& accounts) override {
         rows.push_back(static_cast<double>(accounts.fetched() - before_));
         before_ = accounts.fetched();

@@ -15,21 +15,6 @@ std::uint64_t BufferSize::of(std::uint64_t halo) const {
 
 namespace {
 
-/// A buffer that only a pilot changes.
-class ReplayControl final : public BufferControl {
-public:
-    explicit ReplayControl(IdBuffer& buffer) : buffer_(buffer) {}
-    [[nodiscard]] const PolicySpec& policy() const override { return buffer_.spec(); }
-    [[nodiscard]] SlotId capacity() const override { return buffer_.residents().capacity(); }
-    [[nodiscard]] SlotId slots() const override { return buffer_.residents().slots(); }
-    void set_policy(const PolicySpec& spec) override { buffer_.set_policy(spec); }
-    void set_capacity(SlotId rows) override { buffer_.set_capacity(std::min(rows, slots())); }
-    [[nodiscard]] const IdBuffer& buffer() const override { return buffer_; }
-
-private:
-    IdBuffer& buffer_;
-};
-
 /// Publishes the steps of a trace as far ahead as anyone wants to see.
 class ReplayedSteps {
 public:
@@ -57,15 +42,26 @@ private:
 
 }  // namespace
 
+void apply(const PilotOrder& order, IdBuffer& buffer,
+           const std::function<void(const StepPlan&)>& planned) {
+    const auto show = [&](const StepPlan& plan) {
+        if (planned) planned(plan);
+    };
+    for (const BufferChange& change : order.changes) {
+        if (change.policy) show(buffer.set_policy(*change.policy));
+        if (change.capacity)
+            show(buffer.set_capacity(std::min(*change.capacity, buffer.residents().slots())));
+    }
+}
+
 RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t capacity,
                         BufferPilot* pilot) {
     // No policy can hold more rows than there are, and slots cost memory.
     const auto slots = static_cast<SlotId>(std::min(capacity, trace.distinct()));
     const std::uint64_t first = trace.header().first_step;
     IdBuffer buffer(policy, trace.facts(), slots, slots, first);
-    ReplayControl control(buffer);
     ReplayedSteps steps(trace, buffer, pilot);
-    if (pilot != nullptr) pilot->start(trace.facts(), control);
+    if (pilot != nullptr) pilot->start(trace.facts(), buffer);
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         steps.publish_for(step);
         if (pilot == nullptr) {
@@ -73,9 +69,10 @@ RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy, std::u
             continue;
         }
         pilot->prepare(first + step);
-        const Decision decision = pilot->before(first + step, control);
+        const PilotOrder order = pilot->before(first + step, buffer);
+        apply(order, buffer);
         steps.publish_for(step);  // another policy may want to see more
-        buffer.advance(decision);
+        buffer.advance(order.decision);
         pilot->after(first + step, buffer.accounts());
     }
     return buffer.accounts();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <utility>
+#include <vector>
 
 #include "rudder/core/check.hpp"
 
@@ -14,6 +15,20 @@ namespace {
 constexpr std::size_t lead = 24;
 
 }  // namespace
+
+void VertexList::push_back(VertexId v) {
+    const std::size_t i = size_.load(std::memory_order_relaxed);
+    const std::size_t piece = piece_of(i);
+    const std::size_t begin = begin_of(piece);
+    if (pieces_[piece] == nullptr)
+        pieces_[piece] = std::make_unique_for_overwrite<VertexId[]>(begin_of(piece + 1) - begin);
+    pieces_[piece][i - begin] = v;
+    size_.store(i + 1, std::memory_order_release);
+}
+
+std::uint64_t VertexList::bytes() const noexcept {
+    return size() == 0 ? 0 : begin_of(piece_of(size() - 1) + 1) * sizeof(VertexId);
+}
 
 RowNumbering::RowNumbering(VertexId vertices, std::span<const VertexId> halo, VertexId limit)
     : universe_(vertices) {
@@ -97,8 +112,7 @@ void RowNumbering::find(std::span<const VertexId> ids, std::span<RowKey> out) co
 }
 
 std::uint64_t RowNumbering::bytes() const noexcept {
-    return direct_.size() * sizeof(RowKey) + table_.size() * sizeof(Entry) +
-           vertices_.capacity() * sizeof(VertexId);
+    return direct_.size() * sizeof(RowKey) + table_.size() * sizeof(Entry) + vertices_.bytes();
 }
 
 }  // namespace rudder::buffer

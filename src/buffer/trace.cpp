@@ -71,8 +71,9 @@ HostTrace::Arrays checked(HostTrace::Arrays arrays, const TraceHeader& header, I
     check_offsets(arrays, ids.size(), where);
     for (std::uint64_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= header.vertices) {
-            throw input_error(fmt::format("invalid vertex {}: the graph has {}", ids[i], header.vertices),
-                              fmt::format("{}, ids, position {}", where, i), record_again);
+            throw input_error(
+                fmt::format("invalid vertex {}: the graph has {}", ids[i], header.vertices),
+                fmt::format("{}, ids, position {}", where, i), record_again);
         }
     }
     return arrays;

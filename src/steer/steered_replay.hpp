@@ -29,8 +29,6 @@ struct SteeredOptions {
     bool force = false;                 ///< take a log of another run
     bool refit = false;                 ///< as AgentFacts::refit
     LlmOptions llm{};                   ///< as AgentFacts::llm
-    /// Makes the agent instead of the registry.
-    std::function<std::unique_ptr<Agent>(const AgentFacts&)> make{};
     /// Called after each step of each host with the rows fetched so far, if given.
     std::function<void(std::size_t host, std::uint64_t step, const buffer::RowAccounts& rows)>
         watch{};

@@ -92,8 +92,7 @@ bool idle(const steer::AgentSpec& agent, const buffer::PolicySpec& policy) {
 bool steered(const TrainOptions& options) {
     const steer::AgentSpec agent = agent_of(options);
     const buffer::PolicySpec policy = policy_of(options);
-    return agent.name() != "never" && policy.name() != "none" &&
-           (options.steer.make || !idle(agent, policy));
+    return agent.name() != "never" && policy.name() != "none" && !idle(agent, policy);
 }
 
 std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec& policy) {

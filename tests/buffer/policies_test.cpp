@@ -117,11 +117,10 @@ class Decider final : public buffer::BufferPilot {
 public:
     explicit Decider(std::function<buffer::Decision(std::uint64_t)> decide)
         : decide_(std::move(decide)) {}
-    void start(const buffer::PolicyFacts& /*facts*/,
-               const buffer::BufferControl& /*control*/) override {}
+    void start(const buffer::PolicyFacts& /*facts*/, const buffer::IdBuffer& /*buffer*/) override {}
     void published(std::uint64_t /*step*/, std::span<const buffer::RowKey> /*rows*/) override {}
-    buffer::Decision before(std::uint64_t step, buffer::BufferControl& /*control*/) override {
-        return decide_(step);
+    buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& /*buffer*/) override {
+        return {.decision = decide_(step)};
     }
     void after(std::uint64_t /*step*/, const buffer::RowAccounts& /*accounts*/) override {}
 

@@ -53,6 +53,95 @@ TEST(Breakers, StartAnewAfterASuccess) {
     EXPECT_TRUE(breaker.closed(202 + 64));
 }
 
+TEST(Breakers, OpenAtOnceForAReason) {
+    steer::Breaker breaker;
+    breaker.open(10, "worse than the built-in rule");
+    EXPECT_EQ(breaker.openings(), 1U);
+    EXPECT_EQ(breaker.reason(), "worse than the built-in rule");
+    EXPECT_EQ(breaker.open_until(), 74U);
+    breaker.open(11, "again");
+    EXPECT_EQ(breaker.openings(), 1U) << "it was open";
+    EXPECT_TRUE(breaker.failed(74)) << "one failure after the pause is enough";
+    EXPECT_EQ(breaker.reason(), "3 failed answers");
+    EXPECT_EQ(breaker.open_until(), 74U + 128U);
+    EXPECT_EQ(
+        steer::suspension_text("bandit", breaker, buffer::PolicySpec::parse("scored,every:16")),
+        "agent 'bandit' suspended (3 failed answers); using scored,every:16 until step 202");
+}
+
+/// A guard, and costs of steps that it is shown.
+struct Guarded {
+    steer::Guard guard{steer::CostKind::rows, true};
+    steer::Setting start{.policy = buffer::PolicySpec::parse("scored"), .capacity = 100};
+    steer::Setting fallback{.policy = buffer::PolicySpec::parse("scored,every:16"),
+                            .capacity = 100};
+    std::uint64_t step = 0;
+
+    /// A block of steps that costs so much more than the built-in rule.
+    std::optional<steer::GuardFinding> block(const steer::Setting& now, double more, bool decides) {
+        for (std::uint64_t i = 0; i < steer::HarmWatch::block; ++i, ++step)
+            guard.rows(100 + more + static_cast<double>(i % 2), 100);
+        return guard.find(step, now, fallback, decides, false);
+    }
+};
+
+TEST(Guards, TakeAChangeBackThatCostsMore) {
+    Guarded g;
+    steer::Setting changed = g.start;
+    changed.policy = buffer::PolicySpec::parse("lru");
+    g.guard.changed(0, g.start);
+    const auto finding = g.block(changed, 10, false);
+    ASSERT_TRUE(finding && finding->back_to);
+    EXPECT_EQ(*finding->back_to, g.start);
+    EXPECT_NE(finding->reason.find("more rows than the built-in rule"), std::string::npos);
+    EXPECT_TRUE(g.guard.breaker().closed(g.step));
+}
+
+TEST(Guards, FallBackWhereTheChangeHadHeld) {
+    Guarded g;
+    steer::Setting changed = g.start;
+    changed.policy = buffer::PolicySpec::parse("lru");
+    g.guard.changed(0, g.start);
+    EXPECT_FALSE(g.block(changed, -10, false));
+    EXPECT_TRUE(g.guard.held());
+    const auto finding = g.block(changed, 10, false);
+    ASSERT_TRUE(finding && finding->back_to);
+    EXPECT_EQ(*finding->back_to, g.fallback);
+}
+
+TEST(Guards, SuspendForDecisionsThatCostMoreAndSaySo) {
+    Guarded g;
+    EXPECT_FALSE(g.block(g.start, 10, true));
+    EXPECT_FALSE(g.block(g.start, 10, true));
+    const auto finding = g.block(g.start, 10, true);
+    ASSERT_TRUE(finding);
+    EXPECT_FALSE(finding->back_to);
+    EXPECT_TRUE(finding->reason.starts_with("worse than the built-in rule: ")) << finding->reason;
+    EXPECT_FALSE(g.guard.breaker().closed(g.step));
+    EXPECT_EQ(g.guard.breaker().openings(), 1U);
+    EXPECT_FALSE(g.block(g.start, 10, true)) << "the built-in rule holds";
+    EXPECT_TRUE(g.guard.recovered());
+    EXPECT_FALSE(g.guard.recovered());
+}
+
+TEST(Guards, DoNotSuspendWhereAGoodBlockLiesBetween) {
+    Guarded g;
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_FALSE(g.block(g.start, 10, true));
+        EXPECT_FALSE(g.block(g.start, 10, true));
+        EXPECT_FALSE(g.block(g.start, -10, true));
+    }
+}
+
+TEST(Guards, OverruleNoRuleThatWasAskedFor) {
+    Guarded g;
+    g.guard = steer::Guard(steer::CostKind::rows, false);
+    for (int i = 0; i < 9; ++i)
+        EXPECT_FALSE(g.block(g.start, 50, true));
+    EXPECT_FALSE(g.guard.failed(1) || g.guard.failed(2));
+    EXPECT_TRUE(g.guard.failed(3)) << "failing to answer is another matter";
+}
+
 TEST(PairedCost, KnownAnswers) {
     steer::PairedCosts costs;
     EXPECT_EQ(costs.reference(), 0);

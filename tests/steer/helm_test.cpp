@@ -8,6 +8,7 @@
 
 #include "rudder/core/error.hpp"
 #include "steer/helm/guard.hpp"
+#include "steer/helm/helm_options.hpp"
 #include "steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
@@ -32,13 +33,12 @@ steer::SteeredResult steer(const buffer::Trace& trace, std::string_view policy,
                            const Scripted::Script& script) {
     steer::SteeredOptions options;
     options.sample = 1;
-    options.make = [&](const steer::AgentFacts&) { return std::make_unique<Scripted>(script); };
-    // The name of a fixed rule, which the guard does not overrule.
-    return steer::steered_replay(trace,
-                                 {.policy = buffer::PolicySpec::parse(policy),
-                                  .size = {.fraction = 0.25, .rows = 0},
-                                  .agent = steer::AgentSpec::parse("every:3")},
-                                 options);
+    return steer::steered_replay(
+        trace,
+        {.policy = buffer::PolicySpec::parse(policy),
+         .size = {.fraction = 0.25, .rows = 0},
+         .agent = steer::AgentSpec::parse(test::scripted("scripted", script))},
+        options);
 }
 
 buffer::RowAccounts plain(const buffer::Trace& trace, std::string_view policy) {
@@ -65,21 +65,19 @@ TEST(Helm, DecisionsThatDoHarmOpenTheBreaker) {
     const buffer::Trace trace = trace_of(1, {.vertices = 400, .steps = 600, .largest_step = 60});
     steer::SteeredOptions options;
     options.sample = 1;
-    options.make = [&](const steer::AgentFacts&) {
-        return std::make_unique<Scripted>([](const steer::Observation&) {
-            return answer(steer::Action::replace(steer::Reason::predicted));
-        });
+    const auto always = [](const steer::Observation&) {
+        return answer(steer::Action::replace(steer::Reason::predicted));
     };
-    // The name tells the guard that no user asked for this very rule.
     const auto run = [&](const char* agent) {
-        return steer::steered_replay(trace,
-                                     {.policy = buffer::PolicySpec::parse("scored-faithful"),
-                                      .size = {.fraction = 0.25, .rows = 0},
-                                      .agent = steer::AgentSpec::parse(agent)},
-                                     options);
+        return steer::steered_replay(
+            trace,
+            {.policy = buffer::PolicySpec::parse("scored-faithful"),
+             .size = {.fraction = 0.25, .rows = 0},
+             .agent = steer::AgentSpec::parse(test::scripted(agent, always))},
+            options);
     };
-    const auto guarded = run("llm");
-    const auto obeyed = run("every:1");
+    const auto guarded = run("scripted-free");
+    const auto obeyed = run("scripted");
     EXPECT_GT(guarded.agent.breaker_openings, 0U);
     EXPECT_EQ(obeyed.agent.breaker_openings, 0U);
     EXPECT_LT(guarded.agent.decisions, obeyed.agent.decisions) << "it is not asked meanwhile";
@@ -212,6 +210,32 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
         ++compared;
     }
     EXPECT_GT(compared, 5U);
+}
+
+TEST(Helm, AgentsAtFaultDoNotHoldUpStepsOnThreads) {
+    const buffer::Trace trace = trace_of(5);
+    const buffer::HostTrace& host = *trace.front();
+    const auto policy = buffer::PolicySpec::parse("scored");
+    for (const test::Fault& fault : test::faults()) {
+        SCOPED_TRACE(fault.name);
+        steer::HelmOptions options =
+            steer::replay_helm_options(steer::AgentSpec::parse("every:1"), host, policy, 50);
+        options.make = [&](const steer::AgentFacts&) {
+            return std::make_unique<Scripted>(fault.script);
+        };
+        options.mode = steer::AgentMode::async;
+        options.deadline = 1;
+        const auto start = std::chrono::steady_clock::now();
+        steer::Helm helm(options);
+        EXPECT_EQ(buffer::replay_host(host, policy, 50, &helm).steps, host.steps());
+        helm.stop();
+        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+        EXPECT_LT(passed.count(), 20);
+        const double per_step = helm.totals().mailbox_seconds / static_cast<double>(host.steps());
+        EXPECT_GT(per_step, 0);
+        EXPECT_LT(per_step, 1e-4);
+        std::printf("  %s: %.2f us in the mailbox per step\n", fault.name, per_step * 1e6);
+    }
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST(Actions, RefuseWhatIsNotOne) {
     refuse_action(R"({"action": "replace", "fraction": "1"})", {"no fraction"});
     refuse_action(R"({"action": "set"})", {"names no knob"});
     refuse_action(R"({"action": "set", "knobs": {}})", {"names no knob"});
-    refuse_action(R"({"action": "set", "knobs": [1]})", {"no JSON object"});
+    refuse_action(R"({"action": "set", "knobs": [1]})", {"not a JSON object"});
     refuse_action(R"({"action": "set", "knobs": {"windw": 4}})", {"unknown knob", "'window'"});
     refuse_action(R"({"action": "set", "knobs": {"window": 0}})", {"'window'", "from 1"});
     refuse_action(R"({"action": "set", "knobs": {"window": "16"}})", {"'window'"});

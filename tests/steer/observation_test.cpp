@@ -90,7 +90,7 @@ TEST(Observations, KnownAnswers) {
 }
 
 TEST(Observations, ComeBackFromTheirJson) {
-    const Json schema = steer::observation_schema();
+    const Json schema = observation_schema();
     for (std::uint64_t seed = 0; seed < 100; ++seed) {
         const Json written = to_json(random_observation(seed));
         // As text, too: numbers must survive to the last bit.
@@ -103,7 +103,7 @@ TEST(Observations, ComeBackFromTheirJson) {
 
 TEST(Observations, DamagedJsonIsBadInput) {
     const Json good = to_json(random_observation(3));
-    const Json schema = steer::observation_schema();
+    const Json schema = observation_schema();
     for (const auto& [key, value] : good.items()) {
         Json bad = good;
         bad.erase(key);

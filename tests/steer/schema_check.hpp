@@ -7,5 +7,7 @@ namespace rudder::test {
 
 /// Whether a value fits a schema. A keyword it does not know is a failure of the test.
 [[nodiscard]] bool fits_schema(const Json& value, const Json& schema);
+/// The schema of an observation.
+[[nodiscard]] Json observation_schema();
 
 }  // namespace rudder::test

@@ -144,19 +144,49 @@ TEST(Score, ATraceOfAnotherRunIsRefused) {
     EXPECT_THROW(static_cast<void>(steer::score_cost(log, trace)), Error);
 }
 
-TEST(Orders, TravelAsText) {
+TEST(Orders, TravelAsRecords) {
     const steer::Order order{steer::Action::set({{steer::KnobId::policy, "window:16"},
                                                  {steer::KnobId::capacity, 1200.0}},
                                                 steer::Reason::shadow_better),
                              123456789, 5000};
-    const std::string text = steer::to_text(order);
-    EXPECT_LE(text.size(), steer::Order::most_bytes);
-    const steer::Order back = steer::parse_order(text);
-    EXPECT_EQ(back.action, order.action);
-    EXPECT_EQ(back.effective_step, order.effective_step);
-    EXPECT_EQ(back.slots, order.slots);
-    EXPECT_THROW(static_cast<void>(steer::parse_order("[1,2]")), Error);
-    EXPECT_THROW(static_cast<void>(steer::parse_order("nothing")), Error);
+    const auto same = [](const steer::Order& a, const steer::Order& b) {
+        return a.action == b.action && a.effective_step == b.effective_step && a.slots == b.slots;
+    };
+    EXPECT_TRUE(same(steer::unpack(steer::pack(order)), order));
+    const steer::Order replace{steer::Action::replace(steer::Reason::model_choice, 0.125), 7, 3};
+    EXPECT_TRUE(same(steer::unpack(steer::pack(replace)), replace));
+    EXPECT_TRUE(same(steer::unpack(steer::pack({})), {}));
+}
+
+TEST(Orders, ThatCannotBeMeantAreNotSent) {
+    using steer::Action;
+    const auto refused = [](const Action& action) {
+        EXPECT_THROW(static_cast<void>(steer::pack({action, 0, 1})), Error);
+    };
+    refused(Action::replace(steer::Reason::none, 1.5));
+    refused(Action::set({{steer::KnobId::policy, "widow"}}, steer::Reason::none));
+    refused(Action::set({{steer::KnobId::policy, std::string("lru") + std::string(300, ' ')}},
+                        steer::Reason::none));
+    refused(Action::set({{steer::KnobId::capacity, -1.0}}, steer::Reason::none));
+    refused(Action::set(std::vector<steer::KnobChange>(20, {steer::KnobId::bulk, 1.0}),
+                        steer::Reason::none));
+}
+
+TEST(Orders, OfAnotherVersionAreRefused) {
+    const steer::PackedOrder good =
+        steer::pack({steer::Action::set({{steer::KnobId::bulk, 7.0}}, steer::Reason::none), 1, 1});
+    for (const auto damage : std::vector<void (*)(steer::PackedOrder&)>{
+             [](steer::PackedOrder& o) { o.kind = 3; },
+             [](steer::PackedOrder& o) { o.reason = 200; },
+             [](steer::PackedOrder& o) { o.knobs = 10; },
+             [](steer::PackedOrder& o) { o.ids[0] = 9; },
+             [](steer::PackedOrder& o) { o.text_size = 255; },
+             [](steer::PackedOrder& o) { o.values[0] = -1; },
+             [](steer::PackedOrder& o) { o.fraction = 2; }}) {
+        steer::PackedOrder bad = good;
+        damage(bad);
+        EXPECT_THROW(static_cast<void>(steer::unpack(bad)), Error);
+    }
 }
 
 }  // namespace

@@ -120,12 +120,13 @@ buffer::LiveBufferOptions options_of(const comm::Communicator& comm,
     return options;
 }
 
-void change_something(train::Pipeline& pipeline, Draws& draws, const Scenario& s) {
+void change_something(train::Pipeline& pipeline, RandomPilot& pilot, Draws& draws,
+                      const Scenario& s) {
     switch (draws.below(9)) {
         case 0:
-            return pipeline.set_policy(buffer::PolicySpec::parse(draws.of(policies)));
+            return pilot.hand({.policy = buffer::PolicySpec::parse(draws.of(policies))});
         case 1:
-            return pipeline.set_capacity(draws.below(s.slots + 2));
+            return pilot.hand({.capacity = static_cast<buffer::SlotId>(draws.below(s.slots + 2))});
         case 2:
             return pipeline.set_window(1 + draws.below(20));
         case 3:
@@ -182,8 +183,8 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
     const auto source = sample::make_replicated_source(comm, data.book(), parts);
     store::FeatureStore store(comm, data, {});
     buffer::LiveBufferOptions options = options_of(comm, data, s);
-    RandomPilot pilot(s.cluster.seed, policies);
-    if (s.piloted) options.pilot = &pilot;
+    RandomPilot pilot(s.cluster.seed, policies, s.piloted);
+    if (s.piloted || s.changes) options.pilot = &pilot;
     buffer::LiveBuffer buffer(comm, store, std::move(options));
     buffer::RowCounts counts;
     {
@@ -198,7 +199,7 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
             check_step(assembled, store, tally);
             counts += assembled.counts;
             pipeline.release();
-            if (s.changes) change_something(pipeline, draws, s);
+            if (s.changes) change_something(pipeline, pilot, draws, s);
         }
         counts += pipeline.stop();
     }
@@ -210,7 +211,7 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
     tally.feature_bytes += comm.accounts().received[static_cast<std::size_t>(comm::Kind::features)];
     tally.row_bytes = store.format().row_bytes();
     EXPECT_EQ(counts.needed, counts.local + counts.hit + counts.demand);
-    if (s.piloted && buffer.first()) {
+    if ((s.piloted || s.changes) && buffer.first()) {
         EXPECT_GE(pilot.taken(), s.stop_after);
     }
 }

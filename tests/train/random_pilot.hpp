@@ -12,18 +12,30 @@
 #include "buffer/shadow_buffer.hpp"
 #include "rudder/buffer/pilot.hpp"
 #include "rudder/core/executor/executor.hpp"
+#include "rudder/core/executor/monitor.hpp"
 
 namespace rudder::test {
 
 class RandomPilot final : public buffer::BufferPilot {
 public:
-    RandomPilot(std::uint64_t seed, std::vector<std::string> policies)
-        : engine_(seed), policies_(std::move(policies)), horizon_(below(6)) {}
+    /// One that is not `restless` makes only the changes that it is handed.
+    RandomPilot(std::uint64_t seed, std::vector<std::string> policies, bool restless)
+        : engine_(seed),
+          policies_(std::move(policies)),
+          restless_(restless),
+          horizon_(restless ? below(6) : 0) {}
 
-    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override {
+    /// From any task: a change for the next step that begins.
+    void hand(buffer::BufferChange change) {
+        Monitor::Lock lock(monitor_);
+        handed_.push_back(std::move(change));
+    }
+
+    void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override {
         feed_ = std::make_shared<buffer::ShadowFeed>(facts, buffer::ShadowOptions{2, 0});
         shadow_ = std::make_unique<buffer::ShadowBuffer>(buffer::PolicySpec::parse("lru"), feed_,
-                                                         control.slots(), control.capacity());
+                                                         buffer.residents().slots(),
+                                                         buffer.residents().capacity());
     }
     [[nodiscard]] std::uint64_t horizon() const override { return horizon_; }
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override {
@@ -41,14 +53,27 @@ public:
             executor.sleep_until(executor.now() + std::chrono::microseconds(50));
         busy_ = false;
     }
-    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override {
+    buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override {
         EXPECT_EQ(step + 1, prepared_);
-        EXPECT_EQ(step, control.buffer().next_step());
+        EXPECT_EQ(step, buffer.next_step());
+        // Nobody may hold a lock that another task could want while a pilot is asked.
+        Executor::current().sleep_until(Executor::current().now() + std::chrono::microseconds(1));
+        EXPECT_EQ(step, buffer.next_step());
+        buffer::PilotOrder order;
+        {
+            Monitor::Lock lock(monitor_);
+            order.changes.swap(handed_);
+        }
+        if (!restless_) return order;
+        buffer::BufferChange change;
         if (below(3) == 0)
-            control.set_policy(buffer::PolicySpec::parse(policies_[below(policies_.size())]));
+            change.policy = buffer::PolicySpec::parse(policies_[below(policies_.size())]);
         if (below(3) == 0)
-            control.set_capacity(static_cast<buffer::SlotId>(below(control.slots() + 1)));
-        return {below(2) == 0, 1};
+            change.capacity =
+                static_cast<buffer::SlotId>(below(buffer.residents().slots() + std::uint64_t{1}));
+        order.changes.push_back(change);
+        order.decision = {below(2) == 0, 1};
+        return order;
     }
     void after(std::uint64_t step, const buffer::RowAccounts& accounts) override {
         EXPECT_EQ(accounts.steps, step + 1);
@@ -70,6 +95,7 @@ private:
 
     std::mt19937_64 engine_;
     std::vector<std::string> policies_;
+    bool restless_;
     std::uint64_t horizon_;
     std::shared_ptr<buffer::ShadowFeed> feed_;
     std::unique_ptr<buffer::ShadowBuffer> shadow_;
@@ -78,6 +104,9 @@ private:
     std::uint64_t prepared_ = 0;
     std::uint64_t taken_ = 0;
     bool busy_ = false;
+
+    Monitor monitor_;  ///< guards what follows
+    std::vector<buffer::BufferChange> handed_;
 };
 
 }  // namespace rudder::test

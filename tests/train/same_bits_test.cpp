@@ -1,11 +1,12 @@
 // The same training, bit for bit, whatever it runs on.
 #include <random>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "rudder/core/parallel.hpp"
+#include "rudder/steer/agent_registry.hpp"
 #include "train/fixture.hpp"
-#include "train/steps/pipeline.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -75,42 +76,68 @@ TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     }
 }
 
-/// Changes what acts on time after every step, at random and not alike on all ranks.
-class RestlessPilot final : public train::RunPilot {
+/// Changes what acts on time at every step, at random and not alike on all ranks.
+class RestlessAgent final : public steer::Agent {
 public:
-    explicit RestlessPilot(std::uint64_t seed) : engine_(seed) {}
-    void step_done(const train::StepRecord& record, train::Pipeline& pipeline) override {
-        std::mt19937_64& draw = engine_;
-        pipeline.set_bulk(draw() % 3 == 0 ? 0 : draw() % 50);
-        pipeline.set_sample_tasks(1 + draw() % 3);
-        pipeline.set_fetch_tasks(1 + draw() % pipeline.most_fetch_tasks());
-        EXPECT_EQ(record.step, steps_++);
+    explicit RestlessAgent(std::uint64_t seed) : engine_(seed) {}
+    steer::Answer decide(const steer::Observation& seen) override {
+        const auto number = [this](std::uint64_t from, std::uint64_t to) {
+            return static_cast<double>(from + engine_() % (to - from + 1));
+        };
+        steer::Answer answer;
+        answer.action = steer::Action::set(
+            {{steer::KnobId::bulk, number(0, 50)},
+             {steer::KnobId::sample_threads, number(1, seen.limits.sample_threads)},
+             {steer::KnobId::fetch_threads, number(1, seen.limits.fetch_threads)}},
+            steer::Reason::chance);
+        return answer;
     }
-    [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
 private:
     std::mt19937_64 engine_;
-    std::uint64_t steps_ = 0;
+};
+
+const steer::AgentInfo restless_info{.name = "restless",
+                                     .sentence = "Changes bulk and threads at random.",
+                                     .needs = "nothing",
+                                     .costs = "nothing",
+                                     .parameters = {},
+                                     .fixed = true};
+
+/// The bulk of every step of rank 0.
+class BulkWitness final : public train::TrainObserver {
+public:
+    void step_done(const train::StepRecord& record, std::uint64_t /*steps*/) override {
+        bulks.insert(record.bulk);
+    }
+    std::set<std::uint64_t> bulks;
 };
 
 TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
+    steer::register_agent(restless_info,
+                          [](const steer::AgentSpec&,
+                             const steer::AgentFacts& facts) -> std::unique_ptr<steer::Agent> {
+                              return std::make_unique<RestlessAgent>(facts.seed * 100 + facts.rank);
+                          });
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
         train::TrainOptions options = small_options();
         options.in_flight = 1 + seed;
-        options.most_sample_tasks = 3;
         options.bulk = seed;
+        options.steer.agent = "restless";
+        options.steer.mode = seed % 2 == 0 ? steer::AgentMode::sync : steer::AgentMode::async;
         comm::SimulatedCluster machines(
             {.ranks = 4, .ranks_per_host = 1 + static_cast<int>(seed % 2), .seed = seed});
         machines.run([&](const comm::Communicator& comm) {
             train::Trainer trainer(comm, data(), options);
-            train::TrainObserver observer;
-            RestlessPilot pilot(seed * 100 + static_cast<std::uint64_t>(comm.rank()));
+            BulkWitness observer;
             Trained mine;
-            mine.result = trainer.run(observer, {}, &pilot);
+            mine.result = trainer.run(observer);
             mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
-            EXPECT_EQ(pilot.steps(), mine.result.steps);
             expect_same(mine);
-            if (comm.rank() == 0) expect_closed(mine.result);
+            if (comm.rank() != 0) return;
+            expect_closed(mine.result);
+            EXPECT_GT(observer.bulks.size(), 2U) << "the orders are done";
+            EXPECT_GT(mine.result.agent.totals.applied, 2U);
         });
     }
 }

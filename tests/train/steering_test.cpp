@@ -77,14 +77,6 @@ protected:
         expect_closed(seen.result);
         return seen;
     }
-    /// On threads, alone.
-    static Seen run_alone(const train::TrainOptions& options) {
-        Seen seen;
-        train::Trainer trainer(comm::Communicator::local(), data(), options);
-        seen.result = trainer.run(seen.witness);
-        EXPECT_EQ(seen.result.digest, plain());
-        return seen;
-    }
     static std::string refusal(const train::TrainOptions& options,
                                const comm::SimulationOptions& cluster) {
         try {
@@ -180,18 +172,16 @@ TEST_F(Steered, DecisionsComeInOrderWithTheRankOfTheirAgent) {
 
 /// Sets knobs at some steps.
 train::TrainOptions changing(train::TrainOptions options) {
-    options.steer.make = [](const steer::AgentFacts&) {
-        return std::make_unique<Scripted>([](const steer::Observation& seen) {
-            const std::vector<std::string> policies{"window:4", "lru", "scored,every:2", "lfu"};
-            if (seen.step % 5 != 0) return answer(steer::Action::keep());
-            const double half = static_cast<double>(seen.limits.slots / 2);
-            return answer(steer::Action::set({{steer::KnobId::policy, policies[seen.step / 5 % 4]},
-                                              {steer::KnobId::capacity, half},
-                                              {steer::KnobId::bulk, 7.0},
-                                              {steer::KnobId::fetch_threads, 1.0}},
-                                             steer::Reason::trying));
-        });
-    };
+    options.steer.agent = scripted("scripted-knobs", [](const steer::Observation& seen) {
+        const std::vector<std::string> policies{"window:4", "lru", "scored,every:2", "lfu"};
+        if (seen.step % 5 != 0) return answer(steer::Action::keep());
+        const double half = static_cast<double>(seen.limits.slots / 2);
+        return answer(steer::Action::set({{steer::KnobId::policy, policies[seen.step / 5 % 4]},
+                                          {steer::KnobId::capacity, half},
+                                          {steer::KnobId::bulk, 7.0},
+                                          {steer::KnobId::fetch_threads, 1.0}},
+                                         steer::Reason::trying));
+    });
     return options;
 }
 
@@ -248,12 +238,10 @@ TEST_F(Steered, TheJobsAgentSeesAllHosts) {
     options.steer.scope = steer::AgentScope::job;
     options.steer.mode = steer::AgentMode::sync;
     buffer::RowAccounts last;
-    options.steer.make = [&](const steer::AgentFacts&) {
-        return std::make_unique<Scripted>([&](const steer::Observation& seen) {
-            last = seen.total;
-            return answer(steer::Action::keep());
-        });
-    };
+    options.steer.agent = scripted("scripted-knobs", [&](const steer::Observation& seen) {
+        last = seen.total;
+        return answer(steer::Action::keep());
+    });
     const Seen seen = run(options, {.ranks = 4, .seed = 2});
     const auto all = static_cast<double>(seen.result.rows.hit + seen.result.rows.demand);
     // The last steps are on their way when it is asked last.
@@ -263,80 +251,15 @@ TEST_F(Steered, TheJobsAgentSeesAllHosts) {
 
 // ---- agents at fault ---------------------------------------------------------------------------
 
-struct Fault {
-    const char* name;
-    Scripted::Script script;
-};
-
-std::vector<Fault> faults() {
-    return {
-        {"never answers",
-         [](const steer::Observation&) -> steer::Answer {
-             for (;;)
-                 Executor::current().sleep_until(Executor::current().now() + 1h);
-         }},
-        {"answers after a minute",
-         [](const steer::Observation&) {
-             Executor::current().sleep_until(Executor::current().now() + 1min);
-             return answer(steer::Action::replace(steer::Reason::none));
-         }},
-        {"throws",
-         [](const steer::Observation&) -> steer::Answer { throw std::runtime_error("no idea"); }},
-        {"talks nonsense",
-         [](const steer::Observation& seen) {
-             if (seen.step % 3 == 0)
-                 return answer(
-                     steer::Action::set({{steer::KnobId::policy, "widow"}}, steer::Reason::none));
-             if (seen.step % 3 == 1)
-                 return answer(
-                     steer::Action::set({{steer::KnobId::capacity, -5.0}}, steer::Reason::none));
-             return answer(steer::Action::replace(steer::Reason::none, 7));
-         }},
-        {"wants all at once", [](const steer::Observation& seen) {
-             steer::Answer given =
-                 answer(steer::Action::set({{steer::KnobId::policy, seen.setting.policy.text()},
-                                            {steer::KnobId::capacity, 0.0}},
-                                           steer::Reason::none));
-             for (int i = 0; i < 20; ++i) {
-                 given.shadows.push_back(
-                     {steer::ShadowOrder::Kind::open, "s" + std::to_string(i), seen.setting, 1});
-             }
-             return given;
-         }}};
-}
-
 TEST_F(Steered, AgentsAtFaultDoNoHarm) {
     for (const Fault& fault : faults()) {
         SCOPED_TRACE(fault.name);
         for (const steer::AgentScope scope : {steer::AgentScope::host, steer::AgentScope::job}) {
             train::TrainOptions options = with("scored", "every:1");
             options.steer.scope = scope;
-            options.steer.make = [&](const steer::AgentFacts&) {
-                return std::make_unique<Scripted>(fault.script);
-            };
+            options.steer.agent = scripted("scripted", fault.script);
             static_cast<void>(run(options, {.ranks = 4, .ranks_per_host = 2, .seed = 3}));
         }
-    }
-}
-
-TEST_F(Steered, AgentsAtFaultDoNotHoldUpARunOnThreads) {
-    for (const Fault& fault : faults()) {
-        SCOPED_TRACE(fault.name);
-        // One part elsewhere would need ranks; alone there is no remote row, but all the calls.
-        train::TrainOptions options = with("scored", "every:1");
-        options.steer.make = [&](const steer::AgentFacts&) {
-            return std::make_unique<Scripted>(fault.script);
-        };
-        const auto start = std::chrono::steady_clock::now();
-        const Seen seen = run_alone(options);
-        const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-        EXPECT_LT(passed.count(), 20);
-        const double per_step =
-            seen.result.agent.totals.mailbox_seconds / static_cast<double>(seen.result.steps);
-        EXPECT_LT(per_step, 1e-4);
-        RecordProperty(std::string("mailbox us per step: ") + fault.name,
-                       std::to_string(per_step * 1e6));
-        std::printf("  %s: %.2f us in the mailbox per step\n", fault.name, per_step * 1e6);
     }
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -70,13 +71,15 @@ struct StepRows {
     RowCounts counts;
     std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
     BufferKnobs knobs;                    ///< as the step found them; of the first rank
+    std::optional<TimeKnobs> times{};     ///< that the pilot has ordered before the step
 };
 
 /// One rank's side of a buffer. The policy has one owner, the first rank that shares the buffer; it
 /// fetches for all of them, and the others get their rows through the host's window.
 ///
-/// Every step is published, in order; then assembled. Whatever the policy does, and whenever rows
-/// arrive, the floats of a batch are those that FeatureStore::pull would give.
+/// Every step is published, in order; then assembled. Only the pilot changes it, between steps.
+/// Whatever the policy does, and whenever rows arrive, the floats of a batch are those that
+/// FeatureStore::pull would give.
 class LiveBuffer {
 public:
     /// Collective over the ranks that share the buffer. The store must outlive it.
@@ -101,13 +104,6 @@ public:
     /// with what was fetched and never used.
     [[nodiscard]] RowCounts finish();
 
-    // Changes, safe at any moment: the next step that begins finds them. They count on the first
-    // rank that shares the buffer; on others they do nothing.
-    /// A usage Error where the policy needs facts that are not there.
-    void set_policy(const PolicySpec& policy);
-    /// At most the slots there are.
-    void set_capacity(std::uint64_t rows);
-
     [[nodiscard]] BufferKnobs knobs() const;
     /// Memory of the slots, and of rows under way, on this rank.
     [[nodiscard]] std::uint64_t slot_bytes() const;
@@ -120,9 +116,8 @@ public:
     [[nodiscard]] std::uint64_t floor() const;
     [[nodiscard]] bool first() const noexcept;
 
-    struct State;
-
 private:
+    struct State;
     std::unique_ptr<State> state_;
 };
 

@@ -1,54 +1,62 @@
-// Whoever steers a buffer: sees its steps, and changes it between them.
+// Whoever steers a buffer: sees its steps, and says what is to change between them.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
+#include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
 
 namespace rudder::buffer {
 
-/// What may be changed of a buffer between two steps. What it holds stays as far as it fits.
-class BufferControl {
-public:
-    virtual ~BufferControl() = default;
-    [[nodiscard]] virtual const PolicySpec& policy() const = 0;
-    [[nodiscard]] virtual SlotId capacity() const = 0;
-    [[nodiscard]] virtual SlotId slots() const = 0;  ///< the most the capacity may be
-    /// Another policy or other parameters. A usage Error where the policy lacks facts it needs;
-    /// then nothing has changed.
-    virtual void set_policy(const PolicySpec& spec) = 0;
-    /// At most slots().
-    virtual void set_capacity(SlotId rows) = 0;
-    /// As the step to come finds it.
-    [[nodiscard]] virtual const IdBuffer& buffer() const = 0;
-
-protected:
-    BufferControl() = default;
-    BufferControl(const BufferControl&) = default;
-    BufferControl& operator=(const BufferControl&) = default;
+/// A change of a buffer between two steps, the policy first. What it holds stays as far as it fits.
+struct BufferChange {
+    std::optional<PolicySpec> policy{};
+    std::optional<SlotId> capacity{};  ///< at most the slots there are
 };
 
-/// Steers one buffer, live or in replay. Called on the first rank that shares the buffer, one call
-/// at a time, for every step in turn: `published` some steps early, then `prepare`, `before` and
-/// `after`. A run may end after any call. What a pilot throws ends the run.
+/// What acts on time alone, and not on ids.
+struct TimeKnobs {
+    std::uint64_t bulk = 0;  ///< rows per message, at most; 0: about 256 KiB
+    std::uint64_t sample_threads = 1;
+    std::uint64_t fetch_threads = 1;
+    friend bool operator==(const TimeKnobs&, const TimeKnobs&) = default;
+};
+
+/// What is to be done before a step. Whoever runs the steps does it.
+struct PilotOrder {
+    Decision decision{};                  ///< for this step alone
+    std::vector<BufferChange> changes{};  ///< in this order; they stay
+    std::optional<TimeKnobs> times{};     ///< likewise
+};
+
+/// Steers one buffer, live or in replay. Called on the first rank that shares the buffer, by
+/// whoever runs its steps, one call at a time and without a lock, for every step in turn:
+/// `published` some steps early, then `prepare`, `before` and `after`. A run may end after any
+/// call. What a pilot throws ends the run.
 class BufferPilot {
 public:
     virtual ~BufferPilot() = default;
     /// What the policies it runs beside the real one need to know from the start; before any step.
-    virtual void start(const PolicyFacts& facts, const BufferControl& control) = 0;
+    virtual void start(const PolicyFacts& facts, const IdBuffer& buffer) = 0;
     /// How many steps after the one to come it wants to see published, at least; asked before
     /// every step. More may be.
     [[nodiscard]] virtual std::uint64_t horizon() const { return 0; }
     /// The rows of a step that is coming, in order of steps. Valid until its `after`.
     virtual void published(std::uint64_t step, std::span<const RowKey> rows) = 0;
-    /// It is the step's turn. No lock is held: the only call that may wait, and the only one that
-    /// must look neither at the real buffer nor at its facts, which may change meanwhile.
+    /// It is the step's turn. The only call that may wait.
     virtual void prepare(std::uint64_t /*step*/) {}
-    /// Changes what is to change before the step; the decision is for this step alone. Never waits.
-    virtual Decision before(std::uint64_t step, BufferControl& control) = 0;
-    /// The step was taken; the accounts are the buffer's, this step included. Never waits.
+    /// What is to change before the step, of the buffer as the step before has left it. A policy
+    /// that lacks facts it needs (`check_policy`) ends the run.
+    [[nodiscard]] virtual PilotOrder before(std::uint64_t step, const IdBuffer& buffer) = 0;
+    /// The step was taken; the accounts are the buffer's, this step included.
     virtual void after(std::uint64_t step, const RowAccounts& accounts) = 0;
 };
+
+/// Makes the changes of an order; `planned` (may be empty) is shown the plan of each.
+void apply(const PilotOrder& order, IdBuffer& buffer,
+           const std::function<void(const StepPlan&)>& planned = {});
 
 }  // namespace rudder::buffer

@@ -112,5 +112,7 @@ inline constexpr std::uint64_t whole_trace = std::numeric_limits<std::uint64_t>:
 /// Makes the policy of a spec. A usage Error where the facts lack what it needs.
 [[nodiscard]] std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyFacts& facts,
                                                   Residents& residents);
+/// Refuses (usage Error) a policy that lacks facts it needs, as make_policy does.
+void check_policy(const PolicySpec& spec, const PolicyFacts& facts);
 
 }  // namespace rudder::buffer

@@ -1,9 +1,12 @@
 // Numbers remote rows 0, 1, 2, ... so that all state per row lies in plain arrays.
 #pragma once
 
+#include <array>
+#include <atomic>
+#include <bit>
 #include <cstdint>
+#include <memory>
 #include <span>
-#include <vector>
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/types.hpp"
@@ -14,9 +17,35 @@ namespace rudder::buffer {
 using RowKey = std::uint32_t;
 inline constexpr RowKey no_row = 0xffffffffU;
 
+/// Vertices in a row. One task adds while others read what they know to be there: nothing moves.
+class VertexList {
+public:
+    [[nodiscard]] std::size_t size() const noexcept {
+        return size_.load(std::memory_order_acquire);
+    }
+    [[nodiscard]] VertexId operator[](std::size_t i) const noexcept {
+        const std::size_t piece = piece_of(i);
+        return pieces_[piece][i - begin_of(piece)];
+    }
+    void push_back(VertexId v);
+    [[nodiscard]] std::uint64_t bytes() const noexcept;
+
+private:
+    static constexpr unsigned first_bits = 10;  ///< of the first piece; each next is twice as large
+    [[nodiscard]] static std::size_t piece_of(std::size_t i) noexcept {
+        return static_cast<std::size_t>(std::bit_width((i >> first_bits) + 1)) - 1;
+    }
+    [[nodiscard]] static std::size_t begin_of(std::size_t piece) noexcept {
+        return ((std::size_t{1} << piece) - 1) << first_bits;
+    }
+
+    std::array<std::unique_ptr<VertexId[]>, 33 - first_bits> pieces_;
+    std::atomic<std::size_t> size_{0};
+};
+
 /// From vertex to row number and back. Direct-address where ids are below 2^28, open addressing
-/// above. One numbering serves a buffer and all of its shadows. Looking up is safe from several
-/// tasks at once as long as none adds.
+/// above. One numbering serves a buffer and all of its shadows. `size` and `vertex` are
+/// safe while another task adds; looking up is safe as long as none does.
 class RowNumbering {
 public:
     /// The largest universe that gets an entry per vertex.
@@ -31,7 +60,6 @@ public:
     [[nodiscard]] RowKey halo() const noexcept { return halo_; }
     [[nodiscard]] VertexId universe() const noexcept { return universe_; }
     [[nodiscard]] VertexId vertex(RowKey row) const noexcept { return vertices_[row]; }
-    [[nodiscard]] std::span<const VertexId> vertices() const noexcept { return vertices_; }
 
     /// The numbers of `ids`, new ones for those not seen before. An id outside the universe is an
     /// InternalError: readers refuse it before.
@@ -58,10 +86,10 @@ private:
 
     VertexId universe_;
     RowKey halo_ = 0;
-    std::vector<VertexId> vertices_;  ///< by row
-    Array<RowKey> direct_;            ///< row + 1 by vertex; 0: none
-    Array<Entry> table_;              ///< a power of two of entries, at most half full
-    unsigned shift_ = 0;              ///< 64 - log2 of that
+    VertexList vertices_;   ///< by row
+    Array<RowKey> direct_;  ///< row + 1 by vertex; 0: none
+    Array<Entry> table_;    ///< a power of two of entries, at most half full
+    unsigned shift_ = 0;    ///< 64 - log2 of that
 };
 
 }  // namespace rudder::buffer

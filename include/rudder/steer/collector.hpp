@@ -38,11 +38,11 @@ public:
     Collector(const Collector&) = delete;
     Collector& operator=(const Collector&) = delete;
 
-    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override;
+    void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override;
     [[nodiscard]] std::uint64_t horizon() const override;
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
-    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override;
+    buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
 
     /// What makes the observations; for the times of a live run.

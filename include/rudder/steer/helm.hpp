@@ -1,6 +1,7 @@
 // The helm: between a buffer and an agent.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -39,13 +40,9 @@ struct HelmOptions {
     /// Answers wait for `send` and `order` before they take effect: other ranks follow.
     bool deferred = false;
     bool follower = false;  ///< has no agent: does what it is ordered
-    std::uint32_t rank = 0;
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
     RunSizes sizes{};
-    /// Carries out changes of knobs that are not the buffer's: bulk, threads, and how far samples
-    /// must be drawn ahead. Never waits. May be empty.
-    std::function<void(const Setting&)> apply{};
 };
 
 /// What steering came to.
@@ -76,28 +73,40 @@ struct Order {
     std::uint64_t effective_step = 0;
     /// Of the buffer that the agent watches: a capacity means the same share of any other.
     std::uint64_t slots = 0;
-
-    /// The longest text of an order; an action that takes more is refused.
-    static constexpr std::size_t most_bytes = 320;
 };
-/// As it travels.
-[[nodiscard]] std::string to_text(const Order& order);
-/// Reads what to_text wrote; an Error otherwise.
-[[nodiscard]] Order parse_order(std::string_view text);
+
+/// An order as it travels between ranks: plain bytes, the same on all of them.
+struct PackedOrder {
+    std::uint64_t effective_step = 0;
+    std::uint64_t slots = 0;
+    double fraction = 1;
+    std::array<double, knob_count> values{};  ///< by change
+    std::uint8_t kind = 0;
+    std::uint8_t reason = 0;
+    std::uint8_t knobs = 0;  ///< changes
+    std::uint8_t text_size = 0;
+    std::array<std::uint8_t, knob_count> ids{};  ///< by change
+    std::array<char, 211> text{};                ///< of the policy, where one is set
+};
+static_assert(sizeof(PackedOrder) == 320);
+/// A usage Error where an action takes more room than there is, or cannot be meant.
+[[nodiscard]] PackedOrder pack(const Order& order);
+/// Reads what `pack` wrote; an Error otherwise.
+[[nodiscard]] Order unpack(const PackedOrder& packed);
 
 /// Steers one buffer. It runs the shadows, makes observations, asks the agent, checks what it says,
 /// applies it at its step, judges it, and writes it down.
-class Helm final : public buffer::BufferPilot {
+class Helm : public buffer::BufferPilot {
 public:
     explicit Helm(HelmOptions options);
     /// Ends the agent's task.
     ~Helm() override;
 
-    void start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) override;
+    void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override;
     [[nodiscard]] std::uint64_t horizon() const override;
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
-    buffer::Decision before(std::uint64_t step, buffer::BufferControl& control) override;
+    buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
 
     /// How long a step took, and rows fetched by owner (may be empty); from the training task.

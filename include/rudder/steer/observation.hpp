@@ -69,6 +69,9 @@ struct Observation {
     std::uint64_t row_bytes = 0;
     StretchSeconds seconds;  ///< since the observation before
     CostKind cost = CostKind::rows;
+    // Of the queue of sampled steps, in live runs: for rules of the program, in no log.
+    std::uint64_t queue_bytes = 0;
+    std::uint64_t queue_limit = 0;
 
     Setting setting;
     KnobLimits limits;
@@ -100,7 +103,5 @@ struct Observation {
 [[nodiscard]] Json to_json(const Observation& observation);
 /// Reads what to_json wrote; an input Error naming `where` otherwise.
 [[nodiscard]] Observation parse_observation(const Json& object, const std::string& where);
-/// The schema of its JSON form.
-[[nodiscard]] Json observation_schema();
 
 }  // namespace rudder::steer

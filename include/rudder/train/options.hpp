@@ -37,8 +37,6 @@ struct SteerOptions {
     bool link = false;     ///< hosts talk over a modelled link: what counts is time
     bool force = false;    ///< repeat the decisions of another run
     steer::LlmOptions llm{};
-    /// Makes agents instead of the registry: for agents of one's own.
-    std::function<std::unique_ptr<steer::Agent>(const steer::AgentFacts&)> make{};
     /// Nobody steers: each buffer is told by chance, and both answers are tried.
     std::optional<steer::CollectOptions> collect{};
 };
@@ -82,8 +80,7 @@ struct TrainOptions {
     SteerOptions steer{};
     std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
     int sample_tasks = 1;
-    int most_sample_tasks = 0;  ///< that a pilot may set; 0: as many as sample_tasks
-    std::uint64_t bulk = 0;     ///< most rows per message between ranks; 0: about 256 KiB of them
+    std::uint64_t bulk = 0;  ///< most rows per message between ranks; 0: about 256 KiB of them
     store::Precision precision = store::Precision::native;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;

@@ -80,22 +80,7 @@ public:
 };
 
 class CheckpointKeeper;
-class Pipeline;
 struct Checkpoint;
-
-/// Steers a run on this rank: its buffer between steps, and at any time what acts on time alone.
-class RunPilot {
-public:
-    virtual ~RunPilot() = default;
-    /// Who steers the buffer; asked before the first step, on every rank, and heard on the first
-    /// that shares a buffer. It must outlive the run. Null: nobody.
-    [[nodiscard]] virtual buffer::BufferPilot* buffer_pilot() { return nullptr; }
-    /// The run has begun (the buffer's first steps may have, too); the pipeline lives as long as
-    /// it.
-    virtual void begin(Pipeline& /*pipeline*/) {}
-    /// After every step of this rank.
-    virtual void step_done(const StepRecord& /*record*/, Pipeline& /*pipeline*/) {}
-};
 
 /// Where checkpoints of a run go, and when.
 struct CheckpointPlan {
@@ -151,9 +136,7 @@ public:
     void resume(const Checkpoint* checkpoint);
     /// Trains to the end, or to the step at which all ranks agree to stop after an interrupt, and
     /// writes a checkpoint there. A loss that is no number is an Error that names step and rank.
-    /// `pilot` (may be null) steers it; the result does not depend on it, but for rows and times.
-    TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {},
-                    RunPilot* pilot = nullptr);
+    TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {});
 
     [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept;
     /// What its network was made from.

@@ -5,15 +5,45 @@
 
 #include <fmt/format.h>
 
+#include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/core/span.hpp"
 
-#include "live_state.hpp"
+#include "buffer_steps.hpp"
 
 namespace rudder::buffer {
 
 namespace {
 
 constexpr std::array<std::string_view, 2> scope_names{"host", "rank"};
+constexpr std::size_t chunk_rows = 512;
+
+/// How many ranks share the buffer; 0: this one is alone.
+std::size_t members(const comm::Communicator& comm, const LiveBufferOptions& options) {
+    const bool shares = options.scope == BufferScope::host && comm.host().size() > 1;
+    return shares ? static_cast<std::size_t>(comm.host().size()) : 0;
+}
+
+bool is_first(const comm::Communicator& comm, const LiveBufferOptions& options) {
+    return members(comm, options) == 0 || comm.host().rank() == 0;
+}
+
+std::vector<const std::byte*> rows_of(const RankShare& share, const RowSlots::Sources& sources) {
+    std::vector<const std::byte*> rows;
+    rows.reserve(share.positions.size());
+    for (const std::uint32_t position : share.positions)
+        rows.push_back(sources.rows[position]);
+    return rows;
+}
+
+void add(const RankCounts& of, RowCounts& counts) {
+    counts.needed += of.local + of.hit + of.demand;
+    counts.local += of.local;
+    counts.hit += of.hit;
+    counts.demand += of.demand;
+    counts.saved += of.saved;
+}
 
 }  // namespace
 
@@ -34,78 +64,116 @@ std::uint64_t horizon_of(const PolicySpec& policy) {
     return policy.has("window") ? policy.whole("window") : 0;
 }
 
+/// One rank's side: what steps need (queue), when they begin (turns), what the policy makes of them
+/// (steps, on the first rank), and where the rows go.
+struct LiveBuffer::State {
+    const store::FeatureStore& store;
+    PolicySpec policy;  ///< at the start
+    std::size_t ranks;
+    std::shared_ptr<LandingPool> pool;  ///< of members
+    BufferClocks clocks;
+    StepTurns turns;
+    StepQueue queue;
+    // Destroyed in the reverse order: tasks end before what they use goes.
+    std::unique_ptr<BufferSteps> steps;      ///< on the first rank
+    std::unique_ptr<HostExchange> exchange;  ///< where several share the buffer
+
+    State(const comm::Communicator& comm, const store::FeatureStore& s, LiveBufferOptions o);
+    void join(const comm::Communicator& host);
+    [[nodiscard]] BufferKnobs knobs() const;
+    [[nodiscard]] bool assemble_first(const sample::SampledStep& step,
+                                      std::span<const store::RowsWanted> wants, StepRows& rows);
+    [[nodiscard]] bool assemble_member(const sample::SampledStep& step,
+                                       std::span<const store::RowsWanted> wants, StepRows& rows);
+    /// Remote rows to floats, on all threads.
+    void decode(const OwnStep& own, std::span<const std::byte* const> rows,
+                std::span<const store::RowsWanted> wants) const;
+};
+
 LiveBuffer::State::State(const comm::Communicator& comm, const store::FeatureStore& s,
                          LiveBufferOptions o)
     : store(s),
-      options(std::move(o)),
+      policy(o.policy),
       ranks(static_cast<std::size_t>(comm.size())),
-      local(options.local, options.parts),
-      numbering(is_first(comm, options) ? RowNumbering(options.vertices, options.facts.halo)
-                                        : RowNumbering(0, {})),
-      distinct(numbering),
-      own_numbering(shares(comm, options) ? options.vertices : 0, {}),
-      own_distinct(own_numbering),
       pool(std::make_shared<LandingPool>(s.format().row_bytes())),
-      merged(options.first_step),
-      next(options.first_step),
-      told(options.first_step),
-      first_kept(options.first_step) {
-    extra.by_owner.assign(ranks, 0);
-    if (is_first(comm, options)) start();
-    if (shares(comm, options)) join(comm.host());
-}
-
-bool LiveBuffer::State::shares(const comm::Communicator& comm, const LiveBufferOptions& options) {
-    return options.scope == BufferScope::host && comm.host().size() > 1;
-}
-
-bool LiveBuffer::State::is_first(const comm::Communicator& comm, const LiveBufferOptions& options) {
-    return !shares(comm, options) || comm.host().rank() == 0;
-}
-
-PolicyFacts LiveBuffer::State::facts() const {
-    return {&numbering, options.facts.degree, options.facts.inclusion, {}, options.last_step};
-}
-
-void LiveBuffer::State::start() {
-    ids = std::make_unique<IdBuffer>(options.policy, facts(), options.slots, options.slots,
-                                     options.first_step);
-    slots = std::make_unique<RowSlots>(store, options.slots);
-    carry_out(ids->fill());
-    if (options.keep_steps) remember(std::exchange(options.past, {}));
-    if (options.pilot == nullptr) return;
-    options.pilot->start(facts(), LiveControl(*this));
-    pilot_horizon = options.pilot->horizon();
-}
-
-void LiveBuffer::State::remember(const TraceSteps& past) {
-    history.resize(past.ids.size());
-    numbering.number(past.ids, history);
-    history_ends = past.ends;
-    first_kept -= past.ends.size();
+      turns(o.first_step, members(comm, o)),
+      queue(o, is_first(comm, o), members(comm, o), turns) {
+    const bool shared = members(comm, o) > 0;
+    if (is_first(comm, o))
+        steps = std::make_unique<BufferSteps>(store, std::move(o), ranks, queue, turns, clocks);
+    if (shared) join(comm.host());
 }
 
 void LiveBuffer::State::join(const comm::Communicator& host) {
-    needs.resize(static_cast<std::size_t>(host.size()));
-    wanted.assign(needs.size(), 0);
     HostExchange::Events events;
     events.published = [this](int member, std::uint64_t step, RankNeeds of) {
-        Monitor::Lock lock(monitor);
-        needs[static_cast<std::size_t>(member)].emplace(step, std::move(of));
-        merge();
+        queue.add(member, step, std::move(of));
     };
-    events.wanted = [this](int member, std::uint64_t step) {
-        Monitor::Lock lock(monitor);
-        auto& mine = wanted[static_cast<std::size_t>(member)];
-        mine = std::max(mine, step + 1);
-        monitor.notify_all();
-    };
-    events.failed = [this](const std::exception_ptr& error) {
-        Monitor::Lock lock(monitor);
-        if (failure == nullptr) failure = error;
-        monitor.notify_all();
-    };
+    events.wanted = [this](int member, std::uint64_t step) { turns.wanted(member, step); };
+    events.failed = [this](const std::exception_ptr& error) { turns.fail(error); };
     exchange = std::make_unique<HostExchange>(host, store.format().row_bytes(), std::move(events));
+}
+
+bool LiveBuffer::State::assemble_first(const sample::SampledStep& step,
+                                       std::span<const store::RowsWanted> wants, StepRows& rows) {
+    SharedStep all;
+    RowSlots::Sources sources;
+    if (!steps->begin(step.step, all, sources, rows)) return false;
+    add(all.shares.front().counts, rows.counts);
+    RowSlots& slots = steps->slots();
+    slots.ask(sources);
+    store.load_local(wants);
+    slots.wait(sources);
+    for (int member = 1; exchange && member < exchange->size(); ++member) {
+        const RankShare& share = all.shares[static_cast<std::size_t>(member)];
+        exchange->deliver(member, step.step, rows_of(share, sources), share.counts);
+    }
+    const OwnStep own = queue.take_own(step.step);
+    if (exchange) {
+        decode(own, rows_of(all.shares.front(), sources), wants);
+    } else {
+        decode(own, sources.rows, wants);
+    }
+    slots.done(sources);
+    return true;
+}
+
+bool LiveBuffer::State::assemble_member(const sample::SampledStep& step,
+                                        std::span<const store::RowsWanted> wants, StepRows& rows) {
+    const OwnStep own = queue.take_own(step.step);
+    const auto landing = pool->take(own.remote);
+    exchange->want(step.step, landing);
+    store.load_local(wants);
+    RankCounts mine;
+    if (!exchange->wait(step.step, mine)) return false;
+    add(mine, rows.counts);
+    rows.by_owner.assign(ranks, 0);
+    std::vector<const std::byte*> from(own.remote);
+    for (std::size_t i = 0; i < from.size(); ++i)
+        from[i] = landing->rows.data() + i * store.format().row_bytes();
+    decode(own, from, wants);
+    return true;
+}
+
+void LiveBuffer::State::decode(const OwnStep& own, std::span<const std::byte* const> rows,
+                               std::span<const store::RowsWanted> wants) const {
+    const std::size_t width = store.format().width();
+    std::span<const std::uint32_t> left = own.positions;
+    for (const store::RowsWanted& batch : wants) {
+        const auto at = left.subspan(0, batch.vertices.size());
+        left = left.subspan(batch.vertices.size());
+        parallel_chunks(at.size(), chunk_rows, [&](const Chunk& chunk) {
+            std::array<const std::byte*, chunk_rows> from{};
+            std::array<float*, chunk_rows> to{};
+            std::size_t count = 0;
+            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+                if (at[i] == no_position) continue;
+                from[count] = rows[at[i]];
+                to[count++] = batch.rows.data() + i * width;
+            }
+            store.format().decode_rows({from.data(), count}, to.data());
+        });
+    }
 }
 
 LiveBuffer::LiveBuffer(const comm::Communicator& comm, const store::FeatureStore& store,
@@ -115,7 +183,9 @@ LiveBuffer::LiveBuffer(const comm::Communicator& comm, const store::FeatureStore
 LiveBuffer::~LiveBuffer() = default;
 
 void LiveBuffer::publish(const sample::SampledStep& step) {
-    state_->publish(step);
+    const Span span("numbering rows", step.step);
+    const CpuMeter meter(state_->clocks.bookkeeping);
+    state_->queue.publish(step, state_->exchange.get());
 }
 
 bool LiveBuffer::assemble(const sample::SampledStep& step,
@@ -126,11 +196,7 @@ bool LiveBuffer::assemble(const sample::SampledStep& step,
 }
 
 void LiveBuffer::halt() {
-    {
-        Monitor::Lock lock(state_->monitor);
-        state_->halted = true;
-        state_->monitor.notify_all();
-    }
+    state_->turns.halt();
     if (state_->exchange) state_->exchange->halt();
 }
 
@@ -139,74 +205,46 @@ RowCounts LiveBuffer::finish() {
     RowCounts rest;
     if (s.exchange) {
         s.exchange->finish();
-        State::add(s.exchange->leftover(), rest);
+        add(s.exchange->leftover(), rest);
     }
     rest.wasted = rest.demand;
-    if (!first()) return rest;
-    s.slots->finish();
-    rest += s.extra.counts;
-    rest.wasted += s.newly_wasted() + s.ids->unused();
+    if (s.steps) rest += s.steps->finish();
     return rest;
 }
 
-void LiveBuffer::set_policy(const PolicySpec& policy) {
-    Monitor::Lock lock(state_->monitor);
-    state_->set_policy(policy);
-}
-
-void LiveBuffer::set_capacity(std::uint64_t rows) {
-    Monitor::Lock lock(state_->monitor);
-    state_->set_capacity(rows);
-}
-
 BufferKnobs LiveBuffer::State::knobs() const {
-    const std::uint64_t window = horizon_of(options.policy);
-    return {.policy = options.policy,
-            .window = window,
-            .ahead = std::max(window, pilot_horizon),
-            .capacity = ids ? ids->residents().capacity() : 0};
+    if (steps) return steps->knobs();
+    const std::uint64_t window = horizon_of(policy);
+    return {.policy = policy, .window = window, .ahead = window, .capacity = 0};
 }
 
 BufferKnobs LiveBuffer::knobs() const {
-    Monitor::Lock lock(state_->monitor);
     return state_->knobs();
 }
 
 std::uint64_t LiveBuffer::slot_bytes() const {
-    return state_->slots ? state_->slots->slot_bytes() : 0;
+    return state_->steps ? state_->steps->slots().slot_bytes() : 0;
 }
 
 std::uint64_t LiveBuffer::landing_bytes() const {
-    return state_->pool->bytes() + (state_->slots ? state_->slots->landing_bytes() : 0);
+    return state_->pool->bytes() + (state_->steps ? state_->steps->slots().landing_bytes() : 0);
 }
 
 double LiveBuffer::policy_seconds() const noexcept {
-    const std::uint64_t all = state_->bookkeeping.load(std::memory_order_relaxed);
+    const std::uint64_t all = state_->clocks.bookkeeping.load(std::memory_order_relaxed);
     return static_cast<double>(all) * 1e-9 - pilot_seconds();
 }
 
 double LiveBuffer::pilot_seconds() const noexcept {
-    return static_cast<double>(state_->piloting.load(std::memory_order_relaxed)) * 1e-9;
+    return static_cast<double>(state_->clocks.piloting.load(std::memory_order_relaxed)) * 1e-9;
 }
 
 std::uint64_t LiveBuffer::floor() const {
-    const State& s = *state_;
-    if (!first()) return 0;
-    IdBuffer optimal(PolicySpec::parse("optimal"), s.facts(), s.options.floor_slots,
-                     s.options.floor_slots, s.first_kept);
-    std::uint64_t begin = 0;
-    for (std::size_t i = 0; i < s.history_ends.size(); ++i) {
-        optimal.publish(s.first_kept + i,
-                        std::span(s.history).subspan(begin, s.history_ends[i] - begin));
-        begin = s.history_ends[i];
-    }
-    for (std::size_t i = 0; i < s.history_ends.size(); ++i)
-        optimal.advance();
-    return optimal.accounts().fetched();
+    return state_->steps ? state_->steps->floor() : 0;
 }
 
 bool LiveBuffer::first() const noexcept {
-    return !state_->exchange || state_->exchange->first();
+    return state_->steps != nullptr;
 }
 
 }  // namespace rudder::buffer

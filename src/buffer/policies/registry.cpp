@@ -46,4 +46,9 @@ std::unique_ptr<Policy> make_policy(const PolicySpec& spec, const PolicyFacts& f
     return policies().make_of(spec.info())(spec, facts, residents);
 }
 
+void check_policy(const PolicySpec& spec, const PolicyFacts& facts) {
+    Residents none(0, 0);
+    static_cast<void>(make_policy(spec, facts, none));
+}
+
 }  // namespace rudder::buffer

@@ -7,21 +7,8 @@
 
 namespace rudder::steer {
 
-void HarmWatch::Spread::add(double x) noexcept {
-    const double delta = x - mean;
-    mean += delta / static_cast<double>(++count);
-    squares += delta * (x - mean);
-}
-
-double HarmWatch::Spread::error() const noexcept {
-    if (count < 2) return 0;
-    const auto n = static_cast<double>(count);
-    return std::sqrt(squares / (n - 1) / n);
-}
-
-void HarmWatch::changed(std::uint64_t step, bool on_ids, bool on_time) {
+void HarmWatch::changed(std::uint64_t step) {
     change_ = step;
-    watching_ = on_ids || on_time;
     good_ = 0;
     rows_.clear();
     before_ = {};
@@ -45,8 +32,8 @@ void HarmWatch::rows(double twin, double built_in) {
 }
 
 bool HarmWatch::faster() const {
-    if (before_.count < block / 2 || after_.count < block / 2) return false;
-    return before_.mean - after_.mean > 2 * std::hypot(before_.error(), after_.error());
+    if (before_.count() < block / 2 || after_.count() < block / 2) return false;
+    return before_.mean() - after_.mean() > 2 * std::hypot(before_.error(), after_.error());
 }
 
 void HarmWatch::step_seconds(std::uint64_t step, double seconds) {
@@ -54,12 +41,12 @@ void HarmWatch::step_seconds(std::uint64_t step, double seconds) {
     if (recent_.size() > block) recent_.pop_front();
     if (!timing_ || step < change_) return;
     after_.add(seconds);
-    if (after_.count < block || before_.count < block / 2) return;
+    if (after_.count() < block || before_.count() < block / 2) return;
     timing_ = false;
-    const double slower = after_.mean - before_.mean;
-    if (slower > tolerated_time * before_.mean &&
+    const double slower = after_.mean() - before_.mean();
+    if (slower > tolerated_time * before_.mean() &&
         slower > sigmas * std::hypot(before_.error(), after_.error())) {
-        verdict_ = fmt::format("steps took {:.1f} % longer", 100 * slower / before_.mean);
+        verdict_ = fmt::format("steps took {:.1f} % longer", 100 * slower / before_.mean());
     }
 }
 

@@ -6,7 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "guard.hpp"
+#include "rudder/steer/observation.hpp"
+
+#include "costs.hpp"
 
 namespace rudder::steer {
 
@@ -22,7 +24,7 @@ public:
     explicit HarmWatch(CostKind cost) : cost_(cost) {}
 
     /// A change takes effect at this step.
-    void changed(std::uint64_t step, bool on_ids, bool on_time);
+    void changed(std::uint64_t step);
     /// Rows that the twin and the built-in rule fetched in a step.
     void rows(double twin, double built_in);
     void step_seconds(std::uint64_t step, double seconds);
@@ -31,7 +33,6 @@ public:
     [[nodiscard]] std::optional<std::string> verdict();
     /// Blocks that ended without a complaint since the last change; 0: the first is not over.
     [[nodiscard]] std::uint64_t good_blocks() const noexcept { return good_; }
-    [[nodiscard]] bool watching() const noexcept { return good_ == 0 && watching_; }
 
 private:
     [[nodiscard]] bool faster() const;
@@ -39,17 +40,9 @@ private:
     CostKind cost_;
     PairedCosts rows_;
     std::deque<double> recent_;  ///< seconds of the last steps
-    struct Spread {
-        std::uint64_t count = 0;
-        double mean = 0;
-        double squares = 0;
-        void add(double x) noexcept;
-        [[nodiscard]] double error() const noexcept;  ///< of the mean
-    };
     Spread before_;
     Spread after_;
     std::uint64_t change_ = 0;
-    bool watching_ = false;
     bool timing_ = false;
     std::uint64_t good_ = 0;
     std::optional<std::string> verdict_;

@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/cpu_meter.hpp"
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 
 #include "helm_state.hpp"
 
@@ -44,56 +45,39 @@ std::string_view to_string(AgentScope scope) noexcept {
 }
 
 Helm::State::State(HelmOptions given)
-    : o(std::move(given)), now(o.facts.start), built_in(o.facts.built_in) {
-    totals.agent = o.agent.text();
+    : o(std::move(given)),
+      guard(o.facts.cost, !o.agent.info().fixed),
+      records(o),
+      now(o.facts.start) {
     if (o.follower) return;
     o.facts.repeatable = o.mode != AgentMode::async;
     // Else it is within the answer, and counted there.
     if (!o.facts.repeatable) o.facts.refit_cpu = &cpu;
-    agent = o.make ? o.make(o.facts) : make_agent(o.agent, o.facts);
+    questions.emplace(o.make ? o.make(o.facts) : make_agent(o.agent, o.facts), o.mode, o.deadline,
+                      cpu);
 }
 
-Helm::Helm(HelmOptions options) : state_(std::make_unique<State>(std::move(options))) {
-    State& s = *state_;
-    if (s.agent != nullptr && s.o.mode != AgentMode::inline_call)
-        s.task = Executor::current().spawn("agent", [state = state_.get()] { state->work(); });
-}
+Helm::Helm(HelmOptions options) : state_(std::make_unique<State>(std::move(options))) {}
 
-Helm::~Helm() {
-    try {
-        stop();
-    } catch (...) {
-        if (state_->task.valid()) state_->task.cancel();
-    }
-}
+Helm::~Helm() = default;
 
 void Helm::stop() {
-    State& s = *state_;
-    s.box.close();
-    if (!s.task.valid()) return;
-    s.agent->cancel();
-    s.task.cancel();
-    s.task.join();
-    s.task = {};
+    if (state_->questions) state_->questions->stop();
 }
 
-void Helm::start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) {
+void Helm::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
-    const std::uint64_t first = control.buffer().next_step();
-    s.next_question = first;
+    const std::uint64_t first = buffer.next_step();
+    const buffer::SlotId slots = buffer.residents().slots();
+    if (s.questions) s.questions->start(first);
+    s.facts = facts;
     s.changed_at = first;
-    s.now.policy = control.policy();
-    s.o.facts.limits.slots = control.slots();
-    s.now.capacity = std::min<std::uint64_t>(s.now.capacity, control.slots());
+    s.now.policy = buffer.spec();
+    s.o.facts.limits.slots = slots;
+    s.now.capacity = std::min<std::uint64_t>(s.now.capacity, slots);
     if (s.o.follower) return;
-    s.shadows.emplace(facts, s.o.sample, control.slots(), first);
-    s.judge.emplace(*s.shadows, s.built_in,
-                    Judge::Rules{s.o.horizon, s.o.set_horizon, s.o.judged_at_once});
-    s.harm.emplace(s.o.facts.cost);
-    s.shadows->open("~twin", s.now);
-    // As long as both would do the same, one is enough.
-    if (s.now.policy != s.built_in) s.fork_built_in();
+    s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback());
 }
 
 std::uint64_t Helm::horizon() const {
@@ -110,186 +94,101 @@ void Helm::published(std::uint64_t step, std::span<const buffer::RowKey> rows) {
     s.shadows->publish(step, rows);
 }
 
+/// Asks, if that is due and nothing that was answered is still to take effect.
 void Helm::prepare(std::uint64_t step) {
     State& s = *state_;
-    if (s.agent == nullptr) return;
-    const auto observation = s.question(step);
-    if (observation == nullptr) return;
-    if (s.o.mode == AgentMode::inline_call) {
-        s.reply = s.answer_to(*observation);
-        return;
+    if (!s.questions || !s.questions->due(step)) return;
+    std::shared_ptr<const Observation> question;
+    {
+        const CpuMeter meter(s.cpu);
+        Monitor::Lock lock(s.monitor);
+        if (!s.pending.empty() || !s.guard.breaker().closed(step)) return;
+        question = std::make_shared<const Observation>(s.observe(step));
     }
-    const Duration now = Executor::current().now();
-    const auto deadline = std::chrono::duration_cast<Duration>(
-        std::chrono::duration<double>(std::min(s.o.deadline, 1e9)));
-    s.box.ask(observation, now + deadline);
-    if (s.o.mode == AgentMode::sync) s.reply = s.box.wait();
-}
-
-/// The next question, if one is due and none is open.
-std::shared_ptr<const Observation> Helm::State::question(std::uint64_t step) {
-    const CpuMeter meter(cpu);
-    Monitor::Lock lock(monitor);
-    if (step < next_question || asked != nullptr || !outgoing.empty() || !due.empty())
-        return nullptr;
-    if (!breaker.closed(step)) return nullptr;
-    next_question = step + std::max<std::uint64_t>(1, agent->interval());
-    asked = std::make_shared<const Observation>(observe(step));
-    return asked;
+    s.questions->ask(std::move(question));
 }
 
 Observation Helm::State::observe(std::uint64_t step) {
     Observation seen;
     seen.setting = now;
-    seen.sequence = ++sequence;
+    seen.sequence = questions->next_sequence();
     seen.step = step;
     seen.steps = o.facts.steps;
     seen.steps_per_epoch = o.facts.steps_per_epoch;
-    seen.rows = since(accounts, marked);
-    seen.rows += std::exchange(others, {});
-    seen.total = accounts;
-    seen.total += all_others;
-    seen.rows_by_owner = std::exchange(rows_by_owner, {});
     seen.row_bytes = o.row_bytes;
-    seen.seconds = std::exchange(seconds, {});
     seen.cost = o.facts.cost;
     seen.limits = o.facts.limits;
     seen.halo = o.halo;
     seen.sizes = o.sizes;
     seen.takes_decisions = now.policy.info().takes_decisions && !buffer::has_own_signal(now.policy);
     seen.since_change = step - changed_at;
-    if (seen.takes_decisions) {
-        // Of the twin: the real buffer may not be looked at now.
-        const auto rows = static_cast<double>(shadows->find("~twin")->buffer->replaceable());
-        seen.candidates = static_cast<std::uint64_t>(std::llround(rows * shadows->scale()));
-    }
-    for (const auto& shadow : shadows->all()) {
-        if (shadow->name == "~twin") {
-            seen.twin = reading(*shadow);
-        } else if (shadow->name == "~built-in") {
-            seen.built_in = reading(*shadow);
-        } else if (!shadow->name.starts_with('~')) {
-            seen.shadows.push_back(reading(*shadow));
-        }
-    }
-    if (shadows->find("~built-in") == nullptr) seen.built_in = seen.twin;
-    if (!history.empty()) {
-        history.back().hit_rate_after = seen.hit_rate();
-        history.back().rows_after =
-            static_cast<double>(seen.rows.fetched()) /
-            static_cast<double>(std::max<std::uint64_t>(1, seen.rows.steps));
-    }
-    seen.history.assign(history.begin(), history.end());
-    marked = accounts;
+    counts.show(seen);
+    shadows->show(seen);
+    records.show(seen);
     return seen;
 }
 
-ShadowReading Helm::State::reading(Shadow& shadow) const {
-    ShadowReading read;
-    read.name = shadow.name;
-    read.setting = shadow.setting;
-    read.age = shadows->next_step() - shadow.opened;
-    read.rows = scaled(since(shadow.counted(), shadow.marked), shadows->scale());
-    read.total = scaled(since(shadow.counted(), shadow.base), shadows->scale());
-    shadow.marked = shadow.counted();
-    return read;
-}
-
-/// Asks the agent, on the calling task.
-Reply Helm::State::answer_to(const Observation& observation) {
-    const CpuMeter meter(cpu);
-    const Span span("agent");
-    const Duration start = Executor::current().now();
-    Reply given{.sequence = observation.sequence, .answer = {}, .failure = {}, .seconds = 0};
-    try {
-        given.answer = agent->decide(observation);
-    } catch (const Cancelled&) {
-        throw;
-    } catch (const std::exception& error) {
-        given.failure = error.what();
-        if (given.failure.empty()) given.failure = "failed without a word";
-    }
-    given.seconds = to_seconds(Executor::current().now() - start);
-    return given;
-}
-
-/// The agent's task.
-void Helm::State::work() {
-    while (const auto observation = box.take())
-        box.reply(answer_to(*observation));
-}
-
-buffer::Decision Helm::before(std::uint64_t step, buffer::BufferControl& control) {
+buffer::PilotOrder Helm::before(std::uint64_t step, const buffer::IdBuffer& buffer) {
     State& s = *state_;
     const CpuMeter meter(s.cpu);
-    Monitor::Lock lock(s.monitor);
-    if (control.capacity() != s.now.capacity)
-        control.set_capacity(static_cast<buffer::SlotId>(s.now.capacity));
-    if (s.agent != nullptr) s.receive(step, control);
-    if (s.harm) s.guard(step, control);
-    return s.apply_due(step, control);
+    buffer::PilotOrder order;
+    std::vector<std::string> infos;
+    std::vector<std::string> alarms;
+    {
+        Monitor::Lock lock(s.monitor);
+        if (buffer.residents().capacity() != s.now.capacity)
+            s.order.changes.push_back(
+                {.policy = {}, .capacity = static_cast<buffer::SlotId>(s.now.capacity)});
+        if (s.questions) s.receive(step);
+        if (!s.o.follower) s.take_back(step);
+        s.apply_due(step);
+        order = std::exchange(s.order, {});
+        infos.swap(s.infos);
+        alarms.swap(s.alarms);
+    }
+    for (const std::string& text : infos)
+        log::info(text);
+    for (const std::string& text : alarms)
+        log::warning(text);
+    return order;
 }
 
 void Helm::after(std::uint64_t /*step*/, const buffer::RowAccounts& accounts) {
     State& s = *state_;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    const buffer::RowAccounts step = since(accounts, s.accounts);
-    s.accounts = accounts;
+    const buffer::RowAccounts step = s.counts.step(accounts);
     if (s.o.follower) return;
-    const auto fetched = [&](std::string_view name) {
-        const Shadow* shadow = s.shadows->find(name);
-        return shadow == nullptr ? 0.0 : static_cast<double>(shadow->counted().fetched());
-    };
-    const double twin = fetched("~twin");
-    const double built_in = fetched("~built-in");
-    s.shadows->advance();
-    const bool forked = s.shadows->find("~built-in") != nullptr;
-    const double twin_rows = (fetched("~twin") - twin) * s.shadows->scale();
-    const double built_in_rows =
-        forked ? (fetched("~built-in") - built_in) * s.shadows->scale() : twin_rows;
-    s.totals.twin_rows += twin_rows;
-    s.totals.built_in_rows += built_in_rows;
-    if (forked) s.harm->rows(twin_rows, built_in_rows);
-    s.judge->advanced(static_cast<double>(step.hits), static_cast<double>(step.needed),
-                      std::exchange(s.stall, 0));
-    s.settle();
+    const ShadowRows rows = s.shadows->advance(step, s.counts.take_stall());
+    s.records.totals.twin_rows += rows.twin;
+    s.records.totals.built_in_rows += rows.built_in;
+    if (rows.apart) s.guard.rows(rows.twin, rows.built_in);
+    s.records.settle(s.shadows->verdicts(), s.guard.held());
 }
 
 void Helm::timed(std::uint64_t step, const StretchSeconds& seconds,
                  std::span<const std::uint64_t> rows_by_owner) {
     State& s = *state_;
-    Monitor::Lock lock(s.monitor);
     if (s.o.follower) return;
-    s.seconds += seconds;
-    s.stall += seconds.stall;
-    s.rows_by_owner.resize(std::max(s.rows_by_owner.size(), rows_by_owner.size()), 0);
-    for (std::size_t r = 0; r < rows_by_owner.size(); ++r)
-        s.rows_by_owner[r] += rows_by_owner[r];
-    if (s.harm) s.harm->step_seconds(step, seconds.step);
+    Monitor::Lock lock(s.monitor);
+    s.counts.timed(seconds, rows_by_owner);
+    s.guard.step_seconds(step, seconds.step);
 }
 
 void Helm::elsewhere(const buffer::RowAccounts& rows, const StretchSeconds& seconds) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
-    buffer::RowAccounts more = rows;
-    more.steps = 0;  // the same steps as those of the buffer here
-    s.others += more;
-    s.all_others += more;
-    StretchSeconds also = seconds;
-    also.steps = 0;
-    s.seconds += also;
+    s.counts.elsewhere(rows, seconds);
 }
 
 std::optional<Order> Helm::send(std::uint64_t effective_step) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
-    if (s.outgoing.empty()) return std::nullopt;
-    PendingAnswer& pending = s.due.emplace_back(std::move(s.outgoing.front()));
-    s.outgoing.pop_front();
-    pending.effective_step = effective_step;
-    if (OpenRecord* record = s.find(pending.record)) record->record.effective_step = effective_step;
-    return Order{pending.answer.action, effective_step, s.o.facts.limits.slots};
+    const PendingAnswer* sent = s.pending.send(effective_step);
+    if (sent == nullptr) return std::nullopt;
+    if (OpenRecord* record = s.records.find(sent->record))
+        record->record.effective_step = effective_step;
+    return Order{sent->answer.action, effective_step, s.o.facts.limits.slots};
 }
 
 void Helm::order(const Order& order) {
@@ -305,24 +204,31 @@ void Helm::order(const Order& order) {
             *rows = std::min(std::round(*rows / static_cast<double>(order.slots) * slots), slots);
         }
     }
-    s.due.push_back({std::move(answer), 0, order.effective_step});
+    s.pending.add({std::move(answer), 0, order.effective_step});
+}
+
+std::vector<DecisionRecord> Helm::take_records(bool all) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    if (all) s.give_up();
+    return s.records.take(all);
 }
 
 HelmTotals Helm::totals() const {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
-    HelmTotals totals = s.totals;
-    const MailCounts counts = s.box.counts();
+    HelmTotals totals = s.records.totals;
+    const MailCounts counts = s.questions ? s.questions->counts() : MailCounts{};
     totals.late += counts.stale;
     totals.mailbox_seconds = counts.spent;
     totals.waited_seconds = counts.waited;
-    totals.breaker_openings = s.breaker.openings();
+    totals.breaker_openings = s.guard.breaker().openings();
     totals.cpu_seconds = static_cast<double>(s.cpu.load(std::memory_order_relaxed)) * 1e-9;
     return totals;
 }
 
 std::string Helm::learned() const {
-    return state_->agent == nullptr ? std::string{} : state_->agent->learned();
+    return state_->questions ? state_->questions->learned() : std::string{};
 }
 
 }  // namespace rudder::steer

@@ -1,10 +1,9 @@
 // What becomes of answers: checked, applied at their step, taken back if they do harm.
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/log.hpp"
 #include "rudder/core/error.hpp"
 
 #include "helm_state.hpp"
@@ -13,18 +12,8 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::size_t most_shadows = 8;  ///< that an agent may have
-
-/// Room for a larger step number is left.
-constexpr std::size_t longest_order = Order::most_bytes - 20;
-
-bool same_ids(const Setting& a, const Setting& b) {
-    return a.policy == b.policy && a.capacity == b.capacity;
-}
-
-bool same_times(const Setting& a, const Setting& b) {
-    return a.bulk == b.bulk && a.sample_threads == b.sample_threads &&
-           a.fetch_threads == b.fetch_threads;
+buffer::TimeKnobs times_of(const Setting& setting) {
+    return {setting.bulk, setting.sample_threads, setting.fetch_threads};
 }
 
 bool takes_decisions(const Setting& setting) {
@@ -34,156 +23,128 @@ bool takes_decisions(const Setting& setting) {
 }  // namespace
 
 /// Looks for an answer, or for the end of the time it had.
-void Helm::State::receive(std::uint64_t step, buffer::BufferControl& control) {
-    if (asked == nullptr) return;
-    if (!reply && o.mode != AgentMode::inline_call) reply = box.poll();
-    if (reply) {
-        take(*std::exchange(reply, std::nullopt), step, control);
-    } else if (o.mode != AgentMode::inline_call && !box.open()) {
-        OpenRecord& record = note(*std::exchange(asked, nullptr), {}, step);
-        close(record, DecisionStatus::late, "no answer within the deadline");
-        ++totals.late;
-        fail(step, control);
+void Helm::State::receive(std::uint64_t step) {
+    const auto came = questions->take();
+    if (!came) return;
+    const Reply given = came->reply.value_or(Reply{});
+    OpenRecord& record = records.note(*came->question, given, step);
+    if (!came->reply) {
+        records.close(record, DecisionStatus::late, "no answer within the deadline");
+        ++records.totals.late;
+        fail(step);
+    } else if (!given.failure.empty()) {
+        records.close(record, DecisionStatus::invalid, given.failure);
+        ++records.totals.invalid;
+        fail(step);
+    } else {
+        recover(step);
+        accept({given.answer, record.number, step}, record, step);
     }
 }
 
-void Helm::State::take(Reply given, std::uint64_t step, buffer::BufferControl& control) {
-    OpenRecord& record = note(*std::exchange(asked, nullptr), given, step);
-    if (!given.failure.empty()) {
-        close(record, DecisionStatus::invalid, given.failure);
-        ++totals.invalid;
-        fail(step, control);
-        return;
-    }
-    recover(step, control);
-    PendingAnswer pending{std::move(given.answer), record.number, step};
-    if (!o.deferred || pending.answer.action.kind == ActionKind::keep) {
-        due.push_back(std::move(pending));
+void Helm::State::accept(PendingAnswer answer, OpenRecord& record, std::uint64_t step) {
+    const Action& action = answer.answer.action;
+    if (!o.deferred || action.kind == ActionKind::keep) {
+        pending.add(std::move(answer));
         return;
     }
     try {
-        check_to_send(pending.answer.action);
+        // Others must be able to read it, and it must be possible here.
+        static_cast<void>(unpack(pack({action, 0, o.facts.limits.slots})));
+        static_cast<void>(with_changes(now, action.knobs, o.facts.limits, "knobs"));
     } catch (const Error& error) {
-        close(record, DecisionStatus::refused, error.what());
-        ++totals.refused;
-        fail(step, control);
+        records.close(record, DecisionStatus::refused, error.what());
+        ++records.totals.refused;
+        fail(step);
         return;
     }
-    outgoing.push_back(std::move(pending));
+    pending.add_outgoing(std::move(answer));
 }
 
-/// Others must be able to read it, and it must be possible here.
-void Helm::State::check_to_send(const Action& action) const {
-    const std::string text = to_text({action, 0, o.facts.limits.slots});
-    if (text.size() > longest_order)
-        throw usage_error("the action is too long to be sent", "action", "change fewer knobs");
-    static_cast<void>(parse_order(text));
-    static_cast<void>(with_changes(now, action.knobs, o.facts.limits, "knobs"));
+void Helm::State::apply_due(std::uint64_t step) {
+    while (auto answer = pending.take(step))
+        apply(*answer, step);
 }
 
-buffer::Decision Helm::State::apply_due(std::uint64_t step, buffer::BufferControl& control) {
-    buffer::Decision decision;
-    while (!due.empty() && due.front().effective_step <= step) {
-        PendingAnswer pending = std::move(due.front());
-        due.pop_front();
-        decision = apply(pending, step, control);
-    }
-    return decision;
-}
-
-buffer::Decision Helm::State::apply(PendingAnswer& pending, std::uint64_t step,
-                                    buffer::BufferControl& control) {
-    OpenRecord* record = find(pending.record);
-    const Action& action = pending.answer.action;
-    buffer::Decision decision;
+void Helm::State::apply(PendingAnswer& answer, std::uint64_t step) {
+    OpenRecord* record = records.find(answer.record);
+    const Action& action = answer.answer.action;
+    order.decision = {};
     try {
         if (action.kind == ActionKind::set) {
-            change(action, record, step, control);
+            change(action, record, step);
         } else {
-            decision = decide(action, record);
+            decide(action, record);
         }
     } catch (const Error& error) {
-        ++totals.refused;
-        if (record != nullptr) close(*record, DecisionStatus::refused, error.what());
-        fail(step, control);
-        return {};
+        ++records.totals.refused;
+        if (record != nullptr) records.close(*record, DecisionStatus::refused, error.what());
+        fail(step);
+        return;
     }
-    action.kind == ActionKind::keep ? ++totals.kept : ++totals.applied;
-    breaker.succeeded();
-    for (const ShadowOrder& order : pending.answer.shadows) {
+    action.kind == ActionKind::keep ? ++records.totals.kept : ++records.totals.applied;
+    guard.succeeded();
+    for (const ShadowOrder& wish : answer.answer.shadows) {
         try {
-            follow(order);
+            shadows->follow(wish);
         } catch (const Error& error) {
             // The run's own buffer is not concerned.
             if (record != nullptr) record->record.problem += error.what();
         }
     }
-    return decision;
 }
 
 /// Yes or no to replacing in this step.
-buffer::Decision Helm::State::decide(const Action& action, OpenRecord* record) {
+void Helm::State::decide(const Action& action, OpenRecord* record) {
     const bool yes = action.kind == ActionKind::replace;
     if (yes && !(action.fraction >= 0 && action.fraction <= 1)) {
-        throw usage_error(fmt::format("{} is no fraction of the buffer", action.fraction),
+        throw usage_error(fmt::format("invalid fraction of the buffer: {}", action.fraction),
                           "fraction", "give a number from 0 to 1");
     }
     if (!takes_decisions(now)) {
-        if (!yes) return {};
+        if (!yes) return;
         throw usage_error(fmt::format("policy '{}' replaces by its own rule", now.policy.text()),
                           "action", "answer keep or set");
     }
-    const buffer::Decision taken{yes, yes ? action.fraction : 1};
-    if (shadows) {
-        Shadow& twin = *shadows->find("~twin");
-        if (record != nullptr && judge->free()) {
-            judge->replacing(record->number, twin, taken);
-            record->judged = true;
-            record->record.alternative = yes ? Action::keep() : Action::replace(Reason::none);
-        }
-        twin.decision = taken;
+    order.decision = {yes, yes ? action.fraction : 1};
+    if (!shadows) return;
+    const auto number = record == nullptr ? std::nullopt : std::optional(record->number);
+    if (shadows->decide(number, order.decision)) {
+        record->judged = true;
+        record->record.alternative = yes ? Action::keep() : Action::replace(Reason::none);
     }
-    return taken;
 }
 
-void Helm::State::change(const Action& action, OpenRecord* record, std::uint64_t step,
-                         buffer::BufferControl& control) {
+void Helm::State::change(const Action& action, OpenRecord* record, std::uint64_t step) {
     const Setting next = with_changes(now, action.knobs, o.facts.limits, "knobs");
     if (next == now) return;
-    const Setting before = now;
-    if (shadows) {
-        fork_built_in();
-        if (record != nullptr && !same_ids(now, next) && judge->free()) {
-            judge->setting(record->number, *shadows->find("~twin"), next);
-            record->judged = true;
-            record->record.alternative = Action::keep();
-        }
+    if (next.policy != now.policy) buffer::check_policy(next.policy, facts);
+    const auto number = record == nullptr ? std::nullopt : std::optional(record->number);
+    if (shadows && shadows->change(number, next)) {
+        record->judged = true;
+        record->record.alternative = Action::keep();
     }
-    put(next, step, control);
-    before_change = before;
+    put(next, step, now);
     if (record != nullptr) record->watched = true;
 }
 
-/// Puts a setting in place: in the real buffer, its twin, and whatever else has knobs. What cannot
-/// be is refused by the real buffer before anything has changed.
-void Helm::State::put(const Setting& setting, std::uint64_t step, buffer::BufferControl& control) {
-    if (setting.policy != now.policy) control.set_policy(setting.policy);
-    if (setting.capacity != now.capacity) {
-        control.set_capacity(static_cast<buffer::SlotId>(
-            std::min<std::uint64_t>(setting.capacity, control.slots())));
-    }
-    if (shadows) shadows->set(*shadows->find("~twin"), setting);
-    if (harm) harm->changed(step, !same_ids(now, setting), !same_times(now, setting));
+void Helm::State::put(const Setting& setting, std::uint64_t step, std::optional<Setting> undoable) {
+    if (shadows) shadows->set(setting);
+    buffer::BufferChange change;
+    if (setting.policy != now.policy) change.policy = setting.policy;
+    if (setting.capacity != now.capacity)
+        change.capacity = static_cast<buffer::SlotId>(
+            std::min<std::uint64_t>(setting.capacity, o.facts.limits.slots));
+    if (change.policy || change.capacity) order.changes.push_back(std::move(change));
+    if (times_of(setting) != times_of(now)) order.times = times_of(setting);
+    guard.changed(step, std::move(undoable));
     now = setting;
     changed_at = step;
-    if (o.apply) o.apply(now);
 }
 
-/// The same in all buffers that are steered, at one step.
-void Helm::State::put_everywhere(const Setting& setting, Reason why, std::uint64_t step,
-                                 buffer::BufferControl& control) {
+void Helm::State::put_everywhere(const Setting& setting, Reason why, std::uint64_t step) {
     if (!o.deferred) {
-        put(setting, step, control);
+        put(setting, step);
         return;
     }
     std::vector<KnobChange> changes{{KnobId::policy, setting.policy.text()},
@@ -193,109 +154,56 @@ void Helm::State::put_everywhere(const Setting& setting, Reason why, std::uint64
         changes.push_back({KnobId::sample_threads, static_cast<double>(setting.sample_threads)});
     if (setting.fetch_threads != now.fetch_threads)
         changes.push_back({KnobId::fetch_threads, static_cast<double>(setting.fetch_threads)});
-    outgoing.push_back({Answer{.action = Action::set(std::move(changes), why)}, 0, step});
-}
-
-void Helm::State::follow(const ShadowOrder& order) {
-    if (order.name.empty() || order.name.starts_with('~')) {
-        throw usage_error(fmt::format("'{}' is no name of a shadow", order.name), "shadows",
-                          "begin it with a letter");
-    }
-    using enum ShadowOrder::Kind;
-    const auto of_agent = std::ranges::count_if(
-        shadows->all(), [](const auto& shadow) { return !shadow->name.starts_with('~'); });
-    Shadow* known = shadows->find(order.name);
-    const bool opens = order.kind == open || order.kind == copy;
-    if (opens && known == nullptr && of_agent >= static_cast<std::ptrdiff_t>(most_shadows)) {
-        throw usage_error(fmt::format("more than {} shadows", most_shadows), "shadows",
-                          "close one first");
-    }
-    if (opens && order.setting) {
-        if (order.kind == open) {
-            shadows->open(order.name, *order.setting);
-        } else {
-            const Shadow* from = shadows->find(order.from.empty() ? "~twin" : order.from);
-            if (from == nullptr) {
-                throw usage_error(fmt::format("no shadow '{}' to copy", order.from), "shadows",
-                                  "open it first");
-            }
-            Shadow& made = shadows->copy(order.name, *from);
-            shadows->set(made, *order.setting);
-        }
-        return;
-    }
-    if (known == nullptr) return;
-    if (order.kind == set && order.setting) shadows->set(*known, *order.setting);
-    if (order.kind == replace) known->decision = {true, order.fraction};
-    if (order.kind == close) shadows->close(order.name);
-}
-
-/// The built-in rule runs beside the real buffer from the moment they may differ.
-void Helm::State::fork_built_in() {
-    if (shadows->find("~built-in") != nullptr) return;
-    Shadow& made = shadows->copy("~built-in", *shadows->find("~twin"));
-    shadows->set(made, fallback());
+    pending.add_outgoing({Answer{.action = Action::set(std::move(changes), why)}, 0, step});
 }
 
 Setting Helm::State::fallback() const {
     Setting setting = o.facts.start;
-    setting.policy = built_in;
+    setting.policy = o.facts.built_in;
     setting.capacity = std::min(setting.capacity, o.facts.limits.slots);
     return setting;
 }
 
-/// Takes a change back that costs more than the built-in rule.
-void Helm::State::guard(std::uint64_t step, buffer::BufferControl& control) {
-    const auto verdict = harm->verdict();
-    if (!verdict || o.agent.info().fixed || fallen) return;
-    // Something else is about to change everywhere.
-    if (o.deferred && (!outgoing.empty() || !due.empty())) return;
-    const bool recent = before_change && harm->good_blocks() == 0;
-    const Setting target = recent ? *before_change : fallback();
-    if (takes_decisions(now) && (target == now || !recent)) {
-        // Its single decisions are to blame, not a setting.
-        blame(step, control);
+/// Does what the guard says about harm.
+void Helm::State::take_back(std::uint64_t step) {
+    const bool busy = o.deferred && !pending.empty();
+    const auto finding = guard.find(step, now, fallback(), takes_decisions(now), busy);
+    if (!finding) return;
+    if (!finding->back_to) {
+        suspend(step);
         return;
     }
-    if (target == now) return;
-    put_everywhere(target, Reason::was_worse, step, control);
-    before_change.reset();
-    ++totals.undone;
-    const auto last = std::find_if(open.rbegin(), open.rend(),
-                                   [](const OpenRecord& record) { return record.watched; });
-    if (last != open.rend()) close(*last, DecisionStatus::undone, *verdict);
-    log::info(fmt::format("{}: took a change back: {}", o.agent.text(), *verdict));
-}
-
-/// Decisions did harm over a block of steps. The third such block in a row opens the breaker: each
-/// answer by itself was valid, so they do not count as failures of the agent to answer.
-void Helm::State::blame(std::uint64_t step, buffer::BufferControl& control) {
-    if (harm->good_blocks() != good_before) harmful = 0;
-    good_before = harm->good_blocks();
-    if (++harmful < Breaker::most_failures) return;
-    harmful = 0;
-    for (std::uint32_t i = 0; i < Breaker::most_failures && !fallen; ++i)
-        fail(step, control);
+    put_everywhere(*finding->back_to, Reason::was_worse, step);
+    records.undone(finding->reason);
+    infos.push_back(
+        fmt::format("agent '{}': took a change back: {}", o.agent.text(), finding->reason));
 }
 
 /// One failure more; the third in a row puts the built-in rule in place.
-void Helm::State::fail(std::uint64_t step, buffer::BufferControl& control) {
-    if (o.follower || !breaker.failed(step)) return;
-    fallen = true;
-    put_everywhere(fallback(), Reason::was_worse, step, control);
-    before_change.reset();
-    log::warning(fmt::format("{}: {} failures in a row; the built-in rule {} holds for now",
-                             o.agent.text(), Breaker::most_failures, built_in.text()));
+void Helm::State::fail(std::uint64_t step) {
+    if (!o.follower && guard.failed(step)) suspend(step);
+}
+
+void Helm::State::suspend(std::uint64_t step) {
+    put_everywhere(fallback(), Reason::was_worse, step);
+    alarms.push_back(suspension_text(o.agent.text(), guard.breaker(), o.facts.built_in));
 }
 
 /// The agent answers again: what it steers is put back.
-void Helm::State::recover(std::uint64_t step, buffer::BufferControl& control) {
-    if (!fallen) return;
-    fallen = false;
-    if (o.agent.decides()) {
-        Setting setting = o.facts.start;
-        setting.capacity = std::min(setting.capacity, o.facts.limits.slots);
-        put_everywhere(setting, Reason::good_enough, step, control);
+void Helm::State::recover(std::uint64_t step) {
+    if (!guard.recovered() || !o.agent.decides()) return;
+    Setting setting = o.facts.start;
+    setting.capacity = std::min(setting.capacity, o.facts.limits.slots);
+    put_everywhere(setting, Reason::good_enough, step);
+}
+
+/// What was to take effect at a step that does not come.
+void Helm::State::give_up() {
+    while (const auto answer = pending.give_up()) {
+        OpenRecord* record = records.find(answer->record);
+        if (record == nullptr) continue;
+        records.close(*record, DecisionStatus::late, "the run ended before its step");
+        ++records.totals.late;
     }
 }
 

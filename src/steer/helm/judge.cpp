@@ -1,34 +1,30 @@
 #include "judge.hpp"
 
-#include <fmt/format.h>
+#include <utility>
 
 namespace rudder::steer {
 
 Judge::Trial& Judge::open(std::uint64_t decision, const Shadow& twin, std::uint64_t horizon) {
-    const std::uint64_t number = opened_++;
-    Trial& trial = trials_.emplace_back(Trial{.decision = decision,
-                                              .with = fmt::format("~with {}", number),
-                                              .without = fmt::format("~without {}", number),
-                                              .steps = horizon,
-                                              .horizon = horizon,
-                                              .then_built_in = false});
-    shadows_.copy(trial.with, twin);
-    shadows_.copy(trial.without, twin);
-    return trial;
+    return trials_.emplace_back(Trial{.decision = decision,
+                                      .with = &shadows_.copy(ShadowRole::trial, twin),
+                                      .without = &shadows_.copy(ShadowRole::trial, twin),
+                                      .steps = horizon,
+                                      .horizon = horizon,
+                                      .then_built_in = false});
 }
 
 void Judge::replacing(std::uint64_t decision, const Shadow& twin, const buffer::Decision& taken) {
     if (!free()) return;
     Trial& trial = open(decision, twin, rules_.horizon);
     trial.then_built_in = true;
-    shadows_.find(trial.with)->decision = taken;
-    shadows_.find(trial.without)->decision = {!taken.replace, 1};
+    trial.with->decision = taken;
+    trial.without->decision = {!taken.replace, 1};
 }
 
 void Judge::setting(std::uint64_t decision, const Shadow& twin, const Setting& changed) {
     if (!free()) return;
     const Trial& trial = open(decision, twin, rules_.set_horizon);
-    shadows_.set(*shadows_.find(trial.with), changed);
+    shadows_.set(*trial.with, changed);
 }
 
 void Judge::advanced(double hits, double needed, double stall_seconds) {
@@ -37,11 +33,10 @@ void Judge::advanced(double hits, double needed, double stall_seconds) {
         trial.needed += needed;
         trial.stall += stall_seconds;
         if (trial.then_built_in && trial.steps == trial.horizon) {
-            for (const std::string& name : {trial.with, trial.without}) {
-                Shadow& shadow = *shadows_.find(name);
-                Setting then = shadow.setting;
+            for (Shadow* shadow : {trial.with, trial.without}) {
+                Setting then = shadow->setting;
                 then.policy = built_in_;
-                shadows_.set(shadow, then);
+                shadows_.set(*shadow, then);
             }
         }
         if (--trial.steps == 0) close(trial);
@@ -49,21 +44,20 @@ void Judge::advanced(double hits, double needed, double stall_seconds) {
     std::erase_if(trials_, [](const Trial& trial) { return trial.steps == 0; });
 }
 
-void Judge::close(const Trial& trial) {
-    const auto rows = [&](const std::string& name) {
-        const Shadow& shadow = *shadows_.find(name);
+void Judge::close(Trial& trial) {
+    const auto rows = [&](const Shadow& shadow) {
         return static_cast<double>(since(shadow.counted(), shadow.base).fetched()) *
                shadows_.scale() / static_cast<double>(trial.horizon);
     };
     Outcome outcome;
     outcome.steps = trial.horizon;
-    outcome.rows = rows(trial.with);
-    outcome.alternative = rows(trial.without);
+    outcome.rows = rows(*trial.with);
+    outcome.alternative = rows(*trial.without);
     outcome.hit_rate = trial.needed == 0 ? 0 : trial.hits / trial.needed;
     outcome.seconds = trial.stall / static_cast<double>(trial.horizon);
     verdicts_.push_back({trial.decision, outcome});
-    shadows_.close(trial.with);
-    shadows_.close(trial.without);
+    shadows_.close(*trial.with);
+    shadows_.close(*trial.without);
 }
 
 std::vector<Judge::Verdict> Judge::take() {

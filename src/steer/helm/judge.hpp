@@ -42,8 +42,8 @@ public:
 private:
     struct Trial {
         std::uint64_t decision;
-        std::string with;  ///< names of its shadows
-        std::string without;
+        Shadow* with;
+        Shadow* without;
         std::uint64_t steps;  ///< so many to go
         std::uint64_t horizon;
         bool then_built_in;
@@ -52,12 +52,11 @@ private:
         double stall = 0;
     };
     Trial& open(std::uint64_t decision, const Shadow& twin, std::uint64_t horizon);
-    void close(const Trial& trial);
+    void close(Trial& trial);
 
     Shadows& shadows_;
     buffer::PolicySpec built_in_;
     Rules rules_;
-    std::uint64_t opened_ = 0;
     std::vector<Trial> trials_;
     std::vector<Verdict> verdicts_;
 };

@@ -26,26 +26,33 @@ void Shadows::advance() {
     feed_->forget(++next_);
 }
 
-Shadow& Shadows::open(const std::string& name, const Setting& setting) {
-    auto made = std::make_unique<Shadow>(Shadow{.name = name, .setting = setting, .opened = next_});
+/// One of the same name goes once its successor is there, which may have been copied from it.
+Shadow& Shadows::add(std::unique_ptr<Shadow> made) {
+    if (made->role == ShadowRole::agent) {
+        if (const Shadow* before = find(made->name)) close(*before);
+    }
+    return *all_.emplace_back(std::move(made));
+}
+
+Shadow& Shadows::open(ShadowRole role, const Setting& setting, const std::string& name) {
+    auto made = std::make_unique<Shadow>(
+        Shadow{.role = role, .name = name, .setting = setting, .opened = next_});
     const auto capacity =
         static_cast<buffer::SlotId>(std::min<std::uint64_t>(setting.capacity, slots_));
     made->buffer =
         std::make_unique<buffer::ShadowBuffer>(setting.policy, feed_, slots_, capacity, next_);
-    close(name);
-    return *all_.emplace_back(std::move(made));
+    return add(std::move(made));
 }
 
-Shadow& Shadows::copy(const std::string& name, const Shadow& from) {
-    auto made = std::make_unique<Shadow>(Shadow{.name = name,
-                                                .setting = from.setting,
-                                                .opened = next_,
-                                                .decision = from.decision,
-                                                .base = from.counted(),
-                                                .marked = from.counted(),
-                                                .buffer = from.buffer->clone()});
-    close(name);
-    return *all_.emplace_back(std::move(made));
+Shadow& Shadows::copy(ShadowRole role, const Shadow& from, const std::string& name) {
+    return add(std::make_unique<Shadow>(Shadow{.role = role,
+                                               .name = name,
+                                               .setting = from.setting,
+                                               .opened = next_,
+                                               .decision = from.decision,
+                                               .base = from.counted(),
+                                               .marked = from.counted(),
+                                               .buffer = from.buffer->clone()}));
 }
 
 void Shadows::set(Shadow& shadow, const Setting& setting) {
@@ -57,13 +64,14 @@ void Shadows::set(Shadow& shadow, const Setting& setting) {
     shadow.setting = setting;
 }
 
-void Shadows::close(std::string_view name) {
-    std::erase_if(all_, [&](const auto& shadow) { return shadow->name == name; });
+void Shadows::close(const Shadow& shadow) {
+    std::erase_if(all_, [&](const auto& one) { return one.get() == &shadow; });
 }
 
 Shadow* Shadows::find(std::string_view name) {
-    const auto found =
-        std::ranges::find_if(all_, [&](const auto& shadow) { return shadow->name == name; });
+    const auto found = std::ranges::find_if(all_, [&](const auto& shadow) {
+        return shadow->role == ShadowRole::agent && shadow->name == name;
+    });
     return found == all_.end() ? nullptr : found->get();
 }
 

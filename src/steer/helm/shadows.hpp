@@ -1,4 +1,4 @@
-// Shadow buffers by name, all on the same sample of the ids.
+// Shadow buffers, all on the same sample of the ids.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,14 @@
 
 namespace rudder::steer {
 
-/// One buffer that runs beside the real one.
+/// What a shadow is for: it does what the real buffer does; it follows the built-in rule; it is
+/// one side of a decision under judgement; or an agent has asked for it.
+enum class ShadowRole : std::uint8_t { twin, built_in, trial, agent };
+
+/// One buffer that runs beside the real one. Its address stays until it is closed.
 struct Shadow {
-    std::string name;
+    ShadowRole role;
+    std::string name{};  ///< of an agent's: as the agent calls it
     Setting setting;
     std::uint64_t opened = 0;      ///< the step it began with
     buffer::Decision decision{};   ///< for the next step
@@ -38,14 +43,14 @@ public:
     /// All take the next step.
     void advance();
 
-    /// Starts one, empty, or anew under the same name.
-    Shadow& open(const std::string& name, const Setting& setting);
-    /// Starts one as another is now.
-    Shadow& copy(const std::string& name, const Shadow& from);
+    /// Starts one, empty; an agent's anew under the same name.
+    Shadow& open(ShadowRole role, const Setting& setting, const std::string& name = {});
+    /// Starts one as another is now, likewise.
+    Shadow& copy(ShadowRole role, const Shadow& from, const std::string& name = {});
     /// Changes what of its setting concerns ids. A usage Error leaves it as it was.
     void set(Shadow& shadow, const Setting& setting);
-    void close(std::string_view name);
-    /// Null if there is none of that name.
+    void close(const Shadow& shadow);
+    /// The agent's shadow of that name; null if there is none.
     [[nodiscard]] Shadow* find(std::string_view name);
 
     [[nodiscard]] std::span<const std::unique_ptr<Shadow>> all() const { return all_; }
@@ -57,6 +62,8 @@ public:
     [[nodiscard]] std::uint64_t bytes() const;
 
 private:
+    Shadow& add(std::unique_ptr<Shadow> made);
+
     std::shared_ptr<buffer::ShadowFeed> feed_;
     buffer::SlotId slots_;
     std::vector<std::unique_ptr<Shadow>> all_;

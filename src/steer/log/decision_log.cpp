@@ -49,7 +49,7 @@ Json alternatives_json(const DecisionRecord& record) {
 /// The outcome, with what the alternative came to, and the alternative.
 void parse_outcome(const Json& line, DecisionRecord& record, const std::string& where) {
     const Json& alternatives = json_field(line, "alternatives", where);
-    if (!alternatives.is_array()) throw input_error("alternatives is no list", where, "");
+    if (!alternatives.is_array()) throw input_error("invalid alternatives: not a list", where, "");
     if (const Json& outcome = json_field(line, "outcome", where); !outcome.is_null()) {
         record.outcome = {.steps = json_u64(outcome, "steps", where),
                           .rows = json_number(outcome, "rows", where),

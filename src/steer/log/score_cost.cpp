@@ -7,6 +7,7 @@
 
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
+#include "steer/helm/helm_options.hpp"
 #include "steer/steered_replay.hpp"
 
 #include "score.hpp"
@@ -83,26 +84,21 @@ std::uint64_t capacity_of(const buffer::HostTrace& trace, const Course& course, 
     return std::min(own || known == 0 ? course.slots : known, trace.distinct());
 }
 
-HelmOptions helm_options(const buffer::HostTrace& trace, const Course& course,
-                         const AgentSpec& agent, std::uint64_t capacity) {
-    HelmOptions helm{.agent = agent};
+HelmOptions repeating(const buffer::HostTrace& trace, const Course& course,
+                      std::uint64_t capacity) {
+    const buffer::PolicySpec policy = course.settings.empty()
+                                          ? buffer::PolicySpec::parse(trace.header().policy)
+                                          : course.settings.begin()->second.policy;
+    HelmOptions helm = replay_helm_options(AgentSpec::parse("never"), trace, policy, capacity);
     helm.make = [&course](const AgentFacts&) { return std::make_unique<Repeated>(course); };
-    helm.mode = AgentMode::inline_call;
     helm.sample = 4096;  // nobody looks at its shadows
     helm.judged_at_once = 0;
-    AgentFacts& facts = helm.facts;
-    facts.start.policy = course.settings.empty() ? buffer::PolicySpec::parse(trace.header().policy)
-                                                 : course.settings.begin()->second.policy;
-    facts.start.capacity = capacity;
-    facts.built_in = buffer::built_in_rule(facts.start.policy);
-    facts.limits.slots = capacity;
-    facts.limits.window = 1'000'000;
+    helm.facts.limits.window = 1'000'000;
     return helm;
 }
 
 std::uint64_t repeat(const buffer::HostTrace& trace, const Course& course, std::uint64_t capacity) {
-    const AgentSpec nobody = AgentSpec::parse("never");
-    const HelmOptions options = helm_options(trace, course, nobody, capacity);
+    const HelmOptions options = repeating(trace, course, capacity);
     const buffer::PolicySpec policy = options.facts.start.policy;
     Helm steered(options);
     return buffer::replay_host(trace, policy, capacity, &steered).fetched();

@@ -106,7 +106,7 @@ std::uint64_t uses(const std::unordered_set<buffer::RowKey>& of,
 struct Collector::State {
     State(HelmOptions given, const CollectOptions& wanted)
         : options(wanted),
-          host(given.rank),
+          host(given.facts.rank),
           every(given.facts.built_in.whole("every")),
           policy(given.facts.start.policy.text()),
           halo(given.halo),
@@ -216,9 +216,9 @@ Collector::Collector(HelmOptions helm, const CollectOptions& options) {
 
 Collector::~Collector() = default;
 
-void Collector::start(const buffer::PolicyFacts& facts, const buffer::BufferControl& control) {
-    state_->published = control.buffer().next_step();
-    state_->helm.start(facts, control);
+void Collector::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) {
+    state_->published = buffer.next_step();
+    state_->helm.start(facts, buffer);
 }
 
 std::uint64_t Collector::horizon() const {
@@ -236,19 +236,19 @@ void Collector::prepare(std::uint64_t step) {
     state_->helm.prepare(step);
 }
 
-buffer::Decision Collector::before(std::uint64_t step, buffer::BufferControl& control) {
+buffer::PilotOrder Collector::before(std::uint64_t step, const buffer::IdBuffer& buffer) {
     State& s = *state_;
-    const buffer::Decision decision = s.helm.before(step, control);
+    const buffer::PilotOrder order = s.helm.before(step, buffer);
     const std::span<const buffer::RowKey> rows = s.coming.front();
     for (OpenSample& one : s.under_way)
         s.go_on(one, step, rows);
     if (s.seen.step == step && !s.seen.repaired.empty() && s.chosen(step))
-        s.open(control.buffer(), step, rows);
+        s.open(buffer, step, rows);
     while (!s.under_way.empty() && s.under_way.front().steps == s.options.horizon) {
         s.close(s.under_way.front());
         s.under_way.pop_front();
     }
-    return decision;
+    return order;
 }
 
 void Collector::after(std::uint64_t step, const buffer::RowAccounts& accounts) {

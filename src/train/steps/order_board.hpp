@@ -7,35 +7,33 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/steer/helm.hpp"
 
 namespace rudder::train {
 
-/// A few texts behind each other, written by the host's first rank and read by all others, each at
-/// its own pace. Nobody waits: a reader that falls behind by more than there are places misses what
-/// was overwritten. Ranks meet once per step, so that cannot happen to who looks once per step.
+/// A few of them behind each other, written by the host's first rank and read by all others, each
+/// at its own pace. Nobody waits: a reader that falls behind by more than there are places misses
+/// what was overwritten. Ranks meet once per step, so that cannot happen to who looks once per
+/// step.
 class OrderBoard {
 public:
     /// Collective over the host.
     explicit OrderBoard(const comm::Communicator& comm);
 
-    /// On the first rank, one call at a time: shows a text of at most Order::most_bytes.
-    void post(std::string_view text);
+    /// On the first rank, one call at a time.
+    void post(const steer::PackedOrder& order);
     /// On the others: the next one that was not read, if there is one.
-    [[nodiscard]] std::optional<std::string> poll();
+    [[nodiscard]] std::optional<steer::PackedOrder> poll();
 
 private:
-    static constexpr std::size_t words = (steer::Order::most_bytes + 7) / 8;
+    static constexpr std::size_t words = sizeof(steer::PackedOrder) / 8;
     static constexpr std::uint64_t places = 8;
     using Word = std::atomic<std::uint64_t>;
     struct Place {
-        Word version;  ///< 2n + 1 while text n is written, 2n + 2 once it stands
-        Word size;
-        std::array<Word, words> text;
+        Word version;  ///< 2n + 1 while order n is written, 2n + 2 once it stands
+        std::array<Word, words> order;
     };
     struct Board {
         Word posted;

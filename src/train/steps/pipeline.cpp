@@ -130,6 +130,8 @@ struct Pipeline::State {
         if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
         step.counts = taken_rows.counts;
         if (taken_rows.knobs.policy) step.knobs = std::move(taken_rows.knobs);
+        step.times = taken_rows.times;
+        if (step.times) set_times(*step.times);
         step.bytes_by_owner = std::move(taken_rows.by_owner);
         for (std::uint64_t& rows : step.bytes_by_owner)
             rows *= store.format().row_bytes();
@@ -141,6 +143,23 @@ struct Pipeline::State {
         Monitor::Lock lock(monitor);
         const std::uint64_t window = std::max(asked_window, ahead);
         if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
+    }
+
+    void set_sample_tasks(std::uint64_t tasks) {
+        const auto most = static_cast<std::uint64_t>(look_ahead.most_tasks());
+        look_ahead.set_tasks(static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, most)));
+    }
+
+    void set_fetch_tasks(std::uint64_t tasks) {
+        Monitor::Lock lock(monitor);
+        active = std::clamp<std::uint64_t>(tasks, 1, slots.size());
+        monitor.notify_all();
+    }
+
+    void set_times(const buffer::TimeKnobs& times) {
+        store.set_bulk(times.bulk);
+        set_sample_tasks(times.sample_threads);
+        set_fetch_tasks(times.fetch_threads);
     }
 
     void work(std::uint64_t task) {
@@ -243,29 +262,9 @@ buffer::RowCounts Pipeline::stop() {
     return unused;
 }
 
-void Pipeline::set_policy(const buffer::PolicySpec& policy) {
-    State& s = *state_;
-    if (s.buffer == nullptr) return;
-    s.buffer->set_policy(policy);
-    Monitor::Lock lock(s.monitor);
-    if (const std::uint64_t horizon = buffer::horizon_of(policy); horizon > 1)
-        s.asked_window = horizon;
-}
-
-void Pipeline::set_capacity(std::uint64_t rows) {
-    if (state_->buffer != nullptr) state_->buffer->set_capacity(rows);
-}
-
 void Pipeline::set_window(std::uint64_t window) {
-    State& s = *state_;
-    if (s.buffer == nullptr) return;
-    auto policy = s.buffer->knobs().policy;
-    if (policy && policy->has("window")) {
-        policy->set("window", static_cast<double>(window));
-        s.buffer->set_policy(*policy);
-    }
-    Monitor::Lock lock(s.monitor);
-    s.asked_window = std::max<std::uint64_t>(window, 1);
+    Monitor::Lock lock(state_->monitor);
+    state_->asked_window = std::max<std::uint64_t>(window, 1);
 }
 
 void Pipeline::set_bulk(std::uint64_t rows) {
@@ -277,16 +276,15 @@ std::uint64_t Pipeline::bulk() const noexcept {
 }
 
 void Pipeline::set_sample_tasks(std::uint64_t tasks) {
-    sample::LookAhead& ahead = state_->look_ahead;
-    const auto most = static_cast<std::uint64_t>(ahead.most_tasks());
-    ahead.set_tasks(static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, most)));
+    state_->set_sample_tasks(tasks);
 }
 
 void Pipeline::set_fetch_tasks(std::uint64_t tasks) {
-    State& s = *state_;
-    Monitor::Lock lock(s.monitor);
-    s.active = std::clamp<std::uint64_t>(tasks, 1, most_fetch_tasks());
-    s.monitor.notify_all();
+    state_->set_fetch_tasks(tasks);
+}
+
+void Pipeline::set_times(const buffer::TimeKnobs& times) {
+    state_->set_times(times);
 }
 
 std::uint64_t Pipeline::fetch_tasks() const {

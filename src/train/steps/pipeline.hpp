@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <exception>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -24,6 +25,7 @@ struct AssembledStep {
     buffer::RowCounts counts;
     std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
     buffer::BufferKnobs knobs;                  ///< as the buffer was set
+    std::optional<buffer::TimeKnobs> times{};   ///< that its pilot ordered before the step
     double fetch_seconds = 0;
 };
 
@@ -52,14 +54,9 @@ public:
     /// called once. What was fetched and not used is in the result.
     buffer::RowCounts stop();
 
-    // Changes of the buffer: the next step to be assembled finds them. Nothing happens without a
-    // buffer.
-    void set_policy(const buffer::PolicySpec& policy);
-    void set_capacity(std::uint64_t rows);
-    /// Steps the policy looks ahead, if it is one that does, and that are sampled ahead.
+    // Changes of what takes how long. What the buffer's pilot orders of them is done between steps.
+    /// Steps that are sampled ahead, at least; as many as the buffer wants to see are anyway.
     void set_window(std::uint64_t window);
-
-    // Changes of what takes how long.
     /// As FeatureStore::set_bulk.
     void set_bulk(std::uint64_t rows);
     [[nodiscard]] std::uint64_t bulk() const noexcept;
@@ -68,6 +65,8 @@ public:
     /// So many tasks assemble steps side by side, 1 to most_fetch_tasks(); more are taken for as
     /// many.
     void set_fetch_tasks(std::uint64_t tasks);
+    /// All three.
+    void set_times(const buffer::TimeKnobs& times);
     [[nodiscard]] std::uint64_t fetch_tasks() const;
     /// One per step in flight: also the step to be computed next may still be fetched.
     [[nodiscard]] std::uint64_t most_fetch_tasks() const noexcept;

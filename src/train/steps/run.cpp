@@ -20,17 +20,16 @@ constexpr double records_patience = 5;
 
 }  // namespace
 
-Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints,
-         RunPilot* pilot)
+Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
     : s_(trainer),
       observer_(observer),
       checkpoints_(checkpoints),
-      pilot_(pilot),
       state_(trainer.start),
       steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
       book_(trainer.comm),
       trace_(make_trace()),
-      steering_(pilot == nullptr ? trainer.steering.get() : nullptr),
+      steering_(trainer.steering.get()),
+      window_pilot_(make_window_pilot()),
       buffer_(make_buffer()),
       pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
                 look_ahead(), trainer.options.in_flight, buffer_.get()),
@@ -38,7 +37,6 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
                static_cast<std::uint32_t>(state_.step / trainer.schedule.steps_per_epoch())),
       cpu_before_(process_cpu_seconds()),
       digest_(state_.digest),
-      window_(steps_ahead(trainer.options)),
       resumed_at_(state_.step) {}
 
 sample::LookAheadOptions Run::look_ahead() const {
@@ -57,9 +55,7 @@ sample::LookAheadOptions Run::look_ahead() const {
 TrainResult Run::train() {
     const DeferInterrupts defer;
     prepare_checkpoints();
-    if (steering_ != nullptr) steering_->begin(pipeline_);
     accounts_ = s_.comm.accounts();
-    if (pilot_ != nullptr) pilot_->begin(pipeline_);
     // A run put down while an epoch was evaluated takes that up first.
     if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&
         !state_.epochs.back().scores.evaluated) {
@@ -89,7 +85,6 @@ bool Run::train_epoch() {
         state_.last_loss = step.loss;
         ++state_.step;
         if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
-        if (pilot_ != nullptr) pilot_->step_done(step, pipeline_);
         book_.add(std::move(step));
         if (book_.waiting() == records_at_once || (consensus.records && state_.step < end)) flush();
         if (consensus.stop && state_.step < end) {
@@ -113,13 +108,14 @@ StepConsensus Run::train_step(StepRecord& record) {
     record.seconds.stall = watch.lap();
     compute(step, record);
     record.seconds.compute = watch.lap();
+    if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
     if (steering_ != nullptr) steering_->send(record.step, step.counts, s_.exchange.extra());
     const StepConsensus consensus =
         s_.exchange.finish(losses_, {.stop = interrupted(),
                                      .checkpoint = checkpoint_due_by_clock(),
                                      .records = records_due_by_clock()});
     record.seconds.reduce = watch.lap();
-    if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum());
+    if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum(), pipeline_);
     refuse_broken(consensus, record.step);
     update(record.step);
     record.seconds.compute += watch.lap();
@@ -139,7 +135,7 @@ StepConsensus Run::train_step(StepRecord& record) {
     accounts_ = std::move(now);
     record.seconds.step = step_watch_.lap();
     if (steering_ != nullptr) steering_->step_done(record);
-    adapt_window(record);
+    adapt_window(record.seconds);
     return consensus;
 }
 
@@ -215,9 +211,8 @@ void Run::flush() {
     if (!decisions.empty()) observer_.decisions(decisions);
 }
 
-TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints,
-                         RunPilot* pilot) {
-    Run run(*state_, observer, checkpoints, pilot);
+TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints) {
+    Run run(*state_, observer, checkpoints);
     return run.train();
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "rudder/buffer/trace_writer.hpp"
+#include "steer/helm/rule_pilot.hpp"
 #include "train/checkpoints/digest.hpp"
 #include "train/checkpoints/run_state.hpp"
 #include "train/trainer_state.hpp"
@@ -39,8 +40,7 @@ private:
 /// The loop over steps and epochs, from wherever the state says.
 class Run {
 public:
-    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints,
-        RunPilot* pilot);
+    Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints);
 
     TrainResult train();
 
@@ -53,7 +53,8 @@ private:
     // run_buffer.cpp: what is kept of other hosts' rows, and recorded of what is needed.
     [[nodiscard]] std::unique_ptr<buffer::TraceWriter> make_trace() const;
     [[nodiscard]] std::unique_ptr<buffer::LiveBuffer> make_buffer() const;
-    void adapt_window(const StepRecord& record);
+    [[nodiscard]] std::unique_ptr<steer::RulePilot> make_window_pilot() const;
+    void adapt_window(const StepSeconds& seconds);
     void note_knobs(const AssembledStep& step, StepRecord& record);
     void share_knobs(std::span<StepRecord> records) const;
 
@@ -90,14 +91,14 @@ private:
     Trainer::State& s_;
     TrainObserver& observer_;
     const CheckpointPlan& checkpoints_;
-    RunPilot* pilot_;  ///< may be null
     RunState state_;
     std::uint64_t steps_;  ///< in all
     RecordBook book_;
     std::unique_ptr<buffer::TraceWriter>
         trace_;           ///< on the first rank of each buffer, if asked for
     Steering* steering_;  ///< null where nobody steers
-    std::unique_ptr<buffer::LiveBuffer> buffer_;  ///< none if every row is pulled
+    std::unique_ptr<steer::RulePilot> window_pilot_;  ///< null where the window is set
+    std::unique_ptr<buffer::LiveBuffer> buffer_;      ///< none if every row is pulled
     Pipeline pipeline_;
     Stopwatch whole_;
     Stopwatch epoch_watch_;
@@ -111,10 +112,7 @@ private:
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
     Score own_score_;            ///< of this rank in the epoch under way, since the last gathering
-    std::uint64_t window_;       ///< steps sampled ahead now
-    StepSeconds stretch_;        ///< of the steps since the window was looked at
-    std::uint32_t stretch_steps_ = 0;
-    bool pending_ = false;  ///< the last epoch's evaluation is under way
+    bool pending_ = false;       ///< the last epoch's evaluation is under way
     std::uint64_t resumed_at_ = 0;
 };
 

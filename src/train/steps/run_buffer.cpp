@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "comm/together.hpp"
+#include "steer/agents/adaptive_window.hpp"
 
 #include "run.hpp"
 
@@ -65,12 +66,11 @@ std::unique_ptr<buffer::LiveBuffer> Run::make_buffer() const {
                                       .facts = setup.facts,
                                       .record = {},
                                       .keep_steps = s_.options.floor || !s_.options.trace.empty()};
-    if (pilot_ != nullptr) options.pilot = pilot_->buffer_pilot();
     if (trace_ != nullptr) {
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
         options.past = trace_->steps();
     }
-    if (steering_ != nullptr) options.pilot = steering_->pilot();
+    options.pilot = steering_ != nullptr ? steering_->pilot() : window_pilot_.get();
     return std::make_unique<buffer::LiveBuffer>(s_.comm, s_.store, std::move(options));
 }
 
@@ -85,7 +85,8 @@ void Run::note_knobs(const AssembledStep& step, StepRecord& record) {
 
 /// Ranks that share a buffer know nothing of its knobs: the first one's are theirs.
 void Run::share_knobs(std::span<StepRecord> records) const {
-    if (steering_ == nullptr || s_.options.buffer_scope == buffer::BufferScope::rank) return;
+    const bool changes = steering_ != nullptr || window_pilot_ != nullptr;
+    if (!changes || s_.options.buffer_scope == buffer::BufferScope::rank) return;
     const comm::HostMap& hosts = s_.comm.hosts();
     for (std::size_t i = 0; i < records.size(); ++i) {
         StepRecord& record = records[i];
@@ -95,33 +96,25 @@ void Run::share_knobs(std::span<StepRecord> records) const {
         if (back == 0 || back > i || records[i - back].step != record.step) continue;
         record.policy = records[i - back].policy;
         record.window = records[i - back].window;
-        record.capacity = records[i - back].capacity;
+        if (steering_ != nullptr) record.capacity = records[i - back].capacity;
     }
 }
 
-/// Unless the window is fixed: twice as long where steps wait for rows and the queue has room, half
-/// as long where the queue fills its memory. Only what is fetched when depends on it.
-void Run::adapt_window(const StepRecord& record) {
-    constexpr std::uint32_t stretch = 32;
-    constexpr std::uint64_t longest = 64;
-    constexpr std::uint64_t shortest = 4;
-    constexpr double much_stall = 0.05;
-    // An agent has the window to itself.
-    if (buffer_ == nullptr || steering_ != nullptr || !window_adapts(s_.options)) return;
-    stretch_ += record.seconds;
-    if (++stretch_steps_ < stretch) return;
-    const bool waits = stretch_.stall > much_stall * stretch_.step;
-    const std::uint64_t bytes = pipeline_.look_ahead().waiting_bytes();
-    const std::uint64_t limit = s_.queue_limit();
-    const std::uint64_t before = window_;
-    if (bytes > limit / 10 * 9) {
-        window_ = std::max(shortest, window_ / 2);
-    } else if (waits && bytes < limit / 4) {
-        window_ = std::min(longest, window_ * 2);
-    }
-    if (window_ != before) pipeline_.set_window(window_);
-    stretch_ = {};
-    stretch_steps_ = 0;
+/// An agent that was asked for has the window to itself.
+std::unique_ptr<steer::RulePilot> Run::make_window_pilot() const {
+    if (!s_.buffer.used || steering_ != nullptr || !window_adapts(s_.options)) return nullptr;
+    steer::Setting start;
+    start.policy = s_.buffer.policy;
+    start.capacity = s_.buffer.slots;
+    return std::make_unique<steer::RulePilot>(steer::make_adaptive_window(), start);
+}
+
+/// Only what is fetched when depends on it.
+void Run::adapt_window(const StepSeconds& seconds) {
+    if (window_pilot_ == nullptr) return;
+    window_pilot_->timed({1, seconds.step, seconds.fetch, seconds.stall, seconds.compute},
+                         pipeline_.look_ahead().waiting_bytes(), s_.queue_limit());
+    pipeline_.set_window(buffer::horizon_of(window_pilot_->setting().policy));
 }
 
 }  // namespace rudder::train

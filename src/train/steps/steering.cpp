@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,34 +14,28 @@
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
+#include "steer/helm/helm_options.hpp"
 
 namespace rudder::train {
 
 namespace {
 
-// What travels with the gradients: an order (its length, then two bytes per float, which a float
-// holds exactly), then counts of the buffers that follow.
-constexpr std::size_t order_floats = 1 + steer::Order::most_bytes / 2;
+// What travels with the gradients: an order (1, then two bytes per float, which a float holds
+// exactly), then counts of the buffers that follow.
+constexpr std::size_t order_floats = 1 + sizeof(steer::PackedOrder) / 2;
 constexpr std::size_t count_floats = 9;
+using OrderWords = std::array<std::uint16_t, sizeof(steer::PackedOrder) / 2>;
 
-void write_order(const std::string& text, std::span<float> extra) {
-    RUDDER_CHECK(text.size() <= steer::Order::most_bytes);
-    extra[0] = static_cast<float>(text.size());
-    for (std::size_t i = 0; i < text.size(); i += 2) {
-        const auto low = static_cast<unsigned char>(text[i]);
-        const auto high = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : 0);
-        extra[1 + i / 2] = static_cast<float>(low + 256 * high);
-    }
+void write_order(const steer::PackedOrder& order, std::span<float> extra) {
+    extra[0] = 1;
+    std::ranges::copy(std::bit_cast<OrderWords>(order), extra.subspan(1).begin());
 }
 
-std::string read_order(std::span<const float> extra) {
-    std::string text(
-        std::min<std::size_t>(static_cast<std::size_t>(extra[0]), steer::Order::most_bytes), '\0');
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        const auto pair = static_cast<std::uint32_t>(extra[1 + i / 2]);
-        text[i] = static_cast<char>(i % 2 == 0 ? pair % 256 : pair / 256);
-    }
-    return text;
+steer::PackedOrder read_order(std::span<const float> extra) {
+    OrderWords words;
+    std::ranges::transform(extra.subspan(1, words.size()), words.begin(),
+                           [](float word) { return static_cast<std::uint16_t>(word); });
+    return std::bit_cast<steer::PackedOrder>(words);
 }
 
 /// Whether the ranks run on more than one machine, whatever hosts they are told to be.
@@ -64,9 +59,8 @@ void check_scope(const Trainer::State& s) {
 
 int Steering::most_sample_tasks(const TrainOptions& options) {
     constexpr int enough = 4;
-    if (!steered(options)) return options.most_sample_tasks;
-    return std::max(
-        {options.sample_tasks, options.most_sample_tasks, std::min(enough, thread_count())});
+    if (!steered(options)) return options.sample_tasks;
+    return std::max(options.sample_tasks, std::min(enough, thread_count()));
 }
 
 std::size_t Steering::extra_floats(const TrainOptions& options) {
@@ -80,7 +74,7 @@ std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uin
     auto made = std::unique_ptr<Steering>(new Steering(trainer, steps));
     // Where no row comes from elsewhere there is nothing to steer; the agent was checked, though.
     const bool nothing = trainer.comm.all_max(trainer.buffer.slots == 0 ? 0 : 1) == 0;
-    return nothing && !trainer.options.steer.make ? nullptr : std::move(made);
+    return nothing ? nullptr : std::move(made);
 }
 
 Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
@@ -104,7 +98,6 @@ Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
     // Ranks that share a buffer are told of threads by the one that has the helm.
     if (several && (road_ == Road::board || !alone)) board_.emplace(s_.comm);
     const steer::HelmOptions options = helm_options(steps);
-    times_ = options.facts.start;
     // An agent that lacks something says so on all ranks.
     comm::do_together(s_.comm, [&] {
         if (!first_) return;
@@ -141,18 +134,13 @@ steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
     const TrainOptions& o = s_.options;
     const std::uint64_t buffers = static_cast<std::uint64_t>(
         o.buffer_scope == buffer::BufferScope::rank ? s_.comm.size() : s_.comm.hosts().hosts());
-    steer::HelmOptions helm{.agent = *agent_};
-    helm.facts.refit = true;
-    helm.make = o.steer.make;
+    steer::HelmOptions helm = steer::helm_options(*agent_, s_.buffer.policy, s_.buffer.slots);
     steer::AgentFacts& facts = helm.facts;
+    facts.refit = true;
     facts.seed = o.seed;
-    facts.start.policy = s_.buffer.policy;
-    facts.start.capacity = s_.buffer.slots;
     facts.start.bulk = o.bulk;
     facts.start.sample_threads = static_cast<std::uint64_t>(o.sample_tasks);
     facts.start.fetch_threads = std::max<std::uint64_t>(1, o.in_flight - 1);
-    facts.built_in = buffer::built_in_rule(s_.buffer.policy);
-    facts.limits.slots = s_.buffer.slots;
     facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
     facts.limits.fetch_threads = o.in_flight;
     facts.cost = cost();
@@ -168,49 +156,21 @@ steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
     helm.deadline = o.steer.deadline;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
-    helm.rank = static_cast<std::uint32_t>(s_.comm.rank());
     helm.row_bytes = s_.store.format().row_bytes();
     helm.halo = s_.buffer.facts.halo.size();
     helm.sizes = {o.batch, s_.data.info().vertices, s_.buffer.own_vertices()};
-    helm.apply = [this](const steer::Setting& setting) { apply(setting); };
     return helm;
 }
 
-void Steering::begin(Pipeline& pipeline) {
-    Monitor::Lock lock(monitor_);
-    pipeline_ = &pipeline;
-    set_times();
-}
-
-/// Knobs that are not the buffer's. How far samples are drawn ahead follows the buffer by itself.
-void Steering::apply(const steer::Setting& setting) {
-    Monitor::Lock lock(monitor_);
-    const bool same = setting.bulk == times_.bulk &&
-                      setting.sample_threads == times_.sample_threads &&
-                      setting.fetch_threads == times_.fetch_threads;
-    times_ = setting;
-    if (same) return;
-    set_times();
+void Steering::share_times(const buffer::TimeKnobs& times) {
     if (!board_ || road_ == Road::board || !first_) return;
     const auto value = [](std::uint64_t n) { return static_cast<double>(n); };
-    board_->post(steer::to_text(
-        {steer::Action::set({{steer::KnobId::bulk, value(setting.bulk)},
-                             {steer::KnobId::sample_threads, value(setting.sample_threads)},
-                             {steer::KnobId::fetch_threads, value(setting.fetch_threads)}},
+    board_->post(steer::pack(
+        {steer::Action::set({{steer::KnobId::bulk, value(times.bulk)},
+                             {steer::KnobId::sample_threads, value(times.sample_threads)},
+                             {steer::KnobId::fetch_threads, value(times.fetch_threads)}},
                             steer::Reason::none),
          0, 0}));
-}
-
-void Steering::set_times() {
-    if (pipeline_ == nullptr) return;
-    pipeline_->set_bulk(times_.bulk);
-    pipeline_->set_sample_tasks(times_.sample_threads);
-    pipeline_->set_fetch_tasks(times_.fetch_threads);
-}
-
-steer::Setting Steering::times() const {
-    Monitor::Lock lock(monitor_);
-    return times_;
 }
 
 void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra) {
@@ -219,7 +179,7 @@ void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span
     if (leads_) {
         // By then no rank has begun the step: it has as many places as steps in flight.
         if (const auto order = helm_->send(step + s_.options.in_flight + 2))
-            write_order(steer::to_text(*order), extra);
+            write_order(steer::pack(*order), extra);
         return;
     }
     // Ranks of the first host that share its buffer are counted there.
@@ -238,7 +198,7 @@ void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span
     counts[8] = static_cast<float>(last_.compute);
 }
 
-void Steering::receive(std::uint64_t step, std::span<const float> sum) {
+void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline) {
     if (road_ == Road::gradients) {
         const auto counts = sum.subspan(order_floats);
         const auto count = [&](std::size_t i) {
@@ -255,34 +215,31 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum) {
             const auto seconds = [&](std::size_t i) { return static_cast<double>(counts[i]); };
             helm_->elsewhere(rows, {0, seconds(5), seconds(6), seconds(7), seconds(8)});
         } else if (sum[0] > 0 && helm_) {
-            helm_->order(steer::parse_order(read_order(sum)));
+            helm_->order(steer::unpack(read_order(sum)));
         }
     }
     if (!board_) return;
     if (road_ == Road::board && leads_) {
         if (const auto order = helm_->send(step + s_.options.in_flight + 2))
-            board_->post(steer::to_text(*order));
+            board_->post(steer::pack(*order));
         return;
     }
     if (host_first_) return;
-    while (const auto text = board_->poll())
-        take_order(*text);
+    while (const auto order = board_->poll())
+        take_order(steer::unpack(*order), pipeline);
 }
 
-void Steering::take_order(const std::string& text) {
-    const steer::Order order = steer::parse_order(text);
+void Steering::take_order(const steer::Order& order, Pipeline& pipeline) {
     if (helm_) {
         helm_->order(order);
         return;
     }
-    steer::Setting setting = times();
     for (const steer::KnobChange& change : order.action.knobs) {
         const auto value = static_cast<std::uint64_t>(std::get<double>(change.value));
-        if (change.id == steer::KnobId::bulk) setting.bulk = value;
-        if (change.id == steer::KnobId::sample_threads) setting.sample_threads = value;
-        if (change.id == steer::KnobId::fetch_threads) setting.fetch_threads = value;
+        if (change.id == steer::KnobId::bulk) pipeline.set_bulk(value);
+        if (change.id == steer::KnobId::sample_threads) pipeline.set_sample_tasks(value);
+        if (change.id == steer::KnobId::fetch_threads) pipeline.set_fetch_tasks(value);
     }
-    apply(setting);
 }
 
 void Steering::step_done(const StepRecord& record) {

@@ -1,13 +1,13 @@
 // Steers the buffers of a run: who has an agent, who follows whom, and how orders travel.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/steer/helm.hpp"
 #include "rudder/train/records.hpp"
 #include "rudder/train/trainer.hpp"
@@ -36,16 +36,15 @@ public:
     [[nodiscard]] buffer::BufferPilot* pilot() noexcept {
         return collector_ ? static_cast<buffer::BufferPilot*>(collector_.get()) : helm_;
     }
-    /// The pipeline whose threads are set; it must live until the last step is assembled.
-    void begin(Pipeline& pipeline);
+    /// What the pilot has ordered before a step that is handed out, and the pipeline has done: it
+    /// goes to the other ranks that share the buffer.
+    void share_times(const buffer::TimeKnobs& times);
 
     /// Before a step's gradients are summed: what goes along.
     void send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra);
     /// After it, and before the step's place is free for another: what came.
-    void receive(std::uint64_t step, std::span<const float> sum);
+    void receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline);
     void step_done(const StepRecord& record);
-    /// The knobs that are not the buffer's, as they are now.
-    [[nodiscard]] steer::Setting times() const;
 
     /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
     [[nodiscard]] std::vector<DecisionLine> gather(bool all);
@@ -61,9 +60,7 @@ private:
     [[nodiscard]] steer::HelmOptions helm_options(std::uint64_t steps);
     [[nodiscard]] steer::CostKind cost() const;
     [[nodiscard]] std::string about_run() const;
-    void apply(const steer::Setting& setting);
-    void set_times();
-    void take_order(const std::string& text);
+    void take_order(const steer::Order& order, Pipeline& pipeline);
 
     const Trainer::State& s_;
     bool host_first_ = true;  ///< of the ranks of its host
@@ -77,10 +74,6 @@ private:
     std::optional<steer::AgentSpec> agent_;
     steer::StretchSeconds last_;  ///< of the step before
     std::atomic<std::uint64_t> cpu_{0};
-
-    mutable Monitor monitor_;  ///< guards what follows
-    Pipeline* pipeline_ = nullptr;
-    steer::Setting times_;
 };
 
 }  // namespace rudder::train

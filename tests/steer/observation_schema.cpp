@@ -1,4 +1,4 @@
-// The schema of an observation.
+// The JSON schema of an observation, which its JSON form must fit.
 #include <array>
 
 #include "core/json.hpp"
@@ -6,7 +6,7 @@
 
 #include "knob_range.hpp"
 
-namespace rudder::steer {
+namespace rudder::test {
 
 namespace {
 
@@ -135,4 +135,4 @@ Json observation_schema() {
     return schema;
 }
 
-}  // namespace rudder::steer
+}  // namespace rudder::test

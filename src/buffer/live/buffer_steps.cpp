@@ -1,0 +1,175 @@
+#include "buffer_steps.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/cpu_meter.hpp"
+#include "rudder/core/span.hpp"
+
+namespace rudder::buffer {
+
+BufferSteps::BufferSteps(const store::FeatureStore& store, LiveBufferOptions options,
+                         std::size_t ranks, StepQueue& queue, StepTurns& turns,
+                         BufferClocks& clocks)
+    : options_(std::move(options)),
+      ranks_(ranks),
+      queue_(queue),
+      turns_(turns),
+      clocks_(clocks),
+      ids_(options_.policy, facts(), options_.slots, options_.slots, options_.first_step),
+      known_(options_.first_step),
+      first_kept_(options_.first_step),
+      slots_(store, options_.slots) {
+    extra_.by_owner.assign(ranks_, 0);
+    carry_out(ids_.fill());
+    if (options_.keep_steps) remember(std::exchange(options_.past, {}));
+    if (options_.pilot != nullptr) options_.pilot->start(facts(), ids_);
+    note_knobs(true);
+}
+
+PolicyFacts BufferSteps::facts() const {
+    return {&queue_.numbering(),
+            options_.facts.degree,
+            options_.facts.inclusion,
+            {},
+            options_.last_step};
+}
+
+void BufferSteps::remember(const TraceSteps& past) {
+    history_.resize(past.ids.size());
+    queue_.numbering().number(past.ids, history_);
+    history_ends_ = past.ends;
+    first_kept_ -= past.ends.size();
+}
+
+void BufferSteps::announce() {
+    for (const std::span<const RowKey> rows : queue_.rows_from(known_)) {
+        ids_.publish(known_, rows);
+        if (options_.pilot != nullptr) {
+            const CpuMeter meter(clocks_.piloting);
+            options_.pilot->published(known_, rows);
+        }
+        ++known_;
+    }
+}
+
+const StepPlan& BufferSteps::advance(std::uint64_t number, std::optional<TimeKnobs>& times) {
+    BufferPilot* pilot = options_.pilot;
+    if (pilot == nullptr) return ids_.advance();
+    PilotOrder order;
+    {
+        const CpuMeter meter(clocks_.piloting);
+        order = pilot->before(number, ids_);
+    }
+    apply(order, ids_, [this](const StepPlan& plan) { carry_out(plan); });
+    const StepPlan& plan = ids_.advance(order.decision);
+    {
+        const CpuMeter meter(clocks_.piloting);
+        pilot->after(number, ids_.accounts());
+    }
+    note_knobs(!order.changes.empty());
+    times = order.times;
+    return plan;
+}
+
+bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
+                        StepRows& rows) {
+    if (!turns_.wait(number)) return false;
+    if (options_.pilot != nullptr) {
+        const CpuMeter all(clocks_.bookkeeping);
+        announce();
+        const CpuMeter meter(clocks_.piloting);
+        options_.pilot->prepare(number);
+    }
+    // It may have taken a while.
+    if (options_.pilot != nullptr && !turns_.wait(number)) return false;
+    const Span span("policy", number);
+    const CpuMeter meter(clocks_.bookkeeping);
+    announce();
+    std::optional<TimeKnobs> times;
+    const StepPlan& plan = advance(number, times);
+    step = queue_.take();
+    keep(step.rows);
+    sources.demand_by_owner.assign(ranks_, 0);
+    if (Profiler::on()) slots_.note_uses(plan, number);
+    slots_.plan_step(plan, step.rows, queue_.numbering(), sources);
+    carry_out(plan);
+    rows = std::exchange(extra_, {});
+    rows.counts.wasted = newly_wasted();
+    rows.knobs = knobs();
+    rows.times = times;
+    extra_.by_owner.assign(ranks_, 0);
+    for (std::size_t r = 0; r < ranks_; ++r)
+        rows.by_owner[r] += sources.demand_by_owner[r];
+    for (RankShare& share : step.shares) {
+        const auto first = plan.slots.begin();
+        share.counts.demand =
+            static_cast<std::uint64_t>(std::count(first + share.begin, first + share.end, no_slot));
+        share.counts.hit = share.end - share.begin - share.counts.demand;
+    }
+    turns_.begun();
+    return true;
+}
+
+void BufferSteps::carry_out(const StepPlan& plan) {
+    slots_.plan_background(plan.replacement, queue_.numbering(), extra_.by_owner);
+    slots_.plan_background(plan.ahead, queue_.numbering(), extra_.by_owner);
+    extra_.counts.replacement += plan.replacement.size();
+    extra_.counts.ahead += plan.ahead.size();
+}
+
+void BufferSteps::keep(std::span<const RowKey> rows) {
+    if (options_.keep_steps) {
+        history_.insert(history_.end(), rows.begin(), rows.end());
+        history_ends_.push_back(history_.size());
+    }
+    if (!options_.record) return;
+    std::vector<VertexId> vertices;
+    for (const RowKey row : rows)
+        vertices.push_back(queue_.numbering().vertex(row));
+    options_.record(vertices);
+}
+
+void BufferSteps::note_knobs(bool changed) {
+    const std::uint64_t pilot = options_.pilot == nullptr ? 0 : options_.pilot->horizon();
+    Monitor::Lock lock(monitor_);
+    if (changed) {
+        knobs_.policy = ids_.spec();
+        knobs_.window = horizon_of(ids_.spec());
+        knobs_.capacity = ids_.residents().capacity();
+    }
+    knobs_.ahead = std::max(knobs_.window, pilot);
+}
+
+BufferKnobs BufferSteps::knobs() const {
+    Monitor::Lock lock(monitor_);
+    return knobs_;
+}
+
+std::uint64_t BufferSteps::newly_wasted() {
+    const std::uint64_t all = ids_.accounts().wasted;
+    return all - std::exchange(reported_wasted_, all);
+}
+
+RowCounts BufferSteps::finish() {
+    slots_.finish();
+    RowCounts rest = extra_.counts;
+    rest.wasted += newly_wasted() + ids_.unused();
+    return rest;
+}
+
+std::uint64_t BufferSteps::floor() const {
+    IdBuffer optimal(PolicySpec::parse("optimal"), facts(), options_.floor_slots,
+                     options_.floor_slots, first_kept_);
+    std::uint64_t begin = 0;
+    for (std::size_t i = 0; i < history_ends_.size(); ++i) {
+        optimal.publish(first_kept_ + i,
+                        std::span(history_).subspan(begin, history_ends_[i] - begin));
+        begin = history_ends_[i];
+    }
+    for (std::size_t i = 0; i < history_ends_.size(); ++i)
+        optimal.advance();
+    return optimal.accounts().fetched();
+}
+
+}  // namespace rudder::buffer

@@ -1,0 +1,76 @@
+// The steps of a buffer as its policy takes them, on the first rank that shares it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "rudder/buffer/live_buffer.hpp"
+
+#include "row_slots.hpp"
+#include "step_queue.hpp"
+
+namespace rudder::buffer {
+
+/// Nanoseconds of CPU: of all bookkeeping, and of the pilot within it.
+struct BufferClocks {
+    std::atomic<std::uint64_t> bookkeeping{0};
+    std::atomic<std::uint64_t> piloting{0};
+};
+
+/// Policy, pilot and slots belong to the step whose turn it is, so that none of them is used under
+/// a lock. What the pilot orders is done here, between two steps.
+class BufferSteps {
+public:
+    /// Store, queue, turns and clocks must outlive it.
+    BufferSteps(const store::FeatureStore& store, LiveBufferOptions options, std::size_t ranks,
+                StepQueue& queue, StepTurns& turns, BufferClocks& clocks);
+
+    /// Waits for the step's turn and lets the policy take it. False if halted before.
+    [[nodiscard]] bool begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
+                             StepRows& rows);
+    [[nodiscard]] RowSlots& slots() noexcept { return slots_; }
+    [[nodiscard]] const RowSlots& slots() const noexcept { return slots_; }
+    /// As the last step that began found them.
+    [[nodiscard]] BufferKnobs knobs() const;
+    /// After the last step: waits for all rows under way. What no step reported.
+    [[nodiscard]] RowCounts finish();
+    /// As LiveBuffer::floor.
+    [[nodiscard]] std::uint64_t floor() const;
+
+private:
+    [[nodiscard]] PolicyFacts facts() const;
+    /// Steps before the first that count for the floor.
+    void remember(const TraceSteps& past);
+    /// Policy and pilot are told of steps that were published since.
+    void announce();
+    /// The policy takes the next step, as the pilot says.
+    const StepPlan& advance(std::uint64_t number, std::optional<TimeKnobs>& times);
+    /// Fetches what a change or a step asked for beside the step's own rows.
+    void carry_out(const StepPlan& plan);
+    void note_knobs(bool changed);
+    /// Rows that left unused since it was asked last.
+    [[nodiscard]] std::uint64_t newly_wasted();
+    void keep(std::span<const RowKey> rows);
+
+    LiveBufferOptions options_;
+    std::size_t ranks_;
+    StepQueue& queue_;
+    StepTurns& turns_;
+    BufferClocks& clocks_;
+    IdBuffer ids_;
+    std::uint64_t known_;  ///< steps before it policy and pilot know
+    StepRows extra_;       ///< of no step: fills and changes
+    std::uint64_t reported_wasted_ = 0;
+    std::uint64_t first_kept_;  ///< the step that `history_` begins with
+    std::vector<RowKey> history_;
+    std::vector<std::uint64_t> history_ends_;
+    RowSlots slots_;  ///< its tasks end before what they use goes
+
+    mutable Monitor monitor_;  ///< guards what follows
+    BufferKnobs knobs_;
+};
+
+}  // namespace rudder::buffer

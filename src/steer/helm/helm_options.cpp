@@ -1,0 +1,30 @@
+#include "helm_options.hpp"
+
+#include <utility>
+
+namespace rudder::steer {
+
+HelmOptions helm_options(AgentSpec agent, const buffer::PolicySpec& policy, std::uint64_t slots) {
+    HelmOptions helm{.agent = std::move(agent)};
+    helm.facts.start.policy = policy;
+    helm.facts.start.capacity = slots;
+    helm.facts.built_in = buffer::built_in_rule(policy);
+    helm.facts.limits.slots = slots;
+    return helm;
+}
+
+HelmOptions replay_helm_options(AgentSpec agent, const buffer::HostTrace& trace,
+                                const buffer::PolicySpec& policy, std::uint64_t slots) {
+    const buffer::TraceHeader& header = trace.header();
+    HelmOptions helm = helm_options(std::move(agent), policy, slots);
+    helm.facts.steps = header.first_step + trace.steps();
+    helm.facts.steps_per_epoch = header.steps_per_epoch;
+    helm.facts.rank = static_cast<std::uint32_t>(header.host);
+    helm.mode = AgentMode::inline_call;
+    helm.row_bytes = header.row_bytes;
+    helm.halo = trace.halo();
+    helm.sizes = {header.batch, header.vertices, header.own_vertices};
+    return helm;
+}
+
+}  // namespace rudder::steer

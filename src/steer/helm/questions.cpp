@@ -1,0 +1,87 @@
+#include "questions.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/cpu_meter.hpp"
+#include "rudder/core/span.hpp"
+
+namespace rudder::steer {
+
+Questions::Questions(std::unique_ptr<Agent> agent, AgentMode mode, double deadline,
+                     std::atomic<std::uint64_t>& cpu)
+    : agent_(std::move(agent)),
+      mode_(mode),
+      deadline_(std::chrono::duration_cast<Duration>(
+          std::chrono::duration<double>(std::min(deadline, 1e9)))),
+      cpu_(cpu) {
+    if (mode_ != AgentMode::inline_call)
+        task_ = Executor::current().spawn("agent", [this] { work(); });
+}
+
+Questions::~Questions() {
+    try {
+        stop();
+    } catch (...) {
+        if (task_.valid()) task_.cancel();
+    }
+}
+
+void Questions::stop() {
+    box_.close();
+    if (!task_.valid()) return;
+    agent_->cancel();
+    task_.cancel();
+    task_.join();
+    task_ = {};
+}
+
+bool Questions::due(std::uint64_t step) const noexcept {
+    return step >= next_ && asked_ == nullptr;
+}
+
+void Questions::ask(std::shared_ptr<const Observation> question) {
+    next_ = question->step + std::max<std::uint64_t>(1, agent_->interval());
+    asked_ = std::move(question);
+    if (mode_ == AgentMode::inline_call) {
+        reply_ = answer_to(*asked_);
+        return;
+    }
+    box_.ask(asked_, Executor::current().now() + deadline_);
+    if (mode_ == AgentMode::sync) reply_ = box_.wait();
+}
+
+std::optional<Questions::Outcome> Questions::take() {
+    if (asked_ == nullptr) return std::nullopt;
+    const bool posted = mode_ != AgentMode::inline_call;
+    if (!reply_ && posted) reply_ = box_.poll();
+    if (!reply_ && (!posted || box_.open())) return std::nullopt;
+    return Outcome{std::exchange(asked_, nullptr), std::exchange(reply_, std::nullopt)};
+}
+
+/// Asks the agent, on the calling task.
+Reply Questions::answer_to(const Observation& observation) {
+    const CpuMeter meter(cpu_);
+    const Span span("agent");
+    const Duration start = Executor::current().now();
+    Reply given{.sequence = observation.sequence, .answer = {}, .failure = {}, .seconds = 0};
+    try {
+        given.answer = agent_->decide(observation);
+    } catch (const Cancelled&) {
+        throw;
+    } catch (const std::exception& error) {
+        given.failure = error.what();
+        if (given.failure.empty()) given.failure = "failed without a message";
+    }
+    given.seconds = to_seconds(Executor::current().now() - start);
+    return given;
+}
+
+/// The agent's task.
+void Questions::work() {
+    while (const auto observation = box_.take())
+        box_.reply(answer_to(*observation));
+}
+
+}  // namespace rudder::steer

@@ -1,0 +1,63 @@
+// Asks an agent, on a task of its own or by a plain call, and fetches what it answers.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "rudder/core/executor/executor.hpp"
+#include "rudder/steer/helm.hpp"
+
+namespace rudder::steer {
+
+/// One question at a time. All calls but `counts` are of the task that runs the steps.
+class Questions {
+public:
+    /// Where the agent is asked on its own task, that begins. `cpu` (nanoseconds) must outlive it.
+    Questions(std::unique_ptr<Agent> agent, AgentMode mode, double deadline,
+              std::atomic<std::uint64_t>& cpu);
+    /// Ends the agent's task.
+    ~Questions();
+    Questions(const Questions&) = delete;
+    Questions& operator=(const Questions&) = delete;
+
+    /// What came of a question: an answer, or nothing within the deadline.
+    struct Outcome {
+        std::shared_ptr<const Observation> question;
+        std::optional<Reply> reply;
+    };
+
+    /// Whether the agent may be asked something: nothing is open, and its interval has passed.
+    [[nodiscard]] bool due(std::uint64_t step) const noexcept;
+    /// Asks; in modes other than async it waits for the answer.
+    void ask(std::shared_ptr<const Observation> question);
+    /// What came of the open question, once.
+    [[nodiscard]] std::optional<Outcome> take();
+    /// The number of the next question.
+    [[nodiscard]] std::uint64_t next_sequence() noexcept { return ++sequence_; }
+    /// No question comes before this step.
+    void start(std::uint64_t step) noexcept { next_ = step; }
+
+    [[nodiscard]] MailCounts counts() const { return box_.counts(); }
+    [[nodiscard]] std::string learned() const { return agent_->learned(); }
+    /// The agent is asked no more; its task ends.
+    void stop();
+
+private:
+    [[nodiscard]] Reply answer_to(const Observation& observation);
+    void work();
+
+    std::unique_ptr<Agent> agent_;
+    AgentMode mode_;
+    Duration deadline_;
+    std::atomic<std::uint64_t>& cpu_;
+    Mailbox box_;
+    Task task_;
+    std::uint64_t next_ = 0;  ///< the step of the next question
+    std::uint64_t sequence_ = 0;
+    std::shared_ptr<const Observation> asked_;  ///< and not dealt with
+    std::optional<Reply> reply_;                ///< of a plain call, or waited for
+};
+
+}  // namespace rudder::steer
