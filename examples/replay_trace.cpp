@@ -30,10 +30,10 @@ int main(int argc, char** argv) try {
     const auto floor = static_cast<double>(results.back().rows.fetched());  // the last is optimal
     std::printf("%-28s %12s %9s %10s\n", "policy", "fetched", "hit rate", "of optimal");
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        const rudder::buffer::RowAccounts& rows = results[i].rows;
+        const rudder::Rows& rows = results[i].rows;
         std::printf("%-28s %12llu %7.1f %% %10.3f\n", cases[i].policy.text().c_str(),
                     static_cast<unsigned long long>(rows.fetched()),
-                    100.0 * static_cast<double>(rows.hits) / static_cast<double>(rows.needed),
+                    100.0 * static_cast<double>(rows.hit) / static_cast<double>(rows.needed),
                     static_cast<double>(rows.fetched()) / floor);
     }
     return 0;

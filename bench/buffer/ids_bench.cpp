@@ -105,7 +105,7 @@ void policies(const buffer::HostTrace& trace, double fraction) {
           "scored,every:16", "window:16", "window:16,distance:0", "optimal"}) {
         const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
         std::vector<double> times;
-        buffer::RowAccounts rows;
+        Rows rows;
         for (int round = 0; round < 7; ++round)
             times.push_back(seconds([&] { rows = buffer::replay_host(trace, spec, capacity); }));
         fmt::print("{:<26} {:>6.2f} {:>8.1f} {:>12}\n", text, fraction,
@@ -117,7 +117,7 @@ void shadows(const buffer::HostTrace& trace, double fraction) {
     const auto capacity = static_cast<buffer::SlotId>(fraction * static_cast<double>(trace.halo()));
     for (const char* text : {"lru", "scored,every:16", "window:16"}) {
         std::vector<double> times;
-        buffer::RowAccounts guess;
+        Rows guess;
         for (int round = 0; round < 7; ++round) {
             times.push_back(seconds([&] {
                 const auto feed =

@@ -21,7 +21,6 @@
 #include "report/sink_runner.hpp"
 #include "report/tensorboard_sink.hpp"
 #include "rudder/core/random.hpp"
-#include "run/step_frames.hpp"
 
 namespace {
 
@@ -42,19 +41,18 @@ std::vector<train::StepRecord> make_records(std::uint64_t first) {
         r.step = first + i / ranks;
         r.rank = static_cast<std::uint32_t>(i % ranks);
         r.loss = static_cast<float>(seconds());
-        r.seconds = {seconds(), seconds(), seconds(), seconds(), seconds(), seconds()};
-        const auto rows = [&] { return draws.below(100'000); };
-        r.rows = {rows(), rows(), rows(), rows(), rows(), rows(), rows(), rows()};
-        for (auto& bytes : r.bytes)
-            bytes = draws.below(100'000'000);
+        for_each_field<Seconds>([&]<class M>(const Field<Seconds, M>& f) {
+            r.seconds.*f.member = static_cast<M>(seconds());
+        });
+        for_each_field<Rows>([&](const auto& f) { r.rows.*f.member = draws.below(100'000); });
+        for_each_field<comm::Bytes>(
+            [&](const auto& f) { r.bytes.*f.member = draws.below(100'000'000); });
         for (std::uint32_t owner = 0; owner < ranks; ++owner)
             r.bytes_by_owner.push_back(draws.below(10'000'000));
         r.edges = draws.below(1'000'000);
-        r.policy = "window:16,distance:2";
-        r.window = 16;
-        r.capacity = 20'000;
-        r.sample_threads = 1;
-        r.fetch_threads = 1;
+        r.buffered = true;
+        r.knobs.policy = buffer::PolicySpec::parse("window:16,distance:2");
+        r.knobs.capacity = 20'000;
         records.push_back(std::move(r));
     }
     return records;
@@ -73,15 +71,13 @@ double per_line(const std::function<void(std::uint64_t round)>& work) {
 }
 
 void measure(const fs::path& folder) {
-    run::StepFrames frames;
-    const auto records = make_records(0);
-    const report::StepBatch batch = frames.frames(records);
-    const double made = per_line([&](std::uint64_t) { static_cast<void>(frames.frames(records)); });
+    const auto batch = make_records(0);
+    const double made = per_line([&](std::uint64_t) { const auto copy = batch; });
 
     report::JsonLinesSink lines(folder);
     const double json = per_line([&](std::uint64_t) { lines.steps(batch); });
     std::string text;
-    report::append_step_line(text, batch, 0);
+    report::StepLines().append(text, batch.front());
     report::TensorBoardSink board(folder, 0);
     const double events = per_line([&](std::uint64_t) { board.steps(batch); });
     report::PrometheusSink prometheus({.ranks = ranks, .info = {{"model", "sage"}}});
@@ -92,7 +88,7 @@ void measure(const fs::path& folder) {
     sinks.push_back(std::make_unique<report::TensorBoardSink>(folder, 0));
     report::SinkRunner runner(std::move(sinks));
     const double handed = per_line([&](std::uint64_t) {
-        runner.steps([&] { return frames.frames(records); });
+        runner.steps(batch);
         runner.flush();
     });
     runner.close();
@@ -105,8 +101,9 @@ void measure(const fs::path& folder) {
                static_cast<double>(steps * ranks);
     }();
     fmt::print("a line is {} bytes\n", text.size());
-    fmt::print("training thread: {:.2f} us per line, of that {:.2f} to make the frame (asked: 2)\n",
-               handed, made);
+    fmt::print(
+        "training thread: {:.2f} us per line, of that {:.2f} to copy the record (asked: 2)\n",
+        handed, made);
     fmt::print("metrics.jsonl:   {:.2f} us per line\n", json);
     fmt::print("TensorBoard:     {:.2f} us per line, {:.1f} per step of {} ranks\n", events,
                events * ranks, ranks);

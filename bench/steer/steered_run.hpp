@@ -24,7 +24,7 @@ inline SteeredRun steered_run(const buffer::Trace& trace, double fraction, std::
     std::vector<std::uint64_t> early(trace.size(), 0);
     steer::SteeredOptions options;
     options.judged_at_once = 1;
-    options.watch = [&](std::size_t host, std::uint64_t step, const buffer::RowAccounts& rows) {
+    options.watch = [&](std::size_t host, std::uint64_t step, const Rows& rows) {
         const buffer::TraceHeader& header = trace[host]->header();
         if (step + 1 == header.first_step + header.steps_per_epoch) early[host] = rows.fetched();
     };

@@ -14,7 +14,7 @@ public:
     void start(const PolicyFacts& /*facts*/, const IdBuffer& /*buffer*/) override {}
     void published(std::uint64_t /*step*/, std::span<const RowKey> /*rows*/) override {}
     PilotOrder before(std::uint64_t /*step*/, const IdBuffer& /*buffer*/) override { return {}; }
-    void after(std::uint64_t /*step*/, const RowAccounts& accounts) override {
+    void after(std::uint64_t /*step*/, const Rows& accounts) override {
         rows.push_back(static_cast<double>(accounts.fetched() - before_));
         before_ = accounts.fetched();
     }

@@ -7,17 +7,6 @@
 
 namespace rudder::buffer {
 
-RowAccounts& RowAccounts::operator+=(const RowAccounts& other) noexcept {
-    steps += other.steps;
-    needed += other.needed;
-    hits += other.hits;
-    demand += other.demand;
-    replacement += other.replacement;
-    ahead += other.ahead;
-    wasted += other.wasted;
-    return *this;
-}
-
 IdBuffer::IdBuffer(const PolicySpec& spec, const PolicyFacts& facts, SlotId slots, SlotId capacity,
                    std::uint64_t first_step)
     : spec_(spec),
@@ -81,7 +70,7 @@ const StepPlan& IdBuffer::advance(const Decision& decision) {
     policy_->advance(next_, rows, decision, plan_);
     ++accounts_.steps;
     accounts_.needed += rows.size();
-    accounts_.hits += plan_.hits;
+    accounts_.hit += plan_.hits;
     accounts_.demand += rows.size() - plan_.hits;
     account(plan_);
     published_.pop_front();

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "buffer/policies/policies.hpp"
+#include "rudder/buffer/knobs.hpp"
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::buffer {
@@ -46,6 +48,10 @@ void apply_window(PolicySpec& spec, std::uint64_t window, const std::string& whe
             "give one of them, or the same twice");
     }
     spec.set("window", static_cast<double>(window), where);
+}
+
+std::uint64_t horizon_of(const PolicySpec& policy) {
+    return policy.has("window") ? policy.whole("window") : 0;
 }
 
 }  // namespace rudder::buffer

@@ -54,8 +54,8 @@ void apply(const PilotOrder& order, IdBuffer& buffer,
     }
 }
 
-RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t capacity,
-                        BufferPilot* pilot) {
+Rows replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t capacity,
+                 BufferPilot* pilot) {
     // No policy can hold more rows than there are, and slots cost memory.
     const auto slots = static_cast<SlotId>(std::min(capacity, trace.distinct()));
     const std::uint64_t first = trace.header().first_step;
@@ -80,7 +80,7 @@ RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy, std::u
 
 std::vector<ReplayResult> replay(const Trace& trace, std::span<const ReplayCase> cases) {
     // Each pair of case and host is work of its own; sums are in the order of the hosts.
-    std::vector<RowAccounts> parts(cases.size() * trace.size());
+    std::vector<Rows> parts(cases.size() * trace.size());
     parallel_chunks(parts.size(), 1, [&](const Chunk& chunk) {
         const ReplayCase& one = cases[chunk.index / trace.size()];
         const HostTrace& host = *trace[chunk.index % trace.size()];

@@ -43,7 +43,7 @@ void ShadowBuffer::set_capacity(SlotId capacity) {
     buffer_->set_capacity(std::min(feed_->scaled(capacity), buffer_->residents().slots()));
 }
 
-RowAccounts ShadowBuffer::estimated() const noexcept {
+Rows ShadowBuffer::estimated() const noexcept {
     // By what share of the rows was really followed: less noisy than the nominal one.
     const double scale = followed_ == 0
                              ? static_cast<double>(feed_->options().sample)
@@ -51,12 +51,12 @@ RowAccounts ShadowBuffer::estimated() const noexcept {
     const auto grown = [&](std::uint64_t count) {
         return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * scale));
     };
-    const RowAccounts& c = counted();
-    RowAccounts all;
+    const Rows& c = counted();
+    Rows all;
     all.steps = c.steps;
     all.needed = seen_;
-    all.hits = grown(c.hits);
-    all.demand = seen_ - std::min(seen_, all.hits);
+    all.hit = grown(c.hit);
+    all.demand = seen_ - std::min(seen_, all.hit);
     all.replacement = grown(c.replacement);
     all.ahead = grown(c.ahead);
     all.wasted = grown(c.wasted);

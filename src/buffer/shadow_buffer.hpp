@@ -36,8 +36,8 @@ public:
     [[nodiscard]] std::uint64_t replaceable() const { return buffer_->replaceable(); }
     [[nodiscard]] const PolicySpec& spec() const noexcept { return buffer_->spec(); }
     /// What it counted, and the same scaled to all rows.
-    [[nodiscard]] const RowAccounts& counted() const noexcept { return buffer_->accounts(); }
-    [[nodiscard]] RowAccounts estimated() const noexcept;
+    [[nodiscard]] const Rows& counted() const noexcept { return buffer_->accounts(); }
+    [[nodiscard]] Rows estimated() const noexcept;
     /// Of its own, without the feed's.
     [[nodiscard]] std::uint64_t bytes() const noexcept { return buffer_->bytes(); }
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "core/json.hpp"
 #include "rudder/core/text.hpp"
+#include "train/summary.hpp"
 
 namespace rudder::cli {
 
@@ -22,9 +22,9 @@ constexpr double much_compute = 0.75;
 constexpr double much_cut = 0.30;
 
 Advice harmful_agent(const RunSigns& s) {
-    if (!s.steered || !s.regret || *s.regret < 0.02) return {};
+    if (!s.steered || !s.excess || *s.excess < 0.02) return {};
     return fmt::format("--agent never: the agent fetched {} more rows than the built-in rule",
-                       format_percent(*s.regret));
+                       format_percent(*s.excess));
 }
 
 Advice larger_buffer(const RunSigns& s) {
@@ -121,15 +121,6 @@ constexpr std::array rules{
     AdviceRule{"keep the run", keep_the_run},         AdviceRule{"more hands", more_hands},
     AdviceRule{"know the floor", know_the_floor}};
 
-/// A number below keys, or nothing.
-std::optional<double> number(const Json& json, const char* object, const char* key) {
-    const auto outer = json.find(object);
-    if (outer == json.end() || !outer->is_object()) return std::nullopt;
-    const auto inner = outer->find(key);
-    if (inner == outer->end() || !inner->is_number()) return std::nullopt;
-    return inner->get<double>();
-}
-
 }  // namespace
 
 std::span<const AdviceRule> advice_rules() noexcept {
@@ -145,35 +136,28 @@ std::vector<std::string> advice_for(const RunSigns& signs) {
     return all;
 }
 
-void read_signs(const Json& summary, RunSigns& signs) {
-    const auto of = [&](const char* object, const char* key) {
-        return number(summary, object, key).value_or(0);
+void read_signs(const train::Summary& summary, RunSigns& signs) {
+    const Seconds& seconds = summary.seconds.steps;
+    const double step = std::max(seconds.step, 1e-9);
+    signs.stall = seconds.stall / step;
+    signs.compute = seconds.compute / step;
+    signs.reduce = seconds.reduce / step;
+    const auto share = [](std::uint64_t part, std::uint64_t whole) {
+        return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
     };
-    const auto whole = [&](const char* key) {
-        const auto found = summary.find(key);
-        return found != summary.end() && found->is_number_unsigned() ? found->get<std::uint64_t>()
-                                                                     : 0;
-    };
-    const double step = std::max(of("seconds", "step"), 1e-9);
-    signs.stall = of("seconds", "stall") / step;
-    signs.compute = of("seconds", "compute") / step;
-    signs.reduce = of("seconds", "reduce") / step;
-    const double fetched = of("rows", "demand") + of("rows", "replacement") + of("rows", "ahead");
-    const double without = of("rows", "hit") + of("rows", "demand");
-    signs.travelled = without > 0 ? fetched / without : 0;
-    const double bytes = of("bytes", "received_total");
-    signs.feature_share = bytes > 0 ? of("bytes", "features") / bytes : 0;
-    signs.buffered = whole("buffer_rows") > 0;
-    signs.threads = static_cast<int>(std::max<std::uint64_t>(1, whole("threads")));
-    signs.epochs = whole("epochs");
-    signs.best_epoch = whole("best_epoch");
-    signs.steps_per_epoch = whole("steps_per_epoch");
-    signs.train = number(summary, "accuracy_last", "train");
-    signs.valid = number(summary, "accuracy_last", "valid");
-    signs.regret = number(summary, "agent", "regret");
-    if (const auto agent = summary.find("agent"); agent != summary.end() && agent->is_object())
-        signs.steered = agent->value("name", Json("never")) != "never";
-    signs.traced = number(summary, "rows", "floor").has_value();
+    const Rows& rows = summary.rows.rows;
+    signs.travelled = share(rows.fetched(), rows.hit + rows.demand);
+    signs.feature_share = share(summary.bytes.kinds.features, summary.bytes.received_total);
+    signs.buffered = summary.buffer_rows > 0;
+    signs.threads = static_cast<int>(std::max<std::uint64_t>(1, summary.threads));
+    signs.epochs = summary.epochs;
+    signs.best_epoch = summary.best_epoch.value_or(0);
+    signs.steps_per_epoch = summary.steps_per_epoch;
+    signs.train = summary.accuracy_last.train;
+    signs.valid = summary.accuracy_last.valid;
+    signs.excess = summary.agent.excess;
+    signs.steered = summary.agent.name != "never";
+    signs.traced = summary.rows.floor.has_value();
 }
 
 }  // namespace rudder::cli

@@ -8,7 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/core/json_fwd.hpp"
+namespace rudder::train {
+struct Summary;
+}
 
 namespace rudder::cli {
 
@@ -40,7 +42,7 @@ struct RunSigns {
     std::uint64_t epochs = 0;
     double dropout = 0;
     // The agent, and what is kept.
-    std::optional<double> regret;  ///< rows more than the built-in rule's, as a share
+    std::optional<double> excess;  ///< rows more than the built-in rule's, as a share
     bool steered = false;
     bool kept = false;    ///< there is an --out
     bool traced = false;  ///< the floor is known
@@ -58,7 +60,7 @@ struct AdviceRule {
 /// The advice of the first three rules that have any.
 [[nodiscard]] std::vector<std::string> advice_for(const RunSigns& signs);
 
-/// What summary.json tells of the signs; the others are left as they are.
-void read_signs(const Json& summary, RunSigns& signs);
+/// What a summary tells of the signs; the others are left as they are.
+void read_signs(const train::Summary& summary, RunSigns& signs);
 
 }  // namespace rudder::cli

@@ -113,7 +113,7 @@ std::string spark(const std::vector<double>& values, const ScreenLook& look) {
 }
 
 /// Rows by where they came from: own host, buffer, network.
-std::string row_bar(const buffer::RowCounts& rows, const ScreenLook& look) {
+std::string row_bar(const Rows& rows, const ScreenLook& look) {
     const std::size_t width = std::clamp<std::size_t>(look.columns / 6, 6, 20);
     if (rows.needed == 0) return {};
     const auto cells = [&](std::uint64_t n) {
@@ -154,7 +154,7 @@ std::string loss_line(const LiveFacts& f, const ScreenLook& look) {
 }
 
 std::string rows_line(const LiveFacts& f, const ScreenLook& look) {
-    const buffer::RowCounts& rows = f.rows;
+    const Rows& rows = f.rows;
     const auto kind = [&](std::string_view name, std::uint64_t count) {
         return fmt::format("{} {}", name, format_percent(share(count, rows.needed)));
     };

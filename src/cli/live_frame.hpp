@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "rudder/steer/decision_log.hpp"
 #include "rudder/train/records.hpp"
 
 #include "terminal.hpp"
@@ -26,7 +27,7 @@ struct LiveFacts {
     std::uint32_t valid_epoch = 0;
     // Of the last seconds, of the rank that shows it.
     int ranks = 1;
-    buffer::RowCounts rows;
+    Rows rows;
     double bytes_per_second = 0;
     double steps_per_second = 0;
     double stall = 0;      ///< share of the time
@@ -37,9 +38,8 @@ struct LiveFacts {
 /// left out, the least important first.
 [[nodiscard]] std::vector<std::string> live_frame(const LiveFacts& facts, const ScreenLook& look);
 
-/// The agent's decision in a line of decisions.jsonl, in a few words: what, why, and what came of
-/// it. Empty for what is no decision.
-[[nodiscard]] std::string decision_text(const std::string& line);
+/// An agent's decision in a few words: what, why, and what came of it.
+[[nodiscard]] std::string decision_text(const steer::DecisionRecord& record);
 
 /// "3:07".
 [[nodiscard]] std::string clock_text(double seconds);

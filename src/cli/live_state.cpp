@@ -9,8 +9,8 @@ namespace {
 constexpr auto stretch = std::chrono::seconds(2);
 /// Points of the curve of losses; half of them after it was thinned out.
 constexpr std::size_t most_points = 24;
-/// Lines looked at for the last decision that changed something.
-constexpr std::size_t lines_looked_at = 16;
+/// How many are searched for the last decision that changed something.
+constexpr std::size_t decisions_looked_at = 16;
 
 double seconds_between(LiveState::Clock::time_point from, LiveState::Clock::time_point to) {
     return std::chrono::duration<double>(to - from).count();
@@ -34,8 +34,7 @@ void LiveState::step(const train::StepRecord& record, std::uint64_t steps, Clock
         now_.begin = now;
     }
     ++now_.steps;
-    for (const std::uint64_t bytes : record.bytes)
-        now_.bytes += bytes;
+    now_.bytes += record.bytes.total();
     now_.seconds += record.seconds;
     now_.rows += record.rows;
     ++steps_here_;
@@ -61,17 +60,13 @@ void LiveState::note_loss(double loss) {
 }
 
 /// The last that changed something, or else the last.
-void LiveState::decisions(std::span<const train::DecisionLine> lines) {
-    std::string last;
-    const std::size_t looked_at = std::min(lines.size(), lines_looked_at);
-    for (std::size_t i = 0; i < looked_at; ++i) {
-        const std::string text = decision_text(lines[lines.size() - 1 - i].text);
-        if (text.empty()) continue;
-        const bool kept = text.find(": keep") != std::string::npos;
-        if (last.empty() || !kept) last = text;
-        if (!kept) break;
-    }
-    if (!last.empty()) facts_.decision = last;
+void LiveState::decisions(std::span<const steer::DecisionRecord> decisions) {
+    if (decisions.empty()) return;
+    const auto looked_at = decisions.last(std::min(decisions.size(), decisions_looked_at));
+    const auto changed = std::find_if(looked_at.rbegin(), looked_at.rend(), [](const auto& one) {
+        return one.action.kind != steer::ActionKind::keep;
+    });
+    facts_.decision = decision_text(changed == looked_at.rend() ? looked_at.back() : *changed);
 }
 
 void LiveState::epoch(const train::EpochRecord& record) {

@@ -20,7 +20,7 @@ public:
     LiveState(std::string title, std::uint32_t epochs, int ranks, Clock::time_point start);
 
     void step(const train::StepRecord& record, std::uint64_t steps, Clock::time_point now);
-    void decisions(std::span<const train::DecisionLine> lines);
+    void decisions(std::span<const steer::DecisionRecord> decisions);
     void epoch(const train::EpochRecord& record);
 
     [[nodiscard]] LiveFacts facts(Clock::time_point now) const;
@@ -31,8 +31,8 @@ private:
         Clock::time_point begin{};
         std::uint64_t steps = 0;
         std::uint64_t bytes = 0;
-        train::StepSeconds seconds;
-        buffer::RowCounts rows;
+        Seconds seconds;
+        Rows rows;
     };
     void note_loss(double loss);
 

@@ -3,18 +3,17 @@
 
 #include <string>
 
-#include "rudder/core/json_fwd.hpp"
 #include "rudder/train/trainer.hpp"
+#include "train/summary.hpp"
 
 #include "advice.hpp"
 
 namespace rudder::cli {
 
 /// The closing lines, at most 20: the answer first, then where the time went, what the buffer
-/// saved, and what to try next. `summary` is the value of summary.json (a Json exception where it
-/// lacks a key); `signs` are those that it does not tell; `folder` is the run's, empty: none. Lines
-/// are broken to fit in so many columns; 0: they are not.
-[[nodiscard]] std::string summary_text(const Json& summary, RunSigns signs,
+/// saved, and what to try next. `signs` are those that the summary does not tell; `folder` is the
+/// run's, empty: none. Lines are broken to fit in so many columns; 0: they are not.
+[[nodiscard]] std::string summary_text(const train::Summary& summary, RunSigns signs,
                                        const std::string& folder, std::size_t columns = 0);
 
 /// The plan for people.

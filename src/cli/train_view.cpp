@@ -59,8 +59,8 @@ void TrainView::step_done(const train::StepRecord& record, std::uint64_t steps) 
     Screen::draw(live_frame(state_.facts(now), look), look);
 }
 
-void TrainView::decisions(std::span<const train::DecisionLine> lines) {
-    if (options_.live) state_.decisions(lines);
+void TrainView::decisions(std::span<const steer::DecisionRecord> decisions) {
+    if (options_.live) state_.decisions(decisions);
 }
 
 void TrainView::epoch_done(const train::EpochRecord& record, std::uint32_t epochs) {

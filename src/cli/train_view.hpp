@@ -26,7 +26,7 @@ public:
     explicit TrainView(ViewOptions options);
 
     void step_done(const train::StepRecord& record, std::uint64_t steps) override;
-    void decisions(std::span<const train::DecisionLine> lines) override;
+    void decisions(std::span<const steer::DecisionRecord> decisions) override;
     void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override;
 
 private:

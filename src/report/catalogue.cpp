@@ -1,7 +1,7 @@
 #include "catalogue.hpp"
 
 #include <algorithm>
-#include <array>
+#include <vector>
 
 #include "rudder/core/check.hpp"
 
@@ -9,40 +9,16 @@ namespace rudder::report {
 
 namespace {
 
-using Kind = MetricInfo::Kind;
-
-constexpr std::array catalogue{
-    MetricInfo{"loss", Kind::value, "Loss of the step over all parts"},
-    MetricInfo{"seconds.step", Kind::seconds, "From one step's end to the next's"},
-    MetricInfo{"seconds.sample", Kind::seconds, "Drawing the step's blocks, beside training"},
-    MetricInfo{"seconds.fetch", Kind::seconds,
-               "From the first request to the last row in place, beside training"},
-    MetricInfo{"seconds.stall", Kind::seconds, "Waiting for rows with nothing else to do"},
-    MetricInfo{"seconds.compute", Kind::seconds, "Forward, backward and update"},
-    MetricInfo{"seconds.reduce", Kind::seconds, "Waiting for gradients after the backward pass"},
-    MetricInfo{"rows.needed", Kind::count, "Input rows the step read"},
-    MetricInfo{"rows.local", Kind::count, "Of these, rows of the host itself"},
-    MetricInfo{"rows.hit", Kind::count, "Of these, rows found in the buffer"},
-    MetricInfo{"rows.demand", Kind::count, "Of these, rows fetched for this step alone"},
-    MetricInfo{"rows.replacement", Kind::count, "Rows fetched by a replacement"},
-    MetricInfo{"rows.ahead", Kind::count, "Rows fetched ahead of their use"},
-    MetricInfo{"rows.wasted", Kind::count, "Rows fetched for the buffer and dropped unused"},
-    MetricInfo{"rows.saved", Kind::count, "Further uses of rows within the step, which count once"},
-    MetricInfo{"bytes.features", Kind::count, "Bytes of feature rows received"},
-    MetricInfo{"bytes.requests", Kind::count, "Bytes of requests received"},
-    MetricInfo{"bytes.topology", Kind::count, "Bytes of neighbour lists received"},
-    MetricInfo{"bytes.gradients", Kind::count, "Bytes of gradients received"},
-    MetricInfo{"bytes.evaluation", Kind::count, "Bytes received for evaluation"},
-    MetricInfo{"bytes.control", Kind::count, "All other bytes received"},
-    MetricInfo{"edges", Kind::count, "Edges sampled"},
-    MetricInfo{"knobs.window", Kind::value, "Steps the buffer looks ahead"},
-    MetricInfo{"knobs.capacity", Kind::value, "Rows the buffer may hold"},
-    MetricInfo{"knobs.bulk", Kind::value, "Most rows per message; 0: about 256 KiB"},
-    MetricInfo{"knobs.sample_threads", Kind::value, "Tasks that sample"},
-    MetricInfo{"knobs.fetch_threads", Kind::value, "Tasks that fetch"},
-};
-
-static_assert(catalogue.size() == metric_count);
+std::vector<MetricInfo> make_catalogue() {
+    std::vector<MetricInfo> all;
+    for_each_metric({}, [&](std::string_view group, const auto& f, auto /*value*/) {
+        std::string path(group);
+        if (!path.empty()) path += '.';
+        all.push_back({path.append(f.name), f.kind, f.help});
+    });
+    RUDDER_CHECK(all.size() == metric_count);
+    return all;
+}
 
 std::string with(std::string_view path, char separator) {
     std::string name(path);
@@ -53,11 +29,22 @@ std::string with(std::string_view path, char separator) {
 }  // namespace
 
 std::span<const MetricInfo> metric_catalogue() noexcept {
+    static const std::vector<MetricInfo> catalogue = make_catalogue();
     return catalogue;
 }
 
+std::array<double, metric_count> metric_values(const train::StepRecord& record) {
+    std::array<double, metric_count> values;
+    std::size_t next = 0;
+    for_each_metric(record, [&](std::string_view /*group*/, const auto& /*field*/, auto value) {
+        values[next++] = static_cast<double>(value);
+    });
+    return values;
+}
+
 std::size_t metric_index(std::string_view path) {
-    const auto* const found = std::ranges::find(catalogue, path, &MetricInfo::path);
+    const auto catalogue = metric_catalogue();
+    const auto found = std::ranges::find(catalogue, path, &MetricInfo::path);
     RUDDER_CHECK(found != catalogue.end());
     return static_cast<std::size_t>(found - catalogue.begin());
 }
@@ -67,7 +54,7 @@ std::string tensorboard_tag(const MetricInfo& metric) {
 }
 
 std::string prometheus_name(const MetricInfo& metric) {
-    return "rudder_" + with(metric.path, '_') + (metric.kind == Kind::value ? "" : "_total");
+    return "rudder_" + with(metric.path, '_') + (metric.momentary() ? "" : "_total");
 }
 
 }  // namespace rudder::report

@@ -12,19 +12,19 @@ constexpr std::string_view accuracy_help = "Share of right answers in the last e
 
 constexpr std::array metrics{
     EpochMetric{"accuracy/train", "rudder_accuracy", "set=\"train\"", accuracy_help,
-                [](const EpochFrame& e) { return e.train; }},
+                [](const train::EpochRecord& e) { return e.train(); }},
     EpochMetric{"accuracy/valid", "rudder_accuracy", "set=\"valid\"", accuracy_help,
-                [](const EpochFrame& e) { return e.valid; }},
+                [](const train::EpochRecord& e) { return e.valid(); }},
     EpochMetric{"accuracy/test", "rudder_accuracy", "set=\"test\"", accuracy_help,
-                [](const EpochFrame& e) { return e.test; }},
+                [](const train::EpochRecord& e) { return e.test(); }},
     EpochMetric{"epoch/loss", "rudder_epoch_loss", "", "Mean loss of the last epoch's steps",
-                [](const EpochFrame& e) { return Value(e.loss); }},
+                [](const train::EpochRecord& e) { return Value(e.loss); }},
     EpochMetric{"epoch/seconds", "rudder_epoch_seconds", "",
                 "Time of the last epoch, evaluation excluded",
-                [](const EpochFrame& e) { return Value(e.seconds); }},
+                [](const train::EpochRecord& e) { return Value(e.seconds); }},
     EpochMetric{"epoch/evaluation_seconds", "rudder_epoch_evaluation_seconds", "",
                 "Time that training waited for the last epoch's evaluation",
-                [](const EpochFrame& e) { return Value(e.evaluation_seconds); }},
+                [](const train::EpochRecord& e) { return Value(e.evaluation_seconds); }},
 };
 
 }  // namespace

@@ -15,7 +15,7 @@ struct EpochMetric {
     std::string_view labels;  ///< there; may be empty
     std::string_view help;    ///< one sentence, without its full stop
     /// Nothing: it is not known of this epoch.
-    std::optional<double> (*value)(const EpochFrame& epoch);
+    std::optional<double> (*value)(const train::EpochRecord& epoch);
 };
 
 /// All of them; those of one name in Prometheus stand together.

@@ -6,15 +6,34 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "sink.hpp"
 
 namespace rudder::report {
 
-/// Appends to `text` the line of metrics.jsonl of the step at `index`, with its end.
-void append_step_line(std::string& text, const StepBatch& batch, std::size_t index);
+/// Writes lines of metrics.jsonl. Knows the policies it has seen, which few of thousands of steps
+/// change.
+class StepLines {
+public:
+    /// Appends the line of a step, with its end.
+    void append(std::string& text, const train::StepRecord& step);
+
+private:
+    struct KnownPolicy {
+        buffer::PolicySpec policy;
+        std::string front;    ///< the policy and its window, as JSON members
+        std::string further;  ///< its further knobs
+    };
+    [[nodiscard]] const KnownPolicy& known(const train::StepRecord& step);
+    void append_knobs(std::string& text, const train::StepRecord& step);
+
+    std::vector<KnownPolicy> policies_;
+    std::size_t last_ = 0;  ///< of them, the one of the step before
+};
+
 /// A line of epochs.jsonl, with its end.
-[[nodiscard]] std::string epoch_line(const EpochFrame& epoch);
+[[nodiscard]] std::string epoch_line(const train::EpochRecord& epoch);
 
 /// Writes them. What could not be written whole is taken back, so that lines are whole.
 class JsonLinesSink final : public MetricSink {
@@ -23,13 +42,13 @@ public:
     /// after `told` in epochs.jsonl, which begins anew with them; lines are added to a
     /// decisions.jsonl that is there. An Error where that cannot be.
     explicit JsonLinesSink(const std::filesystem::path& folder, std::uint64_t metrics_bytes = 0,
-                           std::span<const EpochFrame> told = {});
+                           std::span<const train::EpochRecord> told = {});
     ~JsonLinesSink() override;
 
     [[nodiscard]] std::string_view name() const override { return "metrics.jsonl"; }
-    void steps(const StepBatch& batch) override;
-    void epoch(const EpochFrame& epoch) override;
-    void decisions(std::span<const DecisionFrame> decisions) override;
+    void steps(std::span<const train::StepRecord> steps) override;
+    void epoch(const train::EpochRecord& epoch) override;
+    void decisions(std::span<const steer::DecisionRecord> decisions) override;
     void close() override;
 
     /// How long metrics.jsonl is: shared, since it is asked for after the sink has failed, too.

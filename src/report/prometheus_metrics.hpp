@@ -42,9 +42,9 @@ public:
     PrometheusMetrics(const PrometheusMetrics&) = delete;
     PrometheusMetrics& operator=(const PrometheusMetrics&) = delete;
 
-    void steps(const StepBatch& batch);
-    void epoch(const EpochFrame& epoch);
-    void decisions(std::span<const DecisionFrame> decisions);
+    void steps(std::span<const train::StepRecord> steps);
+    void epoch(const train::EpochRecord& epoch);
+    void decisions(std::span<const steer::DecisionRecord> decisions);
     [[nodiscard]] const std::shared_ptr<RunProgress>& progress() const noexcept;
 
     /// All of them, in text exposition format 0.0.4.

@@ -28,9 +28,9 @@ public:
     ~PrometheusSink() override;
 
     [[nodiscard]] std::string_view name() const override { return "Prometheus"; }
-    void steps(const StepBatch& batch) override { metrics_.steps(batch); }
-    void epoch(const EpochFrame& epoch) override { metrics_.epoch(epoch); }
-    void decisions(std::span<const DecisionFrame> decisions) override {
+    void steps(std::span<const train::StepRecord> steps) override { metrics_.steps(steps); }
+    void epoch(const train::EpochRecord& epoch) override { metrics_.epoch(epoch); }
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
         metrics_.decisions(decisions);
     }
     [[nodiscard]] std::uint64_t cpu_nanoseconds() const override;

@@ -11,6 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "rudder/core/rows.hpp"
+#include "rudder/core/seconds.hpp"
+
 namespace rudder::report {
 
 /// A JSON object laid flat: "rows.hit", "command.0". Truth values are 0 and 1; null is absent.
@@ -80,18 +83,14 @@ struct StepSeries {
 /// Sums over the run of one rank, or of a few neighbours where there are many ranks.
 struct RankTotals {
     std::uint64_t lines = 0;
-    double step = 0;  ///< seconds, as are the next three
-    double compute = 0;
-    double stall = 0;
-    double reduce = 0;
-    double needed = 0;
-    double local = 0;
-    double hit = 0;
-    double demand = 0;
-    double fetched = 0;
+    Seconds seconds;
+    Rows rows;
 
-    RankTotals& operator+=(const RankTotals& other) noexcept;
+    static constexpr auto fields =
+        unnamed_fields(&RankTotals::lines, &RankTotals::seconds, &RankTotals::rows);
+    RankTotals& operator+=(const RankTotals& other) noexcept { return add_fields(*this, other); }
 };
+static_assert(lists_all_fields<RankTotals>);
 
 /// metrics.jsonl.
 struct MetricsData {

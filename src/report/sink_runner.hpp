@@ -1,7 +1,6 @@
 // The task that feeds the sinks of a run, so that training only hands over.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,11 +28,10 @@ public:
     SinkRunner(const SinkRunner&) = delete;
     SinkRunner& operator=(const SinkRunner&) = delete;
 
-    /// Makes what is to be handed over and hands it over; waits only where the sinks are far
-    /// behind.
-    void steps(const std::function<StepBatch()>& make);
-    void epoch(const EpochFrame& epoch);
-    void decisions(const std::function<std::vector<DecisionFrame>()>& make);
+    /// Hands over copies; waits only where the sinks are far behind.
+    void steps(std::span<const train::StepRecord> steps);
+    void epoch(const train::EpochRecord& epoch);
+    void decisions(std::span<const steer::DecisionRecord> decisions);
     /// Waits until the sinks have taken all that was handed over.
     void flush();
     /// The same, and closes them; nothing may be handed over afterwards.

@@ -18,8 +18,8 @@ public:
     ~TensorBoardSink() override;
 
     [[nodiscard]] std::string_view name() const override { return "TensorBoard"; }
-    void steps(const StepBatch& batch) override;
-    void epoch(const EpochFrame& epoch) override;
+    void steps(std::span<const train::StepRecord> steps) override;
+    void epoch(const train::EpochRecord& epoch) override;
     void close() override;
     [[nodiscard]] const std::filesystem::path& file() const noexcept;
 

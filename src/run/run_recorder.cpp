@@ -14,7 +14,6 @@
 
 #include "last_words.hpp"
 #include "run_card.hpp"
-#include "step_frames.hpp"
 
 namespace rudder::run {
 
@@ -64,7 +63,6 @@ struct RunRecorder::State {
     std::shared_ptr<const std::atomic<std::uint64_t>> metrics_bytes;
     std::shared_ptr<report::RunProgress> progress;  ///< null where nobody asks
     std::unique_ptr<report::SinkRunner> runner;
-    StepFrames frames;
     bool regression = false;
     std::optional<LastWords> words;
 
@@ -76,9 +74,9 @@ Sinks RunRecorder::State::make_sinks(Json& facts, const SinkSettings& settings,
     Sinks sinks;
     if (folder) {
         add_sink(sinks, [&] {
-            std::vector<report::EpochFrame> told;
-            for (const train::EpochRecord& epoch : start.epochs)
-                told.push_back(epoch_frame(epoch, regression));
+            std::vector<train::EpochRecord> told = start.epochs;
+            for (train::EpochRecord& epoch : told)
+                epoch.regression = regression;  // checkpoints do not say
             auto sink =
                 std::make_unique<report::JsonLinesSink>(folder->path(), start.metrics_bytes, told);
             metrics_bytes = sink->metrics_bytes();
@@ -127,17 +125,15 @@ void RunRecorder::step_done(const train::StepRecord& record, std::uint64_t steps
 }
 
 void RunRecorder::records(std::span<const train::StepRecord> records) {
-    if (records.empty()) return;
-    state_->runner->steps([&] { return state_->frames.frames(records); });
+    if (!records.empty()) state_->runner->steps(records);
 }
 
-void RunRecorder::decisions(std::span<const train::DecisionLine> lines) {
-    if (lines.empty()) return;
-    state_->runner->decisions([&] { return decision_frames(lines); });
+void RunRecorder::decisions(std::span<const steer::DecisionRecord> decisions) {
+    if (!decisions.empty()) state_->runner->decisions(decisions);
 }
 
 void RunRecorder::epoch_done(const train::EpochRecord& record, std::uint32_t /*epochs*/) {
-    state_->runner->epoch(epoch_frame(record, state_->regression));
+    state_->runner->epoch(record);
 }
 
 std::uint64_t RunRecorder::metrics_bytes() const {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/train/trainer.hpp"
+#include "rudder/train/observer.hpp"
 
 #include "run_folder.hpp"
 
@@ -40,7 +40,7 @@ public:
 
     void step_done(const train::StepRecord& record, std::uint64_t steps) override;
     void records(std::span<const train::StepRecord> records) override;
-    void decisions(std::span<const train::DecisionLine> lines) override;
+    void decisions(std::span<const steer::DecisionRecord> decisions) override;
     void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override;
     /// Waits until all that was handed over is there.
     [[nodiscard]] std::uint64_t metrics_bytes() const override;

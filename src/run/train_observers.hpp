@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "rudder/train/trainer.hpp"
+#include "rudder/train/observer.hpp"
 
 namespace rudder::run {
 
@@ -21,9 +21,9 @@ public:
         for (train::TrainObserver* one : all_)
             one->records(records);
     }
-    void decisions(std::span<const train::DecisionLine> lines) override {
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
         for (train::TrainObserver* one : all_)
-            one->decisions(lines);
+            one->decisions(decisions);
     }
     void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override {
         for (train::TrainObserver* one : all_)

@@ -29,11 +29,11 @@ Json past_json(const PastDecision& past) {
     return object;
 }
 
-buffer::RowAccounts parse_rows(const Json& object, const std::string& where) {
-    buffer::RowAccounts rows;
+Rows parse_rows(const Json& object, const std::string& where) {
+    Rows rows;
     rows.steps = json_u64(object, "steps", where);
     rows.needed = json_u64(object, "needed", where);
-    rows.hits = json_u64(object, "hit", where);
+    rows.hit = json_u64(object, "hit", where);
     rows.demand = json_u64(object, "demand", where);
     rows.replacement = json_u64(object, "replacement", where);
     rows.ahead = json_u64(object, "ahead", where);
@@ -63,10 +63,12 @@ PastDecision parse_past(const Json& object, const std::string& where) {
     return past;
 }
 
-StretchSeconds parse_seconds(const Json& object, const std::string& where) {
-    return {json_u64(object, "steps", where), json_number(object, "step", where),
-            json_number(object, "fetch", where), json_number(object, "stall", where),
-            json_number(object, "compute", where)};
+Seconds parse_seconds(const Json& object, const std::string& where) {
+    return {.steps = json_u64(object, "steps", where),
+            .step = json_number(object, "step", where),
+            .fetch = json_number(object, "fetch", where),
+            .stall = json_number(object, "stall", where),
+            .compute = json_number(object, "compute", where)};
 }
 
 CostKind parse_cost(const Json& object, const std::string& where) {
@@ -131,17 +133,8 @@ std::string_view to_string(CostKind kind) noexcept {
     return kind == CostKind::rows ? "rows" : "seconds";
 }
 
-StretchSeconds& StretchSeconds::operator+=(const StretchSeconds& other) noexcept {
-    steps += other.steps;
-    step += other.step;
-    fetch += other.fetch;
-    stall += other.stall;
-    compute += other.compute;
-    return *this;
-}
-
-double hit_rate(const buffer::RowAccounts& rows) noexcept {
-    return rows.needed == 0 ? 0 : static_cast<double>(rows.hits) / static_cast<double>(rows.needed);
+double hit_rate(const Rows& rows) noexcept {
+    return rows.needed == 0 ? 0 : static_cast<double>(rows.hit) / static_cast<double>(rows.needed);
 }
 
 double Observation::hit_rate() const noexcept {
@@ -156,8 +149,8 @@ double Observation::cost_per_step() const noexcept {
                            : static_cast<double>(rows.fetched()) / static_cast<double>(rows.steps);
 }
 
-Json to_json(const buffer::RowAccounts& rows) {
-    return {{"steps", rows.steps},   {"needed", rows.needed},           {"hit", rows.hits},
+Json to_json(const Rows& rows) {
+    return {{"steps", rows.steps},   {"needed", rows.needed},           {"hit", rows.hit},
             {"demand", rows.demand}, {"replacement", rows.replacement}, {"ahead", rows.ahead},
             {"wasted", rows.wasted}};
 }

@@ -18,7 +18,7 @@ public:
     WatchedHelm(HelmOptions helm, const SteeredOptions& options, std::size_t host)
         : Helm(std::move(helm)), options_(options), host_(host) {}
 
-    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override {
+    void after(std::uint64_t step, const Rows& accounts) override {
         Helm::after(step, accounts);
         if (options_.watch) options_.watch(host_, step, accounts);
     }
@@ -50,7 +50,7 @@ HelmOptions steered_options(const buffer::HostTrace& trace, const SteeredCase& o
 SteeredResult steered_replay(const buffer::Trace& trace, const SteeredCase& one,
                              const SteeredOptions& options) {
     struct OfHost {
-        buffer::RowAccounts rows;
+        Rows rows;
         HelmTotals agent;
         std::vector<DecisionRecord> decisions;
         std::string learned;

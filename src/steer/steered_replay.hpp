@@ -30,13 +30,12 @@ struct SteeredOptions {
     bool refit = false;                 ///< as AgentFacts::refit
     LlmOptions llm{};                   ///< as AgentFacts::llm
     /// Called after each step of each host with the rows fetched so far, if given.
-    std::function<void(std::size_t host, std::uint64_t step, const buffer::RowAccounts& rows)>
-        watch{};
+    std::function<void(std::size_t host, std::uint64_t step, const Rows& rows)> watch{};
 };
 
 struct SteeredResult {
     std::uint64_t capacity = 0;  ///< rows, over all hosts
-    buffer::RowAccounts rows;    ///< over all hosts
+    Rows rows;                   ///< over all hosts
     HelmTotals agent;
     std::vector<DecisionRecord> decisions;  ///< by step, then host
     std::vector<std::string> learned;       ///< by host

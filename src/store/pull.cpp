@@ -50,8 +50,7 @@ private:
 };
 
 /// Counts every row, and lists those of other hosts by owner.
-void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
-              PullAccounts& accounts) {
+void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch, Pulled& accounts) {
     const RowPlaces& places = core.places;
     const partition::PartitionBook& book = places.book();
     if (places.host_parts().size() < book.parts()) scratch.places.reset(rows.total());
@@ -59,7 +58,8 @@ void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
         RUDDER_CHECK_NORMAL(v < book.vertices());
         const PartId part = book.owner(v);
         if (places.local(part)) {
-            ++(scratch.seen.insert(places.host_row(part, v)) ? accounts.local : accounts.saved);
+            ++(scratch.seen.insert(places.host_row(part, v)) ? accounts.rows.local
+                                                             : accounts.rows.saved);
             return;
         }
         const float* first = scratch.places.insert(v, place);
@@ -71,22 +71,22 @@ void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
         owner.vertices.push_back(v);
         owner.places.push_back(place);
     });
-    accounts.saved += scratch.repeats.size();
+    accounts.rows.saved += scratch.repeats.size();
 }
 
 /// Asks for what other hosts have; accounts for it.
-RemoteFetch ask(const StoreCore& core, PullScratch& scratch, PullAccounts& accounts,
-                comm::Kind kind, std::vector<FetchRun>& runs) {
+RemoteFetch ask(const StoreCore& core, PullScratch& scratch, Pulled& accounts, comm::Kind kind,
+                std::vector<FetchRun>& runs) {
     scratch.land(core.format.row_bytes());
     accounts.bytes_by_owner.assign(scratch.owners.size(), 0);
     for (std::size_t r = 0; r < scratch.owners.size(); ++r) {
         const OwnerRows& owner = scratch.owners[r];
         if (owner.vertices.empty()) continue;
-        accounts.demand += owner.vertices.size();
+        accounts.rows.demand += owner.vertices.size();
         accounts.bytes_by_owner[r] = owner.landing.size();
         runs.push_back({static_cast<int>(r), owner.vertices, owner.landing});
     }
-    accounts.needed = accounts.local + accounts.demand;
+    accounts.rows.needed = accounts.rows.local + accounts.rows.demand;
     if (runs.empty()) return {};
     return core.exchange->fetch(runs, kind, core.bulk.load(std::memory_order_relaxed));
 }
@@ -120,7 +120,7 @@ struct Pull::State {
     std::shared_ptr<PullScratch> scratch;
     std::vector<FetchRun> runs;
     RemoteFetch fetch;
-    PullAccounts accounts;
+    Pulled accounts;
 
     State(StoreCore& store, std::shared_ptr<PullScratch> with)
         : core(&store), scratch(std::move(with)) {}
@@ -165,7 +165,7 @@ Pull::Pull(Pull&&) noexcept = default;
 Pull& Pull::operator=(Pull&&) noexcept = default;
 Pull::~Pull() = default;
 
-const PullAccounts& Pull::wait() {
+const Pulled& Pull::wait() {
     if (state_->scratch != nullptr) state_->finish();
     return state_->accounts;
 }

@@ -29,7 +29,7 @@ void require_known(const std::string& name, std::span<const std::string_view> kn
 }
 
 void check_share(double value, const char* option) {
-    require(value >= 0 && value < 1, fmt::format("{} is no share to drop", value), option,
+    require(value >= 0 && value < 1, fmt::format("invalid dropout: {}", value), option,
             "give a number from 0 to below 1");
 }
 
@@ -121,7 +121,7 @@ void check_options(const TrainOptions& o) {
             fmt::format("{} seconds to answer", o.steer.deadline), "--agent-deadline",
             "give a number above 0");
     require(std::isfinite(o.buffer) && o.buffer >= 0 && o.buffer <= 1e6,
-            fmt::format("{} is no fraction of the halo", o.buffer), "--buffer",
+            fmt::format("invalid buffer size: {}", o.buffer), "--buffer",
             "give a number from 0 on, such as 0.25");
     require(!(o.buffer_rows && o.buffer_bytes), "two sizes of the buffer", "--buffer-bytes",
             "give one of --buffer, --buffer-rows and --buffer-bytes");
@@ -149,7 +149,7 @@ void check_options(const TrainOptions& o) {
                 "give at least 1, or -1 for all neighbours");
     }
     require(o.profile_epoch <= o.epochs,
-            fmt::format("there is no epoch {} among {}", o.profile_epoch, o.epochs),
+            fmt::format("invalid epoch: {} of {}", o.profile_epoch, o.epochs),
             "--profile-epoch", "give one that the run trains, counted from 1");
     require(o.window.value_or(16) >= 1, "a window of 0", "--window", "give at least 1 step");
     require(o.in_flight >= 1, "no step in flight", "--in-flight", "give at least 1");

@@ -1,11 +1,13 @@
-// The summary of a run, as other programs read it.
+// The summary of a run: a value, and summary.json, which other programs read.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/train/options.hpp"
-#include "rudder/train/trainer.hpp"
+#include "rudder/train/result.hpp"
 
 namespace rudder::train {
 
@@ -20,8 +22,191 @@ struct RunFacts {
     bool regression = false;
 };
 
+/// Shares of right answers; none where there was nothing to answer.
+struct Accuracy {
+    std::optional<double> train, valid, test;
+
+    static constexpr auto fields = field_list(field("train", &Accuracy::train, FieldKind::value),
+                                              field("valid", &Accuracy::valid, FieldKind::value),
+                                              field("test", &Accuracy::test, FieldKind::value));
+};
+
+struct SummaryLoss {
+    double first = 0;
+    double last = 0;
+    std::string digest;
+
+    static constexpr auto fields =
+        field_list(field("first", &SummaryLoss::first, FieldKind::value),
+                   field("last", &SummaryLoss::last, FieldKind::value),
+                   field("digest", &SummaryLoss::digest, FieldKind::plain));
+};
+
+/// Those of phases are sums over ranks; `total` and `epoch` are seconds of the clock.
+struct SummarySeconds {
+    double total = 0;
+    double epoch = 0;  ///< median
+    Seconds steps;
+    double evaluation = 0;
+    double cpu = 0;
+    double policy = 0;
+
+    static constexpr auto fields =
+        field_list(field("total", &SummarySeconds::total, FieldKind::seconds),
+                   field("epoch", &SummarySeconds::epoch, FieldKind::seconds),
+                   field("", &SummarySeconds::steps),
+                   field("evaluation", &SummarySeconds::evaluation, FieldKind::seconds),
+                   field("cpu", &SummarySeconds::cpu, FieldKind::seconds),
+                   field("policy", &SummarySeconds::policy, FieldKind::seconds));
+};
+
+struct SummaryRows {
+    Rows rows;
+    std::optional<std::uint64_t> floor;  ///< where it is known
+
+    static constexpr auto fields = field_list(
+        field("", &SummaryRows::rows), field("floor", &SummaryRows::floor, FieldKind::count));
+};
+
+struct SummaryBytes {
+    comm::Bytes kinds;
+    std::uint64_t received_total = 0;
+    std::uint64_t sent_total = 0;
+
+    static constexpr auto fields =
+        field_list(field("", &SummaryBytes::kinds),
+                   field("received_total", &SummaryBytes::received_total, FieldKind::count),
+                   field("sent_total", &SummaryBytes::sent_total, FieldKind::count));
+};
+
+struct SummaryAgent {
+    std::string name;
+    std::uint64_t decisions = 0;
+    std::uint64_t applied = 0;
+    std::uint64_t kept = 0;
+    std::uint64_t late = 0;
+    std::uint64_t invalid = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t undone = 0;
+    std::uint64_t judged = 0;
+    std::optional<double> correct;  ///< share of the judged
+    std::optional<double> excess;   ///< rows over those of the built-in rule, less 1
+    std::optional<double> regret;   ///< the old name of `excess`
+    std::uint64_t breaker_openings = 0;
+    double mailbox_seconds = 0;
+    double waited_seconds = 0;
+    double cpu_seconds = 0;
+    std::optional<double> cpu_share;
+    std::vector<std::string> learned;
+
+    static constexpr auto fields =
+        field_list(field("name", &SummaryAgent::name, FieldKind::plain),
+                   field("decisions", &SummaryAgent::decisions, FieldKind::count),
+                   field("applied", &SummaryAgent::applied, FieldKind::count),
+                   field("kept", &SummaryAgent::kept, FieldKind::count),
+                   field("late", &SummaryAgent::late, FieldKind::count),
+                   field("invalid", &SummaryAgent::invalid, FieldKind::count),
+                   field("refused", &SummaryAgent::refused, FieldKind::count),
+                   field("undone", &SummaryAgent::undone, FieldKind::count),
+                   field("judged", &SummaryAgent::judged, FieldKind::count),
+                   field("correct", &SummaryAgent::correct, FieldKind::value),
+                   field("excess", &SummaryAgent::excess, FieldKind::value),
+                   field("regret", &SummaryAgent::regret, FieldKind::value),
+                   field("breaker_openings", &SummaryAgent::breaker_openings, FieldKind::count),
+                   field("mailbox_seconds", &SummaryAgent::mailbox_seconds, FieldKind::seconds),
+                   field("waited_seconds", &SummaryAgent::waited_seconds, FieldKind::seconds),
+                   field("cpu_seconds", &SummaryAgent::cpu_seconds, FieldKind::seconds),
+                   field("cpu_share", &SummaryAgent::cpu_share, FieldKind::value),
+                   field("learned", &SummaryAgent::learned, FieldKind::plain));
+};
+
+struct SummaryMemory {
+    std::uint64_t peak_rss = 0;
+    std::uint64_t buffer = 0;
+    std::uint64_t in_flight = 0;
+
+    static constexpr auto fields =
+        field_list(field("peak_rss", &SummaryMemory::peak_rss, FieldKind::count),
+                   field("buffer", &SummaryMemory::buffer, FieldKind::count),
+                   field("in_flight", &SummaryMemory::in_flight, FieldKind::count));
+};
+
 /// The value of summary.json (design section 10). Rows, bytes, seconds of phases and CPU seconds
-/// are sums over ranks; `total` and `epoch` are seconds of the clock.
+/// are sums over ranks.
+struct Summary {
+    std::uint64_t schema = 1;
+    std::string version;
+    std::string data;
+    std::string model;
+    std::string policy;
+    std::uint64_t steps_ahead = 0;
+    std::uint64_t buffer_rows = 0;
+    std::string buffer_scope;
+    std::uint64_t ranks = 1;
+    std::uint64_t hosts = 1;
+    std::uint64_t parts = 1;
+    std::uint64_t threads = 1;
+    std::string link;
+    std::string topology;
+    std::string precision;
+    std::uint64_t seed = 0;
+    std::uint64_t epochs = 0;
+    std::uint64_t steps = 0;
+    std::uint64_t steps_per_epoch = 0;
+    bool interrupted = false;
+    bool stopped_early = false;
+    std::uint64_t resumed_at = 0;
+    Accuracy accuracy;  ///< at the best epoch by validation
+    Accuracy accuracy_last;
+    std::optional<std::uint64_t> best_epoch;  ///< counted from 1
+    SummaryLoss loss;
+    SummarySeconds seconds;
+    SummaryRows rows;
+    std::uint64_t row_bytes = 0;
+    std::uint64_t edges = 0;
+    SummaryBytes bytes;
+    SummaryAgent agent;
+    SummaryMemory memory;
+
+    static constexpr auto fields = field_list(
+        field("schema", &Summary::schema, FieldKind::plain),
+        field("version", &Summary::version, FieldKind::plain),
+        field("data", &Summary::data, FieldKind::plain),
+        field("model", &Summary::model, FieldKind::plain),
+        field("policy", &Summary::policy, FieldKind::plain),
+        field("steps_ahead", &Summary::steps_ahead, FieldKind::plain),
+        field("buffer_rows", &Summary::buffer_rows, FieldKind::plain),
+        field("buffer_scope", &Summary::buffer_scope, FieldKind::plain),
+        field("ranks", &Summary::ranks, FieldKind::plain),
+        field("hosts", &Summary::hosts, FieldKind::plain),
+        field("parts", &Summary::parts, FieldKind::plain),
+        field("threads", &Summary::threads, FieldKind::plain),
+        field("link", &Summary::link, FieldKind::plain),
+        field("topology", &Summary::topology, FieldKind::plain),
+        field("precision", &Summary::precision, FieldKind::plain),
+        field("seed", &Summary::seed, FieldKind::plain),
+        field("epochs", &Summary::epochs, FieldKind::plain),
+        field("steps", &Summary::steps, FieldKind::plain),
+        field("steps_per_epoch", &Summary::steps_per_epoch, FieldKind::plain),
+        field("interrupted", &Summary::interrupted, FieldKind::plain),
+        field("stopped_early", &Summary::stopped_early, FieldKind::plain),
+        field("resumed_at", &Summary::resumed_at, FieldKind::plain),
+        field("accuracy", &Summary::accuracy), field("accuracy_last", &Summary::accuracy_last),
+        field("best_epoch", &Summary::best_epoch, FieldKind::plain), field("loss", &Summary::loss),
+        field("seconds", &Summary::seconds), field("rows", &Summary::rows),
+        field("row_bytes", &Summary::row_bytes, FieldKind::plain),
+        field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
+        field("agent", &Summary::agent), field("memory", &Summary::memory));
+};
+static_assert(lists_all_fields<Summary>);
+
+[[nodiscard]] Summary summary_of(const TrainResult& result, const TrainOptions& options,
+                                 const RunFacts& facts);
+[[nodiscard]] Json to_json(const Summary& summary);
+/// Reads summary.json; an input Error naming `where` if it lacks a key, as one of another version
+/// may.
+[[nodiscard]] Summary summary_from_json(const Json& json, const std::string& where);
+/// Both at once.
 [[nodiscard]] Json summary_json(const TrainResult& result, const TrainOptions& options,
                                 const RunFacts& facts);
 

@@ -89,7 +89,7 @@ TEST(Clones, GoOnAsTheOriginalWould) {
                 astray.step();
             for (int i = 0; i < 3 && !original.done(); ++i)
                 original.step();
-            const buffer::RowAccounts ahead = original.buffer->accounts();
+            const Rows ahead = original.buffer->accounts();
             const std::uint64_t gone = original.buffer->next_step();
             original.buffer.reset();
             while (!reference.done()) {

@@ -37,7 +37,7 @@ TEST_P(Golden, EveryFigureExactly) {
         EXPECT_EQ(results[i].rows.demand, expected[i].at("demand").get<std::uint64_t>());
         EXPECT_EQ(results[i].rows.replacement, expected[i].at("replacement").get<std::uint64_t>());
         EXPECT_EQ(results[i].rows.ahead, 0U);
-        EXPECT_EQ(results[i].rows.hits + results[i].rows.demand, results[i].rows.needed);
+        EXPECT_EQ(results[i].rows.hit + results[i].rows.demand, results[i].rows.needed);
     }
 }
 

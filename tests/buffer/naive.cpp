@@ -307,18 +307,18 @@ std::unique_ptr<Naive> make_naive(const PlainTrace& trace, const buffer::PolicyS
 
 }  // namespace
 
-buffer::RowAccounts naive_replay(const PlainTrace& trace, const buffer::PolicySpec& policy,
-                                 std::uint64_t capacity) {
+Rows naive_replay(const PlainTrace& trace, const buffer::PolicySpec& policy,
+                  std::uint64_t capacity) {
     const auto naive = make_naive(trace, policy, capacity);
-    buffer::RowAccounts rows;
+    Rows rows;
     for (std::size_t t = 0; t < trace.steps.size(); ++t) {
         const Step& step = trace.steps[t];
         for (const VertexId v : step)
-            ++(naive->holds(v) ? rows.hits : rows.demand);
+            ++(naive->holds(v) ? rows.hit : rows.demand);
         naive->after(t, step);
     }
     rows.steps = trace.steps.size();
-    rows.needed = rows.hits + rows.demand;
+    rows.needed = rows.hit + rows.demand;
     rows.replacement = naive->replacement;
     return rows;
 }

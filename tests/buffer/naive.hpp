@@ -9,9 +9,8 @@ namespace rudder::test {
 
 /// What the policy fetches; steps, needed, hits, demand and replacement are filled. For `window`,
 /// demand stands for demand and ahead together.
-[[nodiscard]] buffer::RowAccounts naive_replay(const PlainTrace& trace,
-                                               const buffer::PolicySpec& policy,
-                                               std::uint64_t capacity);
+[[nodiscard]] Rows naive_replay(const PlainTrace& trace, const buffer::PolicySpec& policy,
+                                std::uint64_t capacity);
 
 /// The least rows any policy can fetch, by trying all contents of the buffer; tiny traces only.
 [[nodiscard]] std::uint64_t least_rows(const PlainTrace& trace, std::uint64_t capacity);

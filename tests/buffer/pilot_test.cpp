@@ -34,7 +34,7 @@ public:
         EXPECT_EQ(buffer.next_step(), step);
         return decide(buffer);
     }
-    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override {
+    void after(std::uint64_t step, const Rows& accounts) override {
         EXPECT_EQ(accounts.steps, step + 1);
         EXPECT_TRUE(std::ranges::equal(known_[step], trace_.step(step)));
         ++taken_;
@@ -107,9 +107,9 @@ TEST(Pilots, MayChangeAnythingBetweenSteps) {
         const auto trace = random_trace(seed).host();
         const buffer::PolicySpec spec = buffer::PolicySpec::parse("window:5");
         Meddler meddler(*trace, seed, seed % 6);
-        const buffer::RowAccounts rows = buffer::replay_host(*trace, spec, 12, &meddler);
+        const Rows rows = buffer::replay_host(*trace, spec, 12, &meddler);
         EXPECT_EQ(meddler.taken(), trace->steps());
-        EXPECT_EQ(rows.needed, rows.hits + rows.demand);
+        EXPECT_EQ(rows.needed, rows.hit + rows.demand);
         EXPECT_GE(rows.fetched(),
                   buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), 12).fetched());
     }
@@ -138,7 +138,7 @@ TEST(Pilots, OrdersAreDoneInTheirOrderBeforeTheStep) {
         .changes = {{.policy = lru, .capacity = 3}, {.policy = degree, .capacity = 1000000}}};
     OneOrder pilot(*trace, order);
     const auto start = buffer::PolicySpec::parse("window:5");
-    const buffer::RowAccounts steered = buffer::replay_host(*trace, start, 12, &pilot);
+    const Rows steered = buffer::replay_host(*trace, start, 12, &pilot);
 
     buffer::IdBuffer by_hand(start, trace->facts(), 12, 12);
     for (std::uint64_t step = 0; step < trace->steps(); ++step)

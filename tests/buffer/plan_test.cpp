@@ -119,9 +119,9 @@ void run(const buffer::HostTrace& trace, const std::string& first, std::uint64_t
                    << buffer.spec().text();
         }
     }
-    const buffer::RowAccounts& rows = buffer.accounts();
+    const Rows& rows = buffer.accounts();
     EXPECT_EQ(rows.needed, trace.needed());
-    EXPECT_EQ(rows.needed, rows.hits + rows.demand);
+    EXPECT_EQ(rows.needed, rows.hit + rows.demand);
 }
 
 TEST(Plans, SlotsHoldWhatPoliciesBelieve) {

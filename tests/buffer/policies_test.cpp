@@ -45,12 +45,12 @@ TEST(Policies, EqualTheirSlowVersions) {
         for (const std::string& text : compared) {
             const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
             for (const std::uint64_t capacity : capacities) {
-                const buffer::RowAccounts slow = naive_replay(plain, spec, capacity);
-                const buffer::RowAccounts fast = buffer::replay_host(*trace, spec, capacity);
+                const Rows slow = naive_replay(plain, spec, capacity);
+                const Rows fast = buffer::replay_host(*trace, spec, capacity);
                 ASSERT_EQ(fast.demand + fast.ahead, slow.demand)
                     << text << " capacity " << capacity << " seed " << seed;
                 ASSERT_EQ(fast.replacement, slow.replacement) << text << " seed " << seed;
-                ASSERT_EQ(fast.needed, fast.hits + fast.demand);
+                ASSERT_EQ(fast.needed, fast.hit + fast.demand);
                 ASSERT_EQ(fast.needed, slow.needed);
                 ASSERT_EQ(spec.name() == "window" ? fast.wasted : fast.ahead, 0U) << text;
             }
@@ -72,7 +72,7 @@ TEST(Policies, NoneFetchesLessThanOptimal) {
                         buffer::PolicySpec::parse(std::string(info->name) + extra);
                     const auto rows = buffer::replay_host(*trace, spec, capacity);
                     EXPECT_GE(rows.fetched(), floor.fetched()) << spec.text();
-                    EXPECT_EQ(rows.needed, rows.hits + rows.demand);
+                    EXPECT_EQ(rows.needed, rows.hit + rows.demand);
                     EXPECT_LE(rows.wasted, rows.replacement + rows.ahead);
                 }
             }
@@ -122,7 +122,7 @@ public:
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& /*buffer*/) override {
         return {.decision = decide_(step)};
     }
-    void after(std::uint64_t /*step*/, const buffer::RowAccounts& /*accounts*/) override {}
+    void after(std::uint64_t /*step*/, const Rows& /*accounts*/) override {}
 
 private:
     std::function<buffer::Decision(std::uint64_t)> decide_;
@@ -146,10 +146,8 @@ TEST(Policies, AnEmptyTraceCostsNothing) {
     plain.steps.clear();
     plain.listed.clear();
     const auto trace = plain.host();
-    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), 10),
-              buffer::RowAccounts{});
-    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("window:16"), 10),
-              buffer::RowAccounts{});
+    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("optimal"), 10), Rows{});
+    EXPECT_EQ(buffer::replay_host(*trace, buffer::PolicySpec::parse("window:16"), 10), Rows{});
 }
 
 TEST(Policies, WhatIsNotKnownIsRefused) {

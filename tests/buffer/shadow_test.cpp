@@ -14,8 +14,8 @@
 namespace rudder::test {
 namespace {
 
-buffer::RowAccounts shadowed(const buffer::HostTrace& trace, const std::string& policy,
-                             buffer::SlotId capacity, const buffer::ShadowOptions& options) {
+Rows shadowed(const buffer::HostTrace& trace, const std::string& policy, buffer::SlotId capacity,
+              const buffer::ShadowOptions& options) {
     const auto feed = std::make_shared<buffer::ShadowFeed>(trace.facts(), options);
     buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(policy), feed, capacity, capacity);
     std::uint64_t published = 0;
@@ -31,8 +31,7 @@ buffer::RowAccounts shadowed(const buffer::HostTrace& trace, const std::string& 
 TEST(Shadows, OfAllRowsEqualTheReplay) {
     const auto trace = random_trace(4).host();
     for (const char* policy : {"lru", "static-degree", "scored,every:4", "window:8", "optimal"}) {
-        const buffer::RowAccounts expected =
-            buffer::replay_host(*trace, buffer::PolicySpec::parse(policy), 9);
+        const Rows expected = buffer::replay_host(*trace, buffer::PolicySpec::parse(policy), 9);
         EXPECT_EQ(shadowed(*trace, policy, 9, {1, 0}), expected) << policy;
     }
 }
@@ -45,9 +44,9 @@ TEST(Shadows, OfASampleComeNearOnAGoldenTrace) {
         for (const double fraction : {0.05, 0.25}) {
             const auto capacity =
                 static_cast<buffer::SlotId>(fraction * static_cast<double>(trace.halo()));
-            const buffer::RowAccounts all =
+            const Rows all =
                 buffer::replay_host(trace, buffer::PolicySpec::parse(policy), capacity);
-            const buffer::RowAccounts guess = shadowed(trace, policy, capacity, {16, 0});
+            const Rows guess = shadowed(trace, policy, capacity, {16, 0});
             EXPECT_EQ(guess.needed, all.needed);
             const auto real = static_cast<double>(all.fetched());
             EXPECT_NEAR(static_cast<double>(guess.fetched()) / real, 1, 0.05)

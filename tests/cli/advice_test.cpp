@@ -10,6 +10,7 @@
 
 #include "cli/summary_text.hpp"
 #include "core/json.hpp"
+#include "rudder/core/error.hpp"
 
 namespace rudder::cli {
 namespace {
@@ -60,7 +61,7 @@ struct Case {
 };
 const std::map<std::string_view, Case> cases{
     {"harmful agent",
-     {[](cli::RunSigns& s) { s.steered = true, s.regret = 0.05; },
+     {[](cli::RunSigns& s) { s.steered = true, s.excess = 0.05; },
       "--agent never: the agent fetched 5 %"}},
     {"any buffer",
      {[](cli::RunSigns& s) { s.stall = 0.3, s.buffered = false; }, "--policy window"}},
@@ -108,7 +109,7 @@ TEST(Advice, IsSilentWhereItCannotHelp) {
     signs.reduce = 0.5;
     signs.cores = 2;
     EXPECT_FALSE(advised("larger batch", signs)) << "the cores are what is missing";
-    signs.regret = 0.3;
+    signs.excess = 0.3;
     EXPECT_FALSE(advised("harmful agent", signs)) << "nobody steered";
 }
 
@@ -122,7 +123,7 @@ TEST(Advice, IsNeverMoreThanThree) {
             *value = share();
         signs.buffered = random() % 2 == 0;
         signs.steered = random() % 2 == 0;
-        signs.regret = share() - 0.5;
+        signs.excess = share() - 0.5;
         signs.kept = random() % 2 == 0;
         signs.cores = static_cast<int>(1 + random() % 16);
         signs.method = random() % 2 == 0 ? "metis" : "hash";
@@ -132,21 +133,48 @@ TEST(Advice, IsNeverMoreThanThree) {
 }
 
 /// A whole summary, all of whose lines are shown.
-Json summary() {
-    return parse_json(R"({"best_epoch":3,"epochs":3,"steps":120,"steps_per_epoch":40,"ranks":2,
-        "accuracy":{"test":0.9,"valid":0.91,"train":0.92},
-        "accuracy_last":{"test":0.9,"valid":0.91,"train":0.92},
-        "seconds":{"total":12,"epoch":3.9,"cpu":20,"step":20,"compute":10,"stall":6,"reduce":3,
-                   "sample":1,"fetch":8},
-        "rows":{"needed":1000,"local":600,"hit":300,"demand":100,"replacement":0,"ahead":50,
-                "floor":120},
-        "bytes":{"received_total":400000,"features":300000,"gradients":50000},
-        "row_bytes":2000,"buffer_rows":100,"policy":"window:16","topology":"replicated",
-        "precision":"native","steps_ahead":16,"threads":1,
-        "loss":{"first":2.3,"last":0.5,"digest":"00ff"},
-        "agent":{"name":"bandit","decisions":5,"applied":2,"late":1,"invalid":0,"refused":0,
-                 "undone":0,"regret":0.1,"cpu_share":0.003,"breaker_openings":2}})",
-                      "summary");
+train::Summary summary() {
+    train::Summary s;
+    s.best_epoch = 3;
+    s.epochs = 3;
+    s.steps = 120;
+    s.steps_per_epoch = 40;
+    s.ranks = 2;
+    s.accuracy = {.train = 0.92, .valid = 0.91, .test = 0.9};
+    s.accuracy_last = s.accuracy;
+    s.seconds = {.total = 12, .epoch = 3.9, .cpu = 20};
+    s.seconds.steps = {.step = 20, .sample = 1, .fetch = 8, .stall = 6, .compute = 10, .reduce = 3};
+    s.rows.rows = {.needed = 1000, .local = 600, .hit = 300, .demand = 100, .ahead = 50};
+    s.rows.floor = 120;
+    s.bytes.received_total = 400000;
+    s.bytes.kinds.features = 300000;
+    s.bytes.kinds.gradients = 50000;
+    s.row_bytes = 2000;
+    s.buffer_rows = 100;
+    s.policy = "window:16";
+    s.topology = "replicated";
+    s.precision = "native";
+    s.steps_ahead = 16;
+    s.loss = {2.3, 0.5, "00ff"};
+    s.agent.name = "bandit";
+    s.agent.decisions = 5;
+    s.agent.applied = 2;
+    s.agent.late = 1;
+    s.agent.excess = 0.1;
+    s.agent.cpu_share = 0.003;
+    s.agent.breaker_openings = 2;
+    return s;
+}
+
+TEST(Summary, IsReadAsItWasWritten) {
+    const Json json = to_json(summary());
+    EXPECT_EQ(to_json(train::summary_from_json(json, "here")), json);
+    Json old = json;  // of a version that knew `excess` as `regret`
+    old["agent"].erase("excess");
+    old["agent"]["regret"] = 0.1;
+    EXPECT_EQ(train::summary_from_json(old, "here").agent.excess, 0.1);
+    old.erase("rows");
+    EXPECT_THROW(static_cast<void>(train::summary_from_json(old, "here")), Error);
 }
 
 TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
@@ -176,8 +204,8 @@ TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
 }
 
 TEST(SummaryText, SaysWhenTheBufferCostMoreThanItSaved) {
-    Json costly = summary();
-    costly["rows"]["ahead"] = 500;
+    train::Summary costly = summary();
+    costly.rows.rows.ahead = 500;
     EXPECT_THAT(cli::summary_text(costly, {}, ""), testing::HasSubstr("buffer saved  -200 rows"));
 }
 

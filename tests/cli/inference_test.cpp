@@ -52,7 +52,7 @@ TEST_F(UseOfRuns, EvaluateWhileTheRunIsBeingWritten) {
             }
             ++refused;
             EXPECT_EQ(found.code, 3) << found.err;
-            EXPECT_THAT(found.err, testing::AnyOf(HasSubstr("there is no such run"),
+            EXPECT_THAT(found.err, testing::AnyOf(HasSubstr("run not found"),
                                                   HasSubstr("the run has no checkpoint")));
         }
     };

@@ -110,17 +110,22 @@ TEST(LiveFrame, ColumnsOfTexts) {
 }
 
 TEST(LiveFrame, DecisionsInAFewWords) {
-    EXPECT_EQ(cli::decision_text(R"({"step":48,"agent":"bandit","action":{"action":"set","knobs":
-        {"window":32}},"reason":"more_hits","status":"applied","outcome":{"rows":90.0},
-        "alternatives":[{"rows":100.0}]})"),
-              "bandit: window 32 (more_hits) at step 48: 10.0 % fewer rows than otherwise");
-    EXPECT_EQ(cli::decision_text(R"({"step":4,"agent":"llm","action":{"action":"replace",
-        "fraction":0.5},"reason":null,"status":"late","outcome":null,"alternatives":[]})"),
+    steer::DecisionRecord record;
+    record.step = 48;
+    record.agent = "bandit";
+    record.action =
+        steer::Action::set({{steer::KnobId::window, 32.0}}, steer::Reason::shadow_better);
+    record.outcome = {.steps = 16, .rows = 90, .alternative = 100};
+    record.alternative = steer::Action::keep();
+    EXPECT_EQ(cli::decision_text(record),
+              "bandit: window 32 (shadow_better) at step 48: 10.0 % fewer rows than otherwise");
+    record = {};
+    record.step = 4;
+    record.agent = "llm";
+    record.action = steer::Action::replace(steer::Reason::none, 0.5);
+    record.status = steer::DecisionStatus::late;
+    EXPECT_EQ(cli::decision_text(record),
               "llm: replace 50 % at step 4, late: effect not known yet");
-    EXPECT_EQ(cli::decision_text("{\"step\":"), "");
-    EXPECT_EQ(cli::decision_text("[]"), "");
-    EXPECT_EQ(cli::decision_text("{\"action\":{\"action\":\"keep\"},\"agent\":3}"),
-              ": keep, : effect not known yet");
 }
 
 TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
@@ -131,7 +136,7 @@ TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
     record.seconds.step = 0.1;
     record.seconds.stall = 0.02;
     record.rows = {.needed = 10, .local = 4, .hit = 3, .demand = 3};
-    record.bytes[0] = 1000;
+    record.bytes.features = 1000;
     for (int i = 0; i < 100; ++i) {
         record.step = static_cast<std::uint64_t>(i);
         record.loss = static_cast<float>(100 - i);
@@ -151,15 +156,14 @@ TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
 
 TEST(LiveState, TheLastDecisionThatChangedSomethingIsShown) {
     cli::LiveState state("", 1, 1, cli::LiveState::Clock::now());
-    const auto line = [](const char* action, int step) {
-        return train::DecisionLine{
-            0, 0,
-            fmt::format(R"({{"step":{},"agent":"a","action":{},"status":"applied",
-                                "outcome":null,"alternatives":[]}})",
-                        step, action)};
+    const auto line = [](const steer::Action& action, std::uint64_t step) {
+        steer::DecisionRecord record;
+        record.step = step;
+        record.action = action;
+        return record;
     };
-    const char* keep = R"({"action":"keep"})";
-    const char* replace = R"({"action":"replace"})";
+    const auto keep = steer::Action::keep();
+    const auto replace = steer::Action::replace(steer::Reason::none);
     state.decisions(std::vector{line(keep, 1), line(replace, 2), line(keep, 3)});
     EXPECT_THAT(state.facts(cli::LiveState::Clock::now()).decision,
                 testing::HasSubstr("replace at step 2"));

@@ -83,7 +83,7 @@ TEST_F(RunFolderOf, OneThatFails) {
     const Outcome broken = rudder(train("run", {"--optimizer", "sgd", "--lr", "1e30"}), here());
     EXPECT_EQ(broken.code, 1);
     EXPECT_EQ(card("run").at("state"), "failed");
-    EXPECT_THAT(card("run").at("error").get<std::string>(), HasSubstr("no number at step"));
+    EXPECT_THAT(card("run").at("error").get<std::string>(), HasSubstr("NaN or infinite at step"));
     EXPECT_FALSE(fs::exists(folder_ / "run/summary.json"));
 }
 

@@ -126,7 +126,7 @@ TEST_F(SinksOf, APortInUseIsSaidOnceAndTheRunGoesOn) {
                                          port));
     refuse(train({"--metrics-port", "70000"}), 2, {"--metrics-port"});
     refuse(train({"--metrics-port", "0", "--metrics-address", "here"}), 2,
-           {"'here' is no address", "127.0.0.1"});
+           {"invalid address: 'here'", "127.0.0.1"});
 }
 
 TEST_F(SinksOf, ADiskThatFillsCostsLinesNotTheRun) {

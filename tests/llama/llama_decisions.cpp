@@ -39,8 +39,8 @@ int decide(const std::string& url, std::uint64_t count, const std::string& keys)
         const steer::Observation fresh = seen(16 * i);
         o.step = fresh.step;
         o.total = fresh.total;
-        o.rows.hits = 2000 + i;
-        o.rows.demand = o.rows.needed - o.rows.hits;
+        o.rows.hit = 2000 + i;
+        o.rows.demand = o.rows.needed - o.rows.hit;
         try {
             const steer::Answer answer = agent->decide(o);
             ++actions[std::string(to_string(answer.action.kind))];

@@ -2,29 +2,53 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
-#include "report/sink.hpp"
+#include "rudder/train/records.hpp"
 
 namespace rudder::test {
 
-/// Steps from `first` on, of so many ranks; the value of metric m is 1000 x step + 10 x rank + m.
-inline report::StepBatch some_steps(std::uint64_t first, std::size_t steps, std::size_t ranks,
-                                    const std::string& policy = "window:16") {
-    report::StepBatch batch;
-    batch.owners = ranks;
-    batch.policies.push_back({policy, "\"distance\":2", true});
+/// Steps from `first` on, of so many ranks; the value of metric m of the catalogue is 1000 x step +
+/// 10 x rank + m, but for the window, which is the policy's. An empty policy: there is no buffer.
+inline std::vector<train::StepRecord> some_steps(std::uint64_t first, std::size_t steps,
+                                                 std::size_t ranks,
+                                                 const std::string& policy = "window:16") {
+    std::vector<train::StepRecord> records;
     for (std::size_t i = 0; i < steps * ranks; ++i) {
-        report::StepFrame frame;
-        frame.step = first + i / ranks;
-        frame.epoch = static_cast<std::uint32_t>(frame.step / 10);
-        frame.rank = static_cast<std::uint32_t>(i % ranks);
-        for (std::size_t m = 0; m < report::metric_count; ++m)
-            frame.values[m] = static_cast<double>(1000 * frame.step + 10 * frame.rank + m);
-        batch.steps.push_back(frame);
+        train::StepRecord record;
+        record.step = first + i / ranks;
+        record.epoch = static_cast<std::uint32_t>(record.step / 10);
+        record.rank = static_cast<std::uint32_t>(i % ranks);
+        std::uint64_t next = 1000 * record.step + 10 * record.rank;
+        for_each_field<train::StepRecord>([&]<class M>(const Field<train::StepRecord, M>& f) {
+            M& member = record.*f.member;
+            if constexpr (std::is_same_v<M, buffer::Knobs>) ++next;  // the window
+            if constexpr (Listed<M>) {
+                for_each_field<M>([&]<class V>(const Field<M, V>& inner) {
+                    if constexpr (std::is_arithmetic_v<V>) {
+                        if (inner.kind != FieldKind::inner)
+                            member.*inner.member = static_cast<V>(next++);
+                    }
+                });
+            } else if constexpr (std::is_arithmetic_v<M>) {
+                if (f.kind > FieldKind::plain) member = static_cast<M>(next++);
+            }
+        });
+        record.buffered = !policy.empty();
+        if (record.buffered) record.knobs.policy = buffer::PolicySpec::parse(policy);
         for (std::size_t owner = 0; owner < ranks; ++owner)
-            batch.bytes_by_owner.push_back(100 * frame.step + owner);
+            record.bytes_by_owner.push_back(100 * record.step + owner);
+        records.push_back(std::move(record));
     }
-    return batch;
+    return records;
+}
+
+/// An epoch of which a quarter of the validation vertices were answered right.
+inline train::EpochRecord some_epoch(std::uint32_t epoch, std::uint64_t steps) {
+    train::EpochRecord record{.epoch = epoch, .steps = steps, .loss = 0.5, .seconds = 2};
+    record.scores.valid = {1, 4, 0};
+    record.scores.evaluated = true;
+    return record;
 }
 
 }  // namespace rudder::test

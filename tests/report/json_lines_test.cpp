@@ -27,32 +27,35 @@ std::string bytes_of(const fs::path& file) {
 }
 
 TEST(JsonLines, AStepAsKnown) {
-    report::StepBatch batch = some_steps(0, 1, 2);
-    batch.steps[1].values[report::metric_index("loss")] = 0.25;
-    batch.steps[1].values[report::metric_index("seconds.stall")] = 1e-7;
+    train::StepRecord step = some_steps(0, 1, 2, "window:16,distance:2")[1];
+    step.loss = 0.25;
+    step.seconds.stall = 1e-7;
     std::string text;
-    report::append_step_line(text, batch, 1);
+    report::StepLines().append(text, step);
     EXPECT_EQ(text,
               "{\"step\":0,\"epoch\":0,\"rank\":1,\"loss\":0.25,\"seconds\":{\"step\":11.0,"
               "\"sample\":12.0,\"fetch\":13.0,\"stall\":1e-07,\"compute\":15.0,\"reduce\":16.0},"
               "\"rows\":{\"needed\":17,\"local\":18,\"hit\":19,\"demand\":20,\"replacement\":21,"
               "\"ahead\":22,\"wasted\":23,\"saved\":24},\"bytes\":{\"features\":25,\"requests\":26,"
               "\"topology\":27,\"gradients\":28,\"evaluation\":29,\"control\":30},"
-              "\"bytes_by_owner\":[0,1],\"edges\":31,\"knobs\":{\"policy\":\"window:16\","
-              "\"window\":32,\"capacity\":33,\"distance\":2,\"bulk\":34,\"sample_threads\":35,"
+              "\"bytes_by_owner\":[0,1],\"edges\":31,\"knobs\":{\"policy\":\"window:16,"
+              "distance:2\",\"window\":16,\"capacity\":33,\"decay\":0.99,\"distance\":2,\"bulk\":"
+              "34,\"sample_threads\":35,"
               "\"fetch_threads\":36}}\n");
 }
 
-TEST(JsonLines, KnobsOfPoliciesThatAreNotKnownOrNotThere) {
-    report::StepBatch batch = some_steps(3, 1, 1, "");
+TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {
     std::string text;
-    report::append_step_line(text, batch, 0);
+    report::StepLines lines;
+    lines.append(text, some_steps(3, 1, 1, "")[0]);
     EXPECT_THAT(text, testing::EndsWith(",\"knobs\":{}}\n"));
-    batch.policies[0] = {"a \"b\"\n", "", false};
+    const std::string policy =
+        "scored,every:1234567,fraction:0.12345678901234567,decay:0.12345678901234567";
     text.clear();
-    report::append_step_line(text, batch, 0);
-    EXPECT_THAT(text, testing::EndsWith(",\"knobs\":{\"policy\":\"a \\\"b\\\"\\n\","
-                                        "\"window\":3022,\"capacity\":3023}}\n"));
+    lines.append(text, some_steps(3, 1, 1, policy)[0]);
+    EXPECT_THAT(text,
+                testing::HasSubstr("\"policy\":\"" + buffer::PolicySpec::parse(policy).text() +
+                                   "\",\"window\":0,\"capacity\":3023,"));
 }
 
 TEST(JsonLines, NumbersAreThoseOfTheLibraryDigitForDigit) {
@@ -74,7 +77,8 @@ TEST(JsonLines, NumbersAreThoseOfTheLibraryDigitForDigit) {
 }
 
 TEST(JsonLines, AnEpoch) {
-    report::EpochFrame epoch{.epoch = 2, .steps = 8, .loss = 0.5, .seconds = 1.5, .train = 0.75};
+    train::EpochRecord epoch{.epoch = 2, .steps = 8, .loss = 0.5, .seconds = 1.5};
+    epoch.scores.train = {3, 4, 0};
     EXPECT_EQ(report::epoch_line(epoch),
               "{\"epoch\":2,\"steps\":8,\"loss\":0.5,\"seconds\":1.5,\"evaluation_seconds\":0.0,"
               "\"accuracy\":{\"train\":0.75,\"valid\":null,\"test\":null}}\n");
@@ -83,7 +87,10 @@ TEST(JsonLines, AnEpoch) {
 TEST(JsonLinesSink, GoesOnWhereARunWasCut) {
     const TempDir folder;
     std::uint64_t bytes = 0;
-    const report::EpochFrame first{.epoch = 0, .steps = 5};
+    std::vector<steer::DecisionRecord> made(3);
+    made[1].step = 7;
+    made[2].rank = 1;
+    const train::EpochRecord first{.epoch = 0, .steps = 5};
     {
         report::JsonLinesSink sink(folder.path());
         sink.steps(some_steps(0, 5, 2));
@@ -91,7 +98,7 @@ TEST(JsonLinesSink, GoesOnWhereARunWasCut) {
         sink.epoch(first);
         sink.steps(some_steps(5, 5, 2));
         sink.epoch({.epoch = 1, .steps = 5});
-        sink.decisions(std::vector<report::DecisionFrame>{{3, 0, "{\"step\":3}"}});
+        sink.decisions(std::span(made).first(1));
         EXPECT_EQ(*sink.metrics_bytes(), fs::file_size(folder.path() / "metrics.jsonl"));
     }
     const std::string whole = bytes_of(folder.path() / "metrics.jsonl");
@@ -99,10 +106,13 @@ TEST(JsonLinesSink, GoesOnWhereARunWasCut) {
     EXPECT_EQ(bytes_of(folder.path() / "metrics.jsonl"), whole.substr(0, bytes));
     EXPECT_EQ(bytes_of(folder.path() / "epochs.jsonl"), report::epoch_line(first));
     sink.steps(some_steps(5, 5, 2));
-    sink.decisions(std::vector<report::DecisionFrame>{{7, 0, "{\"step\":7}"}, {7, 1, "{}"}});
+    sink.decisions(std::span(made).last(2));
     sink.close();
     EXPECT_EQ(bytes_of(folder.path() / "metrics.jsonl"), whole);
-    EXPECT_EQ(bytes_of(folder.path() / "decisions.jsonl"), "{\"step\":3}\n{\"step\":7}\n{}\n");
+    std::string lines;
+    for (const steer::DecisionRecord& one : made)
+        lines += steer::log_line(one) + "\n";
+    EXPECT_EQ(bytes_of(folder.path() / "decisions.jsonl"), lines);
 }
 
 TEST(JsonLinesSink, ADiskThatFillsLeavesWholeLines) {

@@ -34,11 +34,11 @@ TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
     report::PrometheusMetrics metrics(2, {{"model", "sage"}});
     metrics.steps(some_steps(0, 2, 2));
     metrics.steps(some_steps(2, 1, 2));
-    metrics.epoch({.epoch = 0, .steps = 3, .loss = 0.5, .seconds = 2, .valid = 0.25});
-    metrics.decisions(std::vector<report::DecisionFrame>{
-        {0, 0, R"({"step":0,"status":"applied","note":"\"status\":\"late\""})"},
-        {1, 0, R"({"step":1,"note":"x \"status\":\"late\"","status":"refused"})"},
-        {2, 0, "{\"step\":2"}});
+    metrics.epoch(some_epoch(0, 3));
+    std::vector<steer::DecisionRecord> decisions(2);
+    decisions[0].note = R"("status":"late")";
+    decisions[1].status = steer::DecisionStatus::refused;
+    metrics.decisions(decisions);
     metrics.progress()->steps = 5;
     const std::string text = metrics.text();
     for (const char* line : {
@@ -65,7 +65,7 @@ TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
 
 TEST(Prometheus, EveryLineIsOneOfTheFormat) {
     report::PrometheusMetrics metrics(3, some_options().info);
-    metrics.steps(some_steps(0, 2, 3, "window:16 \"\\"));
+    metrics.steps(some_steps(0, 2, 3));
     const std::string text = metrics.text();
     ASSERT_EQ(text.back(), '\n');
     const std::regex sample(
@@ -87,7 +87,7 @@ TEST(Prometheus, PromtoolFindsNothingWrong) {
     if (!have_program("promtool")) GTEST_SKIP() << "SKIPPED: no promtool here";
     report::PrometheusMetrics metrics(2, some_options().info);
     metrics.steps(some_steps(0, 5, 2));
-    metrics.epoch({.epoch = 0, .steps = 5, .loss = 0.5, .seconds = 2, .train = 1, .valid = 0.25});
+    metrics.epoch(some_epoch(0, 5));
     const std::string text = metrics.text();
     FILE* promtool = ::popen("promtool check metrics 2>&1", "w");
     std::fwrite(text.data(), 1, text.size(), promtool);

@@ -60,7 +60,7 @@ void expect_same(const report::MetricsData& data, const std::map<std::uint64_t, 
         std::vector<report::Stat> want(data.series.buckets());
         for (const auto& [number, step] : steps) {
             double value = step.sums.at(std::string(metric.path));
-            if (metric.kind != report::MetricInfo::Kind::count) value /= step.ranks;
+            if (metric.kind != FieldKind::count) value /= step.ranks;
             want.at(number / data.series.width).add(value);
         }
         for (std::size_t b = 0; b < want.size(); ++b) {
@@ -280,7 +280,7 @@ TEST(RunReader, ALossThatIsNoNumberIsCounted) {
     line["loss"] = nullptr;
     write_file(folder / "metrics.jsonl", line.dump() + "\n");
     EXPECT_THAT(report::read_run(folder.path()).missing,
-                Contains(HasSubstr("The loss is not finite (NaN or infinite) in 1 of 1")));
+                Contains(HasSubstr("loss is NaN or infinite in 1 of 1")));
 }
 
 TEST(RunReader, KnowsHowARunStands) {

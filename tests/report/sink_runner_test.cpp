@@ -18,16 +18,16 @@ public:
     Notes(std::vector<std::string>& notes, std::uint64_t fails_at)
         : notes_(notes), fails_at_(fails_at) {}
     [[nodiscard]] std::string_view name() const override { return "notes"; }
-    void steps(const report::StepBatch& batch) override {
+    void steps(std::span<const train::StepRecord> steps) override {
         Executor::current().yield();
-        if (batch.steps.front().step >= fails_at_)
+        if (steps.front().step >= fails_at_)
             throw system_error("cannot write the file", "somewhere", 28);
-        notes_.push_back("steps " + std::to_string(batch.steps.front().step));
+        notes_.push_back("steps " + std::to_string(steps.front().step));
     }
-    void epoch(const report::EpochFrame& epoch) override {
+    void epoch(const train::EpochRecord& epoch) override {
         notes_.push_back("epoch " + std::to_string(epoch.epoch));
     }
-    void decisions(std::span<const report::DecisionFrame> decisions) override {
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
         notes_.push_back("decisions " + std::to_string(decisions.size()));
     }
     void close() override { notes_.emplace_back("close"); }
@@ -52,12 +52,12 @@ TEST(SinkRunner, InOrderAndFlushedWhenToldUnderAnySchedule) {
             report::SinkRunner runner(std::move(sinks));
             std::vector<std::string> told;
             for (std::uint64_t epoch = 0; epoch < 50; ++epoch) {
-                runner.steps([&] { return some_steps(epoch, 1, 1); });
+                runner.steps(some_steps(epoch, 1, 1));
                 told.push_back("steps " + std::to_string(epoch));
                 runner.epoch({.epoch = static_cast<std::uint32_t>(epoch)});
                 told.push_back("epoch " + std::to_string(epoch));
                 if (epoch % 7 != 0) continue;
-                runner.decisions([] { return std::vector<report::DecisionFrame>(3); });
+                runner.decisions(std::vector<steer::DecisionRecord>(3));
                 told.emplace_back("decisions 3");
                 runner.flush();
                 EXPECT_EQ(good, told);
@@ -83,7 +83,7 @@ TEST(SinkRunner, SaysOnceThatASinkFails) {
         sinks.push_back(std::make_unique<Notes>(notes, 2));
         report::SinkRunner runner(std::move(sinks));
         for (std::uint64_t step = 0; step < 9; ++step)
-            runner.steps([&] { return some_steps(step, 1, 1); });
+            runner.steps(some_steps(step, 1, 1));
         runner.flush();  // which does not wait for ever
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(),

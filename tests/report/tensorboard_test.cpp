@@ -128,7 +128,7 @@ TEST(TensorBoardSink, AnEventPerStepWithSumsAndMeansOverRanks) {
     const TempDir folder;
     report::TensorBoardSink sink(folder.path(), 0);
     sink.steps(some_steps(0, 3, 2));
-    sink.epoch({.epoch = 0, .steps = 3, .loss = 0.5, .seconds = 2, .valid = 0.25});
+    sink.epoch(some_epoch(0, 3));
     sink.close();
     Records records(sink.file());
     EXPECT_THAT(records.next(), testing::HasSubstr("brain.Event:2"));

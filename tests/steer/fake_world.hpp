@@ -107,9 +107,9 @@ private:
     }
 
     static void count(steer::ShadowReading& shadow, double fetched) {
-        buffer::RowAccounts one{.steps = 1, .needed = 2000};
+        Rows one{.steps = 1, .needed = 2000};
         one.demand = static_cast<std::uint64_t>(std::max(0.0, std::min(fetched, 2000.0)));
-        one.hits = one.needed - one.demand;
+        one.hit = one.needed - one.demand;
         shadow.rows += one;
         shadow.total += one;
         ++shadow.age;
@@ -190,7 +190,7 @@ private:
     steer::ShadowReading twin_;
     steer::ShadowReading built_in_;
     std::vector<steer::ShadowReading> shadows_;
-    steer::StretchSeconds timed_;
+    Seconds timed_;
 };
 
 }  // namespace rudder::test

@@ -12,7 +12,7 @@ inline steer::Observation observed(std::uint64_t step, std::uint64_t hits = 50) 
     o.step = step;
     o.steps = 1000;
     o.steps_per_epoch = 100;
-    o.rows = {.steps = 1, .needed = 100, .hits = hits, .demand = 100 - hits};
+    o.rows = {.steps = 1, .needed = 100, .hit = hits, .demand = 100 - hits};
     o.total = o.rows;
     o.setting.policy = buffer::PolicySpec::parse("scored");
     o.setting.capacity = 200;

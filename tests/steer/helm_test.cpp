@@ -41,7 +41,7 @@ steer::SteeredResult steer(const buffer::Trace& trace, std::string_view policy,
         options);
 }
 
-buffer::RowAccounts plain(const buffer::Trace& trace, std::string_view policy) {
+Rows plain(const buffer::Trace& trace, std::string_view policy) {
     const std::vector<buffer::ReplayCase> cases{
         {buffer::PolicySpec::parse(policy), {.fraction = 0.25, .rows = 0}}};
     return buffer::replay(trace, cases).front().rows;

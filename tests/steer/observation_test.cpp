@@ -12,12 +12,12 @@
 namespace rudder::test {
 namespace {
 
-buffer::RowAccounts random_rows(Draws& draws) {
-    buffer::RowAccounts rows;
+Rows random_rows(Draws& draws) {
+    Rows rows;
     rows.steps = draws.below(20);
-    rows.hits = draws.below(1000);
+    rows.hit = draws.below(1000);
     rows.demand = draws.below(1000);
-    rows.needed = rows.hits + rows.demand;
+    rows.needed = rows.hit + rows.demand;
     rows.replacement = draws.below(100);
     rows.ahead = draws.below(100);
     rows.wasted = draws.below(50);
@@ -45,8 +45,11 @@ steer::Observation random_observation(std::uint64_t seed) {
     for (std::uint64_t i = draws.below(4); i > 0; --i)
         o.rows_by_owner.push_back(draws.next32());
     o.row_bytes = 400;
-    o.seconds = {draws.below(9), draws.uniform(), draws.uniform(), draws.uniform(),
-                 draws.uniform()};
+    o.seconds = {.steps = draws.below(9),
+                 .step = draws.uniform(),
+                 .fetch = draws.uniform(),
+                 .stall = draws.uniform(),
+                 .compute = draws.uniform()};
     o.cost = draws.below(2) == 0 ? steer::CostKind::rows : steer::CostKind::seconds;
     o.halo = draws.below(100000);
     o.candidates = draws.below(100);
@@ -74,7 +77,7 @@ TEST(Observations, KnownAnswers) {
     EXPECT_DOUBLE_EQ(o.hit_rate(), 0.25);
     EXPECT_DOUBLE_EQ(o.cost_per_step(), 75);
     EXPECT_EQ(o.steps_left(), 990U);
-    o.rows += {.steps = 1, .needed = 100, .hits = 100, .replacement = 5, .ahead = 10};
+    o.rows += {.steps = 1, .needed = 100, .hit = 100, .replacement = 5, .ahead = 10};
     EXPECT_DOUBLE_EQ(o.hit_rate(), 0.625);
     EXPECT_DOUBLE_EQ(o.cost_per_step(), 45);
     o.cost = steer::CostKind::seconds;

@@ -71,7 +71,7 @@ TEST(Planted, TheBanditGainsOverEveryFixedSetting) {
     steer::SteeredOptions options;
     options.sample = 1;
     std::vector<std::uint64_t> by_step;
-    options.watch = [&](std::size_t, std::uint64_t, const buffer::RowAccounts& rows) {
+    options.watch = [&](std::size_t, std::uint64_t, const Rows& rows) {
         by_step.push_back(rows.fetched());
     };
     const steer::SteeredResult steered =

@@ -59,7 +59,7 @@ TEST(Features, KnowWhenTheBuiltInRuleReplaces) {
 TEST(Features, OfThePaperAreCumulativeAndWhole) {
     steer::FeatureMaker maker(steer::FeatureSet::faithful);
     steer::Observation o = observed(7, 50);
-    o.total = {.steps = 7, .needed = 1000, .hits = 333, .demand = 667};
+    o.total = {.steps = 7, .needed = 1000, .hit = 333, .demand = 667};
     const auto x = maker.make(o);
     EXPECT_EQ(x[feature("pre_avg_hitrate", steer::FeatureSet::faithful)], 33);
     EXPECT_EQ(x[feature("pre_avg_t_rpc", steer::FeatureSet::faithful)], 50);

@@ -128,11 +128,11 @@ TEST_F(FeatureStores, KnownDuplicates) {
         const std::array wanted{store::RowsWanted{first, std::span(rows).first(3 * width)},
                                 store::RowsWanted{second, std::span(rows).last(2 * width)}};
         store::Pull pull = store.pull(wanted);
-        const store::PullAccounts& accounts = pull.wait();
-        EXPECT_EQ(accounts.needed, 2U);
-        EXPECT_EQ(accounts.local, 1U);
-        EXPECT_EQ(accounts.demand, 1U);
-        EXPECT_EQ(accounts.saved, 3U);
+        const store::Pulled& accounts = pull.wait();
+        EXPECT_EQ(accounts.rows.needed, 2U);
+        EXPECT_EQ(accounts.rows.local, 1U);
+        EXPECT_EQ(accounts.rows.demand, 1U);
+        EXPECT_EQ(accounts.rows.saved, 3U);
         EXPECT_EQ(accounts.bytes_by_owner[comm.rank() == 0 ? 1 : 0], width * sizeof(float));
         const std::array ids{far, near, far, near, far};
         for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -156,7 +156,7 @@ TEST_F(FeatureStores, APullThatNobodyWaitsForHarmsNobody) {
         const store::RowsWanted wanted{ids, rows};
         { const store::Pull dropped = store.pull({&wanted, 1}); }
         store::Pull pull = store.pull({&wanted, 1});
-        EXPECT_EQ(pull.wait().needed, ids.size());
+        EXPECT_EQ(pull.wait().rows.needed, ids.size());
         store.stop();
     });
 }

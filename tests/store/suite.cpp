@@ -187,8 +187,7 @@ struct Wanted {
         }
     }
 
-    void check_accounts(const store::FeatureStore& store,
-                        const store::PullAccounts& accounts) const {
+    void check_accounts(const store::FeatureStore& store, const store::Pulled& accounts) const {
         std::set<VertexId> distinct;
         std::size_t uses = 0;
         for (const auto& batch : ids) {
@@ -204,10 +203,10 @@ struct Wanted {
                 bytes[static_cast<std::size_t>(store.owner(v))] += store.format().row_bytes();
             }
         }
-        require(accounts.needed == distinct.size(), "needed is wrong");
-        require(accounts.local == local, "local is wrong");
-        require(accounts.demand == distinct.size() - local, "demand is wrong");
-        require(accounts.saved == uses - distinct.size(), "saved is wrong");
+        require(accounts.rows.needed == distinct.size(), "needed is wrong");
+        require(accounts.rows.local == local, "local is wrong");
+        require(accounts.rows.demand == distinct.size() - local, "demand is wrong");
+        require(accounts.rows.saved == uses - distinct.size(), "saved is wrong");
         require(accounts.bytes_by_owner == bytes, "bytes by owner are wrong");
     }
 };
@@ -243,7 +242,7 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
         first.check_accounts(store, a.wait());
         second.check_accounts(store, b->wait());
         (evaluation ? demanded.evaluation : demanded.training) +=
-            a.wait().demand + b->wait().demand;
+            a.wait().rows.demand + b->wait().rows.demand;
     }
 }
 

@@ -86,7 +86,7 @@ TEST_F(Buffer, EitherTopologyAndEveryInFlight) {
 
 TEST_F(Buffer, RowCountsDoNotDependOnTheSchedule) {
     for (const char* policy : {"window:4", "lru", "scored-faithful,every:2"}) {
-        std::optional<buffer::RowCounts> counts;
+        std::optional<Rows> counts;
         for (std::uint64_t seed = 0; seed < 4; ++seed) {
             train::TrainOptions options = with(policy);
             options.in_flight = 1 + seed;
@@ -180,7 +180,7 @@ TEST_F(Buffer, ReplayOfATraceAgreesWithTheRunExactly) {
                 {train::policy_of(options), {.fraction = options.buffer}},
                 {buffer::PolicySpec::parse("optimal"), {.fraction = options.buffer}}};
             const auto replayed = buffer::replay(trace, cases);
-            EXPECT_EQ(live.rows.hit, replayed[0].rows.hits);
+            EXPECT_EQ(live.rows.hit, replayed[0].rows.hit);
             EXPECT_EQ(live.rows.demand, replayed[0].rows.demand);
             EXPECT_EQ(live.rows.replacement, replayed[0].rows.replacement);
             EXPECT_EQ(live.rows.ahead, replayed[0].rows.ahead);

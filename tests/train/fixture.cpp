@@ -156,9 +156,9 @@ std::vector<Trained> stretch(const partition::PartitionedDataset& data,
 
 void expect_closed(const train::TrainResult& r) {
     EXPECT_EQ(r.rows.needed, r.rows.local + r.rows.hit + r.rows.demand);
-    const auto features = r.bytes[static_cast<std::size_t>(comm::Kind::features)];
+    const auto features = r.bytes.features;
     EXPECT_EQ((r.rows.demand + r.rows.replacement + r.rows.ahead) * r.row_bytes, features);
-    EXPECT_EQ(std::accumulate(r.bytes.begin(), r.bytes.end(), std::uint64_t{0}), r.received_total);
+    EXPECT_EQ(r.bytes.total(), r.received_total);
     EXPECT_EQ(r.received_total, r.sent_total);
 }
 

@@ -186,7 +186,7 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
     RandomPilot pilot(s.cluster.seed, policies, s.piloted);
     if (s.piloted || s.changes) options.pilot = &pilot;
     buffer::LiveBuffer buffer(comm, store, std::move(options));
-    buffer::RowCounts counts;
+    Rows counts;
     {
         ahead.window =
             std::max(ahead.window, buffer::horizon_of(buffer::PolicySpec::parse(s.policy)));

@@ -75,7 +75,7 @@ public:
         order.decision = {below(2) == 0, 1};
         return order;
     }
-    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override {
+    void after(std::uint64_t step, const Rows& accounts) override {
         EXPECT_EQ(accounts.steps, step + 1);
         const auto& [rows, copy] = shown_.front();
         EXPECT_TRUE(std::ranges::equal(rows, copy));

@@ -23,9 +23,8 @@ public:
     void records(std::span<const train::StepRecord> records) override {
         steps.insert(steps.end(), records.begin(), records.end());
     }
-    void decisions(std::span<const train::DecisionLine> lines) override {
-        for (const train::DecisionLine& line : lines)
-            made.push_back(steer::parse_decision(parse_json(line.text, "a line"), "a line"));
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
+        made.insert(made.end(), decisions.begin(), decisions.end());
     }
     std::vector<train::StepRecord> steps;
     std::vector<steer::DecisionRecord> made;
@@ -189,7 +188,7 @@ train::TrainOptions changing(train::TrainOptions options) {
 std::map<std::uint64_t, std::map<std::uint32_t, std::string>> policies_of(const Witness& witness) {
     std::map<std::uint64_t, std::map<std::uint32_t, std::string>> policies;
     for (const train::StepRecord& record : witness.steps)
-        policies[record.step][record.rank] = record.policy;
+        policies[record.step][record.rank] = record.knobs.policy.text();
     return policies;
 }
 
@@ -237,7 +236,7 @@ TEST_F(Steered, TheJobsAgentSeesAllHosts) {
     train::TrainOptions options = with("lru", "every:1");
     options.steer.scope = steer::AgentScope::job;
     options.steer.mode = steer::AgentMode::sync;
-    buffer::RowAccounts last;
+    Rows last;
     options.steer.agent = scripted("scripted-knobs", [&](const steer::Observation& seen) {
         last = seen.total;
         return answer(steer::Action::keep());

@@ -8,23 +8,9 @@
 #include <vector>
 
 #include "rudder/buffer/policy.hpp"
+#include "rudder/core/rows.hpp"
 
 namespace rudder::buffer {
-
-/// Rows of design section 10, of remote rows only: needed = hits + demand.
-struct RowAccounts {
-    std::uint64_t steps = 0;
-    std::uint64_t needed = 0;
-    std::uint64_t hits = 0;
-    std::uint64_t demand = 0;
-    std::uint64_t replacement = 0;
-    std::uint64_t ahead = 0;
-    std::uint64_t wasted = 0;  ///< replacement or ahead, and left before any use
-
-    [[nodiscard]] std::uint64_t fetched() const noexcept { return demand + replacement + ahead; }
-    RowAccounts& operator+=(const RowAccounts& other) noexcept;
-    friend bool operator==(const RowAccounts&, const RowAccounts&) = default;
-};
 
 /// Runs one policy over the steps of a run, live, in replay or as a shadow. Policy, parameters and
 /// capacity may change between any two steps; what it holds stays as far as it fits. The plans tell
@@ -65,7 +51,7 @@ public:
     [[nodiscard]] std::uint64_t replaceable() const { return policy_->replaceable(next_); }
     [[nodiscard]] const PolicySpec& spec() const noexcept { return spec_; }
     [[nodiscard]] const Residents& residents() const noexcept { return residents_; }
-    [[nodiscard]] const RowAccounts& accounts() const noexcept { return accounts_; }
+    [[nodiscard]] const Rows& accounts() const noexcept { return accounts_; }
     /// Rows here that were fetched for the buffer and not used yet.
     [[nodiscard]] std::uint64_t unused() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;
@@ -86,7 +72,7 @@ private:
     StepPlan fill_;
     StepPlan plan_;
     std::vector<std::uint8_t> unused_;  ///< by slot: fetched for the buffer, not used yet
-    RowAccounts accounts_;
+    Rows accounts_;
 };
 
 }  // namespace rudder::buffer

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/buffer/knobs.hpp"
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/buffer/row_counts.hpp"
 #include "rudder/buffer/trace_writer.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/sample/look_ahead.hpp"
@@ -58,19 +58,11 @@ struct LiveBufferOptions {
     BufferPilot* pilot = nullptr;  ///< steers it, on the first rank; must outlive the buffer
 };
 
-/// What the buffer is set to.
-struct BufferKnobs {
-    std::optional<PolicySpec> policy{};  ///< none: of a step that another rank planned
-    std::uint64_t window = 0;            ///< steps the policy looks ahead
-    std::uint64_t ahead = 0;     ///< steps after the next one that policy or pilot want to see
-    std::uint64_t capacity = 0;  ///< rows
-};
-
 /// What a step came to: its rows, and how many of them each rank was asked for.
 struct StepRows {
-    RowCounts counts;
+    Rows counts;
     std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
-    BufferKnobs knobs;                    ///< as the step found them; of the first rank
+    std::optional<Knobs> knobs;           ///< as the step found them; on the first rank alone
     std::optional<TimeKnobs> times{};     ///< that the pilot has ordered before the step
 };
 
@@ -102,9 +94,12 @@ public:
     /// Collective over the ranks that share the buffer, after `halt` and the end of all calls of
     /// `assemble` and `publish`: waits for all rows under way. What no call of `assemble` reported,
     /// with what was fetched and never used.
-    [[nodiscard]] RowCounts finish();
+    [[nodiscard]] Rows finish();
 
-    [[nodiscard]] BufferKnobs knobs() const;
+    /// Its policy and capacity (0 on ranks that are not the first).
+    [[nodiscard]] Knobs knobs() const;
+    /// Steps after the next one that policy or pilot want to see.
+    [[nodiscard]] std::uint64_t steps_ahead() const;
     /// Memory of the slots, and of rows under way, on this rank.
     [[nodiscard]] std::uint64_t slot_bytes() const;
     [[nodiscard]] std::uint64_t landing_bytes() const;
@@ -120,8 +115,5 @@ private:
     struct State;
     std::unique_ptr<State> state_;
 };
-
-/// How many steps a policy looks ahead.
-[[nodiscard]] std::uint64_t horizon_of(const PolicySpec& policy);
 
 }  // namespace rudder::buffer

@@ -52,7 +52,7 @@ public:
     /// that lacks facts it needs (`check_policy`) ends the run.
     [[nodiscard]] virtual PilotOrder before(std::uint64_t step, const IdBuffer& buffer) = 0;
     /// The step was taken; the accounts are the buffer's, this step included.
-    virtual void after(std::uint64_t step, const RowAccounts& accounts) = 0;
+    virtual void after(std::uint64_t step, const Rows& accounts) = 0;
 };
 
 /// Makes the changes of an order; `planned` (may be empty) is shown the plan of each.

@@ -29,13 +29,13 @@ struct ReplayCase {
 
 struct ReplayResult {
     std::uint64_t capacity = 0;  ///< rows, over all hosts
-    RowAccounts rows;            ///< over all hosts
+    Rows rows;                   ///< over all hosts
 };
 
 /// One case on one host, steered by a pilot if there is one. Steps are published as far ahead as
 /// the policy of the moment or the pilot wants to see.
-[[nodiscard]] RowAccounts replay_host(const HostTrace& trace, const PolicySpec& policy,
-                                      std::uint64_t capacity, BufferPilot* pilot = nullptr);
+[[nodiscard]] Rows replay_host(const HostTrace& trace, const PolicySpec& policy,
+                               std::uint64_t capacity, BufferPilot* pilot = nullptr);
 /// All cases over all hosts, side by side on all threads; results in the order of the cases.
 [[nodiscard]] std::vector<ReplayResult> replay(const Trace& trace,
                                                std::span<const ReplayCase> cases);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/knobs.hpp"
 
@@ -56,7 +57,11 @@ struct Action {
         return {ActionKind::set, 1, std::move(knobs), why};
     }
     friend bool operator==(const Action&, const Action&) = default;
+
+    static constexpr auto fields =
+        unnamed_fields(&Action::kind, &Action::fraction, &Action::knobs, &Action::reason);
 };
+static_assert(lists_all_fields<Action>);
 
 [[nodiscard]] Json to_json(const Action& action);
 /// Reads an action; a usage Error naming `where` says what is wrong with it: unknown keys, knobs,

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "rudder/core/fields.hpp"
 #include "rudder/steer/observation.hpp"
 
 namespace rudder::steer {
@@ -34,7 +35,10 @@ struct ShadowOrder {
 struct Forecast {
     int hit_rate = 0;
     int rows = 0;  ///< fetched
+
+    static constexpr auto fields = unnamed_fields(&Forecast::hit_rate, &Forecast::rows);
 };
+static_assert(lists_all_fields<Forecast>);
 
 struct Answer {
     Action action{};

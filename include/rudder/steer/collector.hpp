@@ -43,7 +43,7 @@ public:
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
-    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
+    void after(std::uint64_t step, const Rows& accounts) override;
 
     /// What makes the observations; for the times of a live run.
     [[nodiscard]] Helm& helm() noexcept;

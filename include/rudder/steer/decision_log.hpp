@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/agent.hpp"
 
 namespace rudder::steer {
 
 enum class DecisionStatus : std::uint8_t { applied, late, invalid, refused, undone };
+inline constexpr std::size_t decision_statuses = 5;
 [[nodiscard]] std::string_view to_string(DecisionStatus status) noexcept;
 
 /// Real rows over the steps after a decision, and what the other action would have cost on the
@@ -25,7 +27,12 @@ struct Outcome {
     double hit_rate = 0;      ///< of the real buffer
     double seconds = 0;       ///< of stall per step
     [[nodiscard]] bool correct() const noexcept { return rows <= alternative; }
+
+    static constexpr auto fields =
+        unnamed_fields(&Outcome::steps, &Outcome::rows, &Outcome::alternative, &Outcome::hit_rate,
+                       &Outcome::seconds);
 };
+static_assert(lists_all_fields<Outcome>);
 
 /// One line.
 struct DecisionRecord {
@@ -43,7 +50,15 @@ struct DecisionRecord {
     std::optional<Outcome> outcome;
     std::optional<Action> alternative;  ///< what the outcome is compared with
     std::string run;                    ///< as AgentFacts::run
+
+    static constexpr auto fields = unnamed_fields(
+        &DecisionRecord::step, &DecisionRecord::rank, &DecisionRecord::agent,
+        &DecisionRecord::observation, &DecisionRecord::action, &DecisionRecord::forecast,
+        &DecisionRecord::effective_step, &DecisionRecord::note, &DecisionRecord::latency,
+        &DecisionRecord::status, &DecisionRecord::problem, &DecisionRecord::outcome,
+        &DecisionRecord::alternative, &DecisionRecord::run);
 };
+static_assert(lists_all_fields<DecisionRecord>);
 
 [[nodiscard]] Json to_json(const DecisionRecord& record);
 /// The line of a log, without its end. The history is left out: the lines before are.

@@ -12,6 +12,7 @@
 #include "rudder/buffer/pilot.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/decision_log.hpp"
+#include "rudder/steer/helm_totals.hpp"
 #include "rudder/steer/mailbox.hpp"
 
 namespace rudder::steer {
@@ -43,28 +44,6 @@ struct HelmOptions {
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
     RunSizes sizes{};
-};
-
-/// What steering came to.
-struct HelmTotals {
-    std::string agent;
-    std::uint64_t decisions = 0;  ///< answers and failures, all of them
-    std::uint64_t applied = 0;    ///< replace and set
-    std::uint64_t kept = 0;
-    std::uint64_t late = 0;  ///< stale ones included
-    std::uint64_t invalid = 0;
-    std::uint64_t refused = 0;
-    std::uint64_t undone = 0;
-    std::uint64_t breaker_openings = 0;
-    std::uint64_t judged = 0;
-    std::uint64_t correct = 0;   ///< of the judged
-    double mailbox_seconds = 0;  ///< of training in calls of the mailbox
-    double waited_seconds = 0;   ///< sync
-    double cpu_seconds = 0;      ///< of shadows, observations and the agent
-    double twin_rows = 0;        ///< fetched by the twin, and by the built-in rule beside it
-    double built_in_rows = 0;
-
-    HelmTotals& operator+=(const HelmTotals& other);
 };
 
 /// An action on its way to all buffers it is for.
@@ -107,16 +86,16 @@ public:
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
     void prepare(std::uint64_t step) override;
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
-    void after(std::uint64_t step, const buffer::RowAccounts& accounts) override;
+    void after(std::uint64_t step, const Rows& accounts) override;
 
     /// How long a step took, and rows fetched by owner (may be empty); from the training task.
-    void timed(std::uint64_t step, const StretchSeconds& seconds,
+    void timed(std::uint64_t step, const Seconds& seconds,
                std::span<const std::uint64_t> rows_by_owner = {});
 
     // Where one agent steers several buffers. Whatever changes one of them travels as an order:
     // what the guard takes back and the built-in rule of an open breaker, too.
     /// What other buffers that this agent steers did in a step, added up; counts in observations.
-    void elsewhere(const buffer::RowAccounts& rows, const StretchSeconds& seconds);
+    void elsewhere(const Rows& rows, const Seconds& seconds);
     /// The action that waits to be sent, if any, to take effect at `effective_step`; once.
     [[nodiscard]] std::optional<Order> send(std::uint64_t effective_step);
     /// What an agent elsewhere (or here, once sent) has said.

@@ -10,7 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "rudder/buffer/policy_spec.hpp"
+#include "rudder/buffer/knobs.hpp"
+#include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
 
 namespace rudder::steer {
@@ -57,18 +58,12 @@ struct KnobChange {
     KnobId id;
     KnobValue value;
     friend bool operator==(const KnobChange&, const KnobChange&) = default;
-};
 
-/// The values of all knobs. Window, decay, fraction and distance are parameters of the policy;
-/// where the policy has no such parameter, the knob does nothing.
-struct Setting {
-    buffer::PolicySpec policy{*buffer::all_policies().front()};  ///< none
-    std::uint64_t capacity = 0;                                  ///< rows
-    std::uint64_t bulk = 0;  ///< rows per message, at most; 0: about 256 KiB
-    std::uint64_t sample_threads = 1;
-    std::uint64_t fetch_threads = 1;
-    friend bool operator==(const Setting&, const Setting&) = default;
+    static constexpr auto fields = unnamed_fields(&KnobChange::id, &KnobChange::value);
 };
+static_assert(lists_all_fields<KnobChange>);
+
+using Setting = buffer::Knobs;
 
 /// What a run allows, by knob, within the knobs' own ranges.
 struct KnobLimits {
@@ -76,7 +71,12 @@ struct KnobLimits {
     std::uint64_t window = 1024;  ///< most steps that memory allows to look ahead
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
+
+    static constexpr auto fields =
+        unnamed_fields(&KnobLimits::slots, &KnobLimits::window, &KnobLimits::sample_threads,
+                       &KnobLimits::fetch_threads);
 };
+static_assert(lists_all_fields<KnobLimits>);
 
 /// The value of a knob; none where the policy has no such parameter.
 [[nodiscard]] std::optional<KnobValue> knob_value(const Setting& setting, KnobId id);

@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
+#include "rudder/core/seconds.hpp"
 #include "rudder/steer/action.hpp"
 #include "rudder/steer/knobs.hpp"
 
@@ -17,32 +19,30 @@ namespace rudder::steer {
 enum class CostKind : std::uint8_t { rows, seconds };
 [[nodiscard]] std::string_view to_string(CostKind kind) noexcept;
 
-/// Seconds of some steps. Zero in replays.
-struct StretchSeconds {
-    std::uint64_t steps = 0;  ///< that were timed
-    double step = 0;          ///< of all of them, from end to end
-    double fetch = 0;
-    double stall = 0;  ///< exposed
-    double compute = 0;
-
-    StretchSeconds& operator+=(const StretchSeconds& other) noexcept;
-};
-
 /// What a shadow buffer would have fetched. Counts are scaled to all rows.
 struct ShadowReading {
-    std::string name;           ///< as the agent called it
-    Setting setting;            ///< as it is now
-    std::uint64_t age = 0;      ///< steps since it was opened
-    buffer::RowAccounts rows;   ///< of this observation's steps
-    buffer::RowAccounts total;  ///< since it was opened
+    std::string name;       ///< as the agent called it
+    Setting setting;        ///< as it is now
+    std::uint64_t age = 0;  ///< steps since it was opened
+    Rows rows;              ///< of this observation's steps
+    Rows total;             ///< since it was opened
+
+    static constexpr auto fields =
+        unnamed_fields(&ShadowReading::name, &ShadowReading::setting, &ShadowReading::age,
+                       &ShadowReading::rows, &ShadowReading::total);
 };
+static_assert(lists_all_fields<ShadowReading>);
 
 /// Sizes of a run that do not change; 0: not known.
 struct RunSizes {
     std::uint64_t batch = 0;         ///< seeds per part and step
     std::uint64_t vertices = 0;      ///< of the graph
     std::uint64_t own_vertices = 0;  ///< of the parts that share the buffer
+
+    static constexpr auto fields =
+        unnamed_fields(&RunSizes::batch, &RunSizes::vertices, &RunSizes::own_vertices);
 };
+static_assert(lists_all_fields<RunSizes>);
 
 /// A past decision and what came of it.
 struct PastDecision {
@@ -54,7 +54,13 @@ struct PastDecision {
     double rows_before = 0;      ///< fetched per step
     double rows_after = 0;
     std::optional<bool> correct;  ///< no worse than the alternative, where that is known
+
+    static constexpr auto fields = unnamed_fields(
+        &PastDecision::step, &PastDecision::action, &PastDecision::status,
+        &PastDecision::hit_rate_before, &PastDecision::hit_rate_after, &PastDecision::rows_before,
+        &PastDecision::rows_after, &PastDecision::correct);
 };
+static_assert(lists_all_fields<PastDecision>);
 
 struct Observation {
     std::uint64_t sequence = 0;
@@ -62,12 +68,12 @@ struct Observation {
     std::uint64_t steps = 0;  ///< of the run; 0: not known
     std::uint64_t steps_per_epoch = 0;
 
-    buffer::RowAccounts rows;   ///< of the steps since the observation before
-    buffer::RowAccounts total;  ///< since the start
+    Rows rows;   ///< of the steps since the observation before
+    Rows total;  ///< since the start
     std::vector<std::uint64_t>
         rows_by_owner;  ///< fetched since the observation before; may be empty
     std::uint64_t row_bytes = 0;
-    StretchSeconds seconds;  ///< since the observation before
+    Seconds seconds;  ///< since the observation before
     CostKind cost = CostKind::rows;
     // Of the queue of sampled steps, in live runs: for rules of the program, in no log.
     std::uint64_t queue_bytes = 0;
@@ -95,11 +101,21 @@ struct Observation {
     [[nodiscard]] std::uint64_t steps_left() const noexcept {
         return steps > step ? steps - step : 0;
     }
+
+    static constexpr auto fields =
+        unnamed_fields(&Observation::sequence, &Observation::step, &Observation::steps,
+                       &Observation::steps_per_epoch, &Observation::rows, &Observation::total,
+                       &Observation::rows_by_owner, &Observation::row_bytes, &Observation::seconds,
+                       &Observation::cost, &Observation::queue_bytes, &Observation::queue_limit, &Observation::setting, &Observation::limits,
+                       &Observation::halo, &Observation::sizes, &Observation::takes_decisions,
+                       &Observation::candidates, &Observation::since_change, &Observation::twin,
+                       &Observation::built_in, &Observation::shadows, &Observation::history);
 };
+static_assert(lists_all_fields<Observation>);
 
-[[nodiscard]] double hit_rate(const buffer::RowAccounts& rows) noexcept;
+[[nodiscard]] double hit_rate(const Rows& rows) noexcept;
 
-[[nodiscard]] Json to_json(const buffer::RowAccounts& rows);
+[[nodiscard]] Json to_json(const Rows& rows);
 [[nodiscard]] Json to_json(const Observation& observation);
 /// Reads what to_json wrote; an input Error naming `where` otherwise.
 [[nodiscard]] Observation parse_observation(const Json& object, const std::string& where);

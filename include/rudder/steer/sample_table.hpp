@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "rudder/core/fields.hpp"
 #include "rudder/steer/classifier.hpp"
 
 namespace rudder::steer {
@@ -29,7 +30,13 @@ struct Sample {
     double hit_change = 0;      ///< what the published label is made of
     double frequency_change = 0;
     double fetch_change = 0;
+
+    static constexpr auto fields = unnamed_fields(
+        &Sample::graph, &Sample::host, &Sample::policy, &Sample::buffer, &Sample::step,
+        &Sample::replaced, &Sample::rows_with, &Sample::rows_without, &Sample::label,
+        &Sample::paper, &Sample::hit_change, &Sample::frequency_change, &Sample::fetch_change);
 };
+static_assert(lists_all_fields<Sample>);
 
 /// Rows of samples with both lists of features.
 struct SampleTable {
@@ -46,7 +53,12 @@ struct SampleTable {
     }
     /// Appends another one; an input Error naming `where` if it looks at another horizon.
     void append(const SampleTable& other, const std::string& where);
+
+    static constexpr auto fields =
+        unnamed_fields(&SampleTable::horizon, &SampleTable::graphs, &SampleTable::policies,
+                       &SampleTable::samples, &SampleTable::repaired, &SampleTable::faithful);
 };
+static_assert(lists_all_fields<SampleTable>);
 
 /// The published label, over all samples: z-scores of the change of hit rate, of how often rows
 /// that leave are sampled, and of the cost of fetching; 1 where the first outweighs the others.

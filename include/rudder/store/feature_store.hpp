@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
+#include "rudder/core/rows.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/store/remote_fetch.hpp"
 #include "rudder/store/row_format.hpp"
@@ -32,11 +33,8 @@ struct RowsWanted {
 };
 
 /// What a pull fetched. Each distinct row counts once, further uses in the same pull are `saved`.
-struct PullAccounts {
-    std::uint64_t needed = 0;  ///< local + demand
-    std::uint64_t local = 0;   ///< rows of this host
-    std::uint64_t demand = 0;  ///< rows of other hosts
-    std::uint64_t saved = 0;
+struct Pulled {
+    Rows rows;                                  ///< local, demand and saved
     std::vector<std::uint64_t> bytes_by_owner;  ///< feature bytes received, by rank
 };
 
@@ -51,7 +49,7 @@ public:
     ~Pull();
 
     /// Waits until all rows are in place.
-    const PullAccounts& wait();
+    const Pulled& wait();
     /// Whether all rows are here, so that `wait` only has to put them in place.
     [[nodiscard]] bool done() const;
 

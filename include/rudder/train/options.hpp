@@ -103,6 +103,8 @@ struct TrainOptions {
 /// What the user should know about an agent beside this policy; empty: nothing.
 [[nodiscard]] std::string agent_advice(const steer::AgentSpec& agent,
                                        const buffer::PolicySpec& policy);
+/// Whether the epoch is one of those that are evaluated.
+[[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
 /// How many steps are sampled ahead.
 [[nodiscard]] std::uint64_t steps_ahead(const TrainOptions& options);
 

@@ -1,29 +1,16 @@
 // What is written down of every step: times, rows, bytes.
 #pragma once
 
-#include <array>
 #include <cstdint>
-#include <string>
+#include <optional>
 #include <vector>
 
-#include "rudder/buffer/row_counts.hpp"
-#include "rudder/comm/accounts.hpp"
-#include "rudder/core/json_fwd.hpp"
+#include "rudder/buffer/knobs.hpp"
+#include "rudder/comm/bytes.hpp"
+#include "rudder/core/rows.hpp"
+#include "rudder/core/seconds.hpp"
 
 namespace rudder::train {
-
-/// Seconds of one step or of a run. Only `step`, `stall`, `compute` and `reduce` are on the path of
-/// the step; sampling and fetching happen beside it.
-struct StepSeconds {
-    double step = 0;     ///< from one step's end to the next's
-    double sample = 0;   ///< drawing its blocks
-    double fetch = 0;    ///< from the first request to the last row in place
-    double stall = 0;    ///< waiting for its rows with nothing else to do
-    double compute = 0;  ///< forward, backward, update
-    double reduce = 0;   ///< waiting for gradients after the backward pass
-
-    StepSeconds& operator+=(const StepSeconds& other) noexcept;
-};
 
 /// One line of metrics.jsonl.
 struct StepRecord {
@@ -31,25 +18,31 @@ struct StepRecord {
     std::uint32_t epoch = 0;
     std::uint32_t rank = 0;
     float loss = 0;  ///< of all parts
-    StepSeconds seconds;
-    buffer::RowCounts rows;
-    std::array<std::uint64_t, comm::kind_count> bytes{};  ///< received since the step before
-    std::vector<std::uint64_t> bytes_by_owner;            ///< of its feature rows, by rank
-    std::uint64_t edges = 0;                              ///< sampled
-    std::string policy;                                   ///< of the buffer; empty: there is none
-    std::uint64_t window = 0;                             ///< steps it looks ahead
-    std::uint64_t capacity = 0;                           ///< rows it may hold
-    std::uint64_t bulk = 0;                               ///< rows per message; 0: about 256 KiB
-    std::uint64_t sample_threads = 0;
-    std::uint64_t fetch_threads = 0;
-};
+    Seconds seconds;
+    Rows rows;
+    comm::Bytes bytes;                          ///< received since the step before
+    std::vector<std::uint64_t> bytes_by_owner;  ///< of its feature rows, by rank
+    std::uint64_t edges = 0;                    ///< sampled
+    bool buffered = false;  ///< there is a buffer, which policy and capacity are of
+    buffer::Knobs knobs;
 
-/// One line of decisions.jsonl.
-struct DecisionLine {
-    std::uint64_t step = 0;
-    std::uint32_t rank = 0;
-    std::string text;  ///< without its end
+    static constexpr auto fields = field_list(
+        field("step", &StepRecord::step, FieldKind::plain),
+        field("epoch", &StepRecord::epoch, FieldKind::plain),
+        field("rank", &StepRecord::rank, FieldKind::plain),
+        field("loss", &StepRecord::loss, FieldKind::value, "Loss of the step over all parts"),
+        field("seconds", &StepRecord::seconds), field("rows", &StepRecord::rows),
+        field("bytes", &StepRecord::bytes),
+        field("bytes_by_owner", &StepRecord::bytes_by_owner, FieldKind::plain),
+        field("edges", &StepRecord::edges, FieldKind::count, "Edges sampled"),
+        field("buffered", &StepRecord::buffered), field("knobs", &StepRecord::knobs));
+
+    /// Steps the buffer looks ahead.
+    [[nodiscard]] std::uint64_t window() const {
+        return buffered ? buffer::horizon_of(knobs.policy) : 0;
+    }
 };
+static_assert(lists_all_fields<StepRecord>);
 
 /// Right answers out of all.
 struct Score {
@@ -57,16 +50,15 @@ struct Score {
     std::uint64_t answers = 0;
     double loss = 0;  ///< sum over the vertices
 
-    Score& operator+=(const Score& other) noexcept {
-        correct += other.correct;
-        answers += other.answers;
-        loss += other.loss;
-        return *this;
-    }
+    static constexpr auto fields = field_list(field("correct", &Score::correct, FieldKind::count),
+                                              field("answers", &Score::answers, FieldKind::count),
+                                              field("loss", &Score::loss, FieldKind::value));
+    Score& operator+=(const Score& other) noexcept { return add_fields(*this, other); }
     [[nodiscard]] double share() const noexcept {
         return answers == 0 ? 0 : static_cast<double>(correct) / static_cast<double>(answers);
     }
 };
+static_assert(lists_all_fields<Score>);
 
 /// The scores of one epoch. Training vertices are scored as they are trained on.
 struct Scores {
@@ -74,7 +66,12 @@ struct Scores {
     Score valid;
     Score test;
     bool evaluated = false;  ///< valid and test are known
+
+    static constexpr auto fields = field_list(
+        field("train", &Scores::train), field("valid", &Scores::valid),
+        field("test", &Scores::test), field("evaluated", &Scores::evaluated, FieldKind::count));
 };
+static_assert(lists_all_fields<Scores>);
 
 /// What an epoch came to, over all ranks.
 struct EpochRecord {
@@ -84,11 +81,32 @@ struct EpochRecord {
     double seconds = 0;
     double evaluation_seconds = 0;
     Scores scores;
-};
+    bool regression = false;  ///< there is no accuracy
 
-[[nodiscard]] Json to_json(const buffer::RowCounts& rows);
-[[nodiscard]] Json to_json(const StepSeconds& seconds);
-/// {"features": ..., "control": ...}.
-[[nodiscard]] Json bytes_json(const std::array<std::uint64_t, comm::kind_count>& bytes);
+    static constexpr auto fields = field_list(
+        field("epoch", &EpochRecord::epoch, FieldKind::count),
+        field("steps", &EpochRecord::steps, FieldKind::count),
+        field("loss", &EpochRecord::loss, FieldKind::value, "Mean loss of the last epoch's steps"),
+        field("seconds", &EpochRecord::seconds, FieldKind::seconds,
+              "Time of the last epoch, evaluation excluded"),
+        field("evaluation_seconds", &EpochRecord::evaluation_seconds, FieldKind::seconds,
+              "Time that training waited for the last epoch's evaluation"),
+        field("", &EpochRecord::scores), field("regression", &EpochRecord::regression));
+
+    // Shares of right answers, as far as there are any.
+    [[nodiscard]] std::optional<double> train() const { return share(scores.train, true); }
+    [[nodiscard]] std::optional<double> valid() const {
+        return share(scores.valid, scores.evaluated);
+    }
+    [[nodiscard]] std::optional<double> test() const {
+        return share(scores.test, scores.evaluated);
+    }
+
+private:
+    [[nodiscard]] std::optional<double> share(const Score& score, bool known) const {
+        if (!known || regression || score.answers == 0) return std::nullopt;
+        return score.share();
+    }
+};
 
 }  // namespace rudder::train

@@ -2,82 +2,17 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/profile.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/observer.hpp"
 #include "rudder/train/options.hpp"
-#include "rudder/train/records.hpp"
+#include "rudder/train/result.hpp"
 
 namespace rudder::train {
-
-/// What steering came to, over all agents.
-struct AgentResult {
-    steer::HelmTotals totals;
-    std::vector<std::string> learned;  ///< what agents have to say at the end
-};
-
-/// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.
-struct TrainResult {
-    bool interrupted = false;
-    bool stopped_early = false;
-    std::uint64_t resumed_at = 0;  ///< the step it went on from
-    std::uint64_t steps = 0;       ///< done, those before included
-    std::uint64_t steps_per_epoch = 0;
-    std::vector<EpochRecord> epochs;
-    std::optional<std::uint32_t> best_epoch;  ///< by validation, the first of equals
-    float first_loss = 0;
-    float last_loss = 0;
-    std::uint64_t digest = 0;
-
-    // Over all ranks.
-    double seconds = 0;  ///< of the whole run, evaluation included
-    double cpu_seconds = 0;
-    double policy_seconds = 0;  ///< of the buffer's bookkeeping, window included
-    double pilot_seconds = 0;   ///< of who steers the buffers
-    StepSeconds step_seconds;
-    AgentResult agent;
-    steer::SampleTable samples;  ///< where they were collected, of all buffers
-    buffer::RowCounts rows;
-    std::uint64_t edges = 0;
-    std::array<std::uint64_t, comm::kind_count> bytes{};  ///< received, by kind
-    std::uint64_t received_total = 0;
-    std::uint64_t sent_total = 0;
-    std::uint64_t peak_rss = 0;         ///< the largest rank's
-    std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps, and on their way to the buffer
-    std::uint64_t buffer_bytes = 0;     ///< of the slots
-    std::uint64_t capacity = 0;         ///< rows that fit in them
-    std::optional<std::uint64_t> floor{};  ///< rows the best possible policy would have fetched
-    std::uint64_t row_bytes = 0;           ///< of one row on the wire
-    std::string topology;                  ///< as chosen
-};
-
-/// Whether the epoch is one of those that are evaluated.
-[[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
-
-/// Watches a run on rank 0.
-class TrainObserver {
-public:
-    virtual ~TrainObserver() = default;
-    /// After every step, of rank 0 alone.
-    virtual void step_done(const StepRecord& /*record*/, std::uint64_t /*steps*/) {}
-    /// Every so often: the steps of all ranks since the last time, in the order of step and rank.
-    virtual void records(std::span<const StepRecord> /*records*/) {}
-    /// Along with the records: decisions of agents whose outcome is known by now.
-    virtual void decisions(std::span<const DecisionLine> /*lines*/) {}
-    /// Once its evaluation is known, which may be an epoch later.
-    virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
-    /// What all ranks did during the epoch that was to be profiled.
-    virtual void profile(const RunProfile& /*profile*/) {}
-    /// How long metrics.jsonl is with the steps recorded so far.
-    [[nodiscard]] virtual std::uint64_t metrics_bytes() const { return 0; }
-};
 
 class CheckpointKeeper;
 struct Checkpoint;

@@ -106,6 +106,7 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
         share.counts.demand =
             static_cast<std::uint64_t>(std::count(first + share.begin, first + share.end, no_slot));
         share.counts.hit = share.end - share.begin - share.counts.demand;
+        share.counts.needed = share.counts.local + share.counts.hit + share.counts.demand;
     }
     turns_.begun();
     return true;
@@ -135,13 +136,17 @@ void BufferSteps::note_knobs(bool changed) {
     Monitor::Lock lock(monitor_);
     if (changed) {
         knobs_.policy = ids_.spec();
-        knobs_.window = horizon_of(ids_.spec());
         knobs_.capacity = ids_.residents().capacity();
     }
-    knobs_.ahead = std::max(knobs_.window, pilot);
+    ahead_ = std::max(horizon_of(ids_.spec()), pilot);
 }
 
-BufferKnobs BufferSteps::knobs() const {
+std::uint64_t BufferSteps::steps_ahead() const {
+    Monitor::Lock lock(monitor_);
+    return ahead_;
+}
+
+Knobs BufferSteps::knobs() const {
     Monitor::Lock lock(monitor_);
     return knobs_;
 }
@@ -151,9 +156,9 @@ std::uint64_t BufferSteps::newly_wasted() {
     return all - std::exchange(reported_wasted_, all);
 }
 
-RowCounts BufferSteps::finish() {
+Rows BufferSteps::finish() {
     slots_.finish();
-    RowCounts rest = extra_.counts;
+    Rows rest = extra_.counts;
     rest.wasted += newly_wasted() + ids_.unused();
     return rest;
 }

@@ -34,9 +34,11 @@ public:
     [[nodiscard]] RowSlots& slots() noexcept { return slots_; }
     [[nodiscard]] const RowSlots& slots() const noexcept { return slots_; }
     /// As the last step that began found them.
-    [[nodiscard]] BufferKnobs knobs() const;
+    [[nodiscard]] Knobs knobs() const;
+    /// As LiveBuffer::steps_ahead.
+    [[nodiscard]] std::uint64_t steps_ahead() const;
     /// After the last step: waits for all rows under way. What no step reported.
-    [[nodiscard]] RowCounts finish();
+    [[nodiscard]] Rows finish();
     /// As LiveBuffer::floor.
     [[nodiscard]] std::uint64_t floor() const;
 
@@ -70,7 +72,8 @@ private:
     RowSlots slots_;  ///< its tasks end before what they use goes
 
     mutable Monitor monitor_;  ///< guards what follows
-    BufferKnobs knobs_;
+    Knobs knobs_;
+    std::uint64_t ahead_ = 0;
 };
 
 }  // namespace rudder::buffer

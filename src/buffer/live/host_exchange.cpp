@@ -25,7 +25,7 @@ struct Head {
     std::uint64_t a = 0;  ///< remote ids; first row of a piece; the place taken
     std::uint64_t b = 0;  ///< local ids; rows of a piece
     std::uint64_t c = 0;  ///< repeats; the place of a piece
-    RankCounts counts{};
+    Rows counts{};
 };
 
 std::vector<std::byte> pack(const Head& head, std::span<const VertexId> one = {},
@@ -133,7 +133,7 @@ void HostExchange::want(std::uint64_t step, std::shared_ptr<Landing> into) {
     send(0, pack({Word::want, step}));
 }
 
-bool HostExchange::wait(std::uint64_t step, RankCounts& counts) {
+bool HostExchange::wait(std::uint64_t step, Rows& counts) {
     Monitor::Lock lock(monitor_);
     Incoming& mine = incoming_.at(step);
     monitor_.wait(lock, "rows from the host's first rank",
@@ -147,15 +147,11 @@ bool HostExchange::wait(std::uint64_t step, RankCounts& counts) {
     return true;
 }
 
-RankCounts HostExchange::leftover() {
+Rows HostExchange::leftover() {
     Monitor::Lock lock(monitor_);
-    RankCounts sum;
-    for (const auto& [step, mine] : incoming_) {
-        sum.local += mine.counts.local;
-        sum.hit += mine.counts.hit;
-        sum.demand += mine.counts.demand;
-        sum.saved += mine.counts.saved;
-    }
+    Rows sum;
+    for (const auto& [step, mine] : incoming_)
+        sum += mine.counts;
     incoming_.clear();
     return sum;
 }
@@ -199,7 +195,7 @@ void HostExchange::hear_member(int member) {
 }
 
 void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                           const RankCounts& counts) {
+                           const Rows& counts) {
     std::vector<bool>& busy = busy_[static_cast<std::size_t>(member)];
     for (std::size_t at = 0; at < rows.size(); at += piece_rows_) {
         std::size_t which = 0;

@@ -12,6 +12,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/executor/monitor.hpp"
+#include "rudder/core/rows.hpp"
 
 #include "landing.hpp"
 
@@ -22,14 +23,6 @@ struct RankNeeds {
     std::vector<VertexId> remote;  ///< distinct, by first appearance
     std::vector<VertexId> local;   ///< not distinct
     std::uint64_t repeats = 0;     ///< further uses of remote rows
-};
-
-/// Rows of a step that count as one rank's: those it was the first to need.
-struct RankCounts {
-    std::uint64_t local = 0;
-    std::uint64_t hit = 0;
-    std::uint64_t demand = 0;
-    std::uint64_t saved = 0;
 };
 
 /// One rank's side. Members tell what coming steps need (`publish`), ask for a step (`want`) and
@@ -58,14 +51,14 @@ public:
     /// Asks for a step, all of which has been published; its rows go to `into`.
     void want(std::uint64_t step, std::shared_ptr<Landing> into);
     /// Waits for its rows; false if halted before they came.
-    [[nodiscard]] bool wait(std::uint64_t step, RankCounts& counts);
+    [[nodiscard]] bool wait(std::uint64_t step, Rows& counts);
     /// Counts of steps that came and were not waited for.
-    [[nodiscard]] RankCounts leftover();
+    [[nodiscard]] Rows leftover();
 
     // ---- the first ----
     /// Hands a member the rows of a step it has asked for.
     void deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                 const RankCounts& counts);
+                 const Rows& counts);
 
     void halt();
     /// Collective: all messages have been received.
@@ -74,7 +67,7 @@ public:
 private:
     struct Incoming {
         std::shared_ptr<Landing> into;
-        RankCounts counts;
+        Rows counts;
         bool complete = false;
     };
     [[nodiscard]] std::span<std::byte> place(int member, std::size_t which);

@@ -37,14 +37,6 @@ std::vector<const std::byte*> rows_of(const RankShare& share, const RowSlots::So
     return rows;
 }
 
-void add(const RankCounts& of, RowCounts& counts) {
-    counts.needed += of.local + of.hit + of.demand;
-    counts.local += of.local;
-    counts.hit += of.hit;
-    counts.demand += of.demand;
-    counts.saved += of.saved;
-}
-
 }  // namespace
 
 std::string_view to_string(BufferScope scope) noexcept {
@@ -58,10 +50,6 @@ BufferScope buffer_scope(std::string_view name) {
                           "known are host, rank");
     }
     return static_cast<BufferScope>(found - scope_names.begin());
-}
-
-std::uint64_t horizon_of(const PolicySpec& policy) {
-    return policy.has("window") ? policy.whole("window") : 0;
 }
 
 /// One rank's side: what steps need (queue), when they begin (turns), what the policy makes of them
@@ -80,7 +68,7 @@ struct LiveBuffer::State {
 
     State(const comm::Communicator& comm, const store::FeatureStore& s, LiveBufferOptions o);
     void join(const comm::Communicator& host);
-    [[nodiscard]] BufferKnobs knobs() const;
+    [[nodiscard]] Knobs knobs() const;
     [[nodiscard]] bool assemble_first(const sample::SampledStep& step,
                                       std::span<const store::RowsWanted> wants, StepRows& rows);
     [[nodiscard]] bool assemble_member(const sample::SampledStep& step,
@@ -119,7 +107,7 @@ bool LiveBuffer::State::assemble_first(const sample::SampledStep& step,
     SharedStep all;
     RowSlots::Sources sources;
     if (!steps->begin(step.step, all, sources, rows)) return false;
-    add(all.shares.front().counts, rows.counts);
+    rows.counts += all.shares.front().counts;
     RowSlots& slots = steps->slots();
     slots.ask(sources);
     store.load_local(wants);
@@ -144,9 +132,9 @@ bool LiveBuffer::State::assemble_member(const sample::SampledStep& step,
     const auto landing = pool->take(own.remote);
     exchange->want(step.step, landing);
     store.load_local(wants);
-    RankCounts mine;
+    Rows mine;
     if (!exchange->wait(step.step, mine)) return false;
-    add(mine, rows.counts);
+    rows.counts += mine;
     rows.by_owner.assign(ranks, 0);
     std::vector<const std::byte*> from(own.remote);
     for (std::size_t i = 0; i < from.size(); ++i)
@@ -200,25 +188,28 @@ void LiveBuffer::halt() {
     if (state_->exchange) state_->exchange->halt();
 }
 
-RowCounts LiveBuffer::finish() {
+Rows LiveBuffer::finish() {
     State& s = *state_;
-    RowCounts rest;
+    Rows rest;
     if (s.exchange) {
         s.exchange->finish();
-        add(s.exchange->leftover(), rest);
+        rest += s.exchange->leftover();
     }
     rest.wasted = rest.demand;
     if (s.steps) rest += s.steps->finish();
     return rest;
 }
 
-BufferKnobs LiveBuffer::State::knobs() const {
+Knobs LiveBuffer::State::knobs() const {
     if (steps) return steps->knobs();
-    const std::uint64_t window = horizon_of(policy);
-    return {.policy = policy, .window = window, .ahead = window, .capacity = 0};
+    return {.policy = policy, .capacity = 0};
 }
 
-BufferKnobs LiveBuffer::knobs() const {
+std::uint64_t LiveBuffer::steps_ahead() const {
+    return state_->steps ? state_->steps->steps_ahead() : horizon_of(state_->policy);
+}
+
+Knobs LiveBuffer::knobs() const {
     return state_->knobs();
 }
 

@@ -26,7 +26,7 @@ struct RankShare {
     std::vector<std::uint32_t> positions;  ///< of its remote ids; empty: it is alone
     std::uint32_t begin = 0;               ///< rows it was the first to need
     std::uint32_t end = 0;
-    RankCounts counts;
+    Rows counts;
 };
 
 /// A published step as the buffer sees it.

@@ -12,11 +12,7 @@ namespace rudder::buffer {
 namespace {
 
 constexpr std::array<SpecParameter, 3> scored_parameters{
-    {{"every",
-      ParameterKind::whole,
-      1,
-      4294967295.0,
-      {},
+    {{"every", ParameterKind::whole, 1, 4294967295.0, std::nullopt,
       "steps between two replacements; not given: the agent decides"},
      {"decay", ParameterKind::real, 0, 1, 0.99,
       "factor by which the count of a use decays per step", true},

@@ -9,13 +9,10 @@ namespace rudder::buffer {
 namespace {
 
 constexpr std::array<SpecParameter, 4> faithful_parameters{
-    {{"every",
-      ParameterKind::whole,
-      1,
-      4294967295.0,
-      {},
+    {{"every", ParameterKind::whole, 1, 4294967295.0, std::nullopt,
       "steps between two replacements; not given: the agent decides"},
-     {"listed", ParameterKind::flag, 0, 1, {}, "replace in the steps that the trace lists"},
+     {"listed", ParameterKind::flag, 0, 1, std::nullopt,
+      "replace in the steps that the trace lists"},
      {"alpha", ParameterKind::real, 0, 1, 0.05,
       "share of its score that an unused row loses per step", true, true},
      {"period", ParameterKind::whole, 1, 1000000, 1,

@@ -15,11 +15,7 @@ constexpr std::array<SpecParameter, 4> window_parameters{
       "largest number of steps that rows are fetched early (fewer in short windows)"},
      {"decay", ParameterKind::real, 0, 1, 0.99,
       "factor by which the count of a use decays per step", true},
-     {"inclusion",
-      ParameterKind::flag,
-      0,
-      1,
-      {},
+     {"inclusion", ParameterKind::flag, 0, 1, std::nullopt,
       "rank rows without a known use by inclusion probability"}}};
 
 }  // namespace

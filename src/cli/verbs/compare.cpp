@@ -278,7 +278,7 @@ std::string table_text(std::span<const Contender> all, std::uint64_t floor, int 
         table.add({one.policy(), format_count(one.fetched()), format_count(r.rows.demand),
                    format_count(r.rows.replacement), format_count(r.rows.ahead),
                    format_count(r.rows.wasted), format_count(r.rows.hit),
-                   format_bytes(r.bytes[static_cast<std::size_t>(comm::Kind::features)]),
+                   format_bytes(r.bytes.features),
                    fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
                    fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
                    score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),

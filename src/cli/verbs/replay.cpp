@@ -246,14 +246,14 @@ double fraction_of(const ReplayLine& line, std::uint64_t halo) {
 Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
     Json list = Json::array();
     for (const ReplayLine& line : lines) {
-        const buffer::RowAccounts& rows = line.result.rows;
+        const Rows& rows = line.result.rows;
         list.push_back({{"policy", line.one.policy.text()},
                         {"fraction", fraction_of(line, halo)},
                         {"capacity", line.result.capacity},
                         {"demand", rows.demand},
                         {"replacement", rows.replacement},
                         {"ahead", rows.ahead},
-                        {"hits", rows.hits}});
+                        {"hits", rows.hit}});
         if (!line.steered) continue;
         const steer::HelmTotals& totals = line.steered->totals;
         Json& json = list.back();
@@ -282,7 +282,7 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
     if (steered) header.insert(header.end(), {"decisions", "correct", "regret"});
     Table table(header);
     for (const ReplayLine& line : lines) {
-        const buffer::RowAccounts& rows = line.result.rows;
+        const Rows& rows = line.result.rows;
         std::string name = line.one.policy.text();
         if (steered) name += " + " + line.steered->agent.text();
         std::vector<std::string> cells{fmt::format("{:.4g}", fraction_of(line, halo)),
@@ -292,8 +292,8 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
                                        format_count(rows.demand),
                                        format_count(rows.replacement),
                                        format_count(rows.ahead),
-                                       format_count(rows.hits),
-                                       share_text(rows.hits, rows.needed),
+                                       format_count(rows.hit),
+                                       share_text(rows.hit, rows.needed),
                                        share_text(rows.fetched(), line.floor)};
         if (steered) {
             const steer::HelmTotals& totals = line.steered->totals;

@@ -80,8 +80,8 @@ Json plan_json(const train::TrainPlan& plan, int ranks) {
 /// The table of a run that had finished before; a summary of another version may lack keys.
 std::string finished_text(const Json& summary, const std::string& folder) {
     try {
-        return summary_text(summary, {}, folder);
-    } catch (const Json::exception&) {
+        return summary_text(train::summary_from_json(summary, folder), {}, folder);
+    } catch (const Error&) {
         return summary.dump(2) + "\n";
     }
 }
@@ -525,7 +525,8 @@ RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
 void TrainVerb::finish(const train::TrainResult& result, const train::RunFacts& facts,
                        run::RunRecorder* recorder, const partition::PartitionedDataset& data,
                        const Context& context) const {
-    Json summary = train::summary_json(result, options_, facts);
+    const train::Summary known = train::summary_of(result, options_, facts);
+    Json summary = to_json(known);
     summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : run::no_sinks();
     // What a full disk refuses is shown all the same.
     std::exception_ptr unwritten;
@@ -540,7 +541,7 @@ void TrainVerb::finish(const train::TrainResult& result, const train::RunFacts& 
         print_json(summary);
     } else if (!context.quiet) {
         const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
-        print_below_view(summary_text(summary, signs(data), out_, columns), live_terminal());
+        print_below_view(summary_text(known, signs(data), out_, columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);
 }

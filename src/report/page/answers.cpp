@@ -44,10 +44,10 @@ void find_time(const RunData& run, Answers& a) {
     double reduce = 0;
     double lines = 0;
     for (const RankTotals& rank : run.metrics.by_rank) {
-        step += rank.step;
-        compute += rank.compute;
-        stall += rank.stall;
-        reduce += rank.reduce;
+        step += rank.seconds.step;
+        compute += rank.seconds.compute;
+        stall += rank.seconds.stall;
+        reduce += rank.seconds.reduce;
         lines += static_cast<double>(rank.lines);
     }
     const Facts& s = run.summary;
@@ -98,7 +98,8 @@ void find_agent(const RunData& run, Answers& a) {
     a.agent = either(s.text("agent.name"), either(run.run.text("agent"), run.decisions.agent));
     if (a.agent == "never") a.agent.clear();
     if (a.agent.empty()) return;
-    a.regret = s.number("agent.regret");
+    a.excess = s.number("agent.excess");
+    if (!a.excess) a.excess = s.number("agent.regret");  // of earlier versions
     a.decisions = s.number("agent.decisions");
     a.applied = s.number("agent.applied");
     a.judged = s.number("agent.judged");

@@ -21,7 +21,7 @@ struct Answers {
     Number feature_bytes, peak_memory;
     std::string agent;                         ///< empty: nobody steered
     Number decisions, applied, judged, right;  ///< right: a share of the judged
-    Number regret;                             ///< rows over those of the built-in rule, less 1
+    Number excess;                             ///< rows over those of the built-in rule, less 1
     std::string policy, model, data, version;
 };
 

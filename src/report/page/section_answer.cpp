@@ -101,12 +101,12 @@ void agent_sentence(Html& html, const Answers& a) {
         html.text(fmt::format(" of the {} judged were no worse than the alternative",
                               count_text(*a.judged)));
     }
-    if (a.regret && std::abs(*a.regret) < 0.0005) {
+    if (a.excess && std::abs(*a.excess) < 0.0005) {
         html.text("; it came to as many rows as the built-in rule");
-    } else if (a.regret) {
+    } else if (a.excess) {
         html.text("; ");
-        number(html, *a.regret, percent_text(std::abs(*a.regret)));
-        html.text(*a.regret > 0 ? " more rows than the built-in rule"
+        number(html, *a.excess, percent_text(std::abs(*a.excess)));
+        html.text(*a.excess > 0 ? " more rows than the built-in rule"
                                 : " fewer rows than the built-in rule");
     }
     html.text(". ");

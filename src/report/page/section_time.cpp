@@ -50,12 +50,15 @@ void write_ranks(Html& html, const ShownRun& shown) {
                       {}};
     for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
         const RankTotals& r = metrics.by_rank[g];
-        const double remote = r.hit + r.demand;
-        table.rows.push_back({rank_name(metrics, g), count_text(static_cast<double>(r.lines)),
-                              exact_text(r.step), exact_text(r.compute), exact_text(r.stall),
-                              exact_text(r.reduce), count_text(r.needed), count_text(r.local),
-                              count_text(r.hit), count_text(r.fetched),
-                              remote > 0 ? percent_text(r.hit / remote) : "-"});
+        const auto count = [](std::uint64_t rows) { return count_text(static_cast<double>(rows)); };
+        const Seconds& s = r.seconds;
+        const auto hit = static_cast<double>(r.rows.hit);
+        const double remote = hit + static_cast<double>(r.rows.demand);
+        table.rows.push_back({rank_name(metrics, g), count(r.lines), exact_text(s.step),
+                              exact_text(s.compute), exact_text(s.stall), exact_text(s.reduce),
+                              count(r.rows.needed), count(r.rows.local), count(r.rows.hit),
+                              count(r.rows.fetched()),
+                              remote > 0 ? percent_text(hit / remote) : "-"});
     }
     html.open("figure", {{"class", "chart wide table"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");

@@ -81,15 +81,20 @@ void MetricsFold::add_to_rank(const MetricsLine& line) {
     const std::uint64_t group = line.rank / shape_.ranks_per_group;
     RankTotals& rank = data_.by_rank[group];
     ++rank.lines;
-    rank.step += line.values[p.step];
-    rank.compute += line.values[p.compute];
-    rank.stall += line.values[p.stall];
-    rank.reduce += line.values[p.reduce];
-    rank.needed += line.values[p.needed];
-    rank.local += line.values[p.local];
-    rank.hit += line.values[p.hit];
-    rank.demand += line.values[p.demand];
-    rank.fetched += line.values[p.demand] + line.values[p.replacement] + line.values[p.ahead];
+    // Of a file that may say anything: what is no count adds none.
+    const auto whole = [](double value) {
+        return value >= 0 && value < 1e18 ? static_cast<std::uint64_t>(value) : 0;
+    };
+    rank.seconds += Seconds{.step = line.values[p.step],
+                            .stall = line.values[p.stall],
+                            .compute = line.values[p.compute],
+                            .reduce = line.values[p.reduce]};
+    rank.rows += Rows{.needed = whole(line.values[p.needed]),
+                      .local = whole(line.values[p.local]),
+                      .hit = whole(line.values[p.hit]),
+                      .demand = whole(line.values[p.demand]),
+                      .replacement = whole(line.values[p.replacement]),
+                      .ahead = whole(line.values[p.ahead])};
     data_.has_owners = data_.has_owners || !line.by_owner.empty();
     const std::size_t owners = std::min<std::size_t>(line.by_owner.size(), shape_.ranks);
     for (std::size_t owner = 0; owner < owners; ++owner) {
@@ -133,7 +138,7 @@ void MetricsFold::fold(const Step& step) {
     };
     for (std::size_t m = 0; m < catalogue.size(); ++m) {
         if (step.counts[m] == 0) continue;
-        bucket[m].add(catalogue[m].kind == MetricInfo::Kind::count ? step.sums[m] : mean(m));
+        bucket[m].add(catalogue[m].kind == FieldKind::count ? step.sums[m] : mean(m));
     }
     const double remote = step.sums[p.hit] + step.sums[p.demand];
     bucket[series_column(Derived::fetched)].add(step.sums[p.demand] + step.sums[p.replacement] +

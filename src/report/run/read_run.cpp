@@ -87,7 +87,7 @@ void read_metrics_part(RunData& run, PartReader& parts) {
     if (metrics.unordered != 0)
         parts.say("metrics.jsonl is not in order of steps: a step may have been counted twice.");
     if (metrics.bad_losses != 0) {
-        parts.say("The loss is not finite (NaN or infinite) in {} of {} lines of metrics.jsonl.",
+        parts.say("The loss is NaN or infinite in {} of {} lines of metrics.jsonl.",
                   format_count(metrics.bad_losses), format_count(metrics.lines));
     }
     std::string absent;

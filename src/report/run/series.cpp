@@ -20,20 +20,6 @@ void Stat::add(const Stat& other) noexcept {
     count += other.count;
 }
 
-RankTotals& RankTotals::operator+=(const RankTotals& other) noexcept {
-    lines += other.lines;
-    step += other.step;
-    compute += other.compute;
-    stall += other.stall;
-    reduce += other.reduce;
-    needed += other.needed;
-    local += other.local;
-    hit += other.hit;
-    demand += other.demand;
-    fetched += other.fetched;
-    return *this;
-}
-
 std::size_t series_column(std::string_view metric_path) {
     return metric_index(metric_path);
 }

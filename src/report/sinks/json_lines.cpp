@@ -1,8 +1,9 @@
-// The layout of a line, put together from the catalogue once.
-#include <vector>
+// The lines of metrics.jsonl and epochs.jsonl, by the lists of fields.
+#include <algorithm>
 
 #include "core/json.hpp"
 #include "report/json_lines_sink.hpp"
+#include "rudder/steer/knobs.hpp"
 
 #include "json_text.hpp"
 
@@ -10,116 +11,128 @@ namespace rudder::report {
 
 namespace {
 
-/// What stands before a value: names, and the brackets that open and close between groups.
-struct Place {
-    std::string before;
-    bool whole;
-};
-
-struct Layout {
-    std::vector<Place> places;  ///< by index of the catalogue, knobs excluded
-    std::size_t owners = 0;     ///< bytes_by_owner stands before this one
-    std::size_t window = 0;     ///< of the knobs, which follow
-    std::size_t capacity = 0;
-    std::vector<std::pair<std::string, std::size_t>> beside;  ///< knobs beside the policy's
-};
-
-Layout make_layout() {
-    Layout layout;
-    std::string group;
-    const auto catalogue = metric_catalogue();
-    for (std::size_t i = 0; i < catalogue.size(); ++i) {
-        const std::string_view path = catalogue[i].path;
-        const auto dot = path.find('.');
-        const std::string of(dot == std::string_view::npos ? "" : path.substr(0, dot));
-        const std::string name(dot == std::string_view::npos ? path : path.substr(dot + 1));
-        if (of == "knobs") {
-            if (name == "window") {
-                layout.window = i;
-            } else if (name == "capacity") {
-                layout.capacity = i;
-            } else {
-                layout.beside.emplace_back(",\"" + name + "\":", i);
-            }
-            continue;
-        }
-        std::string before;
-        if (of != group && !group.empty()) before += '}';
-        if (of != group && group == "bytes") layout.owners = i;
-        before += ',';
-        if (of != group && !of.empty()) before.append("\"").append(of).append("\":{");
-        before.append("\"").append(name).append("\":");
-        layout.places.push_back({std::move(before), catalogue[i].whole()});
-        group = of;
-    }
-    return layout;
+/// By field: what stands before its value.
+template <Listed T>
+const std::array<std::string, field_count<T>>& keys() {
+    static const auto all = [] {
+        std::array<std::string, field_count<T>> made;
+        std::size_t next = 0;
+        for_each_field<T>(
+            [&](const auto& f) { made[next++].append(",\"").append(f.name).append("\":"); });
+        return made;
+    }();
+    return all;
 }
 
-void append_value(std::string& text, double value, bool whole) {
-    if (whole) {
-        append_json(text, static_cast<std::uint64_t>(value));
+template <class M>
+void append_value(std::string& text, M value) {
+    if constexpr (std::is_floating_point_v<M>) {
+        append_json(text, static_cast<double>(value));
+    } else if constexpr (std::is_same_v<M, bool>) {
+        text += value ? "true" : "false";
     } else {
         append_json(text, value);
     }
 }
 
-void append_owners(std::string& text, std::span<const std::uint64_t> owners) {
-    text += ",\"bytes_by_owner\":[";
-    for (std::size_t i = 0; i < owners.size(); ++i) {
+/// All numbers of a record that are written, each with a comma before it.
+template <Listed T>
+void append_numbers(std::string& text, const T& value) {
+    const auto& names = keys<T>();
+    std::size_t next = 0;
+    for_each_field<T>([&]<class M>(const Field<T, M>& f) {
+        const std::string& key = names[next++];
+        if constexpr (std::is_arithmetic_v<M>) {
+            if (f.kind == FieldKind::inner) return;
+            text += key;
+            append_value(text, value.*f.member);
+        }
+    });
+}
+
+void append_list(std::string& text, std::span<const std::uint64_t> values) {
+    text += '[';
+    for (std::size_t i = 0; i < values.size(); ++i) {
         if (i != 0) text += ',';
-        append_json(text, owners[i]);
+        append_json(text, values[i]);
     }
     text += ']';
 }
 
-void append_knobs(std::string& text, const Layout& layout, const StepFrame& step,
-                  const PolicyWords& policy) {
-    text += ",\"knobs\":{";
-    if (!policy.text.empty()) {
-        text += "\"policy\":";
-        append_json(text, policy.text);
-        text += ",\"window\":";
-        append_value(text, step.values[layout.window], true);
-        text += ",\"capacity\":";
-        append_value(text, step.values[layout.capacity], true);
-        if (policy.known) {
-            if (!policy.knobs.empty()) text += ',' + policy.knobs;
-            for (const auto& [before, index] : layout.beside) {
-                text += before;
-                append_value(text, step.values[index], true);
-            }
-        }
-    }
-    text += '}';
+/// The knobs of a policy beside its window, as JSON members.
+std::string further_knobs(const buffer::PolicySpec& policy) {
+    buffer::Knobs knobs;
+    knobs.policy = policy;
+    Json json = steer::to_json(knobs);
+    for_each_field<buffer::Knobs>([&](const auto& f) { json.erase(std::string(f.name)); });
+    json.erase("window");
+    const std::string text = json.dump();
+    return json.empty() ? "" : "," + text.substr(1, text.size() - 2);
 }
 
 }  // namespace
 
-void append_step_line(std::string& text, const StepBatch& batch, std::size_t index) {
-    static const Layout layout = make_layout();
-    const StepFrame& step = batch.steps[index];
-    text += "{\"step\":";
-    append_json(text, step.step);
-    text += ",\"epoch\":";
-    append_json(text, step.epoch);
-    text += ",\"rank\":";
-    append_json(text, step.rank);
-    for (std::size_t i = 0; i < layout.places.size(); ++i) {
-        const Place& place = layout.places[i];
-        if (i == layout.owners) {
-            text += '}';  // of the bytes
-            append_owners(text, batch.owners_of(index));
-            text.append(place.before, 1);
-        } else {
-            text += place.before;
+const StepLines::KnownPolicy& StepLines::known(const train::StepRecord& step) {
+    const buffer::PolicySpec& policy = step.knobs.policy;
+    if (last_ < policies_.size() && policies_[last_].policy == policy) return policies_[last_];
+    const auto found = std::ranges::find(policies_, policy, &KnownPolicy::policy);
+    last_ = static_cast<std::size_t>(found - policies_.begin());
+    if (found != policies_.end()) return *found;
+    std::string front = "\"policy\":";
+    append_json(front, policy.text());
+    front += ",\"window\":";
+    append_json(front, step.window());
+    policies_.push_back({policy, std::move(front), further_knobs(policy)});
+    return policies_.back();
+}
+
+/// In the order of the knobs: those of the policy stand behind the capacity.
+void StepLines::append_knobs(std::string& text, const train::StepRecord& step) {
+    const KnownPolicy& policy = known(step);
+    text += policy.front;
+    const auto& names = keys<buffer::Knobs>();
+    std::size_t next = 0;
+    for_each_field<buffer::Knobs>([&]<class M>(const Field<buffer::Knobs, M>& f) {
+        const std::string& key = names[next++];
+        if constexpr (std::is_arithmetic_v<M>) {
+            text += key;
+            append_value(text, step.knobs.*f.member);
+            if (f.name == "capacity") text += policy.further;
         }
-        append_value(text, step.values[i], place.whole);
-    }
-    append_knobs(text, layout, step, batch.policies[step.policy]);
+    });
+}
+
+void StepLines::append(std::string& text, const train::StepRecord& step) {
+    const auto& names = keys<train::StepRecord>();
+    std::size_t next = 0;
+    const std::size_t begin = text.size();
+    for_each_field<train::StepRecord>([&]<class M>(const Field<train::StepRecord, M>& f) {
+        const std::string& key = names[next++];
+        if constexpr (Listed<M>) {
+            text += key;
+            const std::size_t inner = text.size();
+            if constexpr (!std::is_same_v<M, buffer::Knobs>) {
+                append_numbers(text, step.*f.member);
+                text[inner] = '{';
+            } else {
+                text += '{';
+                if (step.buffered) append_knobs(text, step);
+            }
+            text += '}';
+        } else if (f.kind != FieldKind::inner) {
+            text += key;
+            if constexpr (std::is_arithmetic_v<M>) {
+                append_value(text, step.*f.member);
+            } else {
+                append_list(text, step.*f.member);
+            }
+        }
+    });
+    text[begin] = '{';
     text += "}\n";
 }
 
-std::string epoch_line(const EpochFrame& epoch) {
+std::string epoch_line(const train::EpochRecord& epoch) {
     const auto share = [](const std::optional<double>& value) {
         return value ? Json(*value) : Json(nullptr);
     };
@@ -129,9 +142,9 @@ std::string epoch_line(const EpochFrame& epoch) {
                     {"seconds", epoch.seconds},
                     {"evaluation_seconds", epoch.evaluation_seconds},
                     {"accuracy",
-                     {{"train", share(epoch.train)},
-                      {"valid", share(epoch.valid)},
-                      {"test", share(epoch.test)}}}};
+                     {{"train", share(epoch.train())},
+                      {"valid", share(epoch.valid())},
+                      {"test", share(epoch.test())}}}};
     return line.dump() + "\n";
 }
 

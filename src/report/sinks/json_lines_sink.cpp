@@ -43,20 +43,21 @@ struct JsonLinesSink::State {
     std::optional<Lines> decisions;
     std::string text;
     std::shared_ptr<std::atomic<std::uint64_t>> metrics_bytes;
+    StepLines lines{};
 };
 
 JsonLinesSink::JsonLinesSink(const fs::path& folder, std::uint64_t metrics_bytes,
-                             std::span<const EpochFrame> told)
+                             std::span<const train::EpochRecord> told)
     : state_(new State{folder, open_lines(folder / "metrics.jsonl", metrics_bytes),
                        open_lines(folder / "epochs.jsonl", 0), std::nullopt, std::string(),
                        std::make_shared<std::atomic<std::uint64_t>>(metrics_bytes)}) {
-    for (const EpochFrame& one : told)
+    for (const train::EpochRecord& one : told)
         epoch(one);
 }
 
 JsonLinesSink::~JsonLinesSink() = default;
 
-void JsonLinesSink::steps(const StepBatch& batch) {
+void JsonLinesSink::steps(std::span<const train::StepRecord> steps) {
     std::string& text = state_->text;
     text.clear();
     const auto write = [&] {
@@ -64,18 +65,18 @@ void JsonLinesSink::steps(const StepBatch& batch) {
         state_->metrics_bytes->store(state_->metrics.bytes, std::memory_order_relaxed);
         text.clear();
     };
-    for (std::size_t i = 0; i < batch.steps.size(); ++i) {
-        append_step_line(text, batch, i);
+    for (const train::StepRecord& step : steps) {
+        state_->lines.append(text, step);
         if (text.size() >= write_bytes) write();
     }
     write();
 }
 
-void JsonLinesSink::epoch(const EpochFrame& epoch) {
+void JsonLinesSink::epoch(const train::EpochRecord& epoch) {
     state_->epochs.append(epoch_line(epoch));
 }
 
-void JsonLinesSink::decisions(std::span<const DecisionFrame> decisions) {
+void JsonLinesSink::decisions(std::span<const steer::DecisionRecord> decisions) {
     if (decisions.empty()) return;
     if (!state_->decisions) {
         const fs::path file = state_->folder / "decisions.jsonl";
@@ -84,8 +85,8 @@ void JsonLinesSink::decisions(std::span<const DecisionFrame> decisions) {
         state_->decisions = open_lines(file, code ? 0 : size);
     }
     std::string text;
-    for (const DecisionFrame& decision : decisions)
-        text += decision.line + "\n";
+    for (const steer::DecisionRecord& decision : decisions)
+        text += steer::log_line(decision) + "\n";
     state_->decisions->append(text);
 }
 

@@ -2,12 +2,12 @@
 
 #include <array>
 #include <chrono>
-#include <map>
 #include <mutex>
 
 #include <fmt/format.h>
 
 #include "core/system.hpp"
+#include "report/catalogue.hpp"
 #include "report/epoch_metrics.hpp"
 
 namespace rudder::report {
@@ -32,18 +32,6 @@ constexpr std::array<PrometheusInfo, 9> further{{
     {"process_cpu_seconds_total", "counter", "", "CPU time of the first rank's process"},
     {"process_start_time_seconds", "gauge", "", "When the run was started, since 1970"},
 }};
-
-/// As agents' decisions end.
-constexpr std::array<std::string_view, 5> statuses{"applied", "late", "invalid", "refused",
-                                                   "undone"};
-
-std::string_view status_of(std::string_view line) {
-    constexpr std::string_view key = "\"status\":\"";
-    const auto begin = line.find(key);
-    if (begin == std::string_view::npos) return {};
-    const auto rest = line.substr(begin + key.size());
-    return rest.substr(0, rest.find('"'));
-}
 
 void append_head(std::string& text, std::string_view name, std::string_view type,
                  std::string_view help) {
@@ -99,11 +87,11 @@ struct PrometheusMetrics::State {
 
     mutable std::mutex mutex;  // guards what follows
     std::vector<std::array<double, metric_count>> ranks;
-    std::vector<std::string> policies;   ///< of ranks; empty: none
-    std::vector<double> bytes_by_owner;  ///< rank by rank
+    std::vector<std::optional<buffer::PolicySpec>> policies;  ///< of ranks
+    std::vector<double> bytes_by_owner;                       ///< rank by rank
     std::size_t owners = 0;
-    std::optional<EpochFrame> epoch;
-    std::map<std::string, std::uint64_t, std::less<>> decisions;
+    std::optional<train::EpochRecord> epoch;
+    std::array<std::uint64_t, steer::decision_statuses> decisions{};  ///< by status
 
     void append_steps(std::string& text) const;
     void append_epoch(std::string& text) const;
@@ -120,8 +108,6 @@ PrometheusMetrics::PrometheusMetrics(std::size_t ranks,
         fmt::format_to(std::back_inserter(state_->info), "{}{}=\"{}\"",
                        state_->info.empty() ? "" : ",", name, prometheus_escape(value));
     }
-    for (const std::string_view status : statuses)
-        state_->decisions.emplace(status, 0);
 }
 
 PrometheusMetrics::~PrometheusMetrics() = default;
@@ -130,51 +116,51 @@ const std::shared_ptr<RunProgress>& PrometheusMetrics::progress() const noexcept
     return state_->progress;
 }
 
-void PrometheusMetrics::steps(const StepBatch& batch) {
+void PrometheusMetrics::steps(std::span<const train::StepRecord> steps) {
+    if (steps.empty()) return;
     const auto catalogue = metric_catalogue();
     State& s = *state_;
     const std::scoped_lock lock(s.mutex);
-    const bool owners = batch.owners <= most_owners;
+    const bool owners = steps.front().bytes_by_owner.size() <= most_owners;
     if (owners && s.bytes_by_owner.empty()) {
-        s.owners = batch.owners;
+        s.owners = steps.front().bytes_by_owner.size();
         s.bytes_by_owner.resize(s.ranks.size() * s.owners);
     }
-    for (std::size_t i = 0; i < batch.steps.size(); ++i) {
-        const StepFrame& step = batch.steps[i];
+    for (const train::StepRecord& step : steps) {
         if (step.rank >= s.ranks.size()) continue;
         auto& values = s.ranks[step.rank];
-        for (std::size_t m = 0; m < metric_count; ++m) {
-            const bool last = catalogue[m].kind == MetricInfo::Kind::value;
-            values[m] = step.values[m] + (last ? 0 : values[m]);
+        const auto now = metric_values(step);
+        for (std::size_t m = 0; m < metric_count; ++m)
+            values[m] = now[m] + (catalogue[m].momentary() ? 0 : values[m]);
+        auto& policy = s.policies[step.rank];
+        if (!step.buffered) {
+            policy.reset();
+        } else if (policy != step.knobs.policy) {
+            policy = step.knobs.policy;
         }
-        const std::string& words = batch.policies[step.policy].text;
-        if (s.policies[step.rank] != words) s.policies[step.rank] = words;
         if (!owners) continue;
-        const auto bytes = batch.owners_of(i);
         for (std::size_t o = 0; o < s.owners; ++o)
-            s.bytes_by_owner[step.rank * s.owners + o] += static_cast<double>(bytes[o]);
+            s.bytes_by_owner[step.rank * s.owners + o] +=
+                static_cast<double>(step.bytes_by_owner[o]);
     }
 }
 
-void PrometheusMetrics::epoch(const EpochFrame& epoch) {
+void PrometheusMetrics::epoch(const train::EpochRecord& epoch) {
     const std::scoped_lock lock(state_->mutex);
     state_->epoch = epoch;
 }
 
-void PrometheusMetrics::decisions(std::span<const DecisionFrame> decisions) {
+void PrometheusMetrics::decisions(std::span<const steer::DecisionRecord> decisions) {
     const std::scoped_lock lock(state_->mutex);
-    for (const DecisionFrame& decision : decisions) {
-        const auto found = state_->decisions.find(status_of(decision.line));
-        if (found != state_->decisions.end()) ++found->second;
-    }
+    for (const steer::DecisionRecord& decision : decisions)
+        ++state_->decisions[static_cast<std::size_t>(decision.status)];
 }
 
 void PrometheusMetrics::State::append_steps(std::string& text) const {
     const auto catalogue = metric_catalogue();
     for (std::size_t m = 0; m < metric_count; ++m) {
         const std::string name = prometheus_name(catalogue[m]);
-        append_head(text, name, catalogue[m].kind == MetricInfo::Kind::value ? "gauge" : "counter",
-                    catalogue[m].help);
+        append_head(text, name, catalogue[m].momentary() ? "gauge" : "counter", catalogue[m].help);
         for (std::size_t rank = 0; rank < ranks.size(); ++rank)
             append_sample(text, name, fmt::format("rank=\"{}\"", rank), ranks[rank][m]);
     }
@@ -196,10 +182,11 @@ void PrometheusMetrics::State::append_further(std::string& text) const {
     append_sample(text, run, info, 1);
     append_head(text, policy);
     for (std::size_t rank = 0; rank < policies.size(); ++rank) {
-        if (policies[rank].empty()) continue;
-        append_sample(
-            text, policy,
-            fmt::format("rank=\"{}\",policy=\"{}\"", rank, prometheus_escape(policies[rank])), 1);
+        if (!policies[rank]) continue;
+        append_sample(text, policy,
+                      fmt::format("rank=\"{}\",policy=\"{}\"", rank,
+                                  prometheus_escape(policies[rank]->text())),
+                      1);
     }
     const auto gauge = [&](Further index, double value) {
         append_head(text, index);
@@ -210,9 +197,11 @@ void PrometheusMetrics::State::append_further(std::string& text) const {
     gauge(loss, progress->loss.load(std::memory_order_relaxed));
     append_owners(text);
     append_head(text, decided);
-    for (const auto& [status, count] : decisions) {
-        append_sample(text, decided, fmt::format("status=\"{}\"", status),
-                      static_cast<double>(count));
+    for (std::size_t i = 0; i < decisions.size(); ++i) {
+        append_sample(
+            text, decided,
+            fmt::format("status=\"{}\"", to_string(static_cast<steer::DecisionStatus>(i))),
+            static_cast<double>(decisions[i]));
     }
     gauge(cpu, process_cpu_seconds());
     gauge(start, started);

@@ -23,7 +23,9 @@ struct Mark {
     std::uint64_t number;
 };
 
-using Item = std::variant<StepBatch, EpochFrame, std::vector<DecisionFrame>, Mark>;
+using Steps = std::vector<train::StepRecord>;
+using Decisions = std::vector<steer::DecisionRecord>;
+using Item = std::variant<Steps, train::EpochRecord, Decisions, Mark>;
 
 std::int64_t clock_nanoseconds() {
     return Executor::current().now().count();
@@ -93,13 +95,13 @@ void SinkRunner::State::each(Call&& call) {
 void SinkRunner::State::take(const Item& item) {
     const CpuMeter meter(cpu);
     const Span span("writing metrics");
-    if (const auto* batch = std::get_if<StepBatch>(&item)) {
-        if (batch->steps.empty()) return;
-        last_step = batch->steps.front().step;
-        each([&](MetricSink& sink) { sink.steps(*batch); });
-    } else if (const auto* epoch = std::get_if<EpochFrame>(&item)) {
+    if (const auto* steps = std::get_if<Steps>(&item)) {
+        if (steps->empty()) return;
+        last_step = steps->front().step;
+        each([&](MetricSink& sink) { sink.steps(*steps); });
+    } else if (const auto* epoch = std::get_if<train::EpochRecord>(&item)) {
         each([&](MetricSink& sink) { sink.epoch(*epoch); });
-    } else if (const auto* decisions = std::get_if<std::vector<DecisionFrame>>(&item)) {
+    } else if (const auto* decisions = std::get_if<Decisions>(&item)) {
         each([&](MetricSink& sink) { sink.decisions(*decisions); });
     } else {
         const Monitor::Lock lock(monitor);
@@ -131,21 +133,20 @@ SinkRunner::~SinkRunner() {
     }
 }
 
-void SinkRunner::steps(const std::function<StepBatch()>& make) {
+void SinkRunner::steps(std::span<const train::StepRecord> steps) {
     const Handover handover(*state_);
-    StepBatch batch = make();
-    state_->lines += batch.steps.size();
-    state_->hand_over(std::move(batch));
+    state_->lines += steps.size();
+    state_->hand_over(Steps(steps.begin(), steps.end()));
 }
 
-void SinkRunner::epoch(const EpochFrame& epoch) {
+void SinkRunner::epoch(const train::EpochRecord& epoch) {
     const Handover handover(*state_);
     state_->hand_over(epoch);
 }
 
-void SinkRunner::decisions(const std::function<std::vector<DecisionFrame>()>& make) {
+void SinkRunner::decisions(std::span<const steer::DecisionRecord> decisions) {
     const Handover handover(*state_);
-    state_->hand_over(make());
+    state_->hand_over(Decisions(decisions.begin(), decisions.end()));
 }
 
 void SinkRunner::flush() {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "report/catalogue.hpp"
 #include "report/epoch_metrics.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
@@ -59,7 +60,7 @@ struct TensorBoardSink::State {
         file.write(std::as_bytes(std::span(out)));
         out.clear();
     }
-    void add(std::span<const StepFrame> ranks, double time);
+    void add(std::span<const train::StepRecord> ranks, double time);
 };
 
 TensorBoardSink::TensorBoardSink(const fs::path& folder, std::uint64_t first_step)
@@ -67,7 +68,7 @@ TensorBoardSink::TensorBoardSink(const fs::path& folder, std::uint64_t first_ste
     const auto catalogue = metric_catalogue();
     for (std::size_t i = 0; i < metric_count; ++i) {
         state_->tags[i] = tensorboard_tag(catalogue[i]);
-        state_->summed[i] = catalogue[i].kind == MetricInfo::Kind::count;
+        state_->summed[i] = catalogue[i].kind == FieldKind::count;
     }
     state_->event.begin(wall_time(), 0);
     state_->event.file_version();
@@ -83,11 +84,12 @@ TensorBoardSink::TensorBoardSink(const fs::path& folder, std::uint64_t first_ste
 TensorBoardSink::~TensorBoardSink() = default;
 
 /// One event of the step of all ranks.
-void TensorBoardSink::State::add(std::span<const StepFrame> ranks, double time) {
+void TensorBoardSink::State::add(std::span<const train::StepRecord> ranks, double time) {
     std::array<double, metric_count> sums{};
-    for (const StepFrame& rank : ranks) {
+    for (const train::StepRecord& rank : ranks) {
+        const auto values = metric_values(rank);
         for (std::size_t i = 0; i < metric_count; ++i)
-            sums[i] += rank.values[i];
+            sums[i] += values[i];
     }
     event.begin(time, ranks.front().step);
     for (std::size_t i = 0; i < metric_count; ++i) {
@@ -97,25 +99,24 @@ void TensorBoardSink::State::add(std::span<const StepFrame> ranks, double time) 
     event.end(out);
 }
 
-void TensorBoardSink::steps(const StepBatch& batch) {
-    if (batch.steps.empty()) return;
-    static const std::size_t step_seconds = metric_index("seconds.step");
+void TensorBoardSink::steps(std::span<const train::StepRecord> steps) {
+    if (steps.empty()) return;
     // Steps come long after they were done, many at once: the last one ended just now.
     double time = wall_time();
-    for (const StepFrame& step : batch.steps)
-        if (step.rank == batch.steps.front().rank) time -= step.values[step_seconds];
-    for (auto begin = batch.steps.begin(); begin != batch.steps.end();) {
-        const auto end = std::find_if(begin, batch.steps.end(), [&](const StepFrame& other) {
+    for (const train::StepRecord& step : steps)
+        if (step.rank == steps.front().rank) time -= step.seconds.step;
+    for (auto begin = steps.begin(); begin != steps.end();) {
+        const auto end = std::find_if(begin, steps.end(), [&](const train::StepRecord& other) {
             return other.step != begin->step;
         });
-        time += begin->values[step_seconds];
+        time += begin->seconds.step;
         state_->add({begin, end}, time);
         begin = end;
     }
     state_->write();
 }
 
-void TensorBoardSink::epoch(const EpochFrame& epoch) {
+void TensorBoardSink::epoch(const train::EpochRecord& epoch) {
     // Epochs have the same number of steps.
     const std::uint64_t last = (std::uint64_t{epoch.epoch} + 1) * epoch.steps - 1;
     state_->event.begin(wall_time(), last);

@@ -15,8 +15,8 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr SpecParameter file{
-    "file", ParameterKind::file, 0, 0, {}, "model file, written by 'agent train'"};
+constexpr SpecParameter file{"file", ParameterKind::file, 0,
+                             0,      std::nullopt,        "model file, written by 'agent train'"};
 constexpr SpecParameter faithful{
     "faithful", ParameterKind::flag,
     0,          0,
@@ -26,7 +26,7 @@ constexpr SpecParameter threshold_parameter{
 constexpr SpecParameter interval{"interval", ParameterKind::whole,         1, 1000000,
                                  1,          "steps between two decisions"};
 constexpr SpecParameter fixed{
-    "fixed", ParameterKind::flag, 0, 0, {}, "do not refit the last layer during the run"};
+    "fixed", ParameterKind::flag, 0, 0, std::nullopt, "do not refit the last layer during the run"};
 
 constexpr std::array plain{file, faithful, threshold_parameter, interval};
 constexpr std::array tuned{file, faithful, threshold_parameter, interval, fixed};

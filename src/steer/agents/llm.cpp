@@ -24,8 +24,8 @@ using Kind = ParameterKind;
 constexpr std::array<std::string_view, 3> apis{"auto", "openai", "ollama"};
 
 constexpr std::array<SpecParameter, 12> llm_parameters{{
-    {"model", Kind::word, 0, 0, {}, "name of the model; not given: --llm-model"},
-    {"url", Kind::word, 0, 0, {}, "address of the server; not given: --llm-url"},
+    {"model", Kind::word, 0, 0, std::nullopt, "name of the model; not given: --llm-model"},
+    {"url", Kind::word, 0, 0, std::nullopt, "address of the server; not given: --llm-url"},
     {.name = "api",
      .kind = Kind::word,
      .help = "protocol of the server: auto, openai or ollama; not given: --llm-api",
@@ -37,8 +37,9 @@ constexpr std::array<SpecParameter, 12> llm_parameters{{
     {"history", Kind::whole, 0, 1000, 5, "largest number of past decisions in the prompt"},
     {"deadline", Kind::real, 0.01, 3600, 20, "timeout of a reply in seconds, retries included"},
     {"interval", Kind::whole, 1, 1000000, 16, "steps between two questions"},
-    {"insecure", Kind::flag, 0, 0, {}, "allow a server on another machine without TLS"},
-    {"faithful", Kind::flag, 0, 0, {}, "use the published protocol, answered by yes or no"},
+    {"insecure", Kind::flag, 0, 0, std::nullopt, "allow a server on another machine without TLS"},
+    {"faithful", Kind::flag, 0, 0, std::nullopt,
+     "use the published protocol, answered by yes or no"},
 }};
 
 /// A model may have to be loaded first; training does not wait for it.

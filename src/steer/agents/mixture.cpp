@@ -17,7 +17,7 @@ namespace rudder::steer {
 namespace {
 
 constexpr std::array<SpecParameter, 1> mixture_parameters{
-    {{"agents", ParameterKind::specs, 0, 0, {}, "member agents, joined by +"}}};
+    {{"agents", ParameterKind::specs, 0, 0, std::nullopt, "member agents, joined by +"}}};
 
 bool mixture_decides(const AgentSpec& spec) {
     return std::ranges::any_of(spec.members(), &AgentSpec::decides);

@@ -15,12 +15,8 @@ namespace rudder::steer {
 namespace {
 
 constexpr std::array<SpecParameter, 2> replay_parameters{
-    {{"log", ParameterKind::file, 0, 0, {}, "decision log, or the folder of a run"},
-     {"rank",
-      ParameterKind::whole,
-      0,
-      1000000,
-      {},
+    {{"log", ParameterKind::file, 0, 0, std::nullopt, "decision log, or the folder of a run"},
+     {"rank", ParameterKind::whole, 0, 1000000, std::nullopt,
       "rank whose decisions are repeated; not given: the same rank, else the lowest"}}};
 
 void check_run(const DecisionRecord& record, const AgentFacts& facts, const std::string& file) {

@@ -16,11 +16,7 @@ namespace rudder::steer {
 namespace {
 
 constexpr std::array<SpecParameter, 1> schedule_parameters{
-    {{"file",
-      ParameterKind::file,
-      0,
-      0,
-      {},
+    {{"file", ParameterKind::file, 0, 0, std::nullopt,
       "file of lines {\"step\": N, \"action\": ...}, in the order of steps"}}};
 
 constexpr std::uint64_t most_schedule_bytes = std::uint64_t{64} << 20;

@@ -153,11 +153,11 @@ buffer::PilotOrder Helm::before(std::uint64_t step, const buffer::IdBuffer& buff
     return order;
 }
 
-void Helm::after(std::uint64_t /*step*/, const buffer::RowAccounts& accounts) {
+void Helm::after(std::uint64_t /*step*/, const Rows& accounts) {
     State& s = *state_;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    const buffer::RowAccounts step = s.counts.step(accounts);
+    const Rows step = s.counts.step(accounts);
     if (s.o.follower) return;
     const ShadowRows rows = s.shadows->advance(step, s.counts.take_stall());
     s.records.totals.twin_rows += rows.twin;
@@ -166,7 +166,7 @@ void Helm::after(std::uint64_t /*step*/, const buffer::RowAccounts& accounts) {
     s.records.settle(s.shadows->verdicts(), s.guard.held());
 }
 
-void Helm::timed(std::uint64_t step, const StretchSeconds& seconds,
+void Helm::timed(std::uint64_t step, const Seconds& seconds,
                  std::span<const std::uint64_t> rows_by_owner) {
     State& s = *state_;
     if (s.o.follower) return;
@@ -175,7 +175,7 @@ void Helm::timed(std::uint64_t step, const StretchSeconds& seconds,
     s.guard.step_seconds(step, seconds.step);
 }
 
-void Helm::elsewhere(const buffer::RowAccounts& rows, const StretchSeconds& seconds) {
+void Helm::elsewhere(const Rows& rows, const Seconds& seconds) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
     s.counts.elsewhere(rows, seconds);

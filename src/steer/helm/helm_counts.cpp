@@ -7,11 +7,11 @@
 
 namespace rudder::steer {
 
-buffer::RowAccounts HelmCounts::step(const buffer::RowAccounts& accounts) {
-    return since(accounts, std::exchange(accounts_, accounts));
+Rows HelmCounts::step(const Rows& accounts) {
+    return accounts - std::exchange(accounts_, accounts);
 }
 
-void HelmCounts::timed(const StretchSeconds& seconds,
+void HelmCounts::timed(const Seconds& seconds,
                        std::span<const std::uint64_t> rows_by_owner) {
     seconds_ += seconds;
     stall_ += seconds.stall;
@@ -20,7 +20,7 @@ void HelmCounts::timed(const StretchSeconds& seconds,
         rows_by_owner_[r] += rows_by_owner[r];
 }
 
-void HelmCounts::elsewhere(buffer::RowAccounts rows, StretchSeconds seconds) {
+void HelmCounts::elsewhere(Rows rows, Seconds seconds) {
     rows.steps = 0;  // the same steps as those of the buffer here
     seconds.steps = 0;
     others_ += rows;
@@ -33,7 +33,7 @@ double HelmCounts::take_stall() {
 }
 
 void HelmCounts::show(Observation& seen) {
-    seen.rows = since(accounts_, marked_);
+    seen.rows = accounts_ - marked_;
     seen.rows += std::exchange(others_, {});
     seen.total = accounts_;
     seen.total += all_others_;

@@ -84,7 +84,7 @@ void HelmShadows::follow_anew(const ShadowOrder& order) {
     shadows_.set(shadows_.copy(ShadowRole::agent, *from, order.name), *order.setting);
 }
 
-ShadowRows HelmShadows::advance(const buffer::RowAccounts& real, double stall_seconds) {
+ShadowRows HelmShadows::advance(const Rows& real, double stall_seconds) {
     const auto fetched = [](const Shadow* shadow) {
         return shadow == nullptr ? 0.0 : static_cast<double>(shadow->counted().fetched());
     };
@@ -95,7 +95,7 @@ ShadowRows HelmShadows::advance(const buffer::RowAccounts& real, double stall_se
     rows.apart = built_in_ != nullptr;
     rows.twin = (fetched(twin_) - twin) * shadows_.scale();
     rows.built_in = rows.apart ? (fetched(built_in_) - built_in) * shadows_.scale() : rows.twin;
-    judge_.advanced(static_cast<double>(real.hits), static_cast<double>(real.needed),
+    judge_.advanced(static_cast<double>(real.hit), static_cast<double>(real.needed),
                     stall_seconds);
     return rows;
 }
@@ -120,8 +120,8 @@ ShadowReading HelmShadows::reading(Shadow& shadow) const {
     read.name = shadow.name;
     read.setting = shadow.setting;
     read.age = shadows_.next_step() - shadow.opened;
-    read.rows = scaled(since(shadow.counted(), shadow.marked), shadows_.scale());
-    read.total = scaled(since(shadow.counted(), shadow.base), shadows_.scale());
+    read.rows = scaled(shadow.counted() - shadow.marked, shadows_.scale());
+    read.total = scaled(shadow.counted() - shadow.base, shadows_.scale());
     shadow.marked = shadow.counted();
     return read;
 }

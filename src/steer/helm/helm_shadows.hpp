@@ -40,7 +40,7 @@ public:
     void follow(const ShadowOrder& order);
 
     /// All take the next step; the counts are the real buffer's in it.
-    ShadowRows advance(const buffer::RowAccounts& real, double stall_seconds);
+    ShadowRows advance(const Rows& real, double stall_seconds);
     [[nodiscard]] std::vector<Judge::Verdict> verdicts() { return judge_.take(); }
     /// What an observation shows of them, since it did so last.
     void show(Observation& seen);

@@ -46,7 +46,7 @@ void Judge::advanced(double hits, double needed, double stall_seconds) {
 
 void Judge::close(Trial& trial) {
     const auto rows = [&](const Shadow& shadow) {
-        return static_cast<double>(since(shadow.counted(), shadow.base).fetched()) *
+        return static_cast<double>((shadow.counted() - shadow.base).fetched()) *
                shadows_.scale() / static_cast<double>(trial.horizon);
     };
     Outcome outcome;

@@ -18,22 +18,7 @@ double rows_per_step(const Observation& seen) {
 
 HelmTotals& HelmTotals::operator+=(const HelmTotals& other) {
     if (agent.empty()) agent = other.agent;
-    decisions += other.decisions;
-    applied += other.applied;
-    kept += other.kept;
-    late += other.late;
-    invalid += other.invalid;
-    refused += other.refused;
-    undone += other.undone;
-    breaker_openings += other.breaker_openings;
-    judged += other.judged;
-    correct += other.correct;
-    mailbox_seconds += other.mailbox_seconds;
-    waited_seconds += other.waited_seconds;
-    cpu_seconds += other.cpu_seconds;
-    twin_rows += other.twin_rows;
-    built_in_rows += other.built_in_rows;
-    return *this;
+    return add_fields(*this, other);
 }
 
 HelmRecords::HelmRecords(const HelmOptions& options)

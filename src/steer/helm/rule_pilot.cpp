@@ -7,7 +7,7 @@ namespace rudder::steer {
 RulePilot::RulePilot(std::unique_ptr<Agent> agent, Setting start)
     : agent_(std::move(agent)), setting_(std::move(start)) {}
 
-void RulePilot::timed(const StretchSeconds& seconds, std::uint64_t queue_bytes,
+void RulePilot::timed(const Seconds& seconds, std::uint64_t queue_bytes,
                       std::uint64_t queue_limit) {
     seconds_ += seconds;
     if (seconds_.steps < agent_->interval()) return;

@@ -19,18 +19,18 @@ public:
     RulePilot(std::unique_ptr<Agent> agent, Setting start);
 
     /// How long a step took, and what the queue of sampled steps holds and may hold.
-    void timed(const StretchSeconds& seconds, std::uint64_t queue_bytes, std::uint64_t queue_limit);
+    void timed(const Seconds& seconds, std::uint64_t queue_bytes, std::uint64_t queue_limit);
     /// As the agent wants it.
     [[nodiscard]] Setting setting() const;
 
     void start(const buffer::PolicyFacts& /*facts*/, const buffer::IdBuffer& /*buffer*/) override {}
     void published(std::uint64_t /*step*/, std::span<const buffer::RowKey> /*rows*/) override {}
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
-    void after(std::uint64_t /*step*/, const buffer::RowAccounts& /*accounts*/) override {}
+    void after(std::uint64_t /*step*/, const Rows& /*accounts*/) override {}
 
 private:
     std::unique_ptr<Agent> agent_;
-    StretchSeconds seconds_;   ///< since the agent was asked
+    Seconds seconds_;   ///< since the agent was asked
     mutable Monitor monitor_;  ///< guards what follows
     Setting setting_;
 };

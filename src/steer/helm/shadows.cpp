@@ -93,25 +93,15 @@ std::uint64_t Shadows::bytes() const {
     return bytes;
 }
 
-buffer::RowAccounts since(const buffer::RowAccounts& a, const buffer::RowAccounts& b) noexcept {
-    return {.steps = a.steps - b.steps,
-            .needed = a.needed - b.needed,
-            .hits = a.hits - b.hits,
-            .demand = a.demand - b.demand,
-            .replacement = a.replacement - b.replacement,
-            .ahead = a.ahead - b.ahead,
-            .wasted = a.wasted - b.wasted};
-}
-
-buffer::RowAccounts scaled(const buffer::RowAccounts& counted, double scale) noexcept {
+Rows scaled(const Rows& counted, double scale) noexcept {
     const auto grown = [scale](std::uint64_t count) {
         return static_cast<std::uint64_t>(std::llround(static_cast<double>(count) * scale));
     };
-    buffer::RowAccounts all;
+    Rows all;
     all.steps = counted.steps;
-    all.hits = grown(counted.hits);
+    all.hit = grown(counted.hit);
     all.demand = grown(counted.demand);
-    all.needed = all.hits + all.demand;
+    all.needed = all.hit + all.demand;
     all.replacement = grown(counted.replacement);
     all.ahead = grown(counted.ahead);
     all.wasted = grown(counted.wasted);

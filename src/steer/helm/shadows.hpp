@@ -22,13 +22,13 @@ struct Shadow {
     ShadowRole role;
     std::string name{};  ///< of an agent's: as the agent calls it
     Setting setting;
-    std::uint64_t opened = 0;      ///< the step it began with
-    buffer::Decision decision{};   ///< for the next step
-    buffer::RowAccounts base{};    ///< what it had counted when it was opened
-    buffer::RowAccounts marked{};  ///< what it had counted at the last mark
+    std::uint64_t opened = 0;     ///< the step it began with
+    buffer::Decision decision{};  ///< for the next step
+    Rows base{};                  ///< what it had counted when it was opened
+    Rows marked{};                ///< what it had counted at the last mark
     std::unique_ptr<buffer::ShadowBuffer> buffer{};
 
-    [[nodiscard]] const buffer::RowAccounts& counted() const { return buffer->counted(); }
+    [[nodiscard]] const Rows& counted() const { return buffer->counted(); }
 };
 
 /// A set of them. Each is told of every step, and takes it when `advance` is called.
@@ -72,10 +72,7 @@ private:
     double followed_ = 0;
 };
 
-/// a - b, field by field.
-[[nodiscard]] buffer::RowAccounts since(const buffer::RowAccounts& a,
-                                        const buffer::RowAccounts& b) noexcept;
 /// Counts of a sample, scaled to all rows.
-[[nodiscard]] buffer::RowAccounts scaled(const buffer::RowAccounts& counted, double scale) noexcept;
+[[nodiscard]] Rows scaled(const Rows& counted, double scale) noexcept;
 
 }  // namespace rudder::steer

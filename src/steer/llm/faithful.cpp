@@ -69,7 +69,7 @@ PublishedRecord PublishedRecord::of(const Observation& o) {
     record.hit_rate = std::lround(100 * rudder::steer::hit_rate(o.total));
     if (o.rows.steps != 0) {
         record.comm_volume =
-            static_cast<double>(o.rows.needed - o.rows.hits) / static_cast<double>(o.rows.steps);
+            static_cast<double>(o.rows.needed - o.rows.hit) / static_cast<double>(o.rows.steps);
     }
     return record;
 }

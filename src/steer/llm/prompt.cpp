@@ -52,7 +52,7 @@ std::string_view cost_text(CostKind cost) {
 }
 
 /// A count over the steps of a window.
-double per_step(std::uint64_t rows, const buffer::RowAccounts& of) {
+double per_step(std::uint64_t rows, const Rows& of) {
     return of.steps == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(of.steps);
 }
 
@@ -74,7 +74,7 @@ std::string shadow_line(std::string_view name, const ShadowReading& shadow) {
                        hit_rate(shadow.rows));
 }
 
-std::string seconds_line(const StretchSeconds& seconds) {
+std::string seconds_line(const Seconds& seconds) {
     if (seconds.steps == 0) return {};
     const auto each = [&](double all) { return all / static_cast<double>(seconds.steps); };
     return fmt::format(

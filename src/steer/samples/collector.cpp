@@ -71,13 +71,12 @@ public:
         return copy_->accounts().fetched() - start_.fetched();
     }
     [[nodiscard]] double hit_rate() const {
-        return share(copy_->accounts().hits - start_.hits,
-                     copy_->accounts().needed - start_.needed);
+        return share(copy_->accounts().hit - start_.hit, copy_->accounts().needed - start_.needed);
     }
 
 private:
     std::unique_ptr<buffer::IdBuffer> copy_;
-    buffer::RowAccounts start_;
+    Rows start_;
     std::uint64_t published_;
 };
 
@@ -145,7 +144,7 @@ struct Collector::State {
     std::deque<std::span<const buffer::RowKey>> coming;  ///< steps next, next + 1, ...
     std::uint64_t published = 0;                         ///< the step after the last of them
     std::deque<std::vector<buffer::RowKey>> past_rows;   ///< of the last steps, the newest last
-    std::array<buffer::RowAccounts, window + 1> past{};  ///< after the last steps, the newest last
+    std::array<Rows, window + 1> past{};                 ///< after the last steps, the newest last
     std::deque<OpenSample> under_way;                    ///< by step
     SampleTable table;
 };
@@ -168,9 +167,9 @@ void Collector::State::open(const buffer::IdBuffer& buffer, std::uint64_t step,
     one.sample.step = step;
     one.sample.replaced = seen.replaced;
     const std::size_t taken = past_rows.size();
-    const buffer::RowAccounts& now = past.back();
-    const buffer::RowAccounts& then = past[window - taken];
-    one.hit_rate_before = share(now.hits - then.hits, now.needed - then.needed);
+    const Rows& now = past.back();
+    const Rows& then = past[window - taken];
+    one.hit_rate_before = share(now.hit - then.hit, now.needed - then.needed);
     one.fetched_before = share(now.fetched() - then.fetched(), std::max<std::uint64_t>(1, taken));
     std::uint64_t before = 0;
     for (const auto& earlier : past_rows)
@@ -251,7 +250,7 @@ buffer::PilotOrder Collector::before(std::uint64_t step, const buffer::IdBuffer&
     return order;
 }
 
-void Collector::after(std::uint64_t step, const buffer::RowAccounts& accounts) {
+void Collector::after(std::uint64_t step, const Rows& accounts) {
     State& s = *state_;
     s.helm.after(step, accounts);
     static_cast<void>(s.helm.take_records(false));

@@ -137,7 +137,7 @@ void FeatureMaker::repaired(const Observation& o) {
     put(after ? hit_rate - first_since_ : 0);
     put(after ? best_since_ - hit_rate : 0);
     put(mean_hit_rate_);
-    put(ratio(number(o.rows.hits) / steps, capacity));
+    put(ratio(number(o.rows.hit) / steps, capacity));
     put(ratio(demand, capacity));
     put(ratio(needed, capacity));
     put(ratio(needed, halo));

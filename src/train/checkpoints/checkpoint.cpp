@@ -293,7 +293,7 @@ Checkpoint read_chosen(const fs::path& run, fs::path& folder) {
 SavedNetwork load_network(const fs::path& run) {
     std::error_code code;
     if (!fs::is_directory(run, code)) {
-        throw input_error("there is no such run", run.string(),
+        throw input_error("run not found", run.string(),
                           "give the folder that 'rudder train --out' made");
     }
     fs::path folder;

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/packed.hpp"
 #include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/span.hpp"
@@ -93,9 +93,7 @@ void Run::write_checkpoint() {
     state.counts.wall_seconds += whole_.passed();
     state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
     // Rows fetched for steps that are not done belong to whoever does them.
-    const buffer::RowCounts& rows = state.counts.rows;
-    state.counts.bytes[static_cast<std::size_t>(comm::Kind::features)] =
-        (rows.demand + rows.replacement + rows.ahead) * s_.store.format().row_bytes();
+    state.counts.bytes.features = state.counts.rows.fetched() * s_.store.format().row_bytes();
     copy_network(checkpoint);
     checkpoint.under_evaluation.clear();
     // At the end of an epoch the weights under evaluation are these; later they are others.
@@ -109,7 +107,7 @@ TrainResult Run::finish(bool interrupted) {
     if (const auto epoch = profile_.missing(); epoch && s_.comm.rank() == 0)
         log::warning(fmt::format("no profile: epoch {} was not trained by this run", *epoch));
     flush();
-    const buffer::RowCounts unused = pipeline_.stop();
+    ClosingFigures own{.unused = pipeline_.stop()};
     TrainResult result;
     if (steering_ != nullptr) {
         const auto last = steering_->gather(true);
@@ -132,97 +130,70 @@ TrainResult Run::finish(bool interrupted) {
     result.first_loss = state_.first_loss;
     result.last_loss = state_.last_loss;
     result.digest = digest_.value();
-    result.in_flight_bytes = pipeline_.row_bytes();
+    own.in_flight_bytes = pipeline_.row_bytes();
     if (buffer_ != nullptr) {
-        result.in_flight_bytes += buffer_->landing_bytes();
-        result.buffer_bytes = buffer_->slot_bytes();
-        result.policy_seconds = buffer_->policy_seconds();
-        result.pilot_seconds = buffer_->pilot_seconds();
-        result.capacity = s_.buffer.slots;
-        if (s_.options.floor || !s_.options.trace.empty()) result.floor = buffer_->floor();
+        own.in_flight_bytes += buffer_->landing_bytes();
+        own.buffer_bytes = buffer_->slot_bytes();
+        own.policy_seconds = buffer_->policy_seconds();
+        own.pilot_seconds = buffer_->pilot_seconds();
+        own.capacity = s_.buffer.slots;
+        if (s_.options.floor || !s_.options.trace.empty())
+            result.floor = own.floor = buffer_->floor();
     }
     // Steps that were drawn past an early stop were not taken.
     if (trace_ != nullptr && !interrupted) trace_->finish(state_.step);
     s_.stop();
-    count_up(unused, result);
+    count_up(own, result);
     return result;
 }
 
 /// Adds up what all ranks did and what was counted before; the sums are on rank 0.
-void Run::count_up(const buffer::RowCounts& unused, TrainResult& result) {
-    const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
-    const std::vector<double> own{number(unused.needed),
-                                  number(unused.local),
-                                  number(unused.hit),
-                                  number(unused.demand),
-                                  number(unused.replacement),
-                                  number(unused.ahead),
-                                  number(unused.wasted),
-                                  number(unused.saved),
-                                  process_cpu_seconds() - cpu_before_,
-                                  number(peak_resident_bytes()),
-                                  number(result.in_flight_bytes),
-                                  number(result.buffer_bytes),
-                                  number(result.capacity),
-                                  number(result.floor.value_or(0)),
-                                  result.policy_seconds,
-                                  result.pilot_seconds};
+void Run::count_up(ClosingFigures& own, TrainResult& result) {
+    own.cpu_seconds = process_cpu_seconds() - cpu_before_;
+    own.peak_rss = peak_resident_bytes();
     const FinalReport report = close_accounts(s_.comm, s_.before, own);
+    const ClosingFigures& all = report.figures;
     result.seconds = state_.counts.wall_seconds + whole_.passed();
     if (s_.comm.rank() != 0) return;
     const RunCounts& before = s_.start.counts;
     result.rows = state_.counts.rows;
+    result.rows += all.unused;
     result.step_seconds = state_.counts.seconds;
     result.edges = state_.counts.edges;
-    result.cpu_seconds = before.cpu_seconds;
-    result.received_total = report.accounts.received_total;
-    result.sent_total = report.accounts.sent_total;
-    for (std::size_t k = 0; k < comm::kind_count; ++k) {
-        result.bytes[k] = before.bytes[k] + report.accounts.received[k];
-        result.received_total += before.bytes[k];
-        result.sent_total += before.bytes[k];
-    }
-    result.in_flight_bytes = 0;
-    result.buffer_bytes = 0;
-    result.policy_seconds = 0;
-    result.pilot_seconds = 0;
-    result.capacity = 0;
-    if (result.floor) result.floor = 0;
-    const auto count = [](double value) { return static_cast<std::uint64_t>(value); };
-    for (const auto& e : report.extra) {
-        result.rows += buffer::RowCounts{count(e[0]), count(e[1]), count(e[2]), count(e[3]),
-                                         count(e[4]), count(e[5]), count(e[6]), count(e[7])};
-        result.cpu_seconds += e[8];
-        result.peak_rss = std::max(result.peak_rss, count(e[9]));
-        result.in_flight_bytes += count(e[10]);
-        result.buffer_bytes += count(e[11]);
-        result.capacity += count(e[12]);
-        if (result.floor) *result.floor += count(e[13]);
-        result.policy_seconds += e[14];
-        result.pilot_seconds += e[15];
-    }
+    result.cpu_seconds = before.cpu_seconds + all.cpu_seconds;
+    result.received_total = report.accounts.received_total + before.bytes.total();
+    result.sent_total = report.accounts.sent_total + before.bytes.total();
+    result.bytes = before.bytes;
+    result.bytes += report.accounts.received;
+    result.peak_rss = all.peak_rss;
+    result.in_flight_bytes = all.in_flight_bytes;
+    result.buffer_bytes = all.buffer_bytes;
+    result.capacity = all.capacity;
+    if (result.floor) result.floor = all.floor;
+    result.policy_seconds = all.policy_seconds;
+    result.pilot_seconds = all.pilot_seconds;
 }
 
 void Trainer::resume(const Checkpoint* checkpoint) {
     const Span span("resuming");
     State& s = *state_;
-    std::vector<char> text;
+    std::vector<std::byte> state;
     std::vector<float> weights;
     std::vector<float> under_evaluation;
     std::uint64_t steps = 0;
     if (checkpoint != nullptr) {
-        const std::string json = to_json(checkpoint->state).dump();
-        text.assign(json.begin(), json.end());
+        state = packed(checkpoint->state);
         weights = checkpoint->weights;
         under_evaluation = checkpoint->under_evaluation;
         steps = checkpoint->optimiser_steps;
     }
-    share(s.comm, text);
+    share(s.comm, state);
     share(s.comm, weights);
     share(s.comm, under_evaluation);
     s.comm.broadcast(0, std::span(&steps, 1));
-    s.start = run_state_from_json(parse_json(std::string(text.begin(), text.end()), "checkpoint"),
-                                  "checkpoint");
+    s.start = unpacked<RunState>(state);
+    for (EpochRecord& epoch : s.start.epochs)
+        epoch.regression = s.objective == nn::Objective::regression;
     s.expect_trace();
     RUDDER_CHECK(weights.size() == s.network->weights().size());
     std::ranges::copy(weights, s.network->weights().begin());

@@ -1,7 +1,6 @@
 // Where a run stands between two steps: all that is needed to go on, besides weights and optimiser.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -14,13 +13,20 @@ namespace rudder::train {
 
 /// What a run has counted so far, over all ranks, for the steps done.
 struct RunCounts {
-    buffer::RowCounts rows;
-    StepSeconds seconds;
+    Rows rows;
+    Seconds seconds;
     std::uint64_t edges = 0;
-    std::array<std::uint64_t, comm::kind_count> bytes{};  ///< received
+    comm::Bytes bytes;  ///< received
     double wall_seconds = 0;
     double cpu_seconds = 0;
+
+    static constexpr auto fields = field_list(
+        field("rows", &RunCounts::rows), field("seconds", &RunCounts::seconds),
+        field("edges", &RunCounts::edges, FieldKind::count), field("bytes", &RunCounts::bytes),
+        field("wall_seconds", &RunCounts::wall_seconds, FieldKind::seconds),
+        field("cpu_seconds", &RunCounts::cpu_seconds, FieldKind::seconds));
 };
+static_assert(lists_all_fields<RunCounts>);
 
 /// The position of a run. The same on all ranks, but for `counts`, which rank 0 has.
 struct RunState {
@@ -41,7 +47,22 @@ struct RunState {
 
     RunCounts counts;
     std::uint64_t metrics_bytes = 0;  ///< length of metrics.jsonl with the steps done
+
+    static constexpr auto fields = field_list(
+        field("step", &RunState::step, FieldKind::count), field("digest", &RunState::digest),
+        field("first_loss", &RunState::first_loss, FieldKind::value),
+        field("last_loss", &RunState::last_loss, FieldKind::value),
+        field("epochs", &RunState::epochs, FieldKind::value),
+        field("best_epoch", &RunState::best_epoch, FieldKind::value),
+        field("rate_factor", &RunState::rate_factor, FieldKind::value),
+        field("plateau_begin", &RunState::plateau_begin, FieldKind::value),
+        field("stopped_early", &RunState::stopped_early, FieldKind::value),
+        field("epoch_loss", &RunState::epoch_loss, FieldKind::value),
+        field("epoch_seconds", &RunState::epoch_seconds, FieldKind::seconds),
+        field("epoch_score", &RunState::epoch_score), field("counts", &RunState::counts),
+        field("metrics_bytes", &RunState::metrics_bytes, FieldKind::count));
 };
+static_assert(lists_all_fields<RunState>);
 
 [[nodiscard]] Json to_json(const RunState& state);
 /// The reverse; an input Error naming `where` if something is missing.

@@ -68,9 +68,9 @@ Safetensors::Safetensors(const std::filesystem::path& file) : file_(file) {
     std::string text(length, '\0');
     in.read_at(sizeof(length), std::as_writable_bytes(std::span(text)));
     const Json header = parse_json(text, file.string());
-    if (!header.is_object()) throw damaged_tensors(file, "its header is no object");
+    if (!header.is_object()) throw damaged_tensors(file, "its header must be an object");
     const std::uint64_t bytes = size - sizeof(length) - length;
-    if (bytes % sizeof(float) != 0) throw damaged_tensors(file, "its tensors are no whole floats");
+    if (bytes % sizeof(float) != 0) throw damaged_tensors(file, "its size must be a multiple of 4 bytes");
     data_.resize(bytes / sizeof(float));
     in.read_at(sizeof(length) + length, std::as_writable_bytes(std::span(data_)));
     for (const auto& [name, entry] : header.items()) {
@@ -93,7 +93,7 @@ Safetensors::Safetensors(const std::filesystem::path& file) : file_(file) {
         const Json& offsets = json_field(entry, "data_offsets", where);
         if (!offsets.is_array() || offsets.size() != 2 || !offsets[0].is_number_unsigned() ||
             !offsets[1].is_number_unsigned()) {
-            throw damaged_tensors(file, "data_offsets are no pair");
+            throw damaged_tensors(file, "data_offsets must be a pair");
         }
         const auto begin = offsets[0].get<std::uint64_t>();
         const auto end = offsets[1].get<std::uint64_t>();

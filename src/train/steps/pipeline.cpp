@@ -15,15 +15,6 @@ namespace {
 
 enum class Stage : std::uint8_t { free, filling, ready };
 
-buffer::RowCounts to_rows(const store::PullAccounts& pulled) {
-    buffer::RowCounts rows;
-    rows.needed = pulled.needed;
-    rows.local = pulled.local;
-    rows.demand = pulled.demand;
-    rows.saved = pulled.saved;
-    return rows;
-}
-
 struct Slot {
     AssembledStep step;
     Stage stage = Stage::free;
@@ -109,8 +100,8 @@ struct Pipeline::State {
         const Duration start = Executor::current().now();
         if (buffer == nullptr) {
             store::Pull pull = store.pull(wanted);
-            const store::PullAccounts& pulled = pull.wait();
-            step.counts = to_rows(pulled);
+            const store::Pulled& pulled = pull.wait();
+            step.counts = pulled.rows;
             step.bytes_by_owner = pulled.bytes_by_owner;
         } else if (!take_from_buffer(step, wanted)) {
             return false;
@@ -123,13 +114,14 @@ struct Pipeline::State {
     [[nodiscard]] bool take_from_buffer(AssembledStep& step,
                                         std::span<const store::RowsWanted> wanted) {
         step.knobs = buffer->knobs();
-        follow_buffer(step.knobs.ahead);
+        const std::uint64_t ahead = buffer->steps_ahead();
+        follow_buffer(ahead);
         // What the policy sees of the future must not depend on how fast the sampler happens to be.
-        look_ahead.wait_published(step.sampled.step + step.knobs.ahead);
+        look_ahead.wait_published(step.sampled.step + ahead);
         buffer::StepRows taken_rows;
         if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
         step.counts = taken_rows.counts;
-        if (taken_rows.knobs.policy) step.knobs = std::move(taken_rows.knobs);
+        if (taken_rows.knobs) step.knobs = std::move(*taken_rows.knobs);
         step.times = taken_rows.times;
         if (step.times) set_times(*step.times);
         step.bytes_by_owner = std::move(taken_rows.by_owner);
@@ -246,10 +238,10 @@ void Pipeline::end_tasks() {
     tasks_.clear();
 }
 
-buffer::RowCounts Pipeline::stop() {
+Rows Pipeline::stop() {
     end_tasks();
     State& s = *state_;
-    buffer::RowCounts unused;
+    Rows unused;
     for (std::uint64_t n = s.handed; n < s.taken; ++n) {
         Slot& place = s.slot(n);
         if (place.stage != Stage::ready) continue;

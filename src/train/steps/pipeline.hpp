@@ -22,9 +22,9 @@ struct AssembledStep {
     sample::SampledStep sampled;
     std::vector<Array<float>> memory;    ///< by own part; grows, never shrinks
     std::vector<std::span<float>> rows;  ///< by own part: its vertices x width floats
-    buffer::RowCounts counts;
+    Rows counts;
     std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
-    buffer::BufferKnobs knobs;                  ///< as the buffer was set
+    std::optional<buffer::Knobs> knobs;         ///< as the buffer was set; none: no buffer
     std::optional<buffer::TimeKnobs> times{};   ///< that its pilot ordered before the step
     double fetch_seconds = 0;
 };
@@ -52,7 +52,7 @@ public:
 
     /// Ends all tasks, after the steps in hand; collective where ranks share the buffer. To be
     /// called once. What was fetched and not used is in the result.
-    buffer::RowCounts stop();
+    Rows stop();
 
     // Changes of what takes how long. What the buffer's pilot orders of them is done between steps.
     /// Steps that are sampled ahead, at least; as many as the buffer wants to see are anyway.

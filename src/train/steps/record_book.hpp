@@ -1,6 +1,7 @@
 // Step records on their way from all ranks to the first.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
@@ -24,25 +25,61 @@ private:
     std::vector<StepRecord> own_;
 };
 
-/// Bytes of all ranks at a moment when nothing is under way.
+/// Bytes of ranks at a moment when nothing is under way.
 struct ClosedAccounts {
-    std::array<std::uint64_t, comm::kind_count> received{};
+    comm::Bytes received;
     std::uint64_t received_total = 0;
     std::uint64_t sent_total = 0;
+
+    static constexpr auto fields = unnamed_fields(
+        &ClosedAccounts::received, &ClosedAccounts::received_total, &ClosedAccounts::sent_total);
+    ClosedAccounts& operator+=(const ClosedAccounts& other) noexcept {
+        return add_fields(*this, other);
+    }
 };
+static_assert(lists_all_fields<ClosedAccounts>);
+
+/// What ranks say of themselves at the end of a run.
+struct ClosingFigures {
+    Rows unused;  ///< of steps that were assembled and not taken
+    double cpu_seconds = 0;
+    std::uint64_t peak_rss = 0;  ///< the largest rank's
+    std::uint64_t in_flight_bytes = 0;
+    std::uint64_t buffer_bytes = 0;
+    std::uint64_t capacity = 0;
+    std::uint64_t floor = 0;
+    double policy_seconds = 0;
+    double pilot_seconds = 0;
+
+    static constexpr auto fields = unnamed_fields(
+        &ClosingFigures::unused, &ClosingFigures::cpu_seconds, &ClosingFigures::peak_rss,
+        &ClosingFigures::in_flight_bytes, &ClosingFigures::buffer_bytes, &ClosingFigures::capacity,
+        &ClosingFigures::floor, &ClosingFigures::policy_seconds, &ClosingFigures::pilot_seconds);
+    ClosingFigures& operator+=(const ClosingFigures& other) noexcept {
+        const std::uint64_t peak = std::max(peak_rss, other.peak_rss);
+        add_fields(*this, other);
+        peak_rss = peak;
+        return *this;
+    }
+};
+static_assert(lists_all_fields<ClosingFigures>);
 
 /// Collective: where the accounts of a run begin, at a moment when nothing is under way.
 [[nodiscard]] comm::AccountTotals open_accounts(const comm::Communicator& comm);
 
-/// Collective; the result on rank 0: what came since `before`. `extra` (the same number of values
-/// on all ranks) travels along and is returned by rank. Sent equals received in the result, its own
-/// messages included.
+/// Sums over ranks.
 struct FinalReport {
     ClosedAccounts accounts;
-    std::vector<std::vector<double>> extra;
+    ClosingFigures figures;
+
+    static constexpr auto fields = unnamed_fields(&FinalReport::accounts, &FinalReport::figures);
 };
+static_assert(lists_all_fields<FinalReport>);
+
+/// Collective; the result on rank 0: what came since `before`, and the figures of all ranks. Sent
+/// equals received in the result, its own messages included.
 [[nodiscard]] FinalReport close_accounts(const comm::Communicator& comm,
                                          const comm::AccountTotals& before,
-                                         std::span<const double> extra);
+                                         const ClosingFigures& own);
 
 }  // namespace rudder::train

@@ -55,7 +55,7 @@ sample::LookAheadOptions Run::look_ahead() const {
 TrainResult Run::train() {
     const DeferInterrupts defer;
     prepare_checkpoints();
-    accounts_ = s_.comm.accounts();
+    received_ = comm::Bytes(s_.comm.accounts().received);
     // A run put down while an epoch was evaluated takes that up first.
     if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&
         !state_.epochs.back().scores.evaluated) {
@@ -129,10 +129,9 @@ StepConsensus Run::train_step(StepRecord& record) {
     for (const sample::Batch& batch : step.sampled.batches)
         record.edges += batch.edges();
     pipeline_.release();
-    comm::AccountTotals now = s_.comm.accounts();
-    for (std::size_t k = 0; k < comm::kind_count; ++k)
-        record.bytes[k] = now.received[k] - accounts_.received[k];
-    accounts_ = std::move(now);
+    const comm::Bytes now(s_.comm.accounts().received);
+    record.bytes = now - received_;
+    received_ = now;
     record.seconds.step = step_watch_.lap();
     if (steering_ != nullptr) steering_->step_done(record);
     adapt_window(record.seconds);
@@ -176,7 +175,7 @@ void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) cons
     if (consensus.broken_part < 0 && std::isfinite(consensus.loss)) return;
     const auto part = static_cast<PartId>(std::max(consensus.broken_part, 0));
     const int rank = partition::rank_of(part, s_.data.parts(), s_.comm.size());
-    throw Error(ErrorKind::failed, fmt::format("the loss is no number at step {}", step),
+    throw Error(ErrorKind::failed, fmt::format("loss is NaN or infinite at step {}", step),
                 fmt::format("rank {}, part {}", rank, part),
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
 }
@@ -197,14 +196,13 @@ void Run::flush() {
     auto records = book_.gather();
     share_knobs(records);
     const auto decisions =
-        steering_ != nullptr ? steering_->gather(false) : std::vector<DecisionLine>{};
+        steering_ != nullptr ? steering_->gather(false) : std::vector<steer::DecisionRecord>{};
     if (s_.comm.rank() != 0) return;
     for (const StepRecord& record : records) {
         state_.counts.rows += record.rows;
         state_.counts.seconds += record.seconds;
         state_.counts.edges += record.edges;
-        for (std::size_t k = 0; k < comm::kind_count; ++k)
-            state_.counts.bytes[k] += record.bytes[k];
+        state_.counts.bytes += record.bytes;
     }
     const Span span("telling");
     observer_.records(records);

@@ -54,7 +54,7 @@ private:
     [[nodiscard]] std::unique_ptr<buffer::TraceWriter> make_trace() const;
     [[nodiscard]] std::unique_ptr<buffer::LiveBuffer> make_buffer() const;
     [[nodiscard]] std::unique_ptr<steer::RulePilot> make_window_pilot() const;
-    void adapt_window(const StepSeconds& seconds);
+    void adapt_window(const Seconds& seconds);
     void note_knobs(const AssembledStep& step, StepRecord& record);
     void share_knobs(std::span<StepRecord> records) const;
 
@@ -86,7 +86,7 @@ private:
     void copy_network(Checkpoint& checkpoint);
     void gather_score();
     TrainResult finish(bool interrupted);
-    void count_up(const buffer::RowCounts& unused, TrainResult& result);
+    void count_up(ClosingFigures& own, TrainResult& result);
 
     Trainer::State& s_;
     TrainObserver& observer_;
@@ -107,7 +107,7 @@ private:
     Stopwatch records_watch_;  ///< since they were gathered
     EpochProfile profile_;
     double cpu_before_;
-    comm::AccountTotals accounts_;
+    comm::Bytes received_;  ///< by this rank, up to the last step
     LossDigest digest_;
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts

@@ -75,12 +75,11 @@ std::unique_ptr<buffer::LiveBuffer> Run::make_buffer() const {
 }
 
 void Run::note_knobs(const AssembledStep& step, StepRecord& record) {
-    record.policy = step.knobs.policy ? step.knobs.policy->text() : "";
-    record.window = step.knobs.window;
-    record.capacity = step.knobs.capacity;
-    record.bulk = pipeline_.bulk();
-    record.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
-    record.fetch_threads = pipeline_.fetch_tasks();
+    record.buffered = step.knobs.has_value();
+    if (step.knobs) record.knobs = *step.knobs;
+    record.knobs.bulk = pipeline_.bulk();
+    record.knobs.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
+    record.knobs.fetch_threads = pipeline_.fetch_tasks();
 }
 
 /// Ranks that share a buffer know nothing of its knobs: the first one's are theirs.
@@ -94,9 +93,8 @@ void Run::share_knobs(std::span<StepRecord> records) const {
         const int first = s_.comm.group_rank(hosts.members(hosts.host_of(here)).front());
         const auto back = record.rank - static_cast<std::uint32_t>(first);
         if (back == 0 || back > i || records[i - back].step != record.step) continue;
-        record.policy = records[i - back].policy;
-        record.window = records[i - back].window;
-        if (steering_ != nullptr) record.capacity = records[i - back].capacity;
+        record.knobs.policy = records[i - back].knobs.policy;
+        record.knobs.capacity = records[i - back].knobs.capacity;
     }
 }
 
@@ -110,10 +108,11 @@ std::unique_ptr<steer::RulePilot> Run::make_window_pilot() const {
 }
 
 /// Only what is fetched when depends on it.
-void Run::adapt_window(const StepSeconds& seconds) {
+void Run::adapt_window(const Seconds& seconds) {
     if (window_pilot_ == nullptr) return;
-    window_pilot_->timed({1, seconds.step, seconds.fetch, seconds.stall, seconds.compute},
-                         pipeline_.look_ahead().waiting_bytes(), s_.queue_limit());
+    Seconds timed = seconds;
+    timed.steps = 1;
+    window_pilot_->timed(timed, pipeline_.look_ahead().waiting_bytes(), s_.queue_limit());
     pipeline_.set_window(buffer::horizon_of(window_pilot_->setting().policy));
 }
 

@@ -13,6 +13,7 @@ void Run::finish_epoch() {
     flush();
     gather_score();
     EpochRecord epoch;
+    epoch.regression = s_.objective == nn::Objective::regression;
     epoch.epoch = static_cast<std::uint32_t>(state_.step / steps_per_epoch() - 1);
     epoch.steps = steps_per_epoch();
     epoch.loss = state_.epoch_loss;

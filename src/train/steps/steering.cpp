@@ -23,8 +23,31 @@ namespace {
 // What travels with the gradients: an order (1, then two bytes per float, which a float holds
 // exactly), then counts of the buffers that follow.
 constexpr std::size_t order_floats = 1 + sizeof(steer::PackedOrder) / 2;
-constexpr std::size_t count_floats = 9;
 using OrderWords = std::array<std::uint16_t, sizeof(steer::PackedOrder) / 2>;
+constexpr std::size_t count_floats = field_count<Rows> + field_count<Seconds>;
+
+/// Rows and seconds as they are summed with the gradients, field by field.
+struct FollowerCounts {
+    Rows rows;
+    Seconds seconds;
+
+    void write(std::span<float> floats) const {
+        std::size_t at = 0;
+        for_each_field<Rows>(
+            [&](const auto& f) { floats[at++] = static_cast<float>(rows.*f.member); });
+        for_each_field<Seconds>(
+            [&](const auto& f) { floats[at++] = static_cast<float>(seconds.*f.member); });
+    }
+    void read(std::span<const float> floats) {
+        std::size_t at = 0;
+        for_each_field<Rows>([&](const auto& f) {
+            rows.*f.member = static_cast<std::uint64_t>(std::llround(floats[at++]));
+        });
+        for_each_field<Seconds>([&]<class M>(const Field<Seconds, M>& f) {
+            seconds.*f.member = static_cast<M>(floats[at++]);
+        });
+    }
+};
 
 void write_order(const steer::PackedOrder& order, std::span<float> extra) {
     extra[0] = 1;
@@ -173,7 +196,7 @@ void Steering::share_times(const buffer::TimeKnobs& times) {
          0, 0}));
 }
 
-void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra) {
+void Steering::send(std::uint64_t step, const Rows& rows, std::span<float> extra) {
     if (road_ != Road::gradients) return;
     const auto counts = extra.subspan(order_floats);
     if (leads_) {
@@ -187,33 +210,19 @@ void Steering::send(std::uint64_t step, const buffer::RowCounts& rows, std::span
         s_.options.buffer_scope == buffer::BufferScope::host &&
         s_.comm.hosts().same(s_.comm.global_rank(s_.comm.rank()), s_.comm.global_rank(0));
     if (counted) return;
-    const std::array<std::uint64_t, 5> whole{rows.hit, rows.demand, rows.replacement, rows.ahead,
-                                             rows.wasted};
-    for (std::size_t i = 0; i < whole.size(); ++i)
-        counts[i] = static_cast<float>(whole[i]);
-    if (!first_) return;
-    counts[5] = static_cast<float>(last_.step);
-    counts[6] = static_cast<float>(last_.fetch);
-    counts[7] = static_cast<float>(last_.stall);
-    counts[8] = static_cast<float>(last_.compute);
+    FollowerCounts own{.rows = rows, .seconds = first_ ? last_ : Seconds{}};
+    own.rows.local = 0;  // a buffer's rows are remote
+    own.rows.needed = rows.hit + rows.demand;
+    own.seconds.steps = 0;  // they are the leader's steps, too
+    own.write(counts);
 }
 
 void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline) {
     if (road_ == Road::gradients) {
-        const auto counts = sum.subspan(order_floats);
-        const auto count = [&](std::size_t i) {
-            return static_cast<std::uint64_t>(std::llround(counts[i]));
-        };
         if (leads_) {
-            buffer::RowAccounts rows;
-            rows.hits = count(0);
-            rows.demand = count(1);
-            rows.needed = rows.hits + rows.demand;
-            rows.replacement = count(2);
-            rows.ahead = count(3);
-            rows.wasted = count(4);
-            const auto seconds = [&](std::size_t i) { return static_cast<double>(counts[i]); };
-            helm_->elsewhere(rows, {0, seconds(5), seconds(6), seconds(7), seconds(8)});
+            FollowerCounts others;
+            others.read(sum.subspan(order_floats));
+            helm_->elsewhere(others.rows, others.seconds);
         } else if (sum[0] > 0 && helm_) {
             helm_->order(steer::unpack(read_order(sum)));
         }
@@ -243,8 +252,8 @@ void Steering::take_order(const steer::Order& order, Pipeline& pipeline) {
 }
 
 void Steering::step_done(const StepRecord& record) {
-    const StepSeconds& s = record.seconds;
-    last_ = {1, s.step, s.fetch, s.stall, s.compute};
+    last_ = record.seconds;
+    last_.steps = 1;
     if (!helm_) return;
     std::vector<std::uint64_t> rows = record.bytes_by_owner;
     for (std::uint64_t& bytes : rows)

@@ -41,13 +41,13 @@ public:
     void share_times(const buffer::TimeKnobs& times);
 
     /// Before a step's gradients are summed: what goes along.
-    void send(std::uint64_t step, const buffer::RowCounts& rows, std::span<float> extra);
+    void send(std::uint64_t step, const Rows& rows, std::span<float> extra);
     /// After it, and before the step's place is free for another: what came.
     void receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline);
     void step_done(const StepRecord& record);
 
     /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
-    [[nodiscard]] std::vector<DecisionLine> gather(bool all);
+    [[nodiscard]] std::vector<steer::DecisionRecord> gather(bool all);
     /// Collective, after the last step: ends the agents. What steering came to, on rank 0.
     [[nodiscard]] AgentResult finish();
     /// Collective, after that: what was collected, on rank 0.
@@ -72,7 +72,7 @@ private:
     std::unique_ptr<steer::Helm> own_helm_;        ///< elsewhere
     steer::Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
     std::optional<steer::AgentSpec> agent_;
-    steer::StretchSeconds last_;  ///< of the step before
+    Seconds last_;  ///< of the step before
     std::atomic<std::uint64_t> cpu_{0};
 };
 

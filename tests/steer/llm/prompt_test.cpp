@@ -177,7 +177,7 @@ TEST(LlmReply, OffersOnlyWhatCanBeSet) {
 
 TEST(LlmFaithful, ShowsThePublishedRecord) {
     steer::Observation o = seen(250);
-    o.total = {.steps = 250, .needed = 1000, .hits = 666, .demand = 334};
+    o.total = {.steps = 250, .needed = 1000, .hit = 666, .demand = 334};
     const steer::PublishedRecord r = steer::PublishedRecord::of(o);
     EXPECT_EQ(r.epoch, 2U);
     EXPECT_EQ(r.step, 50U);
@@ -215,7 +215,7 @@ TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
     steer::Observation next = seen(32);
     next.total.replacement = o.total.replacement + 100;
     next.rows.demand = 400;
-    next.rows.hits = 2800;
+    next.rows.hit = 2800;
     EXPECT_THAT(protocol.user_message(next, 4000),
                 HasSubstr("mini-batch 16: you decided eviction; 100 nodes evicted (10.0 % of the "
                           "cache); impact: hitrate +0 (+0.0 %), comm_volume -25 (-50.0 %)\n"));

@@ -40,10 +40,10 @@ namespace rudder::test {
     o.step = step;
     o.steps = 2000;
     o.steps_per_epoch = 100;
-    o.rows = {.steps = 16, .needed = 3200, .hits = 2400, .demand = 800, .replacement = 160};
+    o.rows = {.steps = 16, .needed = 3200, .hit = 2400, .demand = 800, .replacement = 160};
     o.total = {.steps = step,
                .needed = 200 * step,
-               .hits = 140 * step,
+               .hit = 140 * step,
                .demand = 60 * step,
                .replacement = 10 * step};
     o.row_bytes = 400;

@@ -21,7 +21,7 @@ const ShadowReading* find(const std::vector<ShadowReading>& list, std::string_vi
 
 /// Keeps what was counted before.
 void renew(ShadowReading& kept, const ShadowReading& read) {
-    const buffer::RowAccounts before = kept.rows;
+    const Rows before = kept.rows;
     kept = read;
     kept.rows += before;
 }

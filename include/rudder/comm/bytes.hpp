@@ -1,0 +1,42 @@
+// Bytes received in a step or a run, by what they were about.
+#pragma once
+
+#include "rudder/comm/accounts.hpp"
+#include "rudder/core/fields.hpp"
+
+namespace rudder::comm {
+
+struct Bytes {
+    std::uint64_t features = 0;
+    std::uint64_t requests = 0;
+    std::uint64_t topology = 0;
+    std::uint64_t gradients = 0;
+    std::uint64_t evaluation = 0;
+    std::uint64_t control = 0;
+
+    static constexpr auto fields = field_list(
+        field("features", &Bytes::features, FieldKind::count, "Bytes of feature rows received"),
+        field("requests", &Bytes::requests, FieldKind::count, "Bytes of requests received"),
+        field("topology", &Bytes::topology, FieldKind::count, "Bytes of neighbour lists received"),
+        field("gradients", &Bytes::gradients, FieldKind::count, "Bytes of gradients received"),
+        field("evaluation", &Bytes::evaluation, FieldKind::count, "Bytes received for evaluation"),
+        field("control", &Bytes::control, FieldKind::count, "All other bytes received"));
+
+    Bytes() = default;
+    /// As a transport counts them.
+    explicit Bytes(const std::array<std::uint64_t, kind_count>& by_kind) noexcept {
+        std::size_t kind = 0;
+        for_each_field<Bytes>([&](const auto& f) { this->*f.member = by_kind[kind++]; });
+    }
+    [[nodiscard]] std::uint64_t total() const noexcept {
+        std::uint64_t sum = 0;
+        for_each_field<Bytes>([&](const auto& f) { sum += this->*f.member; });
+        return sum;
+    }
+    Bytes& operator+=(const Bytes& other) noexcept { return add_fields(*this, other); }
+    friend Bytes operator-(const Bytes& a, const Bytes& b) noexcept { return minus_fields(a, b); }
+    friend bool operator==(const Bytes&, const Bytes&) = default;
+};
+static_assert(lists_all_fields<Bytes> && field_count<Bytes> == kind_count);
+
+}  // namespace rudder::comm

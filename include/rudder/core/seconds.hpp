@@ -1,0 +1,40 @@
+// Seconds of a step, a stretch or a run, by what they went to.
+#pragma once
+
+#include "rudder/core/fields.hpp"
+
+namespace rudder {
+
+/// Only `step`, `stall`, `compute` and `reduce` are on the path of the step; sampling and fetching
+/// happen in the background. All are 0 in replays.
+struct Seconds {
+    std::uint64_t steps = 0;  ///< that were timed, where they are counted
+    double step = 0;          ///< from one step's end to the next's
+    double sample = 0;        ///< drawing its blocks
+    double fetch = 0;         ///< from the first request to the last row in place
+    double stall = 0;         ///< waiting for its rows with nothing else to do
+    double compute = 0;       ///< forward, backward, update
+    double reduce = 0;        ///< waiting for gradients after the backward pass
+
+    static constexpr auto fields = field_list(
+        field("steps", &Seconds::steps),
+        field("step", &Seconds::step, FieldKind::seconds, "From one step's end to the next's"),
+        field("sample", &Seconds::sample, FieldKind::seconds,
+              "Drawing the step's blocks, beside training"),
+        field("fetch", &Seconds::fetch, FieldKind::seconds,
+              "From the first request to the last row in place, beside training"),
+        field("stall", &Seconds::stall, FieldKind::seconds,
+              "Waiting for rows with nothing else to do"),
+        field("compute", &Seconds::compute, FieldKind::seconds, "Forward, backward and update"),
+        field("reduce", &Seconds::reduce, FieldKind::seconds,
+              "Waiting for gradients after the backward pass"));
+
+    Seconds& operator+=(const Seconds& other) noexcept { return add_fields(*this, other); }
+    friend Seconds operator-(const Seconds& a, const Seconds& b) noexcept {
+        return minus_fields(a, b);
+    }
+    friend bool operator==(const Seconds&, const Seconds&) = default;
+};
+static_assert(lists_all_fields<Seconds>);
+
+}  // namespace rudder

@@ -1,0 +1,56 @@
+// What a training run came to.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "rudder/steer/helm_totals.hpp"
+#include "rudder/steer/sample_table.hpp"
+#include "rudder/train/records.hpp"
+
+namespace rudder::train {
+
+/// What steering came to, over all agents.
+struct AgentResult {
+    steer::HelmTotals totals;
+    std::vector<std::string> learned;  ///< what agents have to say at the end
+};
+
+/// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.
+struct TrainResult {
+    bool interrupted = false;
+    bool stopped_early = false;
+    std::uint64_t resumed_at = 0;  ///< the step it went on from
+    std::uint64_t steps = 0;       ///< done, those before included
+    std::uint64_t steps_per_epoch = 0;
+    std::vector<EpochRecord> epochs;
+    std::optional<std::uint32_t> best_epoch;  ///< by validation, the first of equals
+    float first_loss = 0;
+    float last_loss = 0;
+    std::uint64_t digest = 0;
+
+    // Over all ranks.
+    double seconds = 0;  ///< of the whole run, evaluation included
+    double cpu_seconds = 0;
+    double policy_seconds = 0;  ///< of the buffer's bookkeeping, window included
+    double pilot_seconds = 0;   ///< of who steers the buffers
+    Seconds step_seconds;
+    AgentResult agent;
+    steer::SampleTable samples;  ///< where they were collected, of all buffers
+    Rows rows;
+    std::uint64_t edges = 0;
+    comm::Bytes bytes;  ///< received
+    std::uint64_t received_total = 0;
+    std::uint64_t sent_total = 0;
+    std::uint64_t peak_rss = 0;         ///< the largest rank's
+    std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps, and on their way to the buffer
+    std::uint64_t buffer_bytes = 0;     ///< of the slots
+    std::uint64_t capacity = 0;         ///< rows that fit in them
+    std::optional<std::uint64_t> floor{};  ///< rows the best possible policy would have fetched
+    std::uint64_t row_bytes = 0;           ///< of one row on the wire
+    std::string topology;                  ///< as chosen
+};
+
+}  // namespace rudder::train

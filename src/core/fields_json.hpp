@@ -1,0 +1,109 @@
+// JSON of records, both ways, by their lists of fields. For sources only.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.hpp"
+#include "rudder/core/fields.hpp"
+
+namespace rudder {
+
+template <Listed T>
+[[nodiscard]] Json fields_json(const T& value);
+template <Listed T>
+[[nodiscard]] T fields_from_json(const Json& json, const std::string& where);
+
+namespace detail {
+
+template <class M>
+Json member_json(const M& member) {
+    if constexpr (Listed<M>) {
+        return fields_json(member);
+    } else {
+        return member;
+    }
+}
+template <class M>
+Json member_json(const std::optional<M>& member) {
+    return member ? member_json(*member) : Json(nullptr);
+}
+template <class M>
+Json member_json(const std::vector<M>& members) {
+    Json list = Json::array();
+    for (const M& member : members)
+        list.push_back(member_json(member));
+    return list;
+}
+
+template <class M>
+void read_member(const Json& json, const char* key, const std::string& where,
+                 std::vector<M>& members) {
+    for (const Json& one : json_field(json, key, where)) {
+        if constexpr (Listed<M>) {
+            members.push_back(fields_from_json<M>(one, where));
+        } else {
+            members.push_back(one.get<M>());
+        }
+    }
+}
+template <class M>
+void read_member(const Json& json, const char* key, const std::string& where, M& member) {
+    if constexpr (std::is_same_v<M, std::string>) {
+        member = json_string(json, key, where);
+    } else if constexpr (std::is_same_v<M, bool>) {
+        member = json_bool(json, key, where);
+    } else if constexpr (std::is_integral_v<M>) {
+        member = static_cast<M>(json_u64(json, key, where));
+    } else {
+        static_assert(std::is_floating_point_v<M>);
+        member = static_cast<M>(json_number(json, key, where));
+    }
+}
+
+}  // namespace detail
+
+/// All fields that are someone's to read, in order.
+template <Listed T>
+Json fields_json(const T& value) {
+    Json json = Json::object();
+    for_each_field<T>([&](const auto& f) {
+        using M = typename std::decay_t<decltype(f)>::Value;
+        if constexpr (Listed<M>) {
+            if (f.name.empty()) {
+                json.update(fields_json(value.*f.member));
+                return;
+            }
+        } else {
+            if (f.kind == FieldKind::inner) return;
+        }
+        json[std::string(f.name)] = detail::member_json(value.*f.member);
+    });
+    return json;
+}
+
+/// The reverse; an input Error naming `where` if something but an optional value is missing.
+template <Listed T>
+T fields_from_json(const Json& json, const std::string& where) {
+    T value{};
+    for_each_field<T>([&]<class M>(const Field<T, M>& f) {
+        M& member = value.*f.member;
+        const std::string name(f.name);
+        if constexpr (Listed<M>) {
+            member = fields_from_json<M>(
+                name.empty() ? json : json_field(json, name.c_str(), where), where);
+        } else {
+            if (f.kind == FieldKind::inner) return;
+            if constexpr (requires { member.reset(); }) {
+                if (json.contains(name) && !json[name].is_null())
+                    detail::read_member(json, name.c_str(), where, member.emplace());
+            } else {
+                detail::read_member(json, name.c_str(), where, member);
+            }
+        }
+    });
+    return value;
+}
+
+}  // namespace rudder

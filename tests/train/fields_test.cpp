@@ -1,0 +1,135 @@
+// What follows from lists of fields: sums, differences, bytes for other ranks, JSON both ways.
+#include "rudder/core/fields.hpp"
+
+#include <gtest/gtest.h>
+
+#include "core/fields_json.hpp"
+#include "core/packed.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/steer/decision_log.hpp"
+#include "rudder/steer/helm_totals.hpp"
+#include "rudder/steer/sample_table.hpp"
+#include "train/checkpoints/run_state.hpp"
+#include "train/steps/record_book.hpp"
+
+namespace rudder::test {
+namespace {
+
+/// Gives every member some value.
+class Filler {
+public:
+    explicit Filler(std::uint64_t seed)
+        : draws_(RandomStream({.purpose = Purpose::test, .seed = seed}), 0) {}
+
+    template <class T>
+    void fill(T& value) {
+        if constexpr (Listed<T>) {
+            for_each_field<T>([&](const auto& f) { fill(value.*f.member); });
+        } else if constexpr (std::is_enum_v<T>) {
+            value = static_cast<T>(draws_.below(2));
+        } else if constexpr (std::is_same_v<T, bool>) {
+            value = draws_.below(2) == 1;
+        } else if constexpr (std::is_floating_point_v<T>) {
+            value = static_cast<T>(draws_.below(1U << 20U)) / 1024;
+        } else {
+            value = static_cast<T>(draws_.below(1U << 20U));
+        }
+    }
+    void fill(std::string& text) { text.assign(draws_.below(200), 'x'); }
+    void fill(buffer::PolicySpec& policy) {
+        policy = buffer::PolicySpec::parse(draws_.below(2) == 0 ? "window:7,distance:3"
+                                                                : "scored,every:4");
+    }
+    template <class T>
+    void fill(std::vector<T>& values) {
+        values.resize(draws_.below(4));
+        for (T& value : values)
+            fill(value);
+    }
+    template <class T>
+    void fill(std::optional<T>& value) {
+        value.reset();
+        if (draws_.below(2) == 1) fill(value.emplace());
+    }
+    void fill(steer::KnobValue& value) {
+        if (draws_.below(2) == 0) {
+            fill(value.emplace<double>());
+        } else {
+            fill(value.emplace<std::string>());
+        }
+    }
+
+private:
+    Draws draws_;
+};
+
+template <class T>
+class Records : public testing::Test {};
+using AllRecords =
+    testing::Types<Rows, Seconds, comm::Bytes, buffer::Knobs, train::StepRecord, train::Score,
+                   train::EpochRecord, train::RunCounts, train::RunState, train::ClosedAccounts,
+                   train::ClosingFigures, train::FinalReport, steer::Observation, steer::Action,
+                   steer::DecisionRecord, steer::HelmTotals, steer::SampleTable>;
+TYPED_TEST_SUITE(Records, AllRecords);
+
+TYPED_TEST(Records, AllMembersAreListed) {
+    EXPECT_TRUE(lists_all_fields<TypeParam>);
+}
+
+TYPED_TEST(Records, TravelAndArriveAsTheyWere) {
+    for (std::uint64_t seed = 0; seed < 50; ++seed) {
+        std::vector<TypeParam> sent(2);
+        Filler(seed).fill(sent[0]);
+        const auto bytes = packed(sent);
+        EXPECT_EQ(packed(unpacked<std::vector<TypeParam>>(bytes)), bytes);
+    }
+}
+
+template <class T>
+class AmountTypes : public testing::Test {};
+using Amounts = testing::Types<Rows, Seconds, comm::Bytes>;
+TYPED_TEST_SUITE(AmountTypes, Amounts);
+
+TYPED_TEST(AmountTypes, SumsAndDifferencesAreFieldByField) {
+    TypeParam a;
+    TypeParam b;
+    Filler filler(3);
+    filler.fill(a);
+    filler.fill(b);
+    TypeParam sum = a;
+    sum += b;
+    for_each_field<TypeParam>(
+        [&](const auto& f) { EXPECT_EQ(sum.*f.member, a.*f.member + b.*f.member) << f.name; });
+    EXPECT_EQ(sum - b, a);
+}
+
+TYPED_TEST(AmountTypes, JsonBothWays) {
+    TypeParam a;
+    Filler(4).fill(a);
+    for_each_field<TypeParam>([&](const auto& f) {
+        if (f.kind == FieldKind::inner) a.*f.member = {};
+    });
+    EXPECT_EQ(fields_from_json<TypeParam>(fields_json(a), "here"), a);
+}
+
+TEST(Fields, AStateOfARunIsReadAsItWasWritten) {
+    train::RunState state;
+    Filler(5).fill(state);
+    for (train::EpochRecord& epoch : state.epochs)
+        epoch.regression = false;  // checkpoints do not say
+    state.counts.rows.steps = 0;
+    state.counts.seconds.steps = 0;
+    const auto back = train::run_state_from_json(to_json(state), "here");
+    EXPECT_EQ(packed(back), packed(state));
+}
+
+/// A member that is not in the list.
+struct Forgetful {
+    std::uint64_t listed = 0;
+    std::uint64_t forgotten = 0;
+    static constexpr auto fields = unnamed_fields(&Forgetful::listed);
+};
+static_assert(!lists_all_fields<Forgetful>);
+
+}  // namespace
+}  // namespace rudder::test
