@@ -10,41 +10,39 @@
 #include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"
 
+namespace buffer = rudder::buffer;
+
 /// Keeps the rows that were missed first, for good.
-class FirstCome final : public rudder::buffer::ClonedPolicy<FirstCome> {
+class FirstCome final : public buffer::ClonedPolicy<FirstCome> {
 public:
-    FirstCome(const rudder::buffer::PolicyFacts& facts, rudder::buffer::Residents& residents)
+    FirstCome(const buffer::PolicyFacts& facts, buffer::Residents& residents)
         : ClonedPolicy(facts, residents) {}
-    void advance(std::uint64_t /*step*/, std::span<const rudder::buffer::RowKey> rows,
-                 const rudder::buffer::Decision& /*decision*/,
-                 rudder::buffer::StepPlan& plan) override {
+    void advance(std::uint64_t /*step*/, std::span<const buffer::RowKey> rows,
+                 const buffer::Decision& /*decision*/, buffer::StepPlan& plan) override {
         for (std::uint32_t i = 0; i < rows.size() && residents_->room() > 0; ++i) {
-            if (plan.slots[i] == rudder::buffer::no_slot)
+            if (plan.slots[i] == buffer::no_slot)
                 plan.admit.push_back({i, residents_->place(rows[i])});
         }
     }
-    void capacity_changed(std::uint64_t /*step*/, rudder::buffer::StepPlan& plan) override {
-        for (rudder::buffer::SlotId s = 0; residents_->count() > residents_->capacity(); ++s)
-            if (residents_->row_at(s) != rudder::buffer::no_row) leave(residents_->row_at(s), plan);
+    void capacity_changed(std::uint64_t /*step*/, buffer::StepPlan& plan) override {
+        for (buffer::SlotId s = 0; residents_->count() > residents_->capacity(); ++s)
+            if (residents_->row_at(s) != buffer::no_row) leave(residents_->row_at(s), plan);
     }
     [[nodiscard]] std::uint64_t bytes() const noexcept override { return 0; }
 };
 
 int main(int argc, char** argv) try {
     if (argc != 2) return std::fputs("usage: train_own_policy PARTS\n", stderr), 2;
-    const rudder::buffer::PolicyInfo info{
-        "first-come", "Keeps the rows that were missed first.", "", {}};
-    rudder::buffer::register_policy(info, [](const auto&, const auto& facts, auto& residents) {
-        return std::unique_ptr<rudder::buffer::Policy>(
-            std::make_unique<FirstCome>(facts, residents));
+    const buffer::PolicyInfo info{{"first-come", "Keeps the first rows missed."}, "an example"};
+    buffer::register_policy(info, [](const auto&, const auto& facts, auto& residents) {
+        return std::unique_ptr<buffer::Policy>(std::make_unique<FirstCome>(facts, residents));
     });
     rudder::train::TrainOptions options;
     options.policy = "first-come";
     options.batch = 200;
     options.epochs = 3;
     rudder::run::RankOptions ranks{.ranks_per_host = 1, .arguments = {argv[1]}};
-    if (!rudder::comm::MpiSession::launched())
-        ranks.ranks = 2;  // starts this program again, as ranks
+    if (!rudder::comm::MpiSession::launched()) ranks.ranks = 2;  // starts itself as ranks
     return rudder::run::run_ranked(ranks, {}, [&](const rudder::comm::Communicator& comm) {
         const rudder::partition::PartitionedDataset data(argv[1]);
         rudder::train::TrainObserver nobody;

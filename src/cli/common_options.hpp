@@ -5,8 +5,6 @@
 
 #include <CLI/CLI.hpp>
 
-#include "rudder/run/ranks.hpp"
-
 namespace rudder::cli {
 
 /// Bound to the parser by `define`, which must not outlive it.
@@ -18,9 +16,6 @@ struct CommonOptions {
 
     void define(CLI::App& app);
 };
-
-/// Adds the options of verbs that run on ranks.
-void define_ranks(run::RankOptions& options, CLI::App& app);
 
 /// Every option of every verb as a page of Markdown: docs/options.md.
 [[nodiscard]] std::string options_page();

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/common_options.hpp"
+#include "cli/train_settings.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
@@ -12,16 +12,6 @@
 namespace rudder::cli {
 
 namespace {
-
-std::uint64_t memory_bytes(const std::string& text) {
-    if (text.empty()) return 0;
-    const auto bytes = parse_bytes(text);
-    if (!bytes || *bytes == 0) {
-        throw usage_error(fmt::format("'{}' is no amount of memory", text), "--memory",
-                          "give a number of bytes, such as 8GiB or 500m");
-    }
-    return *bytes;
-}
 
 struct SetScore {
     const char* name;
@@ -46,24 +36,23 @@ void InferenceJob::define_run(CLI::App& app) {
 }
 
 void InferenceJob::define_options(CLI::App& app) {
-    app.add_option("--data", data_, "Partitioned data set; default: where the run found it");
-    app.add_option("--memory", memory_, "Bytes a host may use for rows, such as 8GiB");
-    define_ranks(ranks_, app);
-    app.add_flag("--trust-data", trust_, "Skip the checksums of the parts");
+    app.add_option("--data", data_, "Partitioned data set (default: that of the run)");
+    bind_train(app, {train::OptionGroup::limits}, limits_, HelpListing::all);
+    bind_ranks(app, ranks_, HelpListing::all);
 }
 
 std::string InferenceJob::data_path(const train::SavedNetwork& saved) const {
     if (!data_.empty()) return data_;
     if (!std::filesystem::exists(saved.data)) {
-        throw input_error("the data set of the run is no longer where it was",
+        throw input_error("the data set of the run was moved or removed",
                           fmt::format("{}, seen from {}", saved.data, run_),
-                          "say where it is now (--data PATH)");
+                          "give its new place with --data PATH");
     }
     return saved.data;
 }
 
 int InferenceJob::run(const Context& context, const Body& body) {
-    const train::InferenceOptions options{.memory = memory_bytes(memory_), .verify = !trust_};
+    const train::InferenceOptions options{.memory = limits_.memory, .verify = limits_.verify};
     train::SavedNetwork saved = train::load_network(run_);
     const partition::PartitionedDataset data(data_path(saved));
     train::check_same_data(saved, data);

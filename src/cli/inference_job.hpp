@@ -5,6 +5,7 @@
 #include <string>
 
 #include "rudder/run/ranks.hpp"
+#include "rudder/train/options.hpp"
 #include "train/prediction/inference.hpp"
 
 #include "verb.hpp"
@@ -16,7 +17,7 @@ class InferenceJob {
 public:
     /// Adds RUN.
     void define_run(CLI::App& app);
-    /// Adds --data, --memory and the options of ranks.
+    /// Adds --data, --memory, --trust-data and the options of ranks.
     void define_options(CLI::App& app);
 
     /// One rank's work.
@@ -31,8 +32,7 @@ private:
 
     std::string run_;
     std::string data_;
-    std::string memory_;
-    bool trust_ = false;
+    train::TrainOptions limits_;  ///< memory and checksums
     run::RankOptions ranks_;
 };
 

@@ -175,8 +175,8 @@ Json warnings_of(const Json& summary, const Metrics& metrics, const Json& checkp
     if (!metrics.whole) warnings.push_back("metrics.jsonl ends in the middle of a line");
     if (summary.is_null()) {
         warnings.push_back(checkpoints.empty()
-                               ? "the run has not finished, and has no checkpoint to go on from"
-                               : "the run has not finished; --resume goes on with it");
+                               ? "the run has not finished and has no checkpoint to resume from"
+                               : "the run has not finished; continue it with --resume");
         return warnings;
     }
     const auto steps = summary.value("steps", std::uint64_t{0});
@@ -230,7 +230,7 @@ Looked look_at_folder(const fs::path& path, bool check) {
     const std::string where = (path / "summary.json").string();
     const Json summary = text ? parse_json(*text, where) : Json();
     if (text && !summary.is_object())
-        throw input_error("the summary is no JSON object", where, "run it again");
+        throw input_error("invalid summary: not a JSON object", where, "run it again");
     const Metrics metrics = metrics_of(path);
     Json json{{"kind", "run"}, {"state", state_of(summary)}};
     for (const std::string_view key : told_by_summary) {

@@ -86,8 +86,8 @@ std::string options_page() {
         "# Every option\n\n"
         "Made by the program (`rudder completion markdown`); a test compares. [cli.md](cli.md) "
         "says "
-        "what the\nverbs do with them. Where no default stands, it follows from other options or "
-        "from the data.\n\n"
+        "what the\nverbs do with them. An empty default follows from other options or from the "
+        "data.\n\n"
         "## Common to all verbs\n\n";
     CLI::App common;
     CommonOptions options;

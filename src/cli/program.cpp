@@ -14,8 +14,10 @@
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"
 
+#include "bind_options.hpp"
 #include "common_options.hpp"
 #include "config.hpp"
+#include "describe.hpp"
 #include "progress_bar.hpp"
 #include "verb.hpp"
 
@@ -90,16 +92,16 @@ std::string overview(const std::vector<std::unique_ptr<Command>>& commands) {
         text += fmt::format("  {:<13} {}\n", command->verb->name(), command->verb->summary());
     }
     text +=
-        "\n'rudder VERB --help' lists a verb's options; 'rudder --version' says what this is.\n\n"
+        "\n'rudder VERB --help' lists a verb's options; 'rudder --version' prints the version.\n\n"
         "Example:\n  rudder generate sbm graph --vertices 20000\n";
     return text;
 }
 
-std::string config_file(const std::vector<std::string>& arguments) {
+/// The value of an option that is needed before the others are parsed.
+std::string early_value(const std::vector<std::string>& arguments, const std::string& option) {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-        constexpr std::string_view with_value = "--config=";
-        if (arguments[i].starts_with(with_value)) return arguments[i].substr(with_value.size());
-        if (arguments[i] == "--config" && i + 1 < arguments.size()) return arguments[i + 1];
+        if (arguments[i].starts_with(option + "=")) return arguments[i].substr(option.size() + 1);
+        if (arguments[i] == option && i + 1 < arguments.size()) return arguments[i + 1];
     }
     return {};
 }
@@ -124,39 +126,75 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error,
     return usage_error(error.what(), app.get_name(), help);
 }
 
-int run_command(Command& command, std::vector<std::string> arguments) {
+/// Reads the arguments, with those of a configuration and a preset; false: help was asked for.
+bool parse(Command& command, std::vector<std::string> arguments) {
     CLI::App& app = *command.app;
-    std::vector<std::string> typed = arguments;
-    const auto name = split(command.verb->name(), ' ');
-    typed.insert(typed.begin(), name.begin(), name.end());
-    if (const std::string file = config_file(arguments); !file.empty()) {
+    if (const std::string file = early_value(arguments, "--config"); !file.empty())
         merge_config(app, file, arguments);
+    const bool presets = app.get_option_no_throw("--preset") != nullptr;
+    if (const std::string name = early_value(arguments, "--preset"); presets && !name.empty())
+        merge_preset(app, name, arguments);
+    if (std::ranges::find(arguments, "--print-config") != arguments.end()) {
+        for (CLI::Option* option : app.get_options())
+            option->required(false);
     }
     try {
-        std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-        app.parse(std::move(reversed));
+        app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
     } catch (const CLI::CallForHelp&) {
         std::fputs(app.help().c_str(), stdout);
-        return 0;
+        return false;
     } catch (const CLI::CallForAllHelp&) {
         std::fputs(app.help("", CLI::AppFormatMode::All).c_str(), stdout);
-        return 0;
+        return false;
     } catch (const CLI::ParseError& error) {
         throw parse_error(app, error, arguments);
     }
-    if (command.common.quiet) log::set_level(log::Level::error);
-    set_thread_count(command.common.threads);
-    const auto progress = make_progress(command.common.quiet);
+    command.verb->settle();
+    return true;
+}
+
+Context make_context(const Command& command, Progress* progress) {
     Context context;
     context.json = command.common.json;
     context.quiet = command.common.quiet;
     context.threads = command.common.threads;
-    context.progress = progress.get();
-    const Json made_by = {{"verb", command.verb->name()}, {"options", resolved_options(app)}};
+    context.progress = progress;
+    const Json made_by = {{"verb", command.verb->name()},
+                          {"options", resolved_options(*command.app)}};
     context.provenance.made_by = made_by.dump();
-    context.provenance.config = to_toml(app);
-    context.arguments = std::move(typed);
-    return command.verb->run(context);
+    context.provenance.config = to_toml(*command.app);
+    return context;
+}
+
+void print_config(const Command& command) {
+    if (command.common.json) {
+        print_json({{"verb", command.verb->name()},
+                    {"options", typed_options(*command.app, ConfigScope::whole)}});
+    } else {
+        print_text(to_toml(*command.app, ConfigScope::whole));
+    }
+}
+
+int run_command(Command& command, const std::vector<std::string>& arguments) {
+    try {
+        if (!parse(command, arguments)) return 0;
+        if (given(*command.app, "--print-config")) {
+            print_config(command);
+            return 0;
+        }
+        if (command.common.quiet) log::set_level(log::Level::error);
+        set_thread_count(command.common.threads);
+        const auto progress = make_progress(command.common.quiet);
+        Context context = make_context(command, progress.get());
+        for (const std::string_view word : split(command.verb->name(), ' '))
+            context.arguments.emplace_back(word);
+        context.arguments.insert(context.arguments.end(), arguments.begin(), arguments.end());
+        return command.verb->run(context);
+    } catch (const Error& error) {
+        // Libraries call options by their names; the command line adds the dashes.
+        if (command.app->get_option_no_throw("--" + error.where()) == nullptr) throw;
+        throw Error(error.kind(), error.problem(), "--" + error.where(), error.remedy());
+    }
 }
 
 /// The verbs that share their first word.

@@ -40,6 +40,9 @@ public:
     [[nodiscard]] virtual std::string notes() const { return {}; }
     /// Adds its options to `app`, bound to this object.
     virtual void define(CLI::App& app) = 0;
+    /// What follows from its options once they are parsed; a usage Error where they contradict each
+    /// other. Its errors name options without their dashes.
+    virtual void settle() {}
     /// Does it; errors are thrown. The result is the exit code.
     virtual int run(const Context& context) = 0;
 };

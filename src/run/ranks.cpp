@@ -176,8 +176,12 @@ void refuse_strangers() {
 
 }  // namespace
 
+bool is_launched_rank() noexcept {
+    return std::getenv(launched_variable) != nullptr && comm::MpiSession::launched();
+}
+
 std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int ranks) {
-    if (std::getenv(launched_variable) != nullptr && comm::MpiSession::launched()) {
+    if (is_launched_rank()) {
         arguments.emplace_back("--ranks");
         arguments.push_back(std::to_string(ranks));
     }

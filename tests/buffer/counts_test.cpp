@@ -214,7 +214,7 @@ TEST(EveryPolicy, FetchesAllWithoutABuffer) {
         const auto rows = buffer::replay_host(*trace, buffer::PolicySpec::parse(text), 0);
         EXPECT_EQ(rows.demand, trace->needed()) << text;
         EXPECT_EQ(rows.fetched(), rows.demand) << text;
-        EXPECT_EQ(rows.hits, 0U) << text;
+        EXPECT_EQ(rows.hit, 0U) << text;
     }
 }
 

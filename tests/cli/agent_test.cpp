@@ -132,9 +132,9 @@ TEST_F(AgentVerbs, AnAgentThatChangesNothingIsToldSoOnce) {
         {"train", "parts", "--epochs", "1", "--policy", "window", "--agent", "every:3", "--json"},
         here());
     EXPECT_EQ(outcome.code, 0) << outcome.err;
-    EXPECT_THAT(outcome.err, HasSubstr("changes nothing"));
+    EXPECT_THAT(outcome.err, HasSubstr("has no effect"));
     EXPECT_THAT(outcome.err, HasSubstr("--policy scored"));
-    EXPECT_EQ(outcome.err.find("changes nothing"), outcome.err.rfind("changes nothing"));
+    EXPECT_EQ(outcome.err.find("has no effect"), outcome.err.rfind("has no effect"));
 }
 
 TEST_F(AgentVerbs, CompareShowsPoliciesWithTheirAgents) {
@@ -192,7 +192,7 @@ TEST_F(AgentVerbs, WhatIsWrongIsRefused) {
     refuse({"train", "parts", "--agent", "evry"}, 2, {"unknown agent 'evry'", "every"});
     refuse({"train", "parts", "--policy", "scored", "--agent", "every:0"}, 2, {"every"});
     refuse({"train", "parts", "--policy", "scored,every:4", "--agent", "every:3"}, 2,
-           {"says when to replace", "--agent never"});
+           {"decides when to replace", "--agent never"});
     refuse({"train", "parts", "--agent", "every:3", "--agent-mode", "later"}, 2,
            {"--agent-mode", "async, sync"});
     refuse({"train", "parts", "--agent", "every:3", "--agent-scope", "world"}, 2,
@@ -203,13 +203,13 @@ TEST_F(AgentVerbs, WhatIsWrongIsRefused) {
     refuse({"train", "parts", "--policy", "scored", "--agent", "schedule:bad.jsonl", "--out", "x"},
            2, {"wndow", "window"});
     refuse({"replay", golden(), "--policy", "scored,every:4", "--agent", "every:3"}, 2,
-           {"says when to replace"});
+           {"decides when to replace"});
     refuse({"replay", golden(), "--log", "x"}, 2, {"--agent"});
     refuse({"agent", "score"}, 2, {"LOG"});
     refuse({"agent", "score", "nowhere"}, 3, {"nowhere"});
     refuse({"agent", "scor", "run"}, 2, {"unknown verb 'agent scor'", "agent score"});
     refuse({"compare", "parts", "--policy", "periodic", "--agent", "always"}, 2,
-           {"says when to replace"});
+           {"decides when to replace"});
 }
 
 TEST(LlmModels, EachModelIsAnAgentOfItsOwn) {

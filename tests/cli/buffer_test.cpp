@@ -84,13 +84,13 @@ TEST_F(Buffered, RowsWithAndWithoutAnAgentStandInOneTable) {
 
 TEST_F(Buffered, RefusesWhatCannotBeMeant) {
     refuse_train({"--policy", "window:8", "--window", "4"}, {"two different windows"});
-    refuse_train({"--policy", "optimal"}, {"recorded trace", "replay"});
+    refuse_train({"--policy", "optimal"}, {"recorded traces", "replay"});
     refuse_train({"--policy", "scored-faithful,listed"}, {"recorded trace"});
     refuse_train({"--policy", "lru,size:4"}, {"size"});
     refuse_train({"--policy", "periodic,alpha:7"}, {"alpha"});
-    refuse_train({"--buffer", "-1"}, {"no fraction"});
-    refuse_train({"--buffer", "0.5", "--buffer-rows", "4"}, {"two sizes"});
-    refuse_train({"--buffer-bytes", "many"}, {"no amount"});
+    refuse_train({"--buffer", "-1"}, {"invalid buffer: '-1'"});
+    refuse_train({"--buffer", "0.5", "--buffer-rows", "4"}, {"more than one buffer size"});
+    refuse_train({"--buffer-bytes", "many"}, {"invalid buffer-bytes: 'many'"});
     refuse_train({"--buffer-bytes", "900TiB"}, {"the buffer needs", "the host has"});
     refuse_train({"--buffer-scope", "room"}, {"host, rank"});
     refuse_train({"--trace"}, {"--out"});

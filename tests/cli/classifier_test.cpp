@@ -79,7 +79,7 @@ TEST_F(ClassifierVerbs, ALiveRunGivesTheSamplesOfItsTrace) {
     EXPECT_GT(live.size(), 50U);
     EXPECT_EQ(live, timeless(folder_ / "traced.csv"));
     ok({"agent", "train", "lr", "live.npz", "--out", "lr.model"});
-    refuse({"agent", "collect", "parts", "run", "--out", "t"}, 2, {"comes alone"});
+    refuse({"agent", "collect", "parts", "run", "--out", "t"}, 2, {"cannot be combined"});
     refuse({"agent", "collect", "parts", "--out", "live"}, 2, {"live.csv"});
     refuse({"agent", "collect", "parts", "--policy", "lru", "--out", "t"}, 2,
            {"takes no decisions"});
@@ -106,17 +106,17 @@ TEST_F(ClassifierVerbs, WhatDoesNotFitIsRefused) {
         {"agent", "train", "lr", "both.csv", "--test", "physics", "--test", "debian", "--out", "m"},
         3, {"nothing is left to fit to"});
     refuse({"agent", "train", "lr", golden("debian_500"), "--out", "m"}, 3,
-           {"no table of samples"});
+           {"not a table of samples"});
     refuse({"agent", "train", "lr", "both.csv", "--label", "mine", "--out", "m"}, 2, {"'mine'"});
     refuse({"agent", "collect", golden("debian_500"), "--policy", "lru", "--out", "t"}, 2,
            {"takes no decisions"});
     refuse({"agent", "collect", golden("debian_500"), "--out", "both"}, 2, {"both.csv"});
     refuse(
         {"replay", golden("debian_500"), "--policy", "scored-faithful", "--agent", "lr:both.csv"},
-        3, {"no classifier"});
+        3, {"not a classifier"});
     refuse({"replay", golden("debian_500"), "--policy", "scored-faithful,every:4", "--agent",
             "lr:both.csv"},
-           2, {"says when to replace"});
+           2, {"decides when to replace"});
 }
 
 }  // namespace

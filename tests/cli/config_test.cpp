@@ -65,6 +65,8 @@ TEST_F(Config, FlagsAndLists) {
     EXPECT_EQ(merged("flag = true\n", {}), (Words{"--flag"}));
     EXPECT_EQ(merged("flag = false\n", {}), Words{});
     EXPECT_EQ(merged("list = ['a', 'b']\n", {}), (Words{"--list=a", "--list=b"}));
+    // An option that is given once takes a list as it would be typed.
+    EXPECT_EQ(merged("text = [10, 25]\n", {}), (Words{"--text=10,25"}));
 }
 
 TEST_F(Config, Refusals) {
@@ -91,6 +93,9 @@ TEST_F(Config, WhatIsWrittenReadsBackTheSame) {
     const std::string toml = cli::to_toml(app_);
     EXPECT_THAT(toml, testing::Not(HasSubstr("IN")));
     EXPECT_THAT(toml, testing::Not(HasSubstr("threads")));
+    EXPECT_THAT(toml, HasSubstr("number = 3\n"));
+    EXPECT_THAT(toml, HasSubstr("flag = true\n"));
+    EXPECT_THAT(toml, HasSubstr("list = ['a', 'b']\n"));
     const Words again = merged(toml, {"file"});
     parse(again);
     EXPECT_EQ(cli::to_toml(app_), toml);

@@ -108,7 +108,7 @@ TEST_F(UseOfRuns, OtherDataIsRefused) {
     ok({"partition", "graph", "others", "--parts", "2", "--method", "ldg"});
     refuse({"evaluate", "run", "--data", "others"}, 3, {"another data set", "checksum"});
     std::filesystem::rename(folder_ / "parts", folder_ / "moved");
-    refuse({"evaluate", "run"}, 3, {"no longer where it was", "--data"});
+    refuse({"evaluate", "run"}, 3, {"moved or removed", "--data"});
     EXPECT_EQ(ok_json({"evaluate", "run", "--data", "moved"}).at("vertices").at("train").is_null(),
               false);
 }

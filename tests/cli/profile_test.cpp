@@ -111,7 +111,7 @@ TEST_F(ProfileOption, TheOnlyEpochIsTheOneUnlessAnotherIsAskedFor) {
 TEST_F(ProfileOption, IsRefusedWithoutAFolderOrAnEpoch) {
     refuse({"train", "parts", "--profile"}, 2, {"--profile", "--out"});
     refuse({"train", "parts", "--epochs", "2", "--out", "run", "--profile-epoch", "3"}, 2,
-           {"--profile-epoch", "invalid epoch: 3 of 2"});
+           {"--profile-epoch", "3 of 2 epochs"});
     refuse({"compare", "parts", "--profile"}, 2, {"--profile"});
 }
 

@@ -70,7 +70,7 @@ TEST_F(Report, SeveralRunsAndWhereTheyGo) {
 }
 
 TEST_F(Report, WhatIsNoRunIsRefused) {
-    refuse({"report", "graph"}, 3, {"no run", "graph", "rudder train --out"});
+    refuse({"report", "graph"}, 3, {"not a run folder", "graph", "rudder train --out"});
     refuse({"report", "nothing"}, 3, {"no such folder", "nothing"});
     refuse({"report"}, 2, {"RUN"});
     Words many{"report"};

@@ -140,12 +140,13 @@ TEST_F(Train, WrongUseIsRefused) {
     refuse({"train", "parts", "--seed-order", "odd"}, 2, {"odd", "clustered"});
     refuse({"train", "parts", "--optimizer", "lion"}, 2, {"lion", "adamw"});
     refuse({"train", "parts", "--lr-schedule", "zigzag"}, 2, {"zigzag", "cosine"});
-    refuse({"train", "parts", "--fanout", "0,25"}, 2, {"'0' is no fan-out", "--fanout"});
+    refuse({"train", "parts", "--fanout", "0,25"}, 2, {"invalid fanout: '0'", "--fanout"});
     refuse({"train", "parts", "--fanout", "5,5", "--layers", "3"}, 2, {"2 fan-outs for 3 layers"});
     refuse({"train", "parts", "--batch", "0"}, 2, {"--batch"});
     refuse({"train", "parts", "--memory", "12parsec"}, 2, {"12parsec", "8GiB"});
     refuse({"train", "parts", "--memory", "1k"}, 2, {"exact inference needs", "--memory"});
-    refuse({"train", "parts", "--memory", "1k", "--eval", "sampled"}, 2, {"more than the 1k"});
+    refuse({"train", "parts", "--memory", "1k", "--eval", "sampled"}, 2,
+           {"more than the limit of"});
     refuse({"train", "parts", "--link", "100us"}, 2, {"--link"});
     refuse({"train", "parts", "--link", "100us,1gbat"}, 2, {"gbat"});
     refuse({"train", "parts", "--dropout", "1"}, 2, {"--dropout"});

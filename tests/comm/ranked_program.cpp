@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "cli/common_options.hpp"
+#include "cli/train_settings.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/interrupt.hpp"
 #include "rudder/core/span.hpp"
@@ -79,7 +79,7 @@ int main(int argc, char** argv) {
     std::string mode;
     int rank = 0;
     double seconds = 1;
-    cli::define_ranks(options, app);
+    cli::bind_ranks(app, options);
     app.add_option("MODE", mode)->required();
     app.add_option("RANK", rank);
     app.add_option("SECONDS", seconds);

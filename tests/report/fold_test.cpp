@@ -105,8 +105,8 @@ void expect_equal_data(const MetricsData& a, const MetricsData& b) {
     ASSERT_EQ(a.by_rank.size(), b.by_rank.size());
     for (std::size_t i = 0; i < a.by_rank.size(); ++i) {
         EXPECT_EQ(a.by_rank[i].lines, b.by_rank[i].lines);
-        EXPECT_NEAR(a.by_rank[i].stall, b.by_rank[i].stall, 1e-9);
-        EXPECT_NEAR(a.by_rank[i].fetched, b.by_rank[i].fetched, 1e-9);
+        EXPECT_NEAR(a.by_rank[i].seconds.stall, b.by_rank[i].seconds.stall, 1e-9);
+        EXPECT_EQ(a.by_rank[i].rows, b.by_rank[i].rows);
     }
     ASSERT_EQ(a.series.stats.size(), b.series.stats.size());
     for (std::size_t i = 0; i < a.series.stats.size(); ++i)
@@ -172,7 +172,7 @@ TEST(MetricsFold, IsWhatASlowFoldGives) {
         for (std::size_t b = 0; b < data.series.buckets(); ++b) {
             for (std::size_t m = 0; m < report::metric_catalogue().size(); ++m) {
                 const auto& metric = report::metric_catalogue()[m];
-                const bool counts = metric.kind == report::MetricInfo::Kind::count;
+                const bool counts = metric.kind == FieldKind::count;
                 expect_equal(data.series.at(b, m),
                              slow.bucket(b, width,
                                          [&](const auto& lines) -> std::optional<double> {

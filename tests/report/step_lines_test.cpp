@@ -42,7 +42,7 @@ train::StepRecord some_record(Draws& draws) {
                                             "window:16,decay:0.875,distance:5",
                                             "scored-faithful,every:4",
                                             "static-degree",
-                                            "periodic:8",
+                                            "periodic,delta:8",
                                             "scored,fraction:0.3"};
     const auto count = [&] { return draws.below(std::uint64_t{1} << draws.below(50)); };
     const auto seconds = [&] { return static_cast<double>(count()) * 1e-9; };

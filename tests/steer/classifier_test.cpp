@@ -204,7 +204,7 @@ TEST(ModelFile, DamageIsRefused) {
         EXPECT_NE(at, std::string::npos) << from;
         return bytes.replace(at, from.size(), to);
     };
-    refused([&] { read_changed("nothing of ours"); }, "no classifier");
+    refused([&] { read_changed("nothing of ours"); }, "not a classifier");
     refused([&] { read_changed(whole.substr(0, 12)); }, "cut short");
     refused([&] { read_changed(whole.substr(0, whole.size() - 1)); }, "cut short");
     refused([&] { read_changed(replaced("\"version\":1", "\"version\":2")); }, "version");

@@ -138,7 +138,7 @@ TEST(Knobs, ChangesBetweenTwoSettingsLeadFromOneToTheOther) {
         EXPECT_EQ(steer::with_changes(from, changes, limits, "here"), to);
         EXPECT_EQ(changes.empty(), from == to);
         EXPECT_EQ(steer::knob_changes(to_json(std::span(changes)), "here"), changes);
-        EXPECT_EQ(steer::parse_setting(to_json(to), "here"), to);
+        EXPECT_EQ(steer::parse_setting(steer::to_json(to), "here"), to);
     }
     steer::Setting longer = window_setting();
     longer.policy = buffer::PolicySpec::parse("window:32");
@@ -156,7 +156,7 @@ TEST(Knobs, ReadWell) {
     EXPECT_EQ(steer::text_of(std::vector<steer::KnobChange>{{steer::KnobId::policy, "lru"},
                                                             {steer::KnobId::decay, 0.5}}),
               "policy lru, decay 0.5");
-    EXPECT_EQ(to_json(window_setting()).dump(),
+    EXPECT_EQ(steer::to_json(window_setting()).dump(),
               R"({"policy":"window:16","window":16,"capacity":500,"decay":0.99,"distance":2,)"
               R"("bulk":0,"sample_threads":1,"fetch_threads":1})");
     EXPECT_EQ(steer::knobs_json().size(), steer::knob_count);
@@ -197,7 +197,7 @@ TEST(Actions, RefuseWhatIsNotOne) {
     refuse_action(R"({"action": "keep", "why": "x"})", {"unknown key 'why'"});
     refuse_action(R"({"action": "keep", "reason": "x"})", {"unknown reason \"x\"", "low_hit_rate"});
     refuse_action(R"({"action": "replace", "fraction": 1.5})", {"invalid fraction: 1.5"});
-    refuse_action(R"({"action": "replace", "fraction": "1"})", {"no fraction"});
+    refuse_action(R"({"action": "replace", "fraction": "1"})", {"invalid fraction"});
     refuse_action(R"({"action": "set"})", {"names no knob"});
     refuse_action(R"({"action": "set", "knobs": {}})", {"names no knob"});
     refuse_action(R"({"action": "set", "knobs": [1]})", {"not a JSON object"});

@@ -3,10 +3,11 @@
 
 #include "core/json.hpp"
 #include "rudder/steer/observation.hpp"
-
-#include "knob_range.hpp"
+#include "steer/knob_range.hpp"
 
 namespace rudder::test {
+
+using namespace steer;
 
 namespace {
 

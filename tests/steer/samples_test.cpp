@@ -195,7 +195,7 @@ TEST(Samples, OfOtherKindsAreRefused) {
     const auto parse = [](std::string bytes) {
         static_cast<void>(steer::parse_csv(bytes, "test"));
     };
-    refused([&] { parse("a,b\n1,2\n"); }, ErrorKind::input, "no table of samples");
+    refused([&] { parse("a,b\n1,2\n"); }, ErrorKind::input, "not a table of samples");
     std::string version = text;
     version.replace(version.find("version 1"), 9, "version 9");
     refused([&] { parse(version); }, ErrorKind::input, "another version");
@@ -205,7 +205,7 @@ TEST(Samples, OfOtherKindsAreRefused) {
     refused([&] { parse(text + "1,2\n"); }, ErrorKind::input, "line 9");
     std::string number = text;
     number.replace(number.rfind(','), 1, ",x");
-    refused([&] { parse(number); }, ErrorKind::input, "no number");
+    refused([&] { parse(number); }, ErrorKind::input, "invalid number");
 }
 
 TEST(Samples, WithoutALabelOrASecondGraphAreRefused) {

@@ -38,13 +38,7 @@ inline Scripted::Script& script() {
 }
 
 inline steer::AgentInfo scripted_info(const char* name, bool decides, bool fixed) {
-    return {.name = name,
-            .sentence = "Says what a test wants.",
-            .needs = "nothing",
-            .costs = "nothing",
-            .parameters = {},
-            .decides = decides,
-            .fixed = fixed};
+    return {{name, "Says what a test wants."}, "nothing", "nothing", decides, fixed};
 }
 
 /// The name of an agent that says what the script says, until the next call: `scripted` is a rule

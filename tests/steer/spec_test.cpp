@@ -48,7 +48,7 @@ TEST(AgentSpecs, RefuseWhatIsUnknownAndListTheKnown) {
     refuse("every:4,every:5", {"given twice"});
     refuse("every:4,", {"no parameter ''"});
     refuse("every:4,evry:5", {"did you mean 'every'"});
-    refuse("every:4,every", {"needs a value"});
+    refuse("every:4,every", {"given twice"});
     refuse("threshold,on:hits",
            {"invalid value for 'on' of agent 'threshold': 'hits'", "hit-rate, stall, cost"});
     refuse("schedule", {"needs a value", "a file"});

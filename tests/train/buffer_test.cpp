@@ -233,7 +233,7 @@ TEST_F(Buffer, RefusesWhatCannotBeMeant) {
     large.buffer_rows = std::uint64_t{1} << 50;
     EXPECT_NE(message(large).find("needs"), std::string::npos);
     large.buffer_bytes = 1;
-    EXPECT_NE(message(large).find("two sizes"), std::string::npos);
+    EXPECT_NE(message(large).find("more than one buffer size"), std::string::npos);
     train::TrainOptions negative = with("lru");
     negative.buffer = -1;
     EXPECT_NE(message(negative), "");

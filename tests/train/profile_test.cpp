@@ -1,4 +1,6 @@
 // The profile of an epoch: recorded, and without effect on the run.
+#include "rudder/core/profile.hpp"
+
 #include <map>
 
 #include <gtest/gtest.h>

@@ -267,7 +267,7 @@ TEST_F(Steered, AgentsAtFaultDoNoHarm) {
 TEST_F(Steered, WhatCannotBeMeantIsRefused) {
     EXPECT_NE(refusal(with("scored", "evry:3"), {.ranks = 2}).find("every"), std::string::npos);
     EXPECT_NE(refusal(with("scored", "every:0"), {.ranks = 2}), "");
-    EXPECT_NE(refusal(with("scored,every:4", "every:3"), {.ranks = 2}).find("says when"),
+    EXPECT_NE(refusal(with("scored,every:4", "every:3"), {.ranks = 2}).find("decides when"),
               std::string::npos);
     train::TrainOptions apart = with("scored", "every:3");
     apart.steer.scope = steer::AgentScope::rank;
@@ -275,7 +275,7 @@ TEST_F(Steered, WhatCannotBeMeantIsRefused) {
               std::string::npos);
     train::TrainOptions late = with("scored", "every:3");
     late.steer.deadline = 0;
-    EXPECT_NE(refusal(late, {.ranks = 2}).find("--agent-deadline"), std::string::npos);
+    EXPECT_NE(refusal(late, {.ranks = 2}).find("agent-deadline"), std::string::npos);
 }
 
 TEST_F(Steered, ARuleThatNobodyAsksChangesNothingAndSaysSo) {

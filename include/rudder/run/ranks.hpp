@@ -30,6 +30,9 @@ void share_cores(const comm::Communicator& comm, int typed_threads);
 [[nodiscard]] std::vector<std::string> typed_arguments(std::vector<std::string> arguments,
                                                        int ranks);
 
+/// Whether this process is a rank that --ranks launched.
+[[nodiscard]] bool is_launched_rank() noexcept;
+
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const comm::Communicator&)>;
 

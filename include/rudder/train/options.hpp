@@ -21,9 +21,6 @@ namespace rudder::train {
 /// Where a rank finds neighbours: in a copy of the whole graph on its host, with the owners, or
 /// (choose) the first if it takes at most a quarter of the host's memory.
 enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
-[[nodiscard]] std::string_view to_string(TopologyChoice choice) noexcept;
-/// The choice of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] TopologyChoice topology_choice(std::string_view name);
 
 /// Who steers when nobody said which policy or agent is wanted.
 inline constexpr std::string_view default_agent = "bandit";

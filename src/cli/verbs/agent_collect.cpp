@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/train_settings.hpp"
 #include "cli/verb.hpp"
 #include "comm/together.hpp"
 #include "core/json.hpp"
@@ -16,7 +17,6 @@
 #include "train/prediction/inference.hpp"
 
 #include "collect_table.hpp"
-#include "train_settings.hpp"
 
 namespace rudder::cli {
 
@@ -26,37 +26,39 @@ class AgentCollectVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "agent collect"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Collect samples for classifiers: decisions by chance, each tried both ways";
+        return "Collect samples for classifiers: random decisions, each tried both ways";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder agent collect graph=trace.npz --buffer 0.25 --stride 16 --out samples";
     }
 
     void define(CLI::App& app) override {
-        define_training(app);
+        app_ = &app;
         app.add_option("TRACE", traces_,
                        "Run folders, trace/ folders or NPZ traces, or a partitioned data set,\n"
                        "which is then trained on; as GRAPH=TRACE\n"
-                       "(GRAPH: the name to split by; if not given, the file's)")
+                       "(GRAPH: the name to split by; default: the file's)")
             ->required();
-        app.add_option("--out", out_, "Writes OUT.csv and OUT.npz")->required();
+        app.add_option("--out", out_, "Output: OUT.csv and OUT.npz")->required();
         app.add_option("--policy", policies_,
-                       "Without its own signal; may be repeated\n"
-                       "(if not given: scored-faithful and scored)")
+                       "Policy without its own signal; may be repeated\n"
+                       "(default: scored-faithful and scored)")
             ->allow_extra_args(false);
         app.add_option("--buffer", fractions_,
-                       "Size as a fraction of the halo; may be repeated\n"
-                       "(if not given: 0.05 and 0.25)")
+                       "Buffer size as a fraction of the halo; may be repeated\n"
+                       "(default: 0.05 and 0.25)")
             ->allow_extra_args(false);
         app.add_option("--horizon", options_.horizon,
                        "Steps over which replacing and not replacing are compared")
             ->check(CLI::Range(1, 1024).description(""))
             ->capture_default_str();
-        app.add_option("--stride", options_.stride, "Label one step in so many")
+        app.add_option("--stride", options_.stride, "Label one step in N")
             ->check(CLI::Range(1, 1000000).description(""))
             ->capture_default_str();
-        app.add_option("--seed", options_.seed, "Of the decisions")->capture_default_str();
+        app.add_option("--seed", options_.seed, "Random seed of the decisions")
+            ->capture_default_str();
         app.add_flag("--force", force_, "Replace existing tables");
+        define_training(app);
     }
 
     int run(const Context& context) override;
@@ -74,7 +76,8 @@ private:
         return force_ ? Existing::replace : Existing::refuse;
     }
 
-    std::unique_ptr<TrainSettings> settings_ = make_train_settings();
+    CLI::App* app_ = nullptr;
+    TrainSettings settings_;
     std::vector<std::string> traces_;
     std::string out_;
     std::vector<std::string> policies_;
@@ -85,41 +88,10 @@ private:
 
 /// Options of the run that samples are collected from, where there is one.
 void AgentCollectVerb::define_training(CLI::App& app) {
-    settings_->define(app);
-    for (const char* name : {"PATH",
-                             "--policy",
-                             "--window",
-                             "--buffer",
-                             "--buffer-rows",
-                             "--buffer-bytes",
-                             "--seed",
-                             "--out",
-                             "--force",
-                             "--trace",
-                             "--plan",
-                             "--resume",
-                             "--checkpoint-every",
-                             "--eval",
-                             "--eval-every",
-                             "--patience",
-                             "--agent",
-                             "--agent-mode",
-                             "--agent-scope",
-                             "--agent-deadline",
-                             "--llm-url",
-                             "--llm-model",
-                             "--llm-api",
-                             "--llm-insecure",
-                             "--profile",
-                             "--profile-epoch",
-                             "--metrics-port",
-                             "--metrics-address",
-                             "--no-tensorboard"}) {
-        app.remove_option(app.get_option(name));
-    }
-    for (CLI::Option* option : app.get_options()) {
-        if (!option->get_name().starts_with("--help")) option->group(std::string(further_options));
-    }
+    using Group = train::OptionGroup;
+    bind_train(app, {Group::model, Group::sampling, Group::training, Group::storage, Group::limits},
+               settings_.train, HelpListing::none);
+    bind_ranks(app, settings_.ranks, HelpListing::none);
 }
 
 /// A trace with the name of its graph.
@@ -140,7 +112,7 @@ Named named(const std::string& text) {
 
 void check_name(const Named& one) {
     if (one.graph.empty() || one.graph.find_first_of(",\n\r\"") != std::string::npos) {
-        throw usage_error(fmt::format("'{}' is no name of a graph", one.graph), "TRACE",
+        throw usage_error(fmt::format("invalid graph name: '{}'", one.graph), "TRACE",
                           "write GRAPH=TRACE with a name without commas or quotes");
     }
 }
@@ -162,7 +134,7 @@ int AgentCollectVerb::run(const Context& context) {
     if (fractions_.empty()) fractions_ = {0.05, 0.25};
     for (const double fraction : fractions_) {
         if (!(fraction > 0 && fraction <= 1)) {
-            throw usage_error(fmt::format("{} is no fraction of the halo", fraction), "--buffer",
+            throw usage_error(fmt::format("invalid buffer fraction: {}", fraction), "--buffer",
                               "give a number above 0 and up to 1, such as 0.25");
         }
     }
@@ -196,9 +168,10 @@ int AgentCollectVerb::run_traces(const Context& context) {
 
 std::vector<train::TrainOptions> AgentCollectVerb::runs() {
     std::vector<train::TrainOptions> all;
+    cli::settle(settings_, *app_);
     for (const std::string& policy : policies_) {
         for (const double fraction : fractions_) {
-            train::TrainOptions& one = all.emplace_back(settings_->settle());
+            train::TrainOptions& one = all.emplace_back(settings_.train);
             one.policy = policy;
             one.buffer = fraction;
             one.seed = options_.seed;
@@ -214,14 +187,14 @@ std::vector<train::TrainOptions> AgentCollectVerb::runs() {
 
 int AgentCollectVerb::run_live(const Context& context) {
     if (traces_.size() != 1) {
-        throw usage_error("a data set to train on comes alone", "TRACE",
+        throw usage_error("a data set to train on cannot be combined with other inputs", "TRACE",
                           "collect from it by itself; 'agent train' reads several tables");
     }
     const Named one = named(traces_.front());
     check_name(one);
     const auto all = runs();
     const partition::PartitionedDataset data(one.path);
-    run::RankOptions& ranks = settings_->ranks();
+    run::RankOptions& ranks = settings_.ranks;
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
     const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},

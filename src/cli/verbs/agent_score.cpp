@@ -37,7 +37,7 @@ std::string ratio_text(std::uint64_t rows, std::uint64_t other) {
 
 void add_pass(const steer::PassScore& pass, KeyValues& lines) {
     if (pass.rule == steer::PassRule::none) {
-        lines.emplace_back("Pass@1", "n/a: it forecasts nothing and says not when to replace");
+        lines.emplace_back("Pass@1", "n/a: the agent makes no forecasts and no replace decisions");
         return;
     }
     lines.emplace_back("Pass@1, hit rate", share_text(pass.hit_rate));
@@ -111,7 +111,7 @@ public:
     [[nodiscard]] std::string_view example() const override { return "rudder agent score run"; }
     void define(CLI::App& app) override {
         app.add_option("LOG", logs_, "Run folders, or decision logs")->required();
-        app.add_option("--trace", trace_, "Trace of the run (if not given: trace/ beside the log)");
+        app.add_option("--trace", trace_, "Trace of the run (default: trace/ next to the log)");
     }
     int run(const Context& context) override;
 
@@ -128,10 +128,10 @@ Scored AgentScoreVerb::score(const fs::path& log) const {
     const fs::path folder = fs::is_directory(log) ? log : log.parent_path();
     const fs::path trace = trace_.empty() ? folder / "trace" : fs::path(trace_);
     if (records.empty()) {
-        scored.missing = "n/a: nobody decided anything";
+        scored.missing = "n/a: no decisions";
     } else if (trace_.empty() && !fs::exists(trace)) {
         scored.missing = fmt::format(
-            "n/a: there is no trace in {}; train with --trace, or give --trace", trace.string());
+            "n/a: trace missing in {}; train with --trace, or give --trace", trace.string());
     } else {
         scored.score.cost = steer::score_cost(records, buffer::read_trace(trace));
     }
@@ -141,7 +141,7 @@ Scored AgentScoreVerb::score(const fs::path& log) const {
 int AgentScoreVerb::run(const Context& context) {
     if (!trace_.empty() && logs_.size() > 1) {
         throw usage_error("one trace for several logs", "--trace",
-                          "give one log, or keep each trace beside its log");
+                          "give one log, or keep each trace next to its log");
     }
     Json list = Json::array();
     std::string text;

@@ -29,25 +29,28 @@ public:
     }
 
     void define(CLI::App& app) override {
-        app.add_option("KIND", task_.kind, "lr, svm, rf, xgb, mlp or tabnet")->required();
-        app.add_option("TABLE", tables_, "Tables of 'agent collect' (CSV or NPZ)")->required();
-        app.add_option("--out", out_, "File of the model")->required();
+        app.add_option("KIND", task_.kind, "Classifier: lr, svm, rf, xgb, mlp or tabnet")
+            ->required();
+        app.add_option("TABLE", tables_, "Sample tables of 'agent collect' (CSV or NPZ)")
+            ->required();
+        app.add_option("--out", out_, "Model file to write")->required();
         app.add_option("--test", task_.test,
-                       "A graph to keep out and test on; may be repeated\n"
-                       "(if not given: fits to all, and tests on what it was fitted to)")
+                       "Graph held out for testing; may be repeated\n"
+                       "(default: fit to all graphs, and test on the same)")
             ->allow_extra_args(false);
-        app.add_option("--policy", policies_, "Only samples of this policy; may be repeated")
+        app.add_option("--policy", policies_, "Use only samples of this policy; may be repeated")
             ->allow_extra_args(false);
         app.add_option("--margin", task_.margin,
                        "Fit only to decisions whose answers differ by this share of the rows")
             ->check(CLI::Range(0.0, 1.0).description(""))
             ->capture_default_str();
-        app.add_flag("--faithful", faithful_, "The published features and label");
-        app.add_option("--label", label_, "counterfactual or paper (if not given: by --faithful)");
+        app.add_flag("--faithful", faithful_, "Use the published features and label");
+        app.add_option("--label", label_,
+                       "Label: counterfactual or paper (default: by --faithful)");
         app.add_flag("--ceiling", ceiling_,
                      "Also what the best of lr, rf and xgb reaches on each host of the test\n"
                      "graph when fitted to its other hosts: what these features allow");
-        app.add_option("--seed", task_.seed, "Of everything drawn")->capture_default_str();
+        app.add_option("--seed", task_.seed, "Random seed")->capture_default_str();
         app.add_flag("--force", force_, "Replace an existing model");
     }
 
@@ -257,7 +260,7 @@ void print(const Fitted& fitted, const steer::FitTask& task, const steer::FitSco
 int AgentTrainVerb::run(const Context& context) {
     check();
     if (ceiling_ && task_.test.empty())
-        throw usage_error("a ceiling is of a test graph", "--ceiling", "give --test GRAPH, too");
+        throw usage_error("--ceiling requires --test", "--ceiling", "give --test GRAPH");
     const steer::SampleTable table = read();
     Fitted fitted = fit(table, task_);
     steer::FitScores ceiling;

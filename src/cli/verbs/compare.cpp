@@ -7,7 +7,9 @@
 #include "cli/describe.hpp"
 #include "cli/llm_models.hpp"
 #include "cli/table.hpp"
+#include "cli/train_settings.hpp"
 #include "cli/train_view.hpp"
+#include "cli/verb.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "core/staging.hpp"
@@ -21,8 +23,6 @@
 #include "run/train_observers.hpp"
 #include "train/prediction/inference.hpp"
 #include "train/summary.hpp"
-
-#include "train_settings.hpp"
 
 namespace rudder::cli {
 
@@ -63,6 +63,7 @@ public:
     }
     [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override;
+    void settle() override { cli::settle(settings_, *app_); }
     int run(const Context& context) override;
 
 private:
@@ -71,39 +72,41 @@ private:
     void train_one(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                    Contender& one, TrainView& view, const Context& context) const;
     void add_floor(std::span<const Contender> all) const;
-    [[nodiscard]] train::RunFacts facts(const comm::Communicator& comm,
-                                        const partition::PartitionedDataset& data) const;
     void show(std::span<const Contender> all, const comm::Communicator& comm,
               const partition::PartitionedDataset& data, const Context& context) const;
 
-    std::unique_ptr<TrainSettings> settings_ = make_train_settings();
     /// All pairs of a policy and an agent; a policy with an agent of its own (POLICY+AGENT) is one.
     [[nodiscard]] std::vector<train::TrainOptions> contenders(
         const train::TrainOptions& options) const;
 
+    CLI::App* app_ = nullptr;
+    TrainSettings settings_;
     std::vector<std::string> policies_;
     std::vector<std::string> agents_;
     std::vector<std::string> models_;  ///< of agent llm
 };
 
 void CompareVerb::define(CLI::App& app) {
-    settings_->define(app);
-    // These runs are never gone on with.
-    for (const char* name : {"--policy", "--trace", "--profile", "--profile-epoch", "--plan",
-                             "--resume", "--checkpoint-every", "--agent", "--llm-model"}) {
-        app.remove_option(app.get_option(name));
-    }
-    app.get_option("--out")->description("Folder for a run's folder of each row");
+    using Group = train::OptionGroup;
+    app_ = &app;
+    app.add_option("PATH", settings_.data, "Partitioned data set")->required();
     app.add_option("--policy", policies_,
-                   "NAME[:VALUE]{,KEY:VALUE}[+AGENT]; may be repeated\n(if not given: five kinds)")
+                   "NAME[:VALUE]{,KEY:VALUE}[+AGENT]; may be repeated\n(default: five kinds)")
         ->allow_extra_args(false);
     app.add_option("--agent", agents_,
-                   "Who steers, with every policy; may be repeated; see agent list")
+                   "Agent to pair with every policy; may be repeated; see agent list")
         ->allow_extra_args(false);
     app.add_option("--llm-model", models_,
-                   "Model of agent llm; may be repeated (the server's first)")
+                   "Model of agent llm; may be repeated (default: the server's first)")
         ->allow_extra_args(false)
-        ->group("Further options");
+        ->group(std::string(further_options));
+    bind_train(app,
+               {Group::model, Group::sampling, Group::training, Group::seed, Group::evaluation,
+                Group::buffer, Group::storage, Group::limits, Group::steering, Group::llm},
+               settings_.train);
+    bind_ranks(app, settings_.ranks);
+    bind_run(app, {RunGroup::output, RunGroup::metrics}, settings_);
+    app.get_option("--out")->description("Folder for the run folders, one per row");
 }
 
 std::vector<train::TrainOptions> CompareVerb::contenders(const train::TrainOptions& options) const {
@@ -134,12 +137,12 @@ int CompareVerb::run(const Context& context) {
     if (policies_.empty()) {
         policies_ = {"none", "static-degree", "scored-faithful,every:4", "periodic", "window"};
     }
-    const train::TrainOptions options = settings_->settle();
+    const train::TrainOptions options = settings_.train;
     for (const train::TrainOptions& one : contenders(options))
         check_options(one);
-    if (!settings_->out().empty()) run::RunFolder::check(settings_->out(), settings_->existing());
-    const partition::PartitionedDataset data(settings_->data());
-    run::RankOptions& ranks = settings_->ranks();
+    if (!settings_.out.empty()) run::RunFolder::check(settings_.out, settings_.existing());
+    const partition::PartitionedDataset data(settings_.data);
+    run::RankOptions& ranks = settings_.ranks;
     ranks.arguments = context.arguments;
     ranks.parts = data.parts();
     if (ranks.ranks > 0) pass_terminal_on();
@@ -167,9 +170,9 @@ std::string folder_name(std::size_t row, std::size_t rows, const std::string& te
 int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions& options,
                        const Context& context) {
     run::share_cores(comm, context.threads);
-    const partition::PartitionedDataset data(settings_->data());
-    const std::filesystem::path out = settings_->out();
-    if (comm.rank() == 0 && !out.empty()) Staging::folder(out, settings_->existing()).commit();
+    const partition::PartitionedDataset data(settings_.data);
+    const std::filesystem::path out = settings_.out;
+    if (comm.rank() == 0 && !out.empty()) Staging::folder(out, settings_.existing()).commit();
     std::vector<Contender> all;
     bool floor_known = false;
     const auto asked = contenders(options);
@@ -177,11 +180,7 @@ int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions
         Contender& one = all.emplace_back();
         one.options = asked[i];
         one.steered = !agents_.empty() || one.options.steer.agent != "never";
-        if (const auto advice =
-                train::agent_advice(train::agent_of(one.options), train::policy_of(one.options));
-            comm.rank() == 0 && !advice.empty()) {
-            log::warning(advice);
-        }
+        if (comm.rank() == 0) warn_of_idle_agent(one.options);
         one.options.verify = options.verify && i == 0;
         // All see the same steps with the same buffer, so one of them finds the floor for all;
         // not the one without a buffer, if it can be helped.
@@ -203,7 +202,7 @@ int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions
                         fmt::format("{} and {} trained differently (digests {} and {})",
                                     one.policy(), all.front().policy(), to_hex(one.result.digest),
                                     to_hex(all.front().result.digest)),
-                        settings_->data(), "a buffer must not change a result: report this");
+                        settings_.data, "a buffer must not change a result: report this");
         }
     }
     if (comm.rank() != 0) return 0;
@@ -212,32 +211,21 @@ int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions
     return 0;
 }
 
-train::RunFacts CompareVerb::facts(const comm::Communicator& comm,
-                                   const partition::PartitionedDataset& data) const {
-    return {.ranks = comm.size(),
-            .hosts = comm.hosts().hosts(),
-            .parts = data.parts(),
-            .data = settings_->data(),
-            .link = settings_->ranks().link,
-            .threads = thread_count(),
-            .regression = data.info().targets.kind == graph::TargetKind::regression};
-}
-
 void CompareVerb::train_one(const comm::Communicator& comm,
                             const partition::PartitionedDataset& data, Contender& one,
                             TrainView& view, const Context& context) const {
     train::Trainer trainer(comm, data, one.options);
     run::TrainObservers observers;
-    const train::RunFacts known = facts(comm, data);
+    const train::RunFacts known = run_facts_of(comm, data, settings_);
     std::optional<run::RunRecorder> recorder;
-    if (comm.rank() == 0 && (!one.folder.empty() || settings_->sinks().port)) {
+    if (comm.rank() == 0 && (!one.folder.empty() || settings_.sinks.port)) {
         std::optional<run::RunFolder> folder;
         if (!one.folder.empty())
             folder.emplace(one.folder, Existing::refuse, context.provenance.config);
-        Json card = run::run_facts(comm, data, settings_->data(), one.options, settings_->ranks(),
+        Json card = run::run_facts(comm, data, settings_.data, one.options, settings_.ranks,
                                    trainer.steps_per_epoch());
         card["title"] = one.policy();
-        recorder.emplace(std::move(folder), card, settings_->sinks(), run::RunPosition(),
+        recorder.emplace(std::move(folder), card, settings_.sinks, run::RunPosition(),
                          known.regression);
     }
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
@@ -296,7 +284,7 @@ std::string advice(std::span<const Contender> all, std::uint64_t floor, int rank
     const auto& fastest = *std::ranges::min_element(all, {}, step);
     const auto& most = *std::ranges::max_element(all, {}, &Contender::fetched);
     if (most.fetched() == 0) {
-        return "No row had to travel, so that no policy can gain anything here.";
+        return "No remote rows were needed: no policy can gain anything here.";
     }
     std::string text = fmt::format(
         "{} fetched the fewest rows: {:.2f} times those of {}, {:.3f} times the fewest possible",
@@ -326,7 +314,7 @@ void CompareVerb::show(std::span<const Contender> all, const comm::Communicator&
             live);
         return;
     }
-    const train::RunFacts known = facts(comm, data);
+    const train::RunFacts known = run_facts_of(comm, data, settings_);
     Json list = Json::array();
     for (const Contender& one : all) {
         train::TrainResult result = one.result;

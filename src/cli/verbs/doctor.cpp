@@ -9,9 +9,9 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "cli/common_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/table.hpp"
+#include "cli/train_settings.hpp"
 #include "cli/verb.hpp"
 #include "comm/measure.hpp"
 #include "core/build_parts.hpp"
@@ -229,12 +229,12 @@ class DoctorVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "doctor"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Say what this build and this machine can do, and what to mend";
+        return "Check this build and this machine, and say what to fix";
     }
     [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
     void define(CLI::App& app) override {
-        app.add_option("PARTS", data_, "Partition that ranks are to share: each opens its parts");
-        define_ranks(ranks_, app);
+        app.add_option("PARTS", data_, "Partition whose parts each rank opens");
+        bind_ranks(app, ranks_, HelpListing::all);
     }
 
     int run(const Context& context) override {
@@ -319,7 +319,7 @@ private:
         for (const RuntimeSetting& s : runtime_settings())
             reasons += fmt::format("{} = {}: {}\n", s.name, s.value, s.reason);
         return table.text() + "\nWhat holds while it runs:\n" + reasons +
-               (remedies.empty() ? "\nNothing to mend.\n" : "\n" + remedies);
+               (remedies.empty() ? "\nNothing to fix.\n" : "\n" + remedies);
     }
 
     run::RankOptions ranks_;

@@ -19,7 +19,7 @@ class GenerateVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "generate"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Make a graph: rmat, sbm (planted communities), ba or grid";
+        return "Generate a graph: rmat, sbm (planted communities), ba or grid";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder generate sbm graph --vertices 20000 --classes 8";
@@ -29,27 +29,30 @@ public:
         graph::GeneratorOptions& g = options_.generator;
         app.add_option("KIND", options_.kind, kinds())->required();
         app.add_option("OUT", output_, "Folder to create")->required();
-        app.add_option("--vertices", g.vertices, "Vertices (rmat: rounded up to a power of two)")
+        app.add_option("--vertices", g.vertices,
+                       "Number of vertices (rmat: rounded up to a power of two)")
             ->capture_default_str();
         app.add_option("--degree", g.degree,
-                       "Edges drawn per vertex (rmat 16, sbm 10, ba 4 if not given)");
-        app.add_option("--seed", g.seed, "The same seed gives the same graph")
+                       "Edges drawn per vertex (default: rmat 16, sbm 10, ba 4)");
+        app.add_option("--seed", g.seed, "Random seed: the same seed gives the same graph")
             ->capture_default_str();
-        app.add_option("--rmat-shares", shares_, "rmat: a,b,c, shares of three quadrants")
+        app.add_option("--rmat-shares", shares_, "Probabilities a,b,c of three quadrants (rmat)")
             ->capture_default_str();
-        app.add_option("--classes", g.classes, "sbm: communities")->capture_default_str();
-        app.add_option("--inside", g.inside, "sbm: share of edges drawn inside a community")
+        app.add_option("--classes", g.classes, "Number of communities (sbm)")
             ->capture_default_str();
-        app.add_option("--skew", g.skew, "sbm: 1 is even degrees, more makes hubs")
+        app.add_option("--inside", g.inside, "Share of edges inside a community (sbm)")
+            ->capture_default_str();
+        app.add_option("--skew", g.skew, "Degree skew: 1 = even, larger = hubs (sbm)")
             ->capture_default_str();
         app.add_option("--features", options_.features,
-                       "planted:W (sbm; 64 if not given), random:W, structure:W or none");
-        app.add_option("--signal", options_.signal, "sbm: how much of the class they carry")
+                       "Features: planted:W (sbm; default 64), random:W, structure:W or none");
+        app.add_option("--signal", options_.signal,
+                       "Strength of the class in planted features (sbm)")
             ->capture_default_str();
-        app.add_option("--split", split_, "sbm: 60/20/20, or per-class:20/500/1000")
+        app.add_option("--split", split_, "Split: 60/20/20, or per-class:20/500/1000 (sbm)")
             ->capture_default_str();
-        app.add_option("--rows", g.rows, "grid: rows (0: square root of the vertices)");
-        app.add_option("--columns", g.columns, "grid: columns");
+        app.add_option("--rows", g.rows, "Number of rows (grid; 0 = square root of the vertices)");
+        app.add_option("--columns", g.columns, "Number of columns (grid)");
         app.add_flag("--force", force_, "Replace an existing output");
     }
 
@@ -84,8 +87,8 @@ private:
         for (std::size_t i = 0; i < fields.size(); ++i) {
             const auto value = pieces.size() == 3 ? parse_double(pieces[i]) : std::nullopt;
             if (!value) {
-                throw usage_error(fmt::format("'{}' are no three shares", shares_), "--rmat-shares",
-                                  "give three numbers such as 0.57,0.19,0.19");
+                throw usage_error(fmt::format("invalid rmat-shares: '{}'", shares_),
+                                  "--rmat-shares", "give three numbers such as 0.57,0.19,0.19");
             }
             *fields[i] = *value;
         }

@@ -30,24 +30,29 @@ public:
         app.add_option("IN", input_, "File or folder to read")->required();
         app.add_option("OUT", output_, "Folder to create")->required();
         app.add_option("--format", options_.format,
-                       fmt::format("auto, or {}", join(graph::graph_formats(), ", ")))
+                       fmt::format("Format: auto, or {}", join(graph::graph_formats(), ", ")))
             ->capture_default_str();
-        app.add_flag("--directed", options_.directed, "Keep edges one way; else both are stored");
-        app.add_flag("--keep-self-loops", options_.keep_self_loops, "Else they are dropped");
-        app.add_flag("--keep-duplicates", options_.keep_duplicates, "Else one edge each");
-        app.add_option("--vertices", vertices_, "How many, where the file does not say");
-        app.add_option("--id-bits", options_.id_bits, "binary: 32 or 64 bits per id")
+        app.add_flag("--directed", options_.directed,
+                     "Keep edges directed (default: store both directions)");
+        app.add_flag("--keep-self-loops", options_.keep_self_loops,
+                     "Keep self loops (default: drop them)");
+        app.add_flag("--keep-duplicates", options_.keep_duplicates,
+                     "Keep duplicate edges (default: drop them)");
+        app.add_option("--vertices", vertices_, "Number of vertices, if the file does not give it");
+        app.add_option("--id-bits", options_.id_bits, "Bits per id (binary): 32 or 64")
             ->check(CLI::IsMember({32, 64}))
             ->capture_default_str();
         app.add_option("--features", options_.features,
-                       "FILE.npy, random:W or structure:W, where there are none");
-        app.add_option("--feature-type", type_, "float32, float16, bfloat16 or uint8");
+                       "Features, if the file has none: FILE.npy, random:W or structure:W");
+        app.add_option("--feature-type", type_,
+                       "Feature type: float32, float16, bfloat16 or uint8");
         app.add_flag("--row-normalise", options_.row_normalise,
                      "Divide each row by its absolute sum when it is used");
-        app.add_option("--labels", labels_, "FILE.npy, where the file has none");
-        app.add_option("--split", split_, "Where the file has none; or per-class:20/500/1000")
+        app.add_option("--labels", labels_, "Labels, if the file has none: FILE.npy");
+        app.add_option("--split", split_, "Split, if the file has none; or per-class:20/500/1000")
             ->capture_default_str();
-        app.add_option("--seed", options_.seed, "Of the split and of made features")
+        app.add_option("--seed", options_.seed,
+                       "Random seed of the split and of generated features")
             ->capture_default_str();
         app.add_flag("--force", options_.force, "Replace an existing output");
     }
@@ -73,7 +78,7 @@ private:
     static ElementType feature_type(const std::string& name) {
         const auto type = element_type(name);
         if (type && graph::is_feature_type(*type)) return *type;
-        throw usage_error(fmt::format("features cannot be of type '{}'", name), "--feature-type",
+        throw usage_error(fmt::format("invalid feature type: '{}'", name), "--feature-type",
                           "use float32, float16, bfloat16, int8 or uint8");
     }
 

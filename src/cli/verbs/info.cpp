@@ -22,12 +22,12 @@ class InfoVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "info"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Say what a data set, partition, trace, checkpoint or run is; --check verifies it";
+        return "Describe a data set, partition, trace, checkpoint or run; --check verifies it";
     }
     [[nodiscard]] std::string_view example() const override { return "rudder info graph --check"; }
 
     void define(CLI::App& app) override {
-        app.add_option("PATH", paths_, "What to look at; several give one table")
+        app.add_option("PATH", paths_, "Path to describe; several give one table")
             ->required()
             ->expected(1, 1000);
         app.add_flag("--check", check_, "Verify every checksum and every invariant of the format");

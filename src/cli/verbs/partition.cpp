@@ -18,32 +18,34 @@ class PartitionVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "partition"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Divide a data set into parts: metis, ldg, fennel, random or hash";
+        return "Partition a data set: metis, ldg, fennel, random or hash";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder partition graph parts --parts 4";
     }
 
     void define(CLI::App& app) override {
-        app.add_option("DATA", input_, "Data set to divide")->required();
+        app.add_option("DATA", input_, "Data set to partition")->required();
         app.add_option("OUT", output_, "Folder to create")->required();
         app.add_option("--parts", options_.parts, "Number of parts")->required();
-        app.add_option("--method", options_.method, "metis, ldg, fennel, random or hash")
+        app.add_option("--method", options_.method, "Method: metis, ldg, fennel, random or hash")
             ->capture_default_str();
-        app.add_option("--balance", balance_,
-                       "Any of vertices,train,edges\n(if not given: metis all three, "
-                       "others vertices,train)");
-        app.add_option("--slack", options_.slack, "How far a part may exceed the mean")
+        app.add_option(
+            "--balance", balance_,
+            "Balanced quantities: any of vertices,train,edges\n(default: metis all three, "
+            "others vertices,train)");
+        app.add_option("--slack", options_.slack, "Imbalance: how far a part may exceed the mean")
             ->capture_default_str();
-        app.add_option("--passes", options_.passes, "ldg, fennel: more than 1 streams again")
+        app.add_option("--passes", options_.passes, "Number of streaming passes (ldg, fennel)")
             ->capture_default_str();
-        app.add_option("--order", order_, "ldg, fennel: random or natural")->capture_default_str();
+        app.add_option("--order", order_, "Stream order (ldg, fennel): random or natural")
+            ->capture_default_str();
         app.add_option("--assignment", assignment_,
-                       "Use this one: text of a part per line, .npy, or NPZ array 'part'");
+                       "Given assignment: text with a part per line, .npy, or NPZ array 'part'");
         app.add_option("--cluster-size", options_.cluster_size,
-                       "Vertices per cluster inside a part, about")
+                       "Approximate number of vertices per cluster inside a part")
             ->capture_default_str();
-        app.add_option("--seed", options_.seed, "The same seed gives the same parts")
+        app.add_option("--seed", options_.seed, "Random seed: the same seed gives the same parts")
             ->capture_default_str();
         app.add_flag("--force", force_, "Replace an existing output");
     }

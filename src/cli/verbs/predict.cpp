@@ -14,7 +14,7 @@ class PredictVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "predict"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Write a trained network's answers for all vertices as NPZ, in original ids";
+        return "Write a trained network's predictions for all vertices as NPZ, in original ids";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder predict run answers.npz";

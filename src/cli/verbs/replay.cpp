@@ -11,6 +11,7 @@
 #include "cli/describe.hpp"
 #include "cli/llm_models.hpp"
 #include "cli/table.hpp"
+#include "cli/train_settings.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
@@ -61,30 +62,33 @@ public:
     [[nodiscard]] std::string notes() const override { return policy_notes(); }
     void define(CLI::App& app) override {
         app.add_option("TRACE", trace_, "Run folder, its trace/, or an NPZ trace");
-        app.add_option(
-               "--policy", policies_,
-               "NAME[:VALUE]{,KEY:VALUE}; may be repeated\n(if not given: some of each kind)")
+        app.add_option("--policy", policies_,
+                       "NAME[:VALUE]{,KEY:VALUE}; may be repeated\n(default: some of each kind)")
             ->allow_extra_args(false);
         app.add_option("--buffer", fractions_,
-                       "Size as a fraction of the halo; may be repeated\n(if not given: 0.25)")
+                       "Buffer size as a fraction of the halo; may be repeated (default: 0.25)")
             ->allow_extra_args(false);
-        app.add_option("--buffer-rows", rows_, "Size in rows per host; may be repeated")
+        app.add_option("--buffer-rows", rows_, "Buffer size in rows per host; may be repeated")
             ->allow_extra_args(false);
-        app.add_option("--window", window_, "Steps that 'window' looks ahead; as in window:16");
+        app.add_option("--window", window_,
+                       "Look-ahead of policy window in steps, as in window:16");
         app.add_option("--agent", agents_,
-                       "Who steers, with every policy; may be repeated; see agent list")
+                       "Agent to pair with every policy; may be repeated; see agent list")
             ->allow_extra_args(false);
-        app.add_option("--log", log_, "Write what the agents decided, as decisions.jsonl");
-        app.add_flag("--force", force_, "Take decisions of another run; replace --log");
-        app.add_option("--data", data_, "Refuse a trace that was not recorded on this partition");
-        app.add_flag("--policies", list_, "List the policies with their parameters and stop");
-        define_llm(app);
+        app.add_option("--log", log_, "File for the agents' decisions, as decisions.jsonl");
+        app.add_flag("--force", force_, "Accept decisions of another run; replace --log");
+        app.add_option("--data", data_, "Partition that the trace must have been recorded on");
+        app.add_flag("--policies", list_, "List the policies with their parameters, and exit");
+        app.add_option("--llm-model", models_,
+                       "Model of agent llm; may be repeated (default: the server's first)")
+            ->allow_extra_args(false)
+            ->group(std::string(further_options));
+        bind_train(app, {train::OptionGroup::llm}, train_);
     }
 
     int run(const Context& context) override;
 
 private:
-    void define_llm(CLI::App& app);
     [[nodiscard]] std::vector<buffer::PolicySpec> specs() const;
     [[nodiscard]] std::vector<buffer::BufferSize> sizes() const;
     [[nodiscard]] std::vector<steer::AgentSpec> agents() const;
@@ -98,24 +102,11 @@ private:
     std::string data_;
     std::vector<std::string> agents_;
     std::string log_;
-    steer::LlmOptions llm_;
-    std::string llm_api_ = "auto";
+    train::TrainOptions train_;        ///< how agent llm is reached
     std::vector<std::string> models_;  ///< of agent llm
     bool force_ = false;
     bool list_ = false;
 };
-
-void ReplayVerb::define_llm(CLI::App& app) {
-    const auto further = [](CLI::Option* option) { option->group("Further options"); };
-    further(app.add_option("--llm-url", llm_.url, "Server of agent llm (Ollama on this machine)"));
-    further(
-        app.add_option("--llm-model", models_, "Its model; may be repeated (the server's first)")
-            ->allow_extra_args(false));
-    further(app.add_option("--llm-api", llm_api_, "What it speaks: auto, openai or ollama")
-                ->capture_default_str());
-    further(app.add_flag("--llm-insecure", llm_.insecure,
-                         "Reach a server on another machine without TLS"));
-}
 
 std::vector<buffer::PolicySpec> ReplayVerb::specs() const {
     std::vector<std::string> texts = policies_;
@@ -142,7 +133,7 @@ std::vector<buffer::BufferSize> ReplayVerb::sizes() const {
     std::vector<buffer::BufferSize> sizes;
     for (const double fraction : fractions_) {
         if (!std::isfinite(fraction) || fraction < 0 || fraction > 1e6) {
-            throw usage_error(fmt::format("invalid fraction of the halo: {}", fraction), "--buffer",
+            throw usage_error(fmt::format("invalid buffer fraction: {}", fraction), "--buffer",
                               "give a number from 0 on, such as 0.25");
         }
         sizes.push_back({fraction, 0});
@@ -211,7 +202,7 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
     options.refit = true;
     options.seed = trace.front()->header().seed;
     options.run = steer::run_of(trace);
-    options.llm = llm_;
+    options.llm = train_.steer.llm;
     options.force = force_;
     for (const ReplayLine& line : lines) {
         const std::uint64_t best = best_fixed(trace, line.one);
@@ -338,7 +329,6 @@ Json policies_json() {
 
 int ReplayVerb::run(const Context& context) {
     agents_ = with_models(agents_, models_);
-    llm_.api = steer::llm_api(llm_api_);
     if (list_) {
         context.json ? print_json(policies_json()) : print_text(policies_text());
         return 0;
@@ -357,7 +347,7 @@ int ReplayVerb::run(const Context& context) {
         }
     }
     if (!log_.empty() && agents_.empty()) {
-        throw usage_error("nobody decides anything", "--log", "name an agent with --agent");
+        throw usage_error("--log requires --agent", "--log", "name an agent with --agent");
     }
     const buffer::Trace trace = buffer::read_trace(trace_);
     if (!data_.empty()) buffer::expect_graph(trace, data_);

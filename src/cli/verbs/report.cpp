@@ -26,7 +26,7 @@ class ReportVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "report"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Make one HTML page of a run, or of several side by side";
+        return "Write an HTML report of a run, or of several side by side";
     }
     [[nodiscard]] std::string_view example() const override { return "rudder report run"; }
 
@@ -34,12 +34,12 @@ public:
         app.add_option("RUN", runs_, "Folder of a run; several are shown side by side")
             ->required()
             ->expected(1, 1000);
-        app.add_option("--out", out_,
-                       "File to write (one run: report.html in its folder;\nseveral: report.html "
-                       "here)");
+        app.add_option(
+            "--out", out_,
+            "Output file (default: report.html in the folder of one run;\nof several: report.html "
+            "here)");
         app.add_flag("--force", force_, "Replace the file if it exists");
-        app.add_flag("--no-floor", no_floor_,
-                     "Leave out the floor, which a long trace takes long for");
+        app.add_flag("--no-floor", no_floor_, "Skip the floor, which takes long for a long trace");
     }
 
     int run(const Context& context) override;

@@ -50,7 +50,7 @@ public:
     [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
         graph::NpyReader reader = archive_.open(name);
         if (reader.header().type != ElementType::f64)
-            throw input_error("these are no doubles", reader.where(), again);
+            throw input_error("invalid array type: not float64", reader.where(), again);
         std::vector<double> values(reader.header().count());
         reader.read(std::as_writable_bytes(std::span(values)));
         reader.finish();
@@ -96,17 +96,17 @@ private:
 void check_lists(const ArchiveReader& reader) {
     const std::string where = reader.archive().path().string();
     if (!reader.archive().has("versions") || !reader.archive().has("features"))
-        throw input_error("this is no table of samples", where, again);
+        throw input_error("not a table of samples", where, again);
     const auto versions = reader.wholes("versions");
     if (versions.size() != 3 || versions[0] != static_cast<std::int64_t>(steer::sample_version) ||
         versions[1] != static_cast<std::int64_t>(steer::feature_version)) {
-        throw input_error("the table is of another version", where, again);
+        throw input_error("unsupported version of the table", where, again);
     }
     for (const steer::FeatureSet set : {steer::FeatureSet::repaired, steer::FeatureSet::faithful}) {
         const std::string list =
             set == steer::FeatureSet::repaired ? "features_names" : "paper_features_names";
         if (!std::ranges::equal(reader.names(list), steer::feature_names(set)))
-            throw input_error("the table has other features than this program reads",
+            throw input_error("the table has other features than this version reads",
                               reader.archive().where(list), again);
     }
 }

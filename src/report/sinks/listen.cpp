@@ -48,7 +48,7 @@ Endpoint endpoint(const std::string& address, std::uint16_t port) {
         std::memcpy(&end.storage, &six, sizeof(six));
         end.size = sizeof(six);
     } else {
-        throw usage_error(fmt::format("'{}' is no address", address), "--metrics-address",
+        throw usage_error(fmt::format("invalid address: '{}'", address), "--metrics-address",
                           "give an address of this machine, such as 127.0.0.1, 0.0.0.0 or ::1");
     }
     return end;

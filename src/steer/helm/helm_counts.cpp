@@ -11,8 +11,7 @@ Rows HelmCounts::step(const Rows& accounts) {
     return accounts - std::exchange(accounts_, accounts);
 }
 
-void HelmCounts::timed(const Seconds& seconds,
-                       std::span<const std::uint64_t> rows_by_owner) {
+void HelmCounts::timed(const Seconds& seconds, std::span<const std::uint64_t> rows_by_owner) {
     seconds_ += seconds;
     stall_ += seconds.stall;
     rows_by_owner_.resize(std::max(rows_by_owner_.size(), rows_by_owner.size()), 0);

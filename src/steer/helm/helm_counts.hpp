@@ -26,7 +26,7 @@ private:
     Rows marked_;      ///< at the last observation
     Rows others_;      ///< of other buffers that follow, since the last observation
     Rows all_others_;  ///< since the start
-    Seconds seconds_;          ///< since the last observation
+    Seconds seconds_;  ///< since the last observation
     double stall_ = 0;
     std::vector<std::uint64_t> rows_by_owner_;
 };

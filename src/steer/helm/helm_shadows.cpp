@@ -95,8 +95,7 @@ ShadowRows HelmShadows::advance(const Rows& real, double stall_seconds) {
     rows.apart = built_in_ != nullptr;
     rows.twin = (fetched(twin_) - twin) * shadows_.scale();
     rows.built_in = rows.apart ? (fetched(built_in_) - built_in) * shadows_.scale() : rows.twin;
-    judge_.advanced(static_cast<double>(real.hit), static_cast<double>(real.needed),
-                    stall_seconds);
+    judge_.advanced(static_cast<double>(real.hit), static_cast<double>(real.needed), stall_seconds);
     return rows;
 }
 

@@ -46,8 +46,8 @@ void Judge::advanced(double hits, double needed, double stall_seconds) {
 
 void Judge::close(Trial& trial) {
     const auto rows = [&](const Shadow& shadow) {
-        return static_cast<double>((shadow.counted() - shadow.base).fetched()) *
-               shadows_.scale() / static_cast<double>(trial.horizon);
+        return static_cast<double>((shadow.counted() - shadow.base).fetched()) * shadows_.scale() /
+               static_cast<double>(trial.horizon);
     };
     Outcome outcome;
     outcome.steps = trial.horizon;

@@ -30,7 +30,7 @@ public:
 
 private:
     std::unique_ptr<Agent> agent_;
-    Seconds seconds_;   ///< since the agent was asked
+    Seconds seconds_;          ///< since the agent was asked
     mutable Monitor monitor_;  ///< guards what follows
     Setting setting_;
 };

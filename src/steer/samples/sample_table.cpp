@@ -18,7 +18,7 @@ constexpr std::uint64_t most_table_bytes = std::uint64_t{4} << 30;
 constexpr auto fixed_columns = std::to_array<std::string_view>(
     {"graph", "host", "policy", "buffer", "step", "replaced", "rows_with", "rows_without",
      "hit_change", "frequency_change", "fetch_change", "label", "paper_label"});
-constexpr std::string_view collect_again = "collect it collect_again with 'rudder agent collect'";
+constexpr std::string_view collect_again = "collect it again with 'rudder agent collect'";
 
 std::string first_line(std::uint64_t horizon) {
     return fmt::format("# rudder samples version {} features {} horizon {}", sample_version,

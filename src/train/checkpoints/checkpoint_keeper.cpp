@@ -20,7 +20,7 @@ CheckpointRhythm CheckpointRhythm::parse(const std::string& text) {
     } else if (const auto epochs = parse_u64(text); epochs && *epochs <= 1'000'000'000) {
         return {.epochs = static_cast<std::uint32_t>(*epochs), .seconds = 0};
     }
-    throw usage_error(fmt::format("invalid checkpoint interval: '{}'", text), "--checkpoint-every",
+    throw usage_error(fmt::format("invalid checkpoint-every: '{}'", text), "checkpoint-every",
                       "give a number of epochs, such as 1 (0: never), or seconds, such as 300s");
 }
 

@@ -70,7 +70,8 @@ Safetensors::Safetensors(const std::filesystem::path& file) : file_(file) {
     const Json header = parse_json(text, file.string());
     if (!header.is_object()) throw damaged_tensors(file, "its header must be an object");
     const std::uint64_t bytes = size - sizeof(length) - length;
-    if (bytes % sizeof(float) != 0) throw damaged_tensors(file, "its size must be a multiple of 4 bytes");
+    if (bytes % sizeof(float) != 0)
+        throw damaged_tensors(file, "its size must be a multiple of 4 bytes");
     data_.resize(bytes / sizeof(float));
     in.read_at(sizeof(length) + length, std::as_writable_bytes(std::span(data_)));
     for (const auto& [name, entry] : header.items()) {

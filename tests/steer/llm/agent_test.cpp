@@ -129,7 +129,7 @@ TEST(LlmAgent, RefusedAtOnce) {
             return error.what();
         }
     };
-    EXPECT_THAT(refused("llm,url:nonsense"), HasSubstr("no URL"));
+    EXPECT_THAT(refused("llm,url:nonsense"), HasSubstr("not a URL"));
     EXPECT_THAT(refused("llm,url:http://models.example.org"), HasSubstr("without TLS"));
     EXPECT_THAT(refused("llm,url:ftp://127.0.0.1"), HasSubstr("ftp"));
     EXPECT_THAT(refused("llm,api:telnet"), HasSubstr("telnet"));

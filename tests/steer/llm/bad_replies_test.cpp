@@ -110,7 +110,7 @@ std::vector<Bad> bad_transports() {
         {"EmptyBody", FakeReply::of(200, ""), "invalid response of the server: not JSON"},
         {"CutJson", FakeReply::of(200, R"({"choices": [)"), "unexpected end of input"},
         {"BadUtf8", FakeReply::of(200, "{\"model\": \"\xff\xfe\"}"), "invalid"},
-        {"ListBody", FakeReply::of(200, "[]"), "no JSON object"},
+        {"ListBody", FakeReply::of(200, "[]"), "not a JSON object"},
         {"ErrorBody", FakeReply::of(200, R"({"error": "out of <memory>"})"), "reports an error"},
         {"DeepBody", FakeReply::of(200, nested(5000)), "nested too deeply"},
     };

@@ -219,7 +219,7 @@ TEST(LlmChat, NeedsAModel) {
     EXPECT_THAT(problem([&] { other.connect(soon()); }), HasSubstr("text/html"));
     FakeServer odd([](const FakeRequest&) { return FakeReply::of(200, R"({"data": [1]})"); });
     steer::ChatServer third = server_at(odd.url());
-    EXPECT_THAT(problem([&] { third.connect(soon()); }), HasSubstr("no list of models"));
+    EXPECT_THAT(problem([&] { third.connect(soon()); }), HasSubstr("not a list of models"));
 }
 
 }  // namespace

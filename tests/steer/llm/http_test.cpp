@@ -54,11 +54,11 @@ TEST(LlmEndpoint, ReadsAddresses) {
 TEST(LlmEndpoint, RefusesWhatWillNotDo) {
     for (const char* url : {"", "nonsense", "http://", "://x", "http://a b", "http://h:99999999",
                             "http://[::1", "http://x\ny"}) {
-        EXPECT_THAT(refused(url), HasSubstr("no URL")) << url;
+        EXPECT_THAT(refused(url), HasSubstr("not a URL")) << url;
     }
     EXPECT_THAT(refused("ftp://127.0.0.1/"), HasSubstr("'ftp:'"));
     EXPECT_THAT(refused("file:///etc/passwd"), HasSubstr("'file:'"));
-    EXPECT_THAT(refused("http://127.0.0.1/?key=secret"), HasSubstr("after its path"));
+    EXPECT_THAT(refused("http://127.0.0.1/?key=secret"), HasSubstr("a query or fragment"));
     EXPECT_THAT(refused("http://127.0.0.1/?key=secret"), Not(HasSubstr("secret")));
     EXPECT_THAT(refused("http://me:secret@127.0.0.1/"), HasSubstr("name or password"));
     EXPECT_THAT(refused("http://me:secret@127.0.0.1/"), Not(HasSubstr("secret")));

@@ -1,0 +1,66 @@
+#include "bind_options.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "rudder/core/text.hpp"
+
+#include "verb.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+/// "Network: sage, gcn or gat"
+std::string description(const SettingInfo& info) {
+    if (info.words == nullptr) return std::string(info.help);
+    auto words = info.words();
+    const std::string_view last = words.back();
+    words.pop_back();
+    return fmt::format("{}: {} or {}", info.help, join(words, ", "), last);
+}
+
+}  // namespace
+
+void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown) {
+    const SettingInfo& info = *setting.info;
+    const std::string name = fmt::format("--{}", info.name);
+    CLI::Option* option = nullptr;
+    if (info.kind == SettingKind::flag) {
+        option = app.add_flag_function(
+            name, [put = setting.put](std::int64_t count) { put(Json(count > 0)); },
+            description(info));
+    } else {
+        option = app.add_option(
+            name,
+            [&info, put = setting.put](const CLI::results_t& texts) {
+                put(parse_setting(info, texts.back()));
+                return true;
+            },
+            description(info));
+        option->type_name(std::string(info.unit));
+        if (!info.derived) option->default_str(setting_text(setting.value));
+    }
+    if (shown == HelpListing::none || (shown == HelpListing::declared && info.further))
+        option->group(std::string(further_options));
+}
+
+SettingKind kind_of(const CLI::Option& option) {
+    static constexpr std::array<std::string_view, 5> whole{"INT", "UINT", "N", "ROWS", "PORT"};
+    static constexpr std::array<std::string_view, 2> real{"FLOAT", "SECONDS"};
+    if (option.get_expected_max() == 0) return SettingKind::flag;
+    const std::string type = option.get_type_name();
+    const std::string unit = type.substr(0, type.find(':'));
+    if (std::ranges::find(whole, unit) != whole.end()) return SettingKind::integer;
+    if (std::ranges::find(real, unit) != real.end()) return SettingKind::real;
+    return unit == "N,N" ? SettingKind::list : SettingKind::text;
+}
+
+bool given(const CLI::App& app, const std::string& name) {
+    const CLI::Option* option = app.get_option_no_throw(name);
+    return option != nullptr && option->count() > 0;
+}
+
+}  // namespace rudder::cli

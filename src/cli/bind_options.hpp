@@ -1,0 +1,44 @@
+// Tables of settings on the command line.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <CLI/CLI.hpp>
+
+#include "core/setting.hpp"
+
+namespace rudder::cli {
+
+/// Which options of a table --help shows.
+enum class HelpListing : std::uint8_t { declared, all, none };
+
+/// Sets a value from what was typed, or (read alone) tells the one it has.
+struct BoundSetting {
+    const SettingInfo* info;  ///< of a table that lives as long as the program
+    Json value;
+    std::function<void(const Json&)> put;
+};
+
+/// Adds one option to the parser.
+void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown);
+
+/// Adds the options of a table, bound to `owner`.
+template <class T>
+void bind_options(CLI::App& app, std::span<const Setting<T>> table, T& owner,
+                  HelpListing shown = HelpListing::declared) {
+    for (const Setting<T>& setting : table) {
+        bind_option(app,
+                    {&setting, setting.value(owner),
+                     [&setting, &owner](const Json& value) { setting.put(owner, value); }},
+                    shown);
+    }
+}
+
+/// What kind of value an option of any verb has.
+[[nodiscard]] SettingKind kind_of(const CLI::Option& option);
+
+/// Whether an option was typed, or stood in a configuration.
+[[nodiscard]] bool given(const CLI::App& app, const std::string& name);
+
+}  // namespace rudder::cli

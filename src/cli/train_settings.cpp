@@ -1,0 +1,155 @@
+#include "train_settings.hpp"
+
+#include <array>
+
+#include "core/build_parts.hpp"
+#include "core/log.hpp"
+#include "report/prometheus_sink.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+
+namespace rudder::cli {
+
+namespace {
+
+using RunTable = std::vector<Setting<TrainSettings>>;
+
+template <auto Field>
+Setting<TrainSettings> option(std::string_view name, std::string_view help) {
+    return setting<TrainSettings, Field>(name, help);
+}
+
+const std::array<RunTable, 5>& run_tables() {
+    using S = TrainSettings;
+    static const std::array<RunTable, 5> all{
+        RunTable{option<&S::out>("out", "Folder of the run; without it nothing is kept"),
+                 option<&S::force>("force", "Replace an existing output")},
+        RunTable{option<&S::plan>("plan", "Print the expected memory and traffic, and exit")},
+        RunTable{option<&S::resume>("resume", "Resume the run in --out from its last checkpoint"),
+                 option<&S::checkpoint_every>(
+                     "checkpoint-every",
+                     "Checkpoint interval in epochs, or seconds (300s); 0 = only the last")
+                     .in_further()},
+        RunTable{
+            option<&S::trace>("trace", "Record the rows of every step in trace/ of --out"),
+            option<&S::profile>("profile", "Record an epoch's spans in profile.json of --out")},
+        RunTable{option < [](auto& s) -> auto& {return s.sinks.port;
+}
+> ("metrics-port", "Port of the Prometheus metrics server (0 = any free port)")
+        .in("PORT")
+        .in_further(),
+    option < [](auto& s) -> auto& {
+    return s.sinks.address;
+}
+> ("metrics-address", "Address the metrics server listens on").in_further(), off_setting < S,
+    [](auto& s) -> auto& {
+    return s.sinks.tensorboard;
+}
+> ("no-tensorboard", "Do not write TensorBoard event files").in_further()
+}  // namespace
+};  // namespace rudder::cli
+return all;
+}
+
+void settle_outputs(TrainSettings& s) {
+    const bool kept = !s.out.empty();
+    if (s.resume && !kept)
+        throw usage_error("--resume requires --out", "resume", "give the run's folder with --out");
+    if (s.resume && s.force) {
+        throw usage_error("--resume and --force cannot be combined", "resume", "give one of them");
+    }
+    if (s.trace && !kept)
+        throw usage_error("--trace requires --out", "trace", "give the run's folder with --out");
+    if (s.trace) s.train.trace = std::filesystem::path(s.out) / "trace";
+    s.train.profile = s.profile || s.train.profile_epoch != 0;
+    if (s.train.profile && !kept) {
+        throw usage_error("--profile requires --out", "profile",
+                          "give the run's folder with --out");
+    }
+    report::check_address(s.sinks.address);
+    if (s.sinks.port) require_part("libmicrohttpd", "--metrics-port");
+}
+
+}  // namespace
+
+std::span<const Setting<TrainSettings>> options_of(RunGroup group) {
+    return run_tables().at(static_cast<std::size_t>(group));
+}
+
+std::span<const Setting<run::RankOptions>> rank_options() {
+    using O = run::RankOptions;
+    constexpr double most_ranks = 4096;
+    static const std::array table{
+        setting<O, &O::ranks>("ranks", "Launch N ranks on this machine")
+            .limit(1, most_ranks)
+            .in("N")
+            .as_derived(),
+        setting<O, &O::ranks_per_host>("ranks-per-host", "Number of ranks that count as one host")
+            .limit(1, most_ranks)
+            .in("N")
+            .as_derived()
+            .in_further(),
+        setting<O, &O::link>("link", "Simulated delay and rate between hosts, such as 100us,1gbit")
+            .in("DELAY,RATE"),
+        setting<O, &O::paranoid>("paranoid", "Check that all ranks agree before each collective")
+            .in_further(),
+        setting<O, &O::stuck_after>("stuck-after",
+                                    "Abort if a rank makes no progress for this long")
+            .limit(0.1, 1e7)
+            .in("SECONDS")
+            .in_further(),
+    };
+    return table;
+}
+
+void bind_train(CLI::App& app, std::initializer_list<train::OptionGroup> groups,
+                train::TrainOptions& options, HelpListing shown) {
+    for (const train::OptionGroup group : groups)
+        bind_options(app, train::options_of(group), options, shown);
+}
+
+void bind_run(CLI::App& app, std::initializer_list<RunGroup> groups, TrainSettings& settings) {
+    for (const RunGroup group : groups)
+        bind_options(app, options_of(group), settings);
+}
+
+void bind_ranks(CLI::App& app, run::RankOptions& options, HelpListing shown) {
+    bind_options(app, rank_options(), options, shown);
+}
+
+void settle(TrainSettings& settings, const CLI::App& app) {
+    train::TrainOptions& o = settings.train;
+    if (!given(app, "--fanout")) {
+        o.fanout = train::default_fanout(o.layers);
+    } else if (!given(app, "--layers")) {
+        o.layers = static_cast<int>(o.fanout.size());
+    }
+    if (given(app, "--buffer") && (o.buffer_rows || o.buffer_bytes)) {
+        throw usage_error("more than one buffer size", "buffer",
+                          "give one of --buffer, --buffer-rows and --buffer-bytes");
+    }
+    o.steer.link = !settings.ranks.link.empty();
+    o.steer.force = settings.force;
+    settle_outputs(settings);
+    check_options(o);
+}
+
+train::RunFacts run_facts_of(const comm::Communicator& comm,
+                             const partition::PartitionedDataset& data,
+                             const TrainSettings& settings) {
+    return {.ranks = comm.size(),
+            .hosts = comm.hosts().hosts(),
+            .parts = data.parts(),
+            .data = settings.data,
+            .link = settings.ranks.link,
+            .threads = thread_count(),
+            .regression = data.info().targets.kind == graph::TargetKind::regression};
+}
+
+void warn_of_idle_agent(const train::TrainOptions& options) {
+    const std::string advice =
+        train::agent_advice(train::agent_of(options), train::policy_of(options));
+    if (!advice.empty()) log::warning(advice);
+}
+
+}  // namespace rudder::cli

@@ -1,0 +1,205 @@
+// Settings as data: the name, type, limits and help of each, and how its value is read and set.
+// Command lines, configuration files, checkpoints and documents follow from tables of them.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "core/json.hpp"
+
+namespace rudder {
+
+enum class SettingKind : std::uint8_t { flag, integer, real, text, bytes, list };
+
+/// The values a number may have.
+struct SettingLimits {
+    double least = -std::numeric_limits<double>::infinity();
+    double most = std::numeric_limits<double>::infinity();
+    bool above = false;  ///< `least` itself is excluded
+    bool below = false;  ///< `most` itself is excluded
+};
+
+/// What is known of a setting, whatever it belongs to.
+struct SettingInfo {
+    std::string_view name{};  ///< as in a configuration file; on the command line after two dashes
+    std::string_view help{};
+    std::string_view unit{};  ///< what stands for a value in help texts
+    SettingKind kind = SettingKind::text;
+    SettingLimits limits{};
+    std::vector<std::string_view> (*words)() = nullptr;  ///< the only values, where there are such
+    bool identity = false;  ///< results depend on it: a checkpoint compares it
+    bool further = false;   ///< few need it: shown by --help-all
+    bool derived = false;   ///< its default follows from other settings or the data
+};
+
+/// A value from what a person wrote. A usage Error that names the setting where it is not one.
+[[nodiscard]] Json parse_setting(const SettingInfo& info, std::string_view text);
+/// As a person would write it; nothing for a value that is not set.
+[[nodiscard]] std::string setting_text(const Json& value);
+/// Refuses (usage Error) a value outside the limits or the words of its setting.
+void check_setting(const SettingInfo& info, const Json& value);
+/// The position of a word among those of its setting; a usage Error that lists them otherwise.
+[[nodiscard]] std::size_t word_index(const SettingInfo& info, std::string_view word);
+
+/// A setting of a `T`.
+template <class T>
+struct Setting : SettingInfo {
+    Json (*get)(const T&, const SettingInfo&) = nullptr;
+    void (*set)(T&, const Json&, const SettingInfo&) = nullptr;
+
+    [[nodiscard]] Json value(const T& owner) const { return get(owner, *this); }
+    void put(T& owner, const Json& value) const { set(owner, value, *this); }
+
+    // How tables are written: setting<...>(...).limit(1, 64).in_identity()
+    Setting limit(double least, double most) const {
+        return changed([&](Setting& s) { s.limits = {least, most}; });
+    }
+    Setting at_least(double least) const {
+        return changed([&](Setting& s) { s.limits.least = least; });
+    }
+    Setting above(double bound) const {
+        return changed([&](Setting& s) { s.limits.least = bound, s.limits.above = true; });
+    }
+    Setting below(double bound) const {
+        return changed([&](Setting& s) { s.limits.most = bound, s.limits.below = true; });
+    }
+    Setting among(std::vector<std::string_view> (*names)()) const {
+        return changed([&](Setting& s) { s.words = names; });
+    }
+    Setting in(std::string_view shown_unit) const {
+        return changed([&](Setting& s) { s.unit = shown_unit; });
+    }
+    Setting in_bytes() const {
+        return changed([](Setting& s) { s.kind = SettingKind::bytes, s.unit = "BYTES"; });
+    }
+    Setting in_identity() const {
+        return changed([](Setting& s) { s.identity = true; });
+    }
+    Setting in_further() const {
+        return changed([](Setting& s) { s.further = true; });
+    }
+    Setting as_derived() const {
+        return changed([](Setting& s) { s.derived = true; });
+    }
+
+private:
+    template <class Change>
+    Setting changed(Change change) const {
+        Setting copy = *this;
+        change(copy);
+        return copy;
+    }
+};
+
+namespace setting_detail {
+
+template <class V>
+struct Optional : std::false_type {
+    using Value = V;
+};
+template <class V>
+struct Optional<std::optional<V>> : std::true_type {
+    using Value = V;
+};
+
+template <class V>
+inline constexpr bool is_text =
+    std::is_same_v<V, std::string> || std::is_same_v<V, std::filesystem::path>;
+
+template <class V>
+Json to_json(const V& value, const SettingInfo& info) {
+    if constexpr (Optional<V>::value) {
+        return value ? to_json(*value, info) : Json(nullptr);
+    } else if constexpr (std::is_enum_v<V>) {
+        const auto known = info.words();
+        const auto index = static_cast<std::size_t>(value);
+        return index < known.size() ? Json(known[index]) : Json(nullptr);  // not for people
+    } else if constexpr (std::is_same_v<V, std::filesystem::path>) {
+        return Json(value.string());
+    } else {
+        return Json(value);
+    }
+}
+
+template <class V>
+void from_json(V& value, const Json& json, const SettingInfo& info) {
+    if constexpr (Optional<V>::value) {
+        if (json.is_null()) {
+            value.reset();
+        } else {
+            from_json(value.emplace(), json, info);
+        }
+    } else if constexpr (std::is_enum_v<V>) {
+        check_setting(info, json);
+        value = static_cast<V>(word_index(info, json.get<std::string>()));
+    } else if constexpr (std::is_same_v<V, std::filesystem::path>) {
+        check_setting(info, json);
+        value = json.get<std::string>();
+    } else {
+        check_setting(info, json);
+        json.get_to(value);
+    }
+}
+
+template <class V>
+void describe(SettingInfo& info) {
+    using Value = typename Optional<V>::Value;
+    if constexpr (std::is_same_v<Value, bool>) {
+        info.kind = SettingKind::flag;
+    } else if constexpr (std::is_integral_v<Value>) {
+        info.kind = SettingKind::integer;
+        info.unit = std::is_signed_v<Value> ? "INT" : "UINT";
+        info.limits = {static_cast<double>(std::numeric_limits<Value>::min()),
+                       static_cast<double>(std::numeric_limits<Value>::max())};
+    } else if constexpr (std::is_floating_point_v<Value>) {
+        info.kind = SettingKind::real;
+        info.unit = "FLOAT";
+    } else if constexpr (is_text<Value> || std::is_enum_v<Value>) {
+        info.unit = "TEXT";
+    } else {
+        info.kind = SettingKind::list;
+        info.unit = "N,N";
+    }
+}
+
+}  // namespace setting_detail
+
+/// The setting behind a member: `Field` is a pointer to it, or a function from a `T` to it.
+template <class T, auto Field>
+Setting<T> setting(std::string_view name, std::string_view help) {
+    using V = std::remove_cvref_t<std::invoke_result_t<decltype(Field), T&>>;
+    Setting<T> made;
+    made.name = name;
+    made.help = help;
+    setting_detail::describe<V>(made);
+    made.get = [](const T& owner, const SettingInfo& info) {
+        return setting_detail::to_json<V>(std::invoke(Field, owner), info);
+    };
+    made.set = [](T& owner, const Json& value, const SettingInfo& info) {
+        setting_detail::from_json<V>(std::invoke(Field, owner), value, info);
+    };
+    return made;
+}
+
+/// A flag that switches a member off.
+template <class T, auto Field>
+Setting<T> off_setting(std::string_view name, std::string_view help) {
+    Setting<T> made = setting<T, Field>(name, help);
+    made.get = [](const T& owner, const SettingInfo& /*info*/) {
+        return Json(!std::invoke(Field, owner));
+    };
+    made.set = [](T& owner, const Json& value, const SettingInfo& info) {
+        check_setting(info, value);
+        std::invoke(Field, owner) = !value.template get<bool>();
+    };
+    return made;
+}
+
+}  // namespace rudder

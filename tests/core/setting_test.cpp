@@ -1,0 +1,142 @@
+// Settings as data: values from text and back, limits, words, types.
+#include "core/setting.hpp"
+
+#include <cmath>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "rudder/core/error.hpp"
+
+namespace rudder::test {
+namespace {
+
+enum class Mode : std::uint8_t { slow, fast, hidden };
+
+struct Owner {
+    bool on = false;
+    bool checked = true;
+    int count = 2;
+    std::uint16_t port = 1;
+    std::optional<std::uint64_t> window{};
+    double rate = 0.25;
+    std::string name = "x";
+    std::filesystem::path file = "a/b";
+    Mode mode = Mode::fast;
+    std::vector<std::int32_t> list{1, 2};
+    std::uint64_t memory = 0;
+    struct {
+        double deep = 1.5;
+    } inner;
+};
+
+std::vector<Setting<Owner>> table() {
+    using O = Owner;
+    return {setting<O, &O::on>("on", ""), off_setting<O, &O::checked>("trust", ""),
+            setting<O, &O::count>("count", "").limit(1, 64), setting<O, &O::port>("port", ""),
+            setting<O, &O::window>("window", "").at_least(1),
+            setting<O, &O::rate>("rate", "").at_least(0).below(1), setting<O, &O::name>("name", ""),
+            setting<O, &O::file>("file", ""), setting<O, &O::mode>("mode", "").among([] {
+                return std::vector<std::string_view>{"slow", "fast"};
+            }),
+            setting<O, &O::list>("list", "").limit(-1, 9),
+            setting<O, &O::memory>("memory", "").in_bytes(), setting < O,
+            [](auto& o) -> auto& {return o.inner.deep;
+}
+> ("deep", "").above(0)
+};  // namespace
+}  // namespace rudder::test
+
+const Setting<Owner>& named(std::string_view name) {
+    static const auto all = table();
+    return *std::ranges::find(all, name, &SettingInfo::name);
+}
+
+void put(Owner& owner, std::string_view name, std::string_view text) {
+    named(name).put(owner, parse_setting(named(name), text));
+}
+
+void refuse(std::string_view name, std::string_view text) {
+    try {
+        static_cast<void>(parse_setting(named(name), text));
+        ADD_FAILURE() << name << " took " << text;
+    } catch (const Error& error) {
+        EXPECT_EQ(error.kind(), ErrorKind::usage);
+        EXPECT_EQ(error.where(), name);
+        EXPECT_THAT(error.problem(), testing::HasSubstr("'" + std::string(text) + "'"));
+        EXPECT_FALSE(error.remedy().empty());
+    }
+}
+
+TEST(Setting, ReadsAndWritesEveryType) {
+    Owner o;
+    for (const auto& [name, text] :
+         std::initializer_list<std::pair<const char*, const char*>>{{"on", "true"},
+                                                                    {"trust", "true"},
+                                                                    {"count", "64"},
+                                                                    {"port", "65535"},
+                                                                    {"window", "7"},
+                                                                    {"rate", "0.5"},
+                                                                    {"name", "a 'b' ü"},
+                                                                    {"file", "c/d"},
+                                                                    {"mode", "slow"},
+                                                                    {"list", "-1,9"},
+                                                                    {"memory", "1048576"},
+                                                                    {"deep", "0.001"}}) {
+        put(o, name, text);
+        EXPECT_EQ(setting_text(named(name).value(o)), text) << name;
+    }
+    EXPECT_TRUE(o.on);
+    EXPECT_FALSE(o.checked);
+    EXPECT_EQ(o.mode, Mode::slow);
+    EXPECT_EQ(o.inner.deep, 0.001);
+    EXPECT_EQ(o.list, (std::vector<std::int32_t>{-1, 9}));
+    put(o, "memory", "2KiB");
+    EXPECT_EQ(o.memory, 2048U);
+}
+
+TEST(Setting, WhatIsNotSetIsNull) {
+    Owner o;
+    EXPECT_TRUE(named("window").value(o).is_null());
+    EXPECT_EQ(setting_text(named("window").value(o)), "");
+    put(o, "window", "3");
+    named("window").put(o, Json(nullptr));
+    EXPECT_FALSE(o.window.has_value());
+    o.mode = Mode::hidden;  // a value that people cannot choose
+    EXPECT_TRUE(named("mode").value(o).is_null());
+}
+
+TEST(Setting, RefusesWhatIsOutsideItsLimits) {
+    for (const char* text : {"0", "65", "-1", "1.5", "many", "", "99999999999999999999"})
+        refuse("count", text);
+    refuse("port", "65536");
+    refuse("window", "0");
+    for (const char* text : {"1", "-0.1", "nan", "inf", "half"})
+        refuse("rate", text);
+    refuse("deep", "0");
+    refuse("mode", "medium");
+    for (const char* text : {"10", "-2", "a", "", "1,,2"}) {
+        EXPECT_THROW(static_cast<void>(parse_setting(named("list"), text)), Error) << text;
+    }
+    refuse("memory", "12parsec");
+    refuse("on", "yes");
+}
+
+TEST(Setting, RefusesOtherTypes) {
+    Owner o;
+    for (const auto& setting : table()) {
+        for (const Json& value : {Json(true), Json(1.5), Json("text"), Json({{"a", 1}}), Json(3U),
+                                  Json(Json::array({1, 2}))}) {
+            const Json now = setting.value(o);
+            if (now.type() == value.type() || (now.is_null() && value.is_number_unsigned()))
+                continue;
+            if (now.is_number() && value.is_number_unsigned()) continue;
+            if (setting.kind == SettingKind::list && value.is_number()) continue;
+            EXPECT_THROW(setting.put(o, value), Error) << setting.name << value;
+        }
+    }
+    EXPECT_THROW(check_setting(named("rate"), Json(std::nan(""))), Error);
+}
+
+}  // namespace
+}  // namespace rudder::test
