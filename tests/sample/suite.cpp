@@ -1,6 +1,7 @@
 #include "sample/suite.hpp"
 
 #include <map>
+#include <mutex>
 #include <stdexcept>
 
 #include "rudder/core/checksum.hpp"
@@ -15,14 +16,31 @@ void require(bool holds, const std::string& what) {
     if (!holds) throw std::runtime_error(what);
 }
 
+/// Steps as samplers publish them, while the test takes others.
+class PublishedSteps {
+public:
+    void add(std::uint64_t step) {
+        const std::scoped_lock lock(mutex_);
+        steps_.push_back(step);
+    }
+    [[nodiscard]] bool has(std::uint64_t step) {
+        const std::scoped_lock lock(mutex_);
+        return steps_.size() > step && steps_[step] == step;
+    }
+
+private:
+    std::mutex mutex_;
+    std::vector<std::uint64_t> steps_;
+};
+
 /// Takes every step and notes the digests of its batches, by step and part.
 std::vector<std::uint64_t> take_all(sample::LookAhead& queue, std::uint64_t steps,
-                                    std::vector<std::uint64_t>& published) {
+                                    PublishedSteps& published) {
     std::vector<std::uint64_t> digests;
     for (std::uint64_t t = 0; t < steps; ++t) {
         sample::SampledStep step = queue.take();
         require(step.step == t, "steps come in order");
-        require(published.size() > t && published[t] == t, "steps are published before, in order");
+        require(published.has(t), "steps are published before, in order");
         for (const sample::Batch& batch : step.batches)
             digests.insert(digests.end(), {t, batch.key.part, digest(batch)});
         if (t % 3 != 0) queue.recycle(std::move(step));
@@ -64,7 +82,7 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
     const sample::Schedule schedule(comm, own, data.parts(),
                                     {.batch = options.batch, .order = options.order, .seed = 5});
     const std::uint64_t steps = schedule.steps_per_epoch() * 3 + 1;
-    std::vector<std::uint64_t> published;
+    PublishedSteps published;
     sample::LookAheadOptions ahead;
     ahead.window = options.window;
     ahead.last_step = steps;
@@ -72,7 +90,7 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
     ahead.max_bytes = options.max_bytes;
     for (const partition::Part& part : own)
         ahead.parts.push_back(part.id());
-    ahead.published = [&](const sample::SampledStep& step) { published.push_back(step.step); };
+    ahead.published = [&](const sample::SampledStep& step) { published.add(step.step); };
     std::string text;
     {
         sample::LookAhead queue(schedule, *source, {.fanout = {3, 5}, .seed = 9}, ahead);
