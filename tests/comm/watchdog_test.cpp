@@ -29,7 +29,8 @@ std::vector<pid_t> processes(const std::string& mark) {
         const std::string name = entry.path().filename().string();
         if (name.find_first_not_of("0123456789") != std::string::npos) continue;
         std::ifstream in(entry.path() / "cmdline");
-        std::string line((std::istreambuf_iterator<char>(in)), {});
+        std::string line;
+        std::getline(in, line);  // of a process that has just ended: nothing
         std::ranges::replace(line, '\0', ' ');
         if (line.find("ranked_program") != std::string::npos &&
             line.find(mark) != std::string::npos && line.find("mpirun") == std::string::npos) {
