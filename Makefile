@@ -61,6 +61,7 @@ lint: setup-lint configure ## check format, layers, and clang-tidy
 	scripts/check-format
 	scripts/check-layers
 	scripts/check-names
+	scripts/check-door
 	scripts/check-tidy build/$(PRESET)
 
 format: ## format every C++ file

@@ -5,7 +5,6 @@
 
 #include "rudder/buffer/cloned_policy.hpp"
 #include "rudder/buffer/policy_registry.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"
@@ -42,7 +41,7 @@ int main(int argc, char** argv) try {
     options.batch = 200;
     options.epochs = 3;
     rudder::run::RankOptions ranks{.ranks_per_host = 1, .arguments = {argv[1]}};
-    if (!rudder::comm::MpiSession::launched()) ranks.ranks = 2;  // starts itself as ranks
+    if (!rudder::run::is_rank()) ranks.ranks = 2;  // starts itself as ranks
     return rudder::run::run_ranked(ranks, {}, [&](const rudder::comm::Communicator& comm) {
         const rudder::partition::PartitionedDataset data(argv[1]);
         rudder::train::TrainObserver nobody;

@@ -12,9 +12,9 @@
 
 #include <mpi.h>
 
+#include "comm/mpi_transport.hpp"
 #include "comm/reduction.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/random.hpp"
 
 #include "figures.hpp"

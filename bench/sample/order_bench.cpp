@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "rudder/sample/sampler.hpp"
-#include "rudder/sample/schedule.hpp"
+#include "sample/sampler.hpp"
+#include "sample/schedule.hpp"
 
 #include "bed.hpp"
 

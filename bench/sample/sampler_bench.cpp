@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/sample/look_ahead.hpp"
+#include "sample/look_ahead.hpp"
 
 #include "bed.hpp"
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/executor/thread_executor.hpp"
-#include "rudder/steer/mailbox.hpp"
+#include "steer/helm/mailbox.hpp"
 
 using namespace rudder;
 using Clock = std::chrono::steady_clock;

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "comm/figures.hpp"
-#include "rudder/comm/mpi_transport.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "comm/mpi_transport.hpp"
+#include "store/feature_store.hpp"
 
 #include "store_data.hpp"
 #include "support/all_sum.hpp"

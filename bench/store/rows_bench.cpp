@@ -6,7 +6,7 @@
 
 #include "comm/figures.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "store/feature_store.hpp"
 #include "store/row_kernels.hpp"
 
 #include "store_data.hpp"

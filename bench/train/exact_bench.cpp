@@ -13,16 +13,16 @@
 #include <fmt/format.h>
 
 #include "comm/figures.hpp"
+#include "comm/mpi_transport.hpp"
 #include "core/system.hpp"
 #include "graph/generate/generate.hpp"
 #include "graph/io/import.hpp"
 #include "partition/partition.hpp"
-#include "rudder/comm/mpi_transport.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/nn/aggregate.hpp"
 #include "rudder/nn/linear.hpp"
-#include "rudder/partition/share.hpp"
 #include "train/evaluation/exact_evaluator.hpp"
 #include "train/steps/seed_targets.hpp"
 

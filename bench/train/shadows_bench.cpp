@@ -9,8 +9,8 @@
 #include <fmt/ranges.h>
 
 #include "comm/figures.hpp"
+#include "comm/mpi_transport.hpp"
 #include "core/system.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/steer/agent_registry.hpp"
 #include "rudder/train/trainer.hpp"

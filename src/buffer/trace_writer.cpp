@@ -1,14 +1,14 @@
-#include "rudder/buffer/trace_writer.hpp"
+#include "trace_writer.hpp"
 
 #include <algorithm>
 #include <optional>
 
 #include <fmt/format.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/json.hpp"
 #include "core/staging.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/array_folder.hpp"

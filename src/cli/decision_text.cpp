@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/steer/decision_log.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "live_frame.hpp"
 

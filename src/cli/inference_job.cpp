@@ -4,6 +4,7 @@
 
 #include "cli/train_settings.hpp"
 #include "core/json.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "rudder/steer/decision_log.hpp"
 #include "rudder/train/records.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "terminal.hpp"
 

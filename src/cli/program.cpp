@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/core/version.hpp"

@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "comm/mpi_transport.hpp"
 #include "core/log_hook.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/span.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::comm {
 

@@ -14,11 +14,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "rudder/comm/mpi_transport.hpp"
+#include "core/interrupt.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/text.hpp"
 
+#include "mpi_transport.hpp"
 #include "rank_status.hpp"
 
 namespace rudder::comm {

@@ -1,4 +1,4 @@
-#include "rudder/comm/link_model.hpp"
+#include "link_model.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // The transport of a single rank: it can only talk to itself.
 #pragma once
 
+#include "core/executor/monitor.hpp"
 #include "rudder/comm/transport.hpp"
-#include "rudder/core/executor/monitor.hpp"
 
 namespace rudder::comm {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "rudder/comm/inbox.hpp"
-#include "rudder/comm/link_model.hpp"
 
+#include "link_model.hpp"
 #include "watch_board.hpp"
 
 namespace rudder::comm {

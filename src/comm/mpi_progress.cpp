@@ -9,8 +9,8 @@
 #include <sys/prctl.h>
 
 #include "core/executor/task_state.hpp"
-#include "rudder/core/interrupt.hpp"
-#include "rudder/core/span.hpp"
+#include "core/interrupt.hpp"
+#include "core/span.hpp"
 
 #include "mpi_check.hpp"
 

@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 
 #include "launcher.hpp"
 #include "mpi_check.hpp"
+#include "mpi_transport.hpp"
 
 namespace {
 

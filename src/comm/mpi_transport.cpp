@@ -3,7 +3,7 @@
 // On the wire a message is its payload alone: its tag, kind and whether it is a piece of a longer
 // one are in MPI's tag. A longer one begins with its size as a message of its own. Over a modelled
 // link every message carries, in front, the time at which it may be handed over.
-#include "rudder/comm/mpi_transport.hpp"
+#include "mpi_transport.hpp"
 
 #include <algorithm>
 #include <atomic>

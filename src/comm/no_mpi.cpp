@@ -1,8 +1,8 @@
 // The MPI body in a build without MPI: says so.
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 
 #include "launcher.hpp"
+#include "mpi_transport.hpp"
 
 namespace rudder::comm {
 

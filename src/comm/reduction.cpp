@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder::comm {
 

@@ -1,4 +1,4 @@
-#include "rudder/comm/service.hpp"
+#include "service.hpp"
 
 #include <atomic>
 #include <cstring>
@@ -6,10 +6,10 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/executor/patience.hpp"
 #include "core/log.hpp"
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder::comm {
 

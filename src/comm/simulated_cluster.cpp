@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/monitor.hpp"
 
 #include "window.hpp"
 

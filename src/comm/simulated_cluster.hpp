@@ -8,7 +8,8 @@
 
 #include "core/executor/seeded_executor.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/comm/link_model.hpp"
+
+#include "link_model.hpp"
 
 namespace rudder::comm {
 

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <ctime>
 
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder::comm {
 

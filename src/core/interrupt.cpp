@@ -1,4 +1,4 @@
-#include "rudder/core/interrupt.hpp"
+#include "interrupt.hpp"
 
 #include <atomic>
 #include <csignal>

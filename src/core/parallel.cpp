@@ -13,10 +13,10 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 
+#include "core/executor/executor.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/executor.hpp"
-#include "rudder/core/interrupt.hpp"
 
+#include "interrupt.hpp"
 #include "system.hpp"
 
 namespace rudder {

@@ -1,4 +1,4 @@
-#include "rudder/core/profile.hpp"
+#include "profile.hpp"
 
 #include <algorithm>
 #include <chrono>

@@ -1,4 +1,4 @@
-#include "rudder/core/span.hpp"
+#include "span.hpp"
 
 #include <algorithm>
 #include <array>

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 
 namespace rudder::graph {
 

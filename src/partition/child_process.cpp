@@ -10,8 +10,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 
 namespace rudder::partition {
 

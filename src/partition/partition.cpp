@@ -1,8 +1,8 @@
 #include "partition.hpp"
 
 #include "core/json.hpp"
+#include "core/span.hpp"
 #include "rudder/core/checksum.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/topology_builder.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/core/text.hpp"
 
 #include "fennel_partitioner.hpp"

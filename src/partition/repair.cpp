@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "core/log.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::partition {

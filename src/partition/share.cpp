@@ -1,4 +1,4 @@
-#include "rudder/partition/share.hpp"
+#include "share.hpp"
 
 #include <string>
 

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "rudder/core/interrupt.hpp"
+#include "core/interrupt.hpp"
 
 #include "loads.hpp"
 #include "permutation.hpp"

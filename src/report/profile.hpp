@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 namespace rudder::report {
 

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "rudder/steer/decision_log.hpp"
 #include "rudder/train/records.hpp"
+#include "steer/log/decision_log.hpp"
 
 namespace rudder::report {
 

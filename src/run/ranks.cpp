@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "comm/launcher.hpp"
+#include "comm/mpi_transport.hpp"
 #include "comm/rank_status.hpp"
 #include "comm/watchdog.hpp"
 #include "core/log.hpp"
 #include "core/system.hpp"
-#include "rudder/comm/mpi_transport.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
@@ -186,6 +187,10 @@ std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int
         arguments.push_back(std::to_string(ranks));
     }
     return arguments;
+}
+
+bool is_rank() {
+    return comm::MpiSession::launched();
 }
 
 int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,

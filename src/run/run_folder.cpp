@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 #include <sys/file.h>
 
+#include "core/executor/executor.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/executor.hpp"
 
 namespace rudder::run {
 

@@ -6,9 +6,8 @@
 #include <limits>
 #include <span>
 
-#include "rudder/sample/neighbour_source.hpp"
-
 #include "draw_positions.hpp"
+#include "neighbour_source.hpp"
 
 namespace rudder::sample {
 

@@ -1,4 +1,4 @@
-#include "rudder/sample/look_ahead.hpp"
+#include "look_ahead.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/span.hpp"
+#include "core/executor/monitor.hpp"
+#include "core/span.hpp"
 
 namespace rudder::sample {
 

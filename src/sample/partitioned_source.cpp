@@ -2,11 +2,11 @@
 #include <limits>
 #include <optional>
 
-#include "rudder/comm/service.hpp"
+#include "comm/service.hpp"
 #include "rudder/core/id_array.hpp"
-#include "rudder/sample/neighbour_source.hpp"
 
 #include "draw_rows.hpp"
+#include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
 

@@ -2,9 +2,9 @@
 
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/sample/neighbour_source.hpp"
 
 #include "draw_rows.hpp"
+#include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
 

@@ -1,4 +1,4 @@
-#include "rudder/sample/sampler.hpp"
+#include "sampler.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 #include "id_map.hpp"
 

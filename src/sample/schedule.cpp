@@ -1,9 +1,9 @@
-#include "rudder/sample/schedule.hpp"
+#include "schedule.hpp"
 
 #include <algorithm>
 #include <list>
 
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/monitor.hpp"
 #include "rudder/core/random.hpp"
 
 #include "seed_blocks.hpp"

@@ -1,5 +1,6 @@
 #include "rudder/core/text.hpp"
-#include "rudder/sample/schedule.hpp"
+
+#include "schedule.hpp"
 
 namespace rudder::sample {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "rudder/buffer/replay.hpp"
-#include "rudder/steer/helm.hpp"
+#include "steer/helm/helm.hpp"
 
 namespace rudder::steer {
 

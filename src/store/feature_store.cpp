@@ -1,13 +1,13 @@
-#include "rudder/store/feature_store.hpp"
+#include "feature_store.hpp"
 
 #include <array>
 
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/partition/share.hpp"
 
 #include "row_kernels.hpp"
 #include "store_core.hpp"

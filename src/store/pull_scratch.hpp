@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/executor/monitor.hpp"
 #include "rudder/core/array.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/types.hpp"
 
 namespace rudder::store {

@@ -1,4 +1,4 @@
-#include "rudder/store/remote_fetch.hpp"
+#include "remote_fetch.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "rudder/store/row_format.hpp"
+#include "row_format.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/store/row_format.hpp"
+#include "row_format.hpp"
 
 namespace rudder::store {
 

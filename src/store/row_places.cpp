@@ -1,6 +1,6 @@
 #include "row_places.hpp"
 
-#include "rudder/partition/share.hpp"
+#include "partition/share.hpp"
 
 namespace rudder::store {
 

@@ -7,7 +7,8 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/store/row_format.hpp"
+
+#include "row_format.hpp"
 
 namespace rudder::store {
 

@@ -6,10 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "rudder/store/feature_store.hpp"
-#include "rudder/store/remote_fetch.hpp"
-
+#include "feature_store.hpp"
 #include "pull_scratch.hpp"
+#include "remote_fetch.hpp"
 #include "row_places.hpp"
 
 namespace rudder::store {

@@ -1,7 +1,7 @@
 // What a run will need: memory from the sizes of things, traffic from a few steps sampled ahead.
 #include <algorithm>
 
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 #include "trainer_state.hpp"
 

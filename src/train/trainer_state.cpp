@@ -5,9 +5,9 @@
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
+#include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 #include "train/steps/class_weights.hpp"
 #include "train/steps/record_book.hpp"
 #include "train/steps/seed_targets.hpp"

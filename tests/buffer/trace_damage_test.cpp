@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "buffer/floor.hpp"
+#include "buffer/trace_writer.hpp"
 #include "core/json.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 

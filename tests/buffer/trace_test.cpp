@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "buffer/trace_writer.hpp"
 #include "rudder/buffer/replay.hpp"
-#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 

@@ -6,9 +6,9 @@
 #include <gmock/gmock.h>
 
 #include "comm/reduction.hpp"
+#include "comm/service.hpp"
 #include "comm/simulated_cluster.hpp"
 #include "comm/suite.hpp"
-#include "rudder/comm/service.hpp"
 #include "rudder/core/random.hpp"
 
 namespace rudder::test {

@@ -1,4 +1,4 @@
-#include "rudder/comm/link_model.hpp"
+#include "comm/link_model.hpp"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "comm/mpi_transport.hpp"
 #include "comm/suite.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/array.hpp"
 
 namespace {

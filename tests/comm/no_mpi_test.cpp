@@ -2,8 +2,8 @@
 #include <gmock/gmock.h>
 
 #include "comm/launcher.hpp"
+#include "comm/mpi_transport.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/comm/mpi_transport.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/version.hpp"
 

@@ -13,9 +13,9 @@
 #include <unistd.h>
 
 #include "cli/train_settings.hpp"
+#include "core/interrupt.hpp"
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/run/ranks.hpp"
 
 #if defined(__SANITIZE_THREAD__)

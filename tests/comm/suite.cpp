@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "comm/reduction.hpp"
-#include "rudder/comm/service.hpp"
+#include "comm/service.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/random.hpp"
 

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "comm/watch_board.hpp"
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::test {
 namespace {

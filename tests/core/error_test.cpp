@@ -12,10 +12,10 @@
 #include <gmock/gmock.h>
 
 #include "core/cpu_meter.hpp"
+#include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "core/log_hook.hpp"
 #include "core/system.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/text.hpp"
 

@@ -11,9 +11,9 @@
 
 #include <gtest/gtest.h>
 
+#include "core/interrupt.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 
 namespace rudder {
 namespace {

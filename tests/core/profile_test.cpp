@@ -1,5 +1,5 @@
 // Recording what threads do: spans with their steps, waits, uses, and what has no room.
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 #include <algorithm>
 #include <random>
@@ -7,9 +7,9 @@
 
 #include <gmock/gmock.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/executor/thread_executor.hpp"
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder {
 namespace {

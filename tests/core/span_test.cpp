@@ -1,5 +1,5 @@
 // Spans as seen by another thread.
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 #include <atomic>
 #include <future>

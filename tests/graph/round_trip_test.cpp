@@ -4,9 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "graph/io/export.hpp"
 #include "graph/io/npz.hpp"
-#include "rudder/core/interrupt.hpp"
 
 #include "io_support.hpp"
 #include "support/process.hpp"

@@ -4,11 +4,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include "core/interrupt.hpp"
 #include "partition/assignment.hpp"
 #include "partition/original_order.hpp"
 #include "partition/partition.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/parallel.hpp"
 
 #include "fixture.hpp"

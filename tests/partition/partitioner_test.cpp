@@ -4,12 +4,12 @@
 
 #include <gmock/gmock.h>
 
+#include "core/interrupt.hpp"
 #include "partition/child_process.hpp"
 #include "partition/loads.hpp"
 #include "partition/metis_partitioner.hpp"
 #include "partition/permutation.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/parallel.hpp"
 
 #include "fixture.hpp"

@@ -11,8 +11,8 @@
 #include "partition/assignment.hpp"
 #include "partition/original_order.hpp"
 #include "partition/partition.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/partition/share.hpp"
 
 #include "fixture.hpp"
 #include "support/random_graph.hpp"

@@ -6,8 +6,8 @@
 
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/sample/batch.hpp"
-#include "rudder/sample/neighbour_source.hpp"
-#include "rudder/sample/sampler.hpp"
+#include "sample/neighbour_source.hpp"
+#include "sample/sampler.hpp"
 
 #include "support/temp_dir.hpp"
 

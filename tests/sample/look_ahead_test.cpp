@@ -1,12 +1,12 @@
 // The look-ahead queue: bounded, in order, and never in the way of an end.
-#include "rudder/sample/look_ahead.hpp"
+#include "sample/look_ahead.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "comm/simulated_cluster.hpp"
+#include "core/executor/monitor.hpp"
 #include "core/executor/seeded_executor.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/random.hpp"
 #include "sample/bed.hpp"
 #include "sample/suite.hpp"

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/mpi_transport.hpp"
+#include "comm/mpi_transport.hpp"
 #include "sample/suite.hpp"
 
 int main(int argc, char** argv) {

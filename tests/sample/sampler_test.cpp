@@ -1,5 +1,5 @@
 // The sampler against the slow, obvious one, on every odd shape.
-#include "rudder/sample/sampler.hpp"
+#include "sample/sampler.hpp"
 
 #include <numeric>
 

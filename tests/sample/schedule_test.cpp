@@ -1,5 +1,5 @@
 // The schedule: permutations of the training vertices, whoever asks and in whatever order.
-#include "rudder/sample/schedule.hpp"
+#include "sample/schedule.hpp"
 
 #include <algorithm>
 #include <set>

@@ -5,8 +5,8 @@
 #include <stdexcept>
 
 #include "rudder/core/checksum.hpp"
-#include "rudder/sample/look_ahead.hpp"
 #include "sample/bed.hpp"
+#include "sample/look_ahead.hpp"
 
 namespace rudder::test {
 

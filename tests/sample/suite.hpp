@@ -5,7 +5,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/sample/schedule.hpp"
+#include "sample/schedule.hpp"
 
 namespace rudder::test {
 

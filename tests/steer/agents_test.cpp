@@ -6,7 +6,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/steer/agent_spec.hpp"
-#include "rudder/steer/decision_log.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "hand_made.hpp"
 #include "support/temp_dir.hpp"

@@ -7,7 +7,7 @@
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/steer/decision_log.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "hand_made.hpp"
 #include "support/temp_dir.hpp"

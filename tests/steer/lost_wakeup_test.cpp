@@ -5,7 +5,7 @@
 
 #include "core/executor/seeded_executor.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/steer/mailbox.hpp"
+#include "steer/helm/mailbox.hpp"
 
 namespace rudder::test {
 namespace {

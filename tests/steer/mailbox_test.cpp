@@ -1,5 +1,5 @@
 // The mailbox under every kind of agent, on seeded schedules and on threads.
-#include "rudder/steer/mailbox.hpp"
+#include "steer/helm/mailbox.hpp"
 
 #include <map>
 

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/random.hpp"
-#include "rudder/steer/classifier.hpp"
+#include "steer/classifiers/classifier.hpp"
 
 namespace rudder::test {
 

@@ -5,12 +5,12 @@
 #include <gmock/gmock.h>
 
 #include "buffer/random_trace.hpp"
+#include "core/executor/monitor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/steer/agent_spec.hpp"
-#include "rudder/steer/refit.hpp"
 #include "steer/fit/fit.hpp"
+#include "steer/fit/refit.hpp"
 #include "steer/samples/collect.hpp"
 
 #include "hand_made.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "rudder/core/executor/executor.hpp"
+#include "core/executor/executor.hpp"
 #include "rudder/steer/agent_registry.hpp"
 
 namespace rudder::test {

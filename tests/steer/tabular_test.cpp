@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include "rudder/steer/classifier.hpp"
-#include "rudder/steer/refit.hpp"
+#include "steer/classifiers/classifier.hpp"
+#include "steer/fit/refit.hpp"
 
 #include "fit/small_product.hpp"
 #include "fit/tabular_networks.hpp"

@@ -1,6 +1,6 @@
 // Rows asked of other ranks, by themselves: any runs and pieces give what the owner would write,
 // and a rank that asks for what is not there is named.
-#include "rudder/store/remote_fetch.hpp"
+#include "store/remote_fetch.hpp"
 
 #include <cstring>
 

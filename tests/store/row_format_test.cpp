@@ -1,4 +1,4 @@
-#include "rudder/store/row_format.hpp"
+#include "store/row_format.hpp"
 
 #include <bit>
 #include <cstring>

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/comm/mpi_transport.hpp"
+#include "comm/mpi_transport.hpp"
 
 #include "suite.hpp"
 

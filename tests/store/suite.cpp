@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/executor.hpp"
 #include "core/executor/queue.hpp"
 #include "graph/dataset_writer.hpp"
 #include "partition/partition.hpp"
-#include "rudder/core/executor/executor.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/graph/topology_builder.hpp"
 

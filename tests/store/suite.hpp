@@ -9,7 +9,7 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/graph/features.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "store/feature_store.hpp"
 
 namespace rudder::test {
 

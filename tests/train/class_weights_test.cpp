@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/partition/share.hpp"
 #include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"

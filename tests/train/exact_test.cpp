@@ -4,10 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/partition/share.hpp"
 #include "train/exact_bed.hpp"
 
 #include "support/all_sum.hpp"

@@ -6,9 +6,9 @@
 #include "core/fields_json.hpp"
 #include "core/packed.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/steer/decision_log.hpp"
 #include "rudder/steer/helm_totals.hpp"
-#include "rudder/steer/sample_table.hpp"
+#include "steer/log/decision_log.hpp"
+#include "steer/samples/sample_table.hpp"
 #include "train/checkpoints/run_state.hpp"
 #include "train/steps/record_book.hpp"
 

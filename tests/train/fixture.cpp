@@ -6,11 +6,11 @@
 
 #include <gtest/gtest.h>
 
+#include "core/interrupt.hpp"
 #include "graph/dataset_writer.hpp"
 #include "graph/generate/generate.hpp"
 #include "graph/generate/planted.hpp"
 #include "partition/partition.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/random.hpp"
 #include "train/checkpoints/checkpoint_keeper.hpp"
 

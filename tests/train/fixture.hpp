@@ -10,6 +10,7 @@
 #include "rudder/graph/targets.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/trainer.hpp"
+#include "steer/log/decision_log.hpp"
 
 namespace rudder::test {
 

@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/partition/share.hpp"
+#include "partition/share.hpp"
 #include "train/fixture.hpp"
 #include "train/random_pilot.hpp"
 #include "train/steps/pipeline.hpp"

@@ -1,8 +1,8 @@
 // Graphs and settings at the edges of what can be trained on.
 #include <gtest/gtest.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "train/fixture.hpp"
 
 #include "support/temp_dir.hpp"

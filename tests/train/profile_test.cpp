@@ -1,5 +1,5 @@
 // The profile of an epoch: recorded, and without effect on the run.
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 #include <map>
 

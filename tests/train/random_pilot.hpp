@@ -10,9 +10,9 @@
 #include <gtest/gtest.h>
 
 #include "buffer/shadow_buffer.hpp"
+#include "core/executor/executor.hpp"
+#include "core/executor/monitor.hpp"
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/core/executor/executor.hpp"
-#include "rudder/core/executor/monitor.hpp"
 
 namespace rudder::test {
 

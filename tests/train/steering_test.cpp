@@ -6,6 +6,7 @@
 
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
+#include "steer/log/decision_log.hpp"
 #include "steer/scripted_agent.hpp"
 #include "train/fixture.hpp"
 #include "train/summary.hpp"

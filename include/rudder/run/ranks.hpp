@@ -8,7 +8,6 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/comm/handshake.hpp"
 #include "rudder/core/types.hpp"
-#include "rudder/partition/share.hpp"
 
 namespace rudder::run {
 
@@ -32,6 +31,9 @@ void share_cores(const comm::Communicator& comm, int typed_threads);
 
 /// Whether this process is a rank that --ranks launched.
 [[nodiscard]] bool is_launched_rank() noexcept;
+
+/// Whether a launcher (ours, mpirun, srun) started this process as a rank.
+[[nodiscard]] bool is_rank();
 
 /// A rank's work; its result is the exit code.
 using RankBody = std::function<int(const comm::Communicator&)>;

@@ -8,13 +8,14 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/buffer/live_buffer.hpp"
+#include "rudder/buffer/buffer_scope.hpp"
+#include "rudder/buffer/policy_spec.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
-#include "rudder/sample/schedule.hpp"
-#include "rudder/steer/collector.hpp"
-#include "rudder/steer/helm.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "rudder/sample/seed_order.hpp"
+#include "rudder/steer/agent_spec.hpp"
+#include "rudder/steer/steering_options.hpp"
+#include "rudder/store/precision.hpp"
 
 namespace rudder::train {
 

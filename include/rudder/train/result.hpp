@@ -2,13 +2,17 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "rudder/steer/helm_totals.hpp"
-#include "rudder/steer/sample_table.hpp"
 #include "rudder/train/records.hpp"
+
+namespace rudder::steer {
+struct SampleTable;
+}
 
 namespace rudder::train {
 
@@ -38,7 +42,7 @@ struct TrainResult {
     double pilot_seconds = 0;   ///< of who steers the buffers
     Seconds step_seconds;
     AgentResult agent;
-    steer::SampleTable samples;  ///< where they were collected, of all buffers
+    std::shared_ptr<steer::SampleTable> samples;  ///< of all buffers; null: none collected
     Rows rows;
     std::uint64_t edges = 0;
     comm::Bytes bytes;  ///< received

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/cpu_meter.hpp"
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder::buffer {
 

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/buffer/live_buffer.hpp"
+#include "buffer/live_buffer.hpp"
 
 #include "row_slots.hpp"
 #include "step_queue.hpp"

@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
+#include "core/executor/monitor.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/core/rows.hpp"
 
 #include "landing.hpp"

@@ -1,4 +1,4 @@
-#include "rudder/buffer/live_buffer.hpp"
+#include "buffer/live_buffer.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <fmt/format.h>
 
 #include "core/cpu_meter.hpp"
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/span.hpp"
 
 #include "buffer_steps.hpp"
 

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "core/executor/patience.hpp"
+#include "core/span.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::buffer {
 

@@ -9,10 +9,10 @@
 #include <span>
 #include <vector>
 
+#include "core/executor/monitor.hpp"
 #include "rudder/buffer/policy.hpp"
 #include "rudder/core/array.hpp"
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "store/feature_store.hpp"
 
 #include "landing.hpp"
 

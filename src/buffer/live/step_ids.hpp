@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/buffer/live_buffer.hpp"
+#include "buffer/live_buffer.hpp"
 #include "rudder/buffer/row_numbering.hpp"
 
 namespace rudder::buffer {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/monitor.hpp"
 
 #include "host_exchange.hpp"
 #include "step_ids.hpp"

@@ -5,7 +5,7 @@
 #include <exception>
 #include <vector>
 
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/monitor.hpp"
 
 namespace rudder::buffer {
 

@@ -219,9 +219,9 @@ int AgentCollectVerb::train(const comm::Communicator& comm,
         train::TrainObserver observer;
         train::TrainResult result = trainer.run(observer);
         if (result.interrupted) return static_cast<int>(ErrorKind::interrupted);
-        if (result.samples.samples.empty()) continue;
-        result.samples.graphs = {graph};
-        table.append(result.samples, graph);
+        if (result.samples == nullptr || result.samples->samples.empty()) continue;
+        result.samples->graphs = {graph};
+        table.append(*result.samples, graph);
     }
     comm::do_together(comm, [&] {
         if (files) files->write(table);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/staging.hpp"
-#include "rudder/steer/sample_table.hpp"
+#include "steer/samples/sample_table.hpp"
 
 namespace rudder::cli {
 

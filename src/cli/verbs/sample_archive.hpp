@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "rudder/steer/sample_table.hpp"
+#include "steer/samples/sample_table.hpp"
 
 namespace rudder::cli {
 

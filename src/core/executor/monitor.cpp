@@ -1,8 +1,8 @@
-#include "rudder/core/executor/monitor.hpp"
+#include "monitor.hpp"
 
 #include <algorithm>
 
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 #include "seeded_executor.hpp"
 #include "task_state.hpp"

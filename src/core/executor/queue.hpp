@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "rudder/core/check.hpp"
-#include "rudder/core/executor/monitor.hpp"
+
+#include "monitor.hpp"
 
 namespace rudder {
 

@@ -6,9 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "core/span.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/random.hpp"
-#include "rudder/core/span.hpp"
 
 #include "fiber.hpp"
 #include "task_state.hpp"

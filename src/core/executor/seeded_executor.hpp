@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "rudder/core/executor/executor.hpp"
+#include "executor.hpp"
 
 namespace rudder {
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/core/executor/executor.hpp"
+#include "executor.hpp"
 
 namespace rudder {
 

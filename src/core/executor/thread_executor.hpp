@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "rudder/core/executor/executor.hpp"
+#include "executor.hpp"
 
 namespace rudder {
 

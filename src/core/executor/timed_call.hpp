@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "rudder/core/executor/executor.hpp"
+#include "executor.hpp"
 
 namespace rudder {
 

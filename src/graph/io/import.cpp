@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "graph/dataset_writer.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
 

@@ -3,8 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/file.hpp"
-#include "rudder/core/interrupt.hpp"
 
 #include "element_visit.hpp"
 #include "npy.hpp"

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <zip.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/interrupt.hpp"
 
 #include "npz.hpp"
 

@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
 
 #include "feature_sources.hpp"
 

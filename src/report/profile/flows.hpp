@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 namespace rudder::report {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "rudder/core/profile.hpp"
+#include "core/profile.hpp"
 
 namespace rudder::report {
 

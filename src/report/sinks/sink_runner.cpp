@@ -8,8 +8,8 @@
 #include "core/cpu_meter.hpp"
 #include "core/executor/queue.hpp"
 #include "core/log.hpp"
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::report {
 

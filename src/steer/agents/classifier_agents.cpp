@@ -6,8 +6,8 @@
 
 #include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/steer/classifier.hpp"
-#include "rudder/steer/refit.hpp"
+#include "steer/classifiers/classifier.hpp"
+#include "steer/fit/refit.hpp"
 
 #include "agents.hpp"
 

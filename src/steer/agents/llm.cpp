@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "steer/llm/chat.hpp"
 #include "steer/llm/faithful.hpp"
 #include "steer/llm/prompt.hpp"

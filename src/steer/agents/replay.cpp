@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/decision_log.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "agents.hpp"
 #include "listed_agent.hpp"

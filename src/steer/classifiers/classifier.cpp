@@ -1,5 +1,5 @@
 // Making a classifier of a model; what all kinds share.
-#include "rudder/steer/classifier.hpp"
+#include "classifier.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "rudder/steer/classifier.hpp"
+#include "classifier.hpp"
 
 namespace rudder::steer {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/steer/sample_table.hpp"
+#include "steer/samples/sample_table.hpp"
 
 namespace rudder::steer {
 

@@ -1,4 +1,4 @@
-#include "rudder/steer/refit.hpp"
+#include "refit.hpp"
 
 #include <algorithm>
 #include <numeric>

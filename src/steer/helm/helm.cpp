@@ -1,4 +1,4 @@
-#include "rudder/steer/helm.hpp"
+#include "helm.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "rudder/buffer/trace.hpp"
-#include "rudder/steer/helm.hpp"
+
+#include "helm.hpp"
 
 namespace rudder::steer {
 

@@ -5,8 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/steer/helm.hpp"
-
+#include "helm.hpp"
 #include "judge.hpp"
 #include "shadows.hpp"
 

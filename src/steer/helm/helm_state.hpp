@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/steer/helm.hpp"
+#include "core/executor/monitor.hpp"
 
 #include "guard.hpp"
+#include "helm.hpp"
 #include "helm_counts.hpp"
 #include "helm_shadows.hpp"
 #include "pending.hpp"

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "rudder/steer/decision_log.hpp"
+#include "steer/log/decision_log.hpp"
 
 #include "shadows.hpp"
 

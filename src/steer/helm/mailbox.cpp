@@ -1,4 +1,4 @@
-#include "rudder/steer/mailbox.hpp"
+#include "mailbox.hpp"
 
 #include <algorithm>
 #include <chrono>

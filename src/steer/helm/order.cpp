@@ -4,7 +4,8 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/steer/helm.hpp"
+
+#include "helm.hpp"
 
 namespace rudder::steer {
 

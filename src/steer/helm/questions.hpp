@@ -6,8 +6,9 @@
 #include <memory>
 #include <optional>
 
-#include "rudder/core/executor/executor.hpp"
-#include "rudder/steer/helm.hpp"
+#include "core/executor/executor.hpp"
+
+#include "helm.hpp"
 
 namespace rudder::steer {
 

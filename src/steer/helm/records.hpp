@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rudder/steer/helm.hpp"
-
+#include "helm.hpp"
 #include "judge.hpp"
 
 namespace rudder::steer {

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 
+#include "core/executor/monitor.hpp"
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/core/executor/monitor.hpp"
 #include "rudder/steer/agent.hpp"
 
 namespace rudder::steer {

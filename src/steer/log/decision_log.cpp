@@ -1,4 +1,4 @@
-#include "rudder/steer/decision_log.hpp"
+#include "decision_log.hpp"
 
 #include <algorithm>
 #include <array>

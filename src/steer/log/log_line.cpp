@@ -1,6 +1,7 @@
 // A decision as a line of a log.
 #include "core/json.hpp"
-#include "rudder/steer/decision_log.hpp"
+
+#include "decision_log.hpp"
 
 namespace rudder::steer {
 

@@ -10,7 +10,8 @@
 
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/json_fwd.hpp"
-#include "rudder/steer/decision_log.hpp"
+
+#include "decision_log.hpp"
 
 namespace rudder::steer {
 

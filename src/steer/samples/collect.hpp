@@ -4,7 +4,8 @@
 #include <string>
 
 #include "rudder/buffer/replay.hpp"
-#include "rudder/steer/collector.hpp"
+
+#include "collector.hpp"
 
 namespace rudder::steer {
 

@@ -1,4 +1,4 @@
-#include "rudder/steer/collector.hpp"
+#include "collector.hpp"
 
 #include <algorithm>
 #include <array>

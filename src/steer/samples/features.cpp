@@ -1,4 +1,4 @@
-#include "rudder/steer/features.hpp"
+#include "features.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,4 +1,4 @@
-#include "rudder/steer/sample_table.hpp"
+#include "sample_table.hpp"
 
 #include <algorithm>
 #include <array>

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "core/log.hpp"
+#include "core/span.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::train {

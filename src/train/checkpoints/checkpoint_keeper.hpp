@@ -5,7 +5,7 @@
 #include <memory>
 #include <optional>
 
-#include "rudder/core/executor/executor.hpp"
+#include "core/executor/executor.hpp"
 
 #include "checkpoint.hpp"
 

@@ -5,9 +5,10 @@
 
 #include "core/log.hpp"
 #include "core/packed.hpp"
+#include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/span.hpp"
+#include "steer/samples/sample_table.hpp"
 #include "train/steps/run.hpp"
 
 #include "checkpoint_keeper.hpp"
@@ -113,7 +114,7 @@ TrainResult Run::finish(bool interrupted) {
         const auto last = steering_->gather(true);
         if (!last.empty()) observer_.decisions(last);
         result.agent = steering_->finish();
-        result.samples = steering_->samples();
+        result.samples = std::make_shared<steer::SampleTable>(steering_->samples());
     }
     if (pending_)
         static_cast<void>(s_.finish_evaluation());  // its tasks must end; its result waits

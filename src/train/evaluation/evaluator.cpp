@@ -1,8 +1,8 @@
 #include "evaluator.hpp"
 
 #include "core/executor/queue.hpp"
+#include "core/span.hpp"
 #include "rudder/core/array.hpp"
-#include "rudder/core/span.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {

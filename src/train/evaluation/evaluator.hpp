@@ -9,9 +9,9 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/partition/part.hpp"
-#include "rudder/sample/sampler.hpp"
-#include "rudder/store/feature_store.hpp"
 #include "rudder/train/records.hpp"
+#include "sample/sampler.hpp"
+#include "store/feature_store.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {

@@ -9,11 +9,11 @@
 
 #include "comm/together.hpp"
 #include "core/log.hpp"
+#include "core/span.hpp"
 #include "core/system.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/partition/share.hpp"
 
 #include "exact_chunks.hpp"
 #include "exact_input.hpp"

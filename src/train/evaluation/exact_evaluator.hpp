@@ -8,12 +8,12 @@
 #include <span>
 #include <string>
 
+#include "core/executor/executor.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/executor/executor.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/store/feature_store.hpp"
 #include "rudder/train/records.hpp"
+#include "store/feature_store.hpp"
 
 namespace rudder::train {
 

@@ -8,7 +8,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/array.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "store/feature_store.hpp"
 
 #include "exact_chunks.hpp"
 

@@ -6,9 +6,9 @@
 
 #include "comm/together.hpp"
 #include "core/json.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/partition/share.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <optional>
 
+#include "comm/service.hpp"
 #include "comm/together.hpp"
 #include "graph/io/npz.hpp"
-#include "rudder/comm/service.hpp"
 #include "rudder/core/error.hpp"
 
 #include "inference.hpp"

@@ -7,10 +7,10 @@
 
 #include "buffer/inclusion.hpp"
 #include "comm/together.hpp"
+#include "core/span.hpp"
+#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/span.hpp"
 #include "rudder/core/text.hpp"
-#include "rudder/partition/share.hpp"
 
 namespace rudder::train {
 

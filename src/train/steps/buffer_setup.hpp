@@ -4,12 +4,12 @@
 #include <span>
 #include <vector>
 
-#include "rudder/buffer/live_buffer.hpp"
+#include "buffer/live_buffer.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/sample/neighbour_source.hpp"
-#include "rudder/sample/sampler.hpp"
-#include "rudder/sample/schedule.hpp"
 #include "rudder/train/options.hpp"
+#include "sample/neighbour_source.hpp"
+#include "sample/sampler.hpp"
+#include "sample/schedule.hpp"
 
 namespace rudder::train {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/profile.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/profile.hpp"
 #include "rudder/train/options.hpp"
 
 namespace rudder::train {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/span.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::train {
 

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "comm/reduction.hpp"
+#include "partition/share.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/nn/network.hpp"
-#include "rudder/partition/share.hpp"
 
 namespace rudder::train {
 

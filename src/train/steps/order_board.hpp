@@ -9,7 +9,7 @@
 #include <span>
 
 #include "rudder/comm/communicator.hpp"
-#include "rudder/steer/helm.hpp"
+#include "steer/helm/helm.hpp"
 
 namespace rudder::train {
 

@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/executor/patience.hpp"
-#include "rudder/core/executor/monitor.hpp"
-#include "rudder/core/span.hpp"
+#include "core/span.hpp"
 
 namespace rudder::train {
 

@@ -8,12 +8,12 @@
 #include <span>
 #include <vector>
 
-#include "rudder/buffer/live_buffer.hpp"
+#include "buffer/live_buffer.hpp"
+#include "core/executor/executor.hpp"
 #include "rudder/core/array.hpp"
-#include "rudder/core/executor/executor.hpp"
-#include "rudder/sample/look_ahead.hpp"
-#include "rudder/store/feature_store.hpp"
 #include "rudder/train/records.hpp"
+#include "sample/look_ahead.hpp"
+#include "store/feature_store.hpp"
 
 namespace rudder::train {
 

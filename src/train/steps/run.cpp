@@ -4,10 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "core/interrupt.hpp"
+#include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/interrupt.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder::train {
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "rudder/buffer/trace_writer.hpp"
+#include "buffer/trace_writer.hpp"
 #include "steer/helm/rule_pilot.hpp"
 #include "train/checkpoints/digest.hpp"
 #include "train/checkpoints/run_state.hpp"

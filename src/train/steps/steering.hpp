@@ -8,9 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "rudder/steer/helm.hpp"
 #include "rudder/train/records.hpp"
 #include "rudder/train/trainer.hpp"
+#include "steer/helm/helm.hpp"
+#include "steer/samples/collector.hpp"
 #include "train/trainer_state.hpp"
 
 #include "order_board.hpp"

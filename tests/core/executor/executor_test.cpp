@@ -7,12 +7,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/monitor.hpp"
 #include "core/executor/queue.hpp"
 #include "core/executor/seeded_executor.hpp"
 #include "core/executor/thread_executor.hpp"
-#include "rudder/core/executor/monitor.hpp"
+#include "core/span.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/span.hpp"
 
 namespace rudder {
 namespace {

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "rudder/core/executor/executor.hpp"
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/executor.hpp"
+#include "core/executor/monitor.hpp"
 
 namespace rudder::test {
 

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/executor/executor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/executor/executor.hpp"
 
 namespace rudder::steer {
 

@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "rudder/core/executor/monitor.hpp"
+#include "core/executor/monitor.hpp"
 #include "rudder/steer/agent.hpp"
 
 namespace rudder::steer {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "rudder/core/executor/executor.hpp"
+#include "core/executor/executor.hpp"
 
 namespace rudder::comm {
 

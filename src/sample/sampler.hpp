@@ -8,7 +8,8 @@
 #include <vector>
 
 #include "rudder/sample/batch.hpp"
-#include "rudder/sample/neighbour_source.hpp"
+
+#include "neighbour_source.hpp"
 
 namespace rudder::sample {
 

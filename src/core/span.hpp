@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "rudder/core/profile.hpp"
+#include "profile.hpp"
 
 namespace rudder {
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "rudder/core/fields.hpp"
-#include "rudder/steer/classifier.hpp"
+#include "steer/classifiers/classifier.hpp"
 
 namespace rudder::steer {
 

@@ -10,15 +10,9 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/partition/part.hpp"
+#include "rudder/sample/seed_order.hpp"
 
 namespace rudder::sample {
-
-/// random: each part's training vertices in shuffled order. clustered: blocks of seeds of one
-/// cluster of the part, the blocks shuffled, so that a batch has fewer distinct neighbours.
-enum class SeedOrder : std::uint8_t { random, clustered };
-[[nodiscard]] std::string_view to_string(SeedOrder order) noexcept;
-/// The order of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] SeedOrder seed_order(std::string_view name);
 
 struct ScheduleOptions {
     std::uint64_t batch = 1000;  ///< seeds per part and step

@@ -7,15 +7,9 @@
 #include <vector>
 
 #include "rudder/graph/features.hpp"
+#include "rudder/store/precision.hpp"
 
 namespace rudder::store {
-
-/// native: as stored. float32, bfloat16: every row converted, own rows included, so that placement
-/// never shows.
-enum class Precision : std::uint8_t { native, float32, bfloat16 };
-[[nodiscard]] std::string_view to_string(Precision precision) noexcept;
-/// The precision of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] Precision precision(std::string_view name);
 
 /// A way from elements to floats.
 struct RowRecipe {

@@ -6,8 +6,9 @@
 #include <optional>
 #include <string>
 
-#include "rudder/comm/link_model.hpp"
 #include "rudder/comm/transport.hpp"
+
+#include "link_model.hpp"
 
 namespace rudder::comm {
 

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/comm/service.hpp"
+#include "comm/service.hpp"
 #include "rudder/core/types.hpp"
 
 namespace rudder::store {

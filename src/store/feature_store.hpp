@@ -10,15 +10,11 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/rows.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/store/remote_fetch.hpp"
-#include "rudder/store/row_format.hpp"
+
+#include "remote_fetch.hpp"
+#include "row_format.hpp"
 
 namespace rudder::store {
-
-/// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.
-enum class Shards : std::uint8_t { mapped, shared };
-[[nodiscard]] std::string_view to_string(Shards shards) noexcept;
-[[nodiscard]] Shards shards(std::string_view name);
 
 struct StoreOptions {
     Precision precision = Precision::native;

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rudder/steer/features.hpp"
+#include "steer/samples/features.hpp"
 
 namespace rudder::steer {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
+#include "core/executor/executor.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/core/executor/executor.hpp"
 
 namespace rudder::comm {
 

@@ -6,21 +6,16 @@
 #include <span>
 
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/steer/helm.hpp"
-#include "rudder/steer/sample_table.hpp"
+#include "rudder/steer/steering_options.hpp"
+#include "steer/helm/helm.hpp"
+
+#include "sample_table.hpp"
 
 namespace rudder::steer {
 
 /// Decides by chance, with a probability that changes from stretch to stretch, so that buffers
 /// which replace rarely and such that replace often both occur. Keyed by seed, host and step.
 [[nodiscard]] bool decided_by_chance(std::uint64_t seed, std::uint64_t host, std::uint64_t step);
-
-struct CollectOptions {
-    std::uint64_t seed = 0;
-    std::uint64_t horizon = 16;  ///< steps over which both answers are compared
-    std::uint64_t stride = 1;    ///< labels one step in so many, drawn
-    std::uint32_t sample = 16;   ///< shadows of the observation follow one id in so many
-};
 
 /// Refuses (usage Error) a policy that takes no decisions, or has a signal of its own.
 void check_collectable(const buffer::PolicySpec& policy);

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "rudder/core/executor/executor.hpp"
+#include "core/executor/executor.hpp"
 
 namespace rudder::steer {
 

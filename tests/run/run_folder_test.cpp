@@ -5,7 +5,8 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "cli_support.hpp"
+#include "cli/cli_support.hpp"
+
 #include "support/mpirun.hpp"
 
 namespace rudder::test {

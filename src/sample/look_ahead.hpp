@@ -8,8 +8,9 @@
 #include <vector>
 
 #include "rudder/sample/batch.hpp"
-#include "rudder/sample/sampler.hpp"
-#include "rudder/sample/schedule.hpp"
+
+#include "sampler.hpp"
+#include "schedule.hpp"
 
 namespace rudder::sample {
 

@@ -11,20 +11,13 @@
 
 #include "rudder/buffer/pilot.hpp"
 #include "rudder/steer/agent_spec.hpp"
-#include "rudder/steer/decision_log.hpp"
 #include "rudder/steer/helm_totals.hpp"
-#include "rudder/steer/mailbox.hpp"
+#include "rudder/steer/steering_options.hpp"
+#include "steer/log/decision_log.hpp"
+
+#include "mailbox.hpp"
 
 namespace rudder::steer {
-
-/// How an agent is asked: beside training; beside it, but training waits for the answer; or by a
-/// plain call (replay).
-enum class AgentMode : std::uint8_t { async, sync, inline_call };
-/// Whose buffers one agent steers: each rank's own, those of a host, or all of the job.
-enum class AgentScope : std::uint8_t { rank, host, job };
-[[nodiscard]] AgentMode agent_mode(std::string_view name);    ///< usage Error if unknown
-[[nodiscard]] AgentScope agent_scope(std::string_view name);  ///< usage Error if unknown
-[[nodiscard]] std::string_view to_string(AgentScope scope) noexcept;
 
 struct HelmOptions {
     AgentSpec agent;

@@ -10,21 +10,17 @@
 #include <string_view>
 #include <vector>
 
+#include "rudder/buffer/buffer_scope.hpp"
 #include "rudder/buffer/id_buffer.hpp"
 #include "rudder/buffer/knobs.hpp"
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/buffer/trace_writer.hpp"
 #include "rudder/comm/communicator.hpp"
-#include "rudder/sample/look_ahead.hpp"
-#include "rudder/store/feature_store.hpp"
+#include "sample/look_ahead.hpp"
+#include "store/feature_store.hpp"
+
+#include "trace_writer.hpp"
 
 namespace rudder::buffer {
-
-/// Who shares a buffer: the ranks of a host, or nobody.
-enum class BufferScope : std::uint8_t { host, rank };
-[[nodiscard]] std::string_view to_string(BufferScope scope) noexcept;
-/// The scope of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] BufferScope buffer_scope(std::string_view name);
 
 /// What policies may know of the rows around a buffer's parts. Complete on the first rank that
 /// shares the buffer; empty elsewhere.

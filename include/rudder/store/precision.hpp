@@ -1,0 +1,21 @@
+// How feature rows travel, and where a host keeps its own.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace rudder::store {
+
+/// native: as stored. float32, bfloat16: every row converted, own rows included, so that placement
+/// never shows.
+enum class Precision : std::uint8_t { native, float32, bfloat16 };
+[[nodiscard]] std::string_view to_string(Precision precision) noexcept;
+/// The precision of that name; a usage Error that lists the known ones otherwise.
+[[nodiscard]] Precision precision(std::string_view name);
+
+/// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.
+enum class Shards : std::uint8_t { mapped, shared };
+[[nodiscard]] std::string_view to_string(Shards shards) noexcept;
+[[nodiscard]] Shards shards(std::string_view name);
+
+}  // namespace rudder::store
