@@ -88,9 +88,9 @@ TEST(Sage, FiniteDifferences) {
 }
 
 TEST(Sage, SameBitsOnAnyThreadsPathsAndAlignment) {
-    nn::NetworkOptions options = small(nn::Objective::classes, 100, 96, 47);
+    nn::NetworkOptions options = small(nn::Objective::classes, 100, 256, 47);
     options.input_dropout = 0.1;
-    const Case c(options, {600, {6, 8}, 60, 5, 9});
+    const Case c(options, {1100, {6, 8}, 60, 5, 9});
     std::vector<Outcome> outcomes;
     std::vector<float> shifted(c.rows.size() + 1);
     for (const int threads : {1, 2, 4, 2}) {
