@@ -21,6 +21,14 @@ foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR)
   endif()
 endforeach()
 
+# Seconds for a quick and a long one; sanitizers take their time.
+set(rudder_quick_timeout 120)
+set(rudder_long_timeout 900)
+if(RUDDER_SANITIZE)
+  set(rudder_quick_timeout 900)
+  set(rudder_long_timeout 3600)
+endif()
+
 function(rudder_test layer)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   set(target test_${layer})
@@ -31,7 +39,7 @@ function(rudder_test layer)
   add_dependencies(${target} rudder)
   target_link_libraries(${target} PRIVATE ${arg_LINK} rudder_test_support GTest::gmock_main fmt::fmt rudder_flags)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "-Long*${rudder_left_out}"
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 120 LABELS quick)
+    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_quick_timeout} LABELS quick)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "Long*" TEST_LIST long_${target}
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 900 LABELS long)
+    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_long_timeout} LABELS long)
 endfunction()

@@ -25,42 +25,43 @@ struct Samples {
 TrainPlan Trainer::plan() {
     const Span span("planning");
     State& s = *state_;
-    const std::uint64_t looked_at = std::min(steps_looked_at, s.schedule.steps_per_epoch());
+    const Ground& g = s.ground;
+    const std::uint64_t looked_at = std::min(steps_looked_at, g.schedule.steps_per_epoch());
     Samples own;
-    sample::NeighbourSampler sampler(*s.source, s.sampler_options());
+    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
     for (std::uint64_t step = 0; step < looked_at; ++step) {
         double rows = 0;
         double bytes = 0;
-        for (const partition::Part& part : s.parts) {
-            s.schedule.seeds(part.id(), step, seeds);
+        for (const partition::Part& part : g.parts) {
+            g.schedule.seeds(part.id(), step, seeds);
             sampler.sample({.step = step, .part = part.id()}, seeds, batch);
             rows += static_cast<double>(batch.vertices.size());
             own.remote += static_cast<double>(std::ranges::count_if(
-                batch.vertices, [&](VertexId v) { return !s.store.local(v); }));
+                batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
             bytes += static_cast<double>(batch.bytes());
-            own.activations =
-                std::max(own.activations, static_cast<double>(s.network->activation_bytes(batch)));
+            own.activations = std::max(
+                own.activations, static_cast<double>(s.learner.network().activation_bytes(batch)));
         }
         own.rows += rows;
-        const double floats = rows * static_cast<double>(s.store.format().width());
+        const double floats = rows * static_cast<double>(g.store.format().width());
         own.row_bytes = std::max(own.row_bytes, floats * sizeof(float));
         own.batch_bytes = std::max(own.batch_bytes, bytes);
     }
     TrainPlan plan;
-    plan.steps_per_epoch = s.schedule.steps_per_epoch();
-    plan.parameters = s.network->weights().size();
-    plan.topology = s.source->name();
+    plan.steps_per_epoch = g.schedule.steps_per_epoch();
+    plan.parameters = s.learner.network().weights().size();
+    plan.topology = g.source->name();
     const double epoch = static_cast<double>(plan.steps_per_epoch) /
                          static_cast<double>(std::max<std::uint64_t>(looked_at, 1));
     const double weights = static_cast<double>(plan.parameters) * sizeof(float);
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
-    const double network = weights * (4.0 + static_cast<double>(s.parts.size())) + own.activations;
-    const double in_flight = own.row_bytes * static_cast<double>(s.options.in_flight);
+    const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
+    const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
     const double queue = std::min(
-        own.batch_bytes * static_cast<double>(steps_ahead(s.options) + s.options.in_flight),
-        static_cast<double>(s.queue_limit()));
+        own.batch_bytes * static_cast<double>(steps_ahead(g.options) + g.options.in_flight),
+        static_cast<double>(g.queue_limit()));
     struct Figures {
         double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
         int host;
@@ -70,14 +71,14 @@ TrainPlan Trainer::plan() {
                           network,
                           in_flight,
                           queue,
-                          static_cast<double>(s.host_memory()),
-                          static_cast<double>(s.source->bytes()),
-                          static_cast<double>(s.store.bytes()),
-                          static_cast<double>(s.buffer.slots * s.store.format().row_bytes()),
-                          static_cast<double>(s.exact == nullptr ? 0 : s.exact->planned_bytes()),
-                          s.comm.hosts().host_of(s.comm.rank())};
-    std::vector<TrainPlan> hosts(static_cast<std::size_t>(s.comm.hosts().hosts()));
-    for (const auto& each : s.comm.all_gather(std::span<const Figures>(&figures, 1))) {
+                          static_cast<double>(g.memory()),
+                          static_cast<double>(g.source->bytes()),
+                          static_cast<double>(g.store.bytes()),
+                          static_cast<double>(s.buffer.slots * g.store.format().row_bytes()),
+                          static_cast<double>(s.evaluation.planned_bytes()),
+                          g.comm.hosts().host_of(g.comm.rank())};
+    std::vector<TrainPlan> hosts(static_cast<std::size_t>(g.comm.hosts().hosts()));
+    for (const auto& each : g.comm.all_gather(std::span<const Figures>(&figures, 1))) {
         const Figures& f = each.front();
         plan.rows += f.rows;
         plan.remote_rows += f.remote;
@@ -104,12 +105,12 @@ TrainPlan Trainer::plan() {
     plan.queue_bytes = largest->queue_bytes;
     plan.evaluation_bytes = largest->evaluation_bytes;
     plan.memory_bytes = largest->memory_bytes;
-    plan.feature_bytes = plan.remote_rows * static_cast<double>(s.store.format().row_bytes());
-    const auto ranks = static_cast<double>(s.comm.size());
+    plan.feature_bytes = plan.remote_rows * static_cast<double>(g.store.format().row_bytes());
+    const auto ranks = static_cast<double>(g.comm.size());
     // Each rank sends its contributions once and gets the sum once, less its own piece.
     plan.gradient_bytes = static_cast<double>(plan.steps_per_epoch) * weights * (ranks - 1) *
-                          (1 + static_cast<double>(s.parts.size()));
-    s.comm.barrier();  // nobody asks any more, whatever comes next
+                          (1 + static_cast<double>(g.parts.size()));
+    g.comm.barrier();  // nobody asks any more, whatever comes next
     return plan;
 }
 

@@ -10,6 +10,7 @@
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
+#include "rudder/core/parallel.hpp"
 
 #include "options_json.hpp"
 #include "safetensors.hpp"
@@ -152,6 +153,15 @@ std::vector<std::string> differences(const Json& saved, const Json& now) {
 }
 
 }  // namespace
+
+void copy_floats(std::span<const float> values, std::vector<float>& copy) {
+    constexpr std::size_t floats_per_chunk = std::size_t{1} << 18;
+    copy.resize(values.size());
+    parallel_chunks(values.size(), floats_per_chunk, [&](const Chunk& chunk) {
+        std::copy_n(values.data() + chunk.begin, chunk.end - chunk.begin,
+                    copy.data() + chunk.begin);
+    });
+}
 
 fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
     return run / "checkpoints" / fmt::format("{}{:010}", folder_prefix, step);

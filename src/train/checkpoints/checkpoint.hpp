@@ -46,6 +46,9 @@ struct Checkpoint {
     std::vector<float> under_evaluation;
 };
 
+/// On all threads.
+void copy_floats(std::span<const float> values, std::vector<float>& copy);
+
 /// Where the checkpoint of a step lies: `checkpoints/step-N` below the run's folder.
 [[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& run,
                                                       std::uint64_t step);

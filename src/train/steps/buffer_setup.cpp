@@ -19,16 +19,16 @@ namespace {
 /// Steps that are sampled to estimate inclusion where no rank holds the whole graph.
 constexpr std::uint64_t presampled_steps = 32;
 
-bool shared(const BufferGround& g) {
+bool shared(const Ground& g) {
     return g.options.buffer_scope == buffer::BufferScope::host && g.comm.host().size() > 1;
 }
 
-bool first(const BufferGround& g) {
+bool first(const Ground& g) {
     return !shared(g) || g.comm.host().rank() == 0;
 }
 
 /// The stretches of vertices on this host, and how many of its parts share the buffer.
-void find_local(const BufferGround& g, BufferSetup& setup) {
+void find_local(const Ground& g, BufferSetup& setup) {
     const partition::PartitionBook& book = g.data.book();
     const int here = g.comm.global_rank(g.comm.rank());
     setup.parts = 0;
@@ -46,7 +46,7 @@ void find_local(const BufferGround& g, BufferSetup& setup) {
 }
 
 /// Remote vertices next to the parts that share the buffer; on the first rank.
-std::vector<VertexId> find_halo(const BufferGround& g) {
+std::vector<VertexId> find_halo(const Ground& g) {
     std::vector<VertexId> own;
     for (const partition::Part& part : g.parts) {
         std::ranges::copy_if(part.halo(), std::back_inserter(own),
@@ -67,7 +67,7 @@ std::vector<VertexId> find_halo(const BufferGround& g) {
 }
 
 /// The degree of each vertex, told by its owner.
-std::vector<std::uint32_t> find_degrees(const BufferGround& g, std::span<const VertexId> halo) {
+std::vector<std::uint32_t> find_degrees(const Ground& g, std::span<const VertexId> halo) {
     comm::PerRank<VertexId> asked(static_cast<std::size_t>(g.comm.size()));
     for (const VertexId v : halo)
         asked[static_cast<std::size_t>(g.store.owner(v))].push_back(v);
@@ -97,8 +97,8 @@ bool needs_inclusion(const buffer::PolicySpec& policy) {
     return policy.name() == "static-vip" || policy.given("inclusion");
 }
 
-std::vector<double> computed_inclusion(const BufferGround& g, PartId part) {
-    std::vector<double> seed(g.source.vertices(), 0);
+std::vector<double> computed_inclusion(const Ground& g, PartId part) {
+    std::vector<double> seed(g.source->vertices(), 0);
     std::vector<VertexId> seeds;
     const double training = static_cast<double>(g.schedule.training_vertices(part));
     const double share = std::min(1.0, static_cast<double>(g.options.batch) / training);
@@ -107,12 +107,12 @@ std::vector<double> computed_inclusion(const BufferGround& g, PartId part) {
         for (const VertexId v : seeds)
             seed[v] = share;
     }
-    return buffer::inclusion_probabilities(g.source.topology(), seed, g.options.fanout);
+    return buffer::inclusion_probabilities(g.source->topology(), seed, g.options.fanout);
 }
 
-std::vector<double> sampled_inclusion(const BufferGround& g, PartId part) {
-    std::vector<std::uint32_t> counts(g.source.vertices(), 0);
-    sample::NeighbourSampler sampler(g.source, g.sampler);
+std::vector<double> sampled_inclusion(const Ground& g, PartId part) {
+    std::vector<std::uint32_t> counts(g.source->vertices(), 0);
+    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
     const std::uint64_t steps = std::min(presampled_steps, g.schedule.steps_per_epoch());
@@ -126,19 +126,16 @@ std::vector<double> sampled_inclusion(const BufferGround& g, PartId part) {
 }
 
 /// By halo row; on the first rank.
-std::vector<double> find_inclusion(const BufferGround& g, std::vector<VertexId> halo) {
+std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) {
     const Span span("inclusion probabilities");
     if (shared(g)) {
         const comm::Communicator host = g.comm.host();
-        std::uint64_t size = halo.size();
-        host.broadcast(0, std::span(&size, 1));
-        halo.resize(size);
-        host.broadcast(0, std::span(halo), comm::Kind::topology);
+        comm::share(host, halo, comm::Kind::topology);
     }
     std::vector<double> absent(halo.size(), 1);
     for (const partition::Part& part : g.parts) {
-        const auto of_part = g.source.topology().vertices() != 0 ? computed_inclusion(g, part.id())
-                                                                 : sampled_inclusion(g, part.id());
+        const auto of_part = g.source->topology().vertices() != 0 ? computed_inclusion(g, part.id())
+                                                                  : sampled_inclusion(g, part.id());
         const auto included = buffer::halo_inclusion(halo, std::span(&of_part, 1));
         for (std::size_t i = 0; i < halo.size(); ++i)
             absent[i] *= 1 - included[i];
@@ -161,7 +158,7 @@ std::vector<double> find_inclusion(const BufferGround& g, std::vector<VertexId> 
 // ---- size --------------------------------------------------------------------------------------
 
 /// Rows asked for, before anything limits them.
-double rows_asked(const BufferGround& g, std::uint64_t halo) {
+double rows_asked(const Ground& g, std::uint64_t halo) {
     const TrainOptions& o = g.options;
     if (o.buffer_rows) return static_cast<double>(*o.buffer_rows);
     if (o.buffer_bytes)
@@ -169,7 +166,7 @@ double rows_asked(const BufferGround& g, std::uint64_t halo) {
     return std::floor(o.buffer * static_cast<double>(halo));
 }
 
-buffer::SlotId find_slots(const BufferGround& g, const BufferSetup& setup) {
+buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
     const double asked = rows_asked(g, setup.facts.halo.size());
     const auto row_bytes = static_cast<double>(g.store.format().row_bytes());
     // Ranks with buffers of their own share the host's memory.
@@ -179,12 +176,13 @@ buffer::SlotId find_slots(const BufferGround& g, const BufferSetup& setup) {
         return bytes < 1e18 ? format_bytes(static_cast<std::uint64_t>(bytes))
                             : fmt::format("{:.3g} bytes", bytes);
     };
-    if (needs > static_cast<double>(g.memory)) {
-        throw usage_error(fmt::format("the buffer needs {}, and the host has {}", text(needs),
-                                      text(static_cast<double>(g.memory))),
-                          "--buffer",
-                          "lower --buffer (or --buffer-rows, --buffer-bytes), or choose "
-                          "--precision bfloat16");
+    const auto memory = static_cast<double>(g.memory());
+    if (needs > memory) {
+        throw usage_error(
+            fmt::format("the buffer needs {}, and the host has {}", text(needs), text(memory)),
+            "--buffer",
+            "lower --buffer (or --buffer-rows, --buffer-bytes), or choose "
+            "--precision bfloat16");
     }
     VertexId remote = g.data.info().vertices;
     for (const buffer::LocalRange& range : setup.local)
@@ -196,7 +194,7 @@ buffer::SlotId find_slots(const BufferGround& g, const BufferSetup& setup) {
 
 }  // namespace
 
-BufferSetup set_up_buffer(const BufferGround& g) {
+BufferSetup set_up_buffer(const Ground& g) {
     const Span span("setting up the buffer");
     BufferSetup setup{.policy = policy_of(g.options)};
     find_local(g, setup);

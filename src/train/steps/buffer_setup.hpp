@@ -1,30 +1,13 @@
 // What a buffer needs to know before the first step: sizes, the halo, degrees, inclusion.
 #pragma once
 
-#include <span>
+#include <cstdint>
 #include <vector>
 
 #include "buffer/live_buffer.hpp"
-#include "rudder/partition/partitioned_dataset.hpp"
-#include "rudder/train/options.hpp"
-#include "sample/neighbour_source.hpp"
-#include "sample/sampler.hpp"
-#include "sample/schedule.hpp"
+#include "train/ground.hpp"
 
 namespace rudder::train {
-
-/// The parts of a trainer that a buffer is set up from.
-struct BufferGround {
-    const comm::Communicator& comm;
-    const partition::PartitionedDataset& data;
-    std::span<const partition::Part> parts;  ///< of this rank
-    const sample::Schedule& schedule;
-    const sample::NeighbourSource& source;
-    const store::FeatureStore& store;
-    const TrainOptions& options;
-    sample::SamplerOptions sampler;
-    std::uint64_t memory;  ///< of the host
-};
 
 struct BufferSetup {
     buffer::PolicySpec policy;
@@ -45,6 +28,6 @@ struct BufferSetup {
 };
 
 /// Collective. A buffer larger than the host's memory is a usage Error on all ranks.
-[[nodiscard]] BufferSetup set_up_buffer(const BufferGround& ground);
+[[nodiscard]] BufferSetup set_up_buffer(const Ground& ground);
 
 }  // namespace rudder::train

@@ -13,10 +13,10 @@ void OrderBoard::post(const steer::PackedOrder& order) {
     const std::uint64_t number = board().posted.load(std::memory_order_relaxed);
     Place& place = board().ring[number % places];
     place.version.store(2 * number + 1, std::memory_order_relaxed);
-    std::atomic_thread_fence(std::memory_order_release);
     const auto packed = std::bit_cast<std::array<std::uint64_t, words>>(order);
+    // Who reads one of these words reads an odd version, or a later one, after it.
     for (std::size_t i = 0; i < words; ++i)
-        place.order[i].store(packed[i], std::memory_order_relaxed);
+        place.order[i].store(packed[i], std::memory_order_release);
     place.version.store(2 * number + 2, std::memory_order_release);
     board().posted.store(number + 1, std::memory_order_release);
 }
@@ -30,8 +30,7 @@ std::optional<steer::PackedOrder> OrderBoard::poll() {
         std::array<std::uint64_t, words> packed{};
         const std::uint64_t before = place.version.load(std::memory_order_acquire);
         for (std::size_t i = 0; i < words; ++i)
-            packed[i] = place.order[i].load(std::memory_order_relaxed);
-        std::atomic_thread_fence(std::memory_order_acquire);
+            packed[i] = place.order[i].load(std::memory_order_acquire);
         if (before != 2 * number + 2 || place.version.load(std::memory_order_relaxed) != before)
             continue;  // overwritten meanwhile
         return std::bit_cast<steer::PackedOrder>(packed);

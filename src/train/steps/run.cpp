@@ -1,68 +1,33 @@
 #include "run.hpp"
 
-#include <cmath>
-
 #include <fmt/format.h>
 
 #include "core/interrupt.hpp"
+#include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
-#include "rudder/core/error.hpp"
+#include "steer/samples/sample_table.hpp"
 
 namespace rudder::train {
-
-namespace {
-
-/// Steps after which records go to rank 0, at the latest.
-constexpr std::size_t records_at_once = 256;
-/// Seconds after which they do, so that who watches a run with long steps sees it go on.
-constexpr double records_patience = 5;
-
-}  // namespace
 
 Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
     : s_(trainer),
       observer_(observer),
-      checkpoints_(checkpoints),
-      state_(trainer.start),
-      steps_(trainer.schedule.steps_per_epoch() * trainer.options.epochs),
-      book_(trainer.comm),
-      trace_(make_trace()),
-      steering_(trainer.steering.get()),
-      window_pilot_(make_window_pilot()),
-      buffer_(make_buffer()),
-      pipeline_(trainer.schedule, *trainer.source, trainer.store, trainer.sampler_options(),
-                look_ahead(), trainer.options.in_flight, buffer_.get()),
-      profile_(trainer.comm, trainer.options,
-               static_cast<std::uint32_t>(state_.step / trainer.schedule.steps_per_epoch())),
-      cpu_before_(process_cpu_seconds()),
-      digest_(state_.digest),
-      resumed_at_(state_.step) {}
-
-sample::LookAheadOptions Run::look_ahead() const {
-    sample::LookAheadOptions options;
-    options.window = steps_ahead(s_.options);
-    options.first_step = std::min(s_.start.step, steps_);
-    options.last_step = steps_;
-    options.max_bytes = s_.queue_limit();
-    options.tasks = s_.options.sample_tasks;
-    options.most_tasks = Steering::most_sample_tasks(s_.options);
-    for (PartId p = s_.share.first; p < s_.share.last; ++p)
-        options.parts.push_back(p);
-    return options;
-}
+      progress_(trainer.ground, trainer.learner, trainer.start),
+      checkpoints_(checkpoints, trainer.ground.options, trainer.learner),
+      buffer_(trainer.ground, trainer.buffer, trainer.steering.get(), trainer.start.step),
+      records_(trainer.ground.comm, observer, buffer_, trainer.steering.get()),
+      loop_(trainer.ground, trainer.learner, trainer.exchange, buffer_, trainer.steering.get(),
+            trainer.start.step, trainer.start.digest),
+      profile_(trainer.ground.comm, trainer.ground.options, progress_.epoch()),
+      cpu_before_(process_cpu_seconds()) {}
 
 TrainResult Run::train() {
     const DeferInterrupts defer;
-    prepare_checkpoints();
-    received_ = comm::Bytes(s_.comm.accounts().received);
     // A run put down while an epoch was evaluated takes that up first.
-    if (!state_.epochs.empty() && s_.evaluation_due(state_.epochs.back().epoch) &&
-        !state_.epochs.back().scores.evaluated) {
-        start_evaluation(s_.unevaluated);
-    }
+    if (progress_.lacks_scores()) s_.evaluation.start(s_.unevaluated);
     bool interrupted = false;
-    while (state_.step < steps_ && !state_.stopped_early && !interrupted)
+    while (!progress_.done() && !interrupted)
         interrupted = !train_epoch();
     if (!interrupted) finish_evaluation();
     return finish(interrupted);
@@ -71,147 +36,168 @@ TrainResult Run::train() {
 /// The rest of an epoch; false once all ranks have agreed to stop.
 bool Run::train_epoch() {
     epoch_watch_.lap();
-    profile_.begin(s_.schedule.epoch_of(state_.step));
-    const std::uint64_t end = (state_.step / steps_per_epoch() + 1) * steps_per_epoch();
-    while (state_.step < end) {
+    profile_.begin(progress_.epoch());
+    const auto wishes = [this] {
+        return StepWishes{.stop = interrupted(),
+                          .checkpoint = checkpoints_.due_by_clock(),
+                          .records = records_.due_by_clock()};
+    };
+    do {
         StepRecord step;
-        step.epoch = s_.schedule.epoch_of(state_.step);
-        step.step = state_.step;
-        step.rank = static_cast<std::uint32_t>(s_.comm.rank());
-        const StepConsensus consensus = train_step(step);
-        state_.epoch_loss +=
-            static_cast<double>(step.loss) / static_cast<double>(steps_per_epoch());
-        if (state_.step == 0) state_.first_loss = step.loss;
-        state_.last_loss = step.loss;
-        ++state_.step;
-        if (s_.comm.rank() == 0) observer_.step_done(step, steps_);
-        book_.add(std::move(step));
-        if (book_.waiting() == records_at_once || (consensus.records && state_.step < end)) flush();
-        if (consensus.stop && state_.step < end) {
-            if (checkpoints_.wanted) write_checkpoint();
-            return false;
-        }
-        if (consensus.checkpoint && state_.step < end) write_checkpoint();
-        if (state_.step == end) {
+        step.epoch = progress_.epoch();
+        step.step = progress_.step();
+        step.rank = static_cast<std::uint32_t>(s_.ground.comm.rank());
+        const StepConsensus consensus = loop_.step(step, wishes, progress_.state().rate_factor);
+        progress_.step_done(step.loss);
+        if (s_.ground.comm.rank() == 0) observer_.step_done(step, s_.ground.steps());
+        records_.add(std::move(step));
+        const bool end = progress_.at_end_of_epoch();
+        if (records_.full() || (consensus.records && !end)) records_.flush(progress_.counts());
+        if (end) {
             finish_epoch();
             finish_profile();
-            if (consensus.stop) return false;
+        } else if (consensus.checkpoint || (consensus.stop && checkpoints_.wanted())) {
+            write_checkpoint();
         }
-    }
+        if (consensus.stop) return false;
+    } while (!progress_.at_end_of_epoch());
     return true;
 }
 
-StepConsensus Run::train_step(StepRecord& record) {
-    const Span span("training", record.step);
-    Stopwatch watch;
-    AssembledStep& step = next_step(record.step);
-    record.seconds.stall = watch.lap();
-    compute(step, record);
-    record.seconds.compute = watch.lap();
-    if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
-    if (steering_ != nullptr) steering_->send(record.step, step.counts, s_.exchange.extra());
-    const StepConsensus consensus =
-        s_.exchange.finish(losses_, {.stop = interrupted(),
-                                     .checkpoint = checkpoint_due_by_clock(),
-                                     .records = records_due_by_clock()});
-    record.seconds.reduce = watch.lap();
-    if (steering_ != nullptr) steering_->receive(record.step, s_.exchange.extra_sum(), pipeline_);
-    refuse_broken(consensus, record.step);
-    update(record.step);
-    record.seconds.compute += watch.lap();
-    record.loss = consensus.loss;
-    digest_.add(consensus.loss);
-    record.rows = step.counts;
-    record.bytes_by_owner = step.bytes_by_owner;
-    note_knobs(step, record);
-    record.seconds.sample = step.sampled.seconds;
-    record.seconds.fetch = step.fetch_seconds;
-    for (const sample::Batch& batch : step.sampled.batches)
-        record.edges += batch.edges();
-    pipeline_.release();
-    const comm::Bytes now(s_.comm.accounts().received);
-    record.bytes = now - received_;
-    received_ = now;
-    record.seconds.step = step_watch_.lap();
-    if (steering_ != nullptr) steering_->step_done(record);
-    adapt_window(record.seconds);
-    return consensus;
-}
-
-AssembledStep& Run::next_step(std::uint64_t step) {
-    const Span span("waiting for rows", step);
-    return pipeline_.next();
-}
-
-/// Each own part in turn; what the last one completes is reduced while it goes on.
-void Run::compute(const AssembledStep& step, StepRecord& record) {
-    const Span span("computing", record.step);
-    const float weight = 1.0F / static_cast<float>(s_.schedule.seed_count(record.step));
-    losses_.assign(s_.parts.size(), 0.0F);
-    for (std::size_t i = 0; i < s_.parts.size(); ++i) {
-        const sample::Batch& batch = step.sampled.batches[i];
-        const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
-        const bool last = i + 1 == s_.parts.size();
-        const nn::BatchResult result =
-            s_.network->train(batch, step.rows[i], targets_.gather(s_.parts[i], seeds), weight,
-                              s_.exchange.gradient(i), [&](std::size_t bucket) {
-                                  if (last) s_.exchange.bucket_ready(bucket);
-                              });
-        losses_[i] = result.loss;
-        own_score_.correct += result.correct;
-        own_score_.answers += result.answers;
+/// The evaluation of the epoch before is waited for here: what follows from it takes effect at this
+/// step and no other.
+void Run::finish_epoch() {
+    records_.flush(progress_.counts());
+    gather_score();
+    const EpochRecord epoch = progress_.ended_epoch(epoch_watch_.lap());
+    finish_evaluation();
+    progress_.add_epoch(epoch);
+    if (progress_.lacks_scores()) {
+        s_.evaluation.start(s_.learner.weights());
+    } else {
+        tell_epoch(epoch);
     }
+    if (checkpoints_.wanted() && (progress_.done() || checkpoints_.due_after(epoch.epoch)))
+        write_checkpoint();
+    loop_.skip_time();
 }
 
-void Run::update(std::uint64_t step) {
-    const Span span("updating", step);
-    const double rate = s_.options.optimiser.learning_rate * state_.rate_factor *
-                        s_.learning_rate.factor(step, steps_, steps_per_epoch());
-    s_.network->absorb_statistics(s_.exchange.sum());
-    s_.optimiser->step(s_.network->weights(), s_.exchange.sum(), rate);
+void Run::finish_evaluation() {
+    if (!s_.evaluation.pending()) return;
+    Stopwatch watch;
+    const Scores scores = s_.evaluation.finish();
+    const bool best = progress_.add_scores(scores, watch.lap());
+    const EpochRecord& epoch = progress_.state().epochs.back();
+    if (best) checkpoints_.best((std::uint64_t{epoch.epoch} + 1) * epoch.steps);
+    tell_epoch(epoch);
 }
 
-void Run::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {
-    if (consensus.broken_part < 0 && std::isfinite(consensus.loss)) return;
-    const auto part = static_cast<PartId>(std::max(consensus.broken_part, 0));
-    const int rank = partition::rank_of(part, s_.data.parts(), s_.comm.size());
-    throw Error(ErrorKind::failed, fmt::format("loss is NaN or infinite at step {}", step),
-                fmt::format("rank {}, part {}", rank, part),
-                "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
-}
-
-bool Run::records_due_by_clock() const {
-    return s_.comm.rank() == 0 && records_watch_.passed() >= records_patience;
+void Run::tell_epoch(const EpochRecord& epoch) {
+    if (s_.ground.comm.rank() == 0) observer_.epoch_done(epoch, s_.ground.options.epochs);
 }
 
 void Run::finish_profile() {
     const auto profile = profile_.finish();
     if (profile) observer_.profile(*profile);
-    step_watch_.lap();  // that was no part of the next step
+    loop_.skip_time();
 }
 
-/// Records of all ranks come to rank 0, which counts them.
-void Run::flush() {
-    records_watch_.lap();
-    auto records = book_.gather();
-    share_knobs(records);
-    const auto decisions =
-        steering_ != nullptr ? steering_->gather(false) : std::vector<steer::DecisionRecord>{};
-    if (s_.comm.rank() != 0) return;
-    for (const StepRecord& record : records) {
-        state_.counts.rows += record.rows;
-        state_.counts.seconds += record.seconds;
-        state_.counts.edges += record.edges;
-        state_.counts.bytes += record.bytes;
+/// The right answers of all ranks so far in this epoch.
+void Run::gather_score() {
+    const Score own = loop_.take_score();
+    for (const auto& each : s_.ground.comm.all_gather(std::span(&own, 1)))
+        progress_.add_score(each.front());
+}
+
+/// Collective; rank 0 writes.
+void Run::write_checkpoint() {
+    const Span span("taking a checkpoint");
+    checkpoints_.begin();
+    // Before the ranks meet: where there is a checkpoint, every trace reaches it.
+    buffer_.flush_trace();
+    records_.flush(progress_.counts());
+    gather_score();
+    if (!checkpoints_.writes()) return;
+    RunState state = progress_.state();
+    state.digest = loop_.digest();
+    state.epoch_seconds += progress_.at_end_of_epoch() ? 0 : epoch_watch_.passed();
+    state.metrics_bytes = observer_.metrics_bytes();
+    state.counts.wall_seconds += whole_.passed();
+    state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
+    // Rows fetched for steps that are not done belong to whoever does them.
+    state.counts.bytes.features =
+        state.counts.rows.fetched() * s_.ground.store.format().row_bytes();
+    // At the end of an epoch the weights under evaluation are the network's; later they are others.
+    const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
+    checkpoints_.write(std::move(state),
+                       others ? s_.evaluation.weights() : std::span<const float>{});
+}
+
+TrainResult Run::finish(bool interrupted) {
+    finish_profile();
+    if (const auto epoch = profile_.missing(); epoch && s_.ground.comm.rank() == 0)
+        log::warning(fmt::format("no profile: epoch {} was not trained by this run", *epoch));
+    records_.flush(progress_.counts());
+    ClosingFigures own{.unused = loop_.stop()};
+    TrainResult result;
+    if (Steering* steering = s_.steering.get(); steering != nullptr) {
+        const auto last = steering->gather(true);
+        if (!last.empty()) observer_.decisions(last);
+        result.agent = steering->finish();
+        result.samples = std::make_shared<steer::SampleTable>(steering->samples());
     }
-    const Span span("telling");
-    observer_.records(records);
-    if (!decisions.empty()) observer_.decisions(decisions);
+    // Its tasks must end; its result waits for whoever goes on.
+    if (s_.evaluation.pending()) static_cast<void>(s_.evaluation.finish());
+    checkpoints_.wait();
+    const RunState& state = progress_.state();
+    result.interrupted = interrupted;
+    result.stopped_early = state.stopped_early;
+    result.resumed_at = s_.start.step;
+    result.steps = state.step;
+    result.steps_per_epoch = s_.ground.schedule.steps_per_epoch();
+    result.row_bytes = s_.ground.store.format().row_bytes();
+    result.topology = s_.ground.source->name();
+    result.epochs = state.epochs;
+    result.best_epoch = state.best_epoch;
+    result.first_loss = state.first_loss;
+    result.last_loss = state.last_loss;
+    result.digest = loop_.digest();
+    own.in_flight_bytes = loop_.row_bytes();
+    buffer_.close(own);
+    if (buffer_.has_floor()) result.floor = own.floor;
+    // Steps that were drawn past an early stop were not taken.
+    if (!interrupted) buffer_.finish_trace(state.step);
+    s_.ground.stop();
+    count_up(own, result);
+    return result;
 }
 
-TrainResult Trainer::run(TrainObserver& observer, const CheckpointPlan& checkpoints) {
-    Run run(*state_, observer, checkpoints);
-    return run.train();
+/// Adds up what all ranks did and what was counted before; the sums are on rank 0.
+void Run::count_up(ClosingFigures& own, TrainResult& result) {
+    own.cpu_seconds = process_cpu_seconds() - cpu_before_;
+    own.peak_rss = peak_resident_bytes();
+    const FinalReport report = close_accounts(s_.ground.comm, s_.ground.before, own);
+    const ClosingFigures& all = report.figures;
+    const RunCounts& counts = progress_.counts();
+    result.seconds = counts.wall_seconds + whole_.passed();
+    if (s_.ground.comm.rank() != 0) return;
+    const RunCounts& before = s_.start.counts;
+    result.rows = counts.rows;
+    result.rows += all.unused;
+    result.step_seconds = counts.seconds;
+    result.edges = counts.edges;
+    result.cpu_seconds = before.cpu_seconds + all.cpu_seconds;
+    result.received_total = report.accounts.received_total + before.bytes.total();
+    result.sent_total = report.accounts.sent_total + before.bytes.total();
+    result.bytes = before.bytes;
+    result.bytes += report.accounts.received;
+    result.peak_rss = all.peak_rss;
+    result.in_flight_bytes = all.in_flight_bytes;
+    result.buffer_bytes = all.buffer_bytes;
+    result.capacity = all.capacity;
+    if (result.floor) result.floor = all.floor;
+    result.policy_seconds = all.policy_seconds;
+    result.pilot_seconds = all.pilot_seconds;
 }
 
 }  // namespace rudder::train

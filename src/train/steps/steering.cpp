@@ -70,10 +70,10 @@ bool several_machines(const comm::Communicator& comm) {
 }
 
 /// A scope that the buffers do not allow.
-void check_scope(const Trainer::State& s) {
-    const bool shared = s.options.buffer_scope == buffer::BufferScope::host &&
-                        s.comm.all_max(s.comm.host().size()) > 1;
-    if (s.options.steer.scope != steer::AgentScope::rank || !shared) return;
+void check_scope(const Ground& ground) {
+    const bool shared = ground.options.buffer_scope == buffer::BufferScope::host &&
+                        ground.comm.all_max(ground.comm.host().size()) > 1;
+    if (ground.options.steer.scope != steer::AgentScope::rank || !shared) return;
     throw usage_error("ranks that share a buffer cannot have an agent each", "--agent-scope",
                       "give --buffer-scope rank, too, or use --agent-scope host");
 }
@@ -91,38 +91,38 @@ std::size_t Steering::extra_floats(const TrainOptions& options) {
     return job ? order_floats + count_floats : 0;
 }
 
-std::unique_ptr<Steering> Steering::make(const Trainer::State& trainer, std::uint64_t steps) {
-    if (!steered(trainer.options) || !trainer.buffer.used) return nullptr;
-    check_scope(trainer);
-    auto made = std::unique_ptr<Steering>(new Steering(trainer, steps));
+std::unique_ptr<Steering> Steering::make(const Ground& ground, const BufferSetup& setup) {
+    if (!steered(ground.options) || !setup.used) return nullptr;
+    check_scope(ground);
+    auto made = std::unique_ptr<Steering>(new Steering(ground, setup));
     // Where no row comes from elsewhere there is nothing to steer; the agent was checked, though.
-    const bool nothing = trainer.comm.all_max(trainer.buffer.slots == 0 ? 0 : 1) == 0;
+    const bool nothing = ground.comm.all_max(setup.slots == 0 ? 0 : 1) == 0;
     return nothing ? nullptr : std::move(made);
 }
 
-Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
-    : s_(trainer), agent_(agent_of(trainer.options)) {
-    const TrainOptions& o = s_.options;
-    const int here = s_.comm.host().rank();
+Steering::Steering(const Ground& ground, const BufferSetup& setup)
+    : ground_(ground), setup_(setup), agent_(agent_of(ground.options)) {
+    const TrainOptions& o = ground_.options;
+    const int here = ground_.comm.host().rank();
     host_first_ = here == 0;
-    const bool several = s_.comm.host().size() > 1;
+    const bool several = ground_.comm.host().size() > 1;
     const bool alone = o.buffer_scope == buffer::BufferScope::rank;
     first_ = alone || here == 0;
     leads_ = first_;
     if (o.steer.collect) {  // every buffer has a collector of its own
         road_ = Road::none;
     } else if (o.steer.scope == steer::AgentScope::job) {
-        road_ = s_.comm.size() > 1 ? Road::gradients : Road::none;
-        leads_ = s_.comm.rank() == 0;
+        road_ = ground_.comm.size() > 1 ? Road::gradients : Road::none;
+        leads_ = ground_.comm.rank() == 0;
     } else if (o.steer.scope == steer::AgentScope::host && alone && several) {
         road_ = Road::board;
         leads_ = here == 0;
     }
     // Ranks that share a buffer are told of threads by the one that has the helm.
-    if (several && (road_ == Road::board || !alone)) board_.emplace(s_.comm);
-    const steer::HelmOptions options = helm_options(steps);
+    if (several && (road_ == Road::board || !alone)) board_.emplace(ground_.comm);
+    const steer::HelmOptions options = helm_options();
     // An agent that lacks something says so on all ranks.
-    comm::do_together(s_.comm, [&] {
+    comm::do_together(ground_.comm, [&] {
         if (!first_) return;
         if (o.steer.collect) {
             collector_ = std::make_unique<steer::Collector>(options, *o.steer.collect);
@@ -135,29 +135,30 @@ Steering::Steering(const Trainer::State& trainer, std::uint64_t steps)
 }
 
 steer::CostKind Steering::cost() const {
-    const bool apart = several_machines(s_.comm);
-    return s_.options.steer.link || apart ? steer::CostKind::seconds : steer::CostKind::rows;
+    const bool apart = several_machines(ground_.comm);
+    return ground_.options.steer.link || apart ? steer::CostKind::seconds : steer::CostKind::rows;
 }
 
 /// What a language model is told of the run.
 std::string Steering::about_run() const {
-    const graph::DatasetInfo& info = s_.data.info();
-    const TrainOptions& o = s_.options;
+    const graph::DatasetInfo& info = ground_.data.info();
+    const TrainOptions& o = ground_.options;
     return fmt::format(
         "graph: {} vertices, {} edges, {} parts\n"
         "run: {} ranks on {} hosts, model {} of {} layers, batches of {} seeds per part, "
         "{} neighbours per layer\n"
         "steps per epoch: {}, epochs: {}",
-        info.vertices, info.edges, s_.data.parts(), s_.comm.size(), s_.comm.hosts().hosts(),
-        o.model, o.layers, o.batch, fmt::join(o.fanout, ","), s_.schedule.steps_per_epoch(),
-        o.epochs);
+        info.vertices, info.edges, ground_.data.parts(), ground_.comm.size(),
+        ground_.comm.hosts().hosts(), o.model, o.layers, o.batch, fmt::join(o.fanout, ","),
+        ground_.schedule.steps_per_epoch(), o.epochs);
 }
 
-steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
-    const TrainOptions& o = s_.options;
+steer::HelmOptions Steering::helm_options() {
+    const TrainOptions& o = ground_.options;
     const std::uint64_t buffers = static_cast<std::uint64_t>(
-        o.buffer_scope == buffer::BufferScope::rank ? s_.comm.size() : s_.comm.hosts().hosts());
-    steer::HelmOptions helm = steer::helm_options(*agent_, s_.buffer.policy, s_.buffer.slots);
+        o.buffer_scope == buffer::BufferScope::rank ? ground_.comm.size()
+                                                    : ground_.comm.hosts().hosts());
+    steer::HelmOptions helm = steer::helm_options(*agent_, setup_.policy, setup_.slots);
     steer::AgentFacts& facts = helm.facts;
     facts.refit = true;
     facts.seed = o.seed;
@@ -167,11 +168,11 @@ steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
     facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
     facts.limits.fetch_threads = o.in_flight;
     facts.cost = cost();
-    facts.steps = steps;
-    facts.steps_per_epoch = s_.schedule.steps_per_epoch();
-    facts.run =
-        fmt::format("{}/{}/{}", buffer::graph_checksum(s_.data.folder().path()), o.seed, buffers);
-    facts.rank = static_cast<std::uint32_t>(s_.comm.rank());
+    facts.steps = ground_.steps();
+    facts.steps_per_epoch = ground_.schedule.steps_per_epoch();
+    facts.run = fmt::format("{}/{}/{}", buffer::graph_checksum(ground_.data.folder().path()),
+                            o.seed, buffers);
+    facts.rank = static_cast<std::uint32_t>(ground_.comm.rank());
     facts.force = o.steer.force;
     facts.llm = o.steer.llm;
     if (facts.llm.about.empty()) facts.llm.about = about_run();
@@ -179,9 +180,9 @@ steer::HelmOptions Steering::helm_options(std::uint64_t steps) {
     helm.deadline = o.steer.deadline;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
-    helm.row_bytes = s_.store.format().row_bytes();
-    helm.halo = s_.buffer.facts.halo.size();
-    helm.sizes = {o.batch, s_.data.info().vertices, s_.buffer.own_vertices()};
+    helm.row_bytes = ground_.store.format().row_bytes();
+    helm.halo = setup_.facts.halo.size();
+    helm.sizes = {o.batch, ground_.data.info().vertices, setup_.own_vertices()};
     return helm;
 }
 
@@ -201,14 +202,14 @@ void Steering::send(std::uint64_t step, const Rows& rows, std::span<float> extra
     const auto counts = extra.subspan(order_floats);
     if (leads_) {
         // By then no rank has begun the step: it has as many places as steps in flight.
-        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+        if (const auto order = helm_->send(step + ground_.options.in_flight + 2))
             write_order(steer::pack(*order), extra);
         return;
     }
     // Ranks of the first host that share its buffer are counted there.
-    const bool counted =
-        s_.options.buffer_scope == buffer::BufferScope::host &&
-        s_.comm.hosts().same(s_.comm.global_rank(s_.comm.rank()), s_.comm.global_rank(0));
+    const bool counted = ground_.options.buffer_scope == buffer::BufferScope::host &&
+                         ground_.comm.hosts().same(ground_.comm.global_rank(ground_.comm.rank()),
+                                                   ground_.comm.global_rank(0));
     if (counted) return;
     FollowerCounts own{.rows = rows, .seconds = first_ ? last_ : Seconds{}};
     own.rows.local = 0;  // a buffer's rows are remote
@@ -229,7 +230,7 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline&
     }
     if (!board_) return;
     if (road_ == Road::board && leads_) {
-        if (const auto order = helm_->send(step + s_.options.in_flight + 2))
+        if (const auto order = helm_->send(step + ground_.options.in_flight + 2))
             board_->post(steer::pack(*order));
         return;
     }
@@ -257,7 +258,7 @@ void Steering::step_done(const StepRecord& record) {
     if (!helm_) return;
     std::vector<std::uint64_t> rows = record.bytes_by_owner;
     for (std::uint64_t& bytes : rows)
-        bytes /= s_.store.format().row_bytes();
+        bytes /= ground_.store.format().row_bytes();
     helm_->timed(record.step, last_, rows);
 }
 

@@ -9,11 +9,12 @@
 #include <vector>
 
 #include "rudder/train/records.hpp"
-#include "rudder/train/trainer.hpp"
+#include "rudder/train/result.hpp"
 #include "steer/helm/helm.hpp"
 #include "steer/samples/collector.hpp"
-#include "train/trainer_state.hpp"
+#include "train/ground.hpp"
 
+#include "buffer_setup.hpp"
 #include "order_board.hpp"
 #include "pipeline.hpp"
 
@@ -25,8 +26,8 @@ namespace rudder::train {
 class Steering {
 public:
     /// Collective. Null where nobody steers.
-    [[nodiscard]] static std::unique_ptr<Steering> make(const Trainer::State& trainer,
-                                                        std::uint64_t steps);
+    [[nodiscard]] static std::unique_ptr<Steering> make(const Ground& ground,
+                                                        const BufferSetup& setup);
     /// How many floats travel with the gradients of a step.
     [[nodiscard]] static std::size_t extra_floats(const TrainOptions& options);
 
@@ -57,13 +58,14 @@ public:
 private:
     enum class Road : std::uint8_t { none, board, gradients };
 
-    Steering(const Trainer::State& trainer, std::uint64_t steps);
-    [[nodiscard]] steer::HelmOptions helm_options(std::uint64_t steps);
+    Steering(const Ground& ground, const BufferSetup& setup);
+    [[nodiscard]] steer::HelmOptions helm_options();
     [[nodiscard]] steer::CostKind cost() const;
     [[nodiscard]] std::string about_run() const;
     void take_order(const steer::Order& order, Pipeline& pipeline);
 
-    const Trainer::State& s_;
+    const Ground& ground_;
+    const BufferSetup& setup_;
     bool host_first_ = true;  ///< of the ranks of its host
     bool first_;              ///< of the ranks that share its buffer
     bool leads_ = false;      ///< has an agent

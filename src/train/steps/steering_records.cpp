@@ -31,7 +31,7 @@ std::vector<steer::DecisionRecord> Steering::gather(bool all) {
             record.observation.history.clear();  // the records before
     }
     std::vector<steer::DecisionRecord> records;
-    for (auto& of_rank : gather_records(s_.comm, own))
+    for (auto& of_rank : gather_records(ground_.comm, own))
         std::ranges::move(of_rank, std::back_inserter(records));
     std::ranges::stable_sort(records, {}, &steer::DecisionRecord::step);
     return records;
@@ -47,9 +47,9 @@ AgentResult Steering::finish() {
         learned = helm_->learned();
     }
     AgentResult result;
-    for (const steer::HelmTotals& totals : gather_records(s_.comm, own))
+    for (const steer::HelmTotals& totals : gather_records(ground_.comm, own))
         result.totals += totals;
-    for (std::string& text : gather_records(s_.comm, learned))
+    for (std::string& text : gather_records(ground_.comm, learned))
         if (!text.empty()) result.learned.push_back(std::move(text));
     return result;
 }
@@ -57,7 +57,7 @@ AgentResult Steering::finish() {
 steer::SampleTable Steering::samples() {
     steer::SampleTable all;
     const auto tables =
-        gather_records(s_.comm, collector_ ? collector_->take() : steer::SampleTable{});
+        gather_records(ground_.comm, collector_ ? collector_->take() : steer::SampleTable{});
     for (std::size_t rank = 0; rank < tables.size(); ++rank)
         if (!tables[rank].samples.empty()) all.append(tables[rank], "rank " + std::to_string(rank));
     return all;

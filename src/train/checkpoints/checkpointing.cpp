@@ -1,0 +1,41 @@
+#include "checkpointing.hpp"
+
+namespace rudder::train {
+
+Checkpointing::Checkpointing(const CheckpointPlan& plan, const TrainOptions& options,
+                             const Learner& learner)
+    : plan_(plan), options_(options), learner_(learner) {
+    if (!writes()) return;
+    Checkpoint memory = plan_.keeper->take();
+    learner_.save(memory);
+    if (plan_.every_seconds > 0) copy_floats(learner_.weights(), memory.under_evaluation);
+    plan_.keeper->keep(std::move(memory));
+}
+
+bool Checkpointing::due_after(std::uint32_t epoch) const noexcept {
+    const std::uint32_t every = plan_.every_epochs;
+    return every != 0 && (epoch + 1) % every == 0;
+}
+
+bool Checkpointing::due_by_clock() const {
+    return writes() && plan_.every_seconds > 0 && watch_.passed() >= plan_.every_seconds;
+}
+
+void Checkpointing::write(RunState state, std::span<const float> under_evaluation) {
+    Checkpoint checkpoint = plan_.keeper->take();
+    checkpoint.identity = {learner_.options(), options_, plan_.data, plan_.data_checksum};
+    checkpoint.state = std::move(state);
+    learner_.save(checkpoint);
+    copy_floats(under_evaluation, checkpoint.under_evaluation);
+    plan_.keeper->write(std::move(checkpoint));
+}
+
+void Checkpointing::best(std::uint64_t step) {
+    if (writes()) plan_.keeper->best(step);
+}
+
+void Checkpointing::wait() {
+    if (writes()) plan_.keeper->wait();
+}
+
+}  // namespace rudder::train

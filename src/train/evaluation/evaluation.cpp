@@ -1,0 +1,53 @@
+#include "evaluation.hpp"
+
+#include <algorithm>
+
+namespace rudder::train {
+
+Evaluation::Evaluation(const Ground& ground, Learner& learner)
+    : network_options_(learner.options()) {
+    const TrainOptions& o = ground.options;
+    const bool degrees = learner.network().wants_degrees();
+    if (o.eval_every == 0) return;
+    if (o.eval == "exact") {
+        const auto ranks = static_cast<std::uint64_t>(ground.comm.host().size());
+        exact_ = std::make_unique<ExactEvaluator>(
+            ground.comm, ground.data, ground.parts, ground.store,
+            ExactEvaluator::Options{.network = network_options_,
+                                    .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
+                                    .degrees = degrees});
+        return;
+    }
+    sampled_ = std::make_unique<SampledEvaluator>(
+        ground.comm, ground.parts, *ground.source, ground.store,
+        SampledEvaluator::Options{.fanout = o.fanout,
+                                  .batch = o.batch,
+                                  .seed = o.seed,
+                                  .objective = network_options_.objective,
+                                  .outputs = network_options_.outputs,
+                                  .degrees = degrees});
+}
+
+void Evaluation::start(std::span<const float> weights) {
+    pending_ = true;
+    weights_.assign(weights.begin(), weights.end());
+    if (exact_ != nullptr) {
+        exact_->start(weights_);
+        return;
+    }
+    if (network_ == nullptr) network_ = nn::make_network(network_options_);
+    std::ranges::copy(weights_, network_->weights().begin());
+    scores_ = {};
+    sampled_->evaluate(*network_, scores_);
+}
+
+Scores Evaluation::finish() {
+    pending_ = false;
+    return exact_ != nullptr ? exact_->finish() : scores_;
+}
+
+std::uint64_t Evaluation::planned_bytes() const noexcept {
+    return exact_ == nullptr ? 0 : exact_->planned_bytes();
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,40 @@
+// Evaluation beside training: the weights at the end of an epoch, and what they score.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "train/evaluation/evaluator.hpp"
+#include "train/evaluation/exact_evaluator.hpp"
+#include "train/learner.hpp"
+
+namespace rudder::train {
+
+/// One evaluation at a time, exact or sampled as the options say. All of it is collective.
+class Evaluation {
+public:
+    Evaluation(const Ground& ground, Learner& learner);
+
+    /// Evaluates a copy of these weights.
+    void start(std::span<const float> weights);
+    [[nodiscard]] bool pending() const noexcept { return pending_; }
+    /// The weights under evaluation.
+    [[nodiscard]] std::span<const float> weights() const noexcept { return weights_; }
+    /// What they score; waits.
+    [[nodiscard]] Scores finish();
+    /// Bytes it takes beside training.
+    [[nodiscard]] std::uint64_t planned_bytes() const noexcept;
+
+private:
+    nn::NetworkOptions network_options_;
+    std::unique_ptr<SampledEvaluator> sampled_;  ///< one of the two, or neither
+    std::unique_ptr<ExactEvaluator> exact_;
+    bool pending_ = false;
+    std::vector<float> weights_;
+    std::unique_ptr<nn::Network> network_;  ///< with them, where evaluation is sampled
+    Scores scores_;                         ///< of them, likewise
+};
+
+}  // namespace rudder::train

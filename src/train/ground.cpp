@@ -1,0 +1,92 @@
+#include "ground.hpp"
+
+#include "comm/together.hpp"
+#include "core/span.hpp"
+#include "core/system.hpp"
+#include "train/steps/record_book.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+std::vector<partition::Part> open_parts(const comm::Communicator& comm,
+                                        const partition::PartitionedDataset& data,
+                                        partition::PartShare share, bool verify) {
+    const Span span("opening parts");
+    std::vector<partition::Part> parts;
+    comm::do_together(comm, [&] {
+        for (PartId p = share.first; p < share.last; ++p) {
+            parts.push_back(data.part(p));
+            if (verify) static_cast<void>(parts.back().check(data.info().vertices));
+        }
+    });
+    return parts;
+}
+
+std::uint64_t memory_of_host(const TrainOptions& options) {
+    return options.memory != 0 ? options.memory : memory_info().available;
+}
+
+std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& comm,
+                                                     const partition::PartitionedDataset& data,
+                                                     std::span<const partition::Part> parts,
+                                                     const TrainOptions& options) {
+    const Span span("placing the topology");
+    TopologyChoice choice = options.topology;
+    if (choice == TopologyChoice::choose) {
+        const std::uint64_t bytes =
+            sample::replicated_bytes(data.info().vertices, data.info().edges);
+        // All ranks must choose the same, so the host with least memory decides.
+        const std::int64_t fits = comm.all_min(bytes <= memory_of_host(options) / 4 ? 1 : 0);
+        choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
+    }
+    if (choice == TopologyChoice::replicated)
+        return sample::make_replicated_source(comm, data.book(), parts);
+    return sample::make_partitioned_source(comm, data.book(), parts,
+                                           nn::model_wants_degrees(options.model));
+}
+
+/// Checked before anything is opened or sent.
+const TrainOptions& checked(const TrainOptions& options) {
+    check_options(options);
+    return options;
+}
+
+}  // namespace
+
+Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset& d,
+               const TrainOptions& o)
+    : comm(c),
+      before(open_accounts(c)),
+      data(d),
+      options(checked(o)),
+      share(partition::share_of(d.parts(), c.size(), c.rank())),
+      parts(open_parts(c, d, share, o.verify)),
+      schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
+      source(make_source(c, d, parts, o)),
+      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {}
+
+sample::SamplerOptions Ground::sampler_options() const {
+    return {.fanout = options.fanout,
+            .with_replacement = options.with_replacement,
+            .seed = options.seed,
+            .degrees = nn::model_wants_degrees(options.model)};
+}
+
+std::uint64_t Ground::memory() const {
+    return memory_of_host(options);
+}
+
+std::uint64_t Ground::queue_limit() const {
+    // An eighth of the host's memory for batches that wait, shared by its ranks.
+    const auto ranks = static_cast<std::uint64_t>(comm.host().size());
+    return memory() / 8 / ranks;
+}
+
+void Ground::stop() {
+    comm.barrier();
+    source->stop();
+    store.stop();
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,48 @@
+// What one rank of a training run stands on: its parts, the schedule, neighbours and rows.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "partition/share.hpp"
+#include "rudder/comm/communicator.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/options.hpp"
+#include "sample/neighbour_source.hpp"
+#include "sample/sampler.hpp"
+#include "sample/schedule.hpp"
+#include "store/feature_store.hpp"
+
+namespace rudder::train {
+
+/// In the order of construction, which is collective; nothing of it changes while a run goes on,
+/// but for the connections of source and store.
+struct Ground {
+    comm::Communicator comm;
+    comm::AccountTotals before;  ///< what was sent and received before this trainer
+    const partition::PartitionedDataset& data;
+    TrainOptions options;
+    partition::PartShare share;
+    std::vector<partition::Part> parts;  ///< of this rank
+    sample::Schedule schedule;
+    std::unique_ptr<sample::NeighbourSource> source;
+    store::FeatureStore store;
+
+    Ground(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+           const TrainOptions& options);
+
+    /// Of the whole run.
+    [[nodiscard]] std::uint64_t steps() const noexcept {
+        return schedule.steps_per_epoch() * options.epochs;
+    }
+    [[nodiscard]] sample::SamplerOptions sampler_options() const;
+    /// Bytes the host may use, which its ranks share.
+    [[nodiscard]] std::uint64_t memory() const;
+    /// Bytes of batches sampled ahead that may wait on this rank.
+    [[nodiscard]] std::uint64_t queue_limit() const;
+    /// Collective: ends the services of all ranks; nobody may ask any more.
+    void stop();
+};
+
+}  // namespace rudder::train

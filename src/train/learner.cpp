@@ -1,0 +1,89 @@
+#include "learner.hpp"
+
+#include <algorithm>
+
+#include "comm/together.hpp"
+#include "core/span.hpp"
+#include "rudder/core/error.hpp"
+#include "train/checkpoints/checkpoint.hpp"
+#include "train/steps/class_weights.hpp"
+#include "train/steps/seed_targets.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+nn::NetworkOptions network_options_of(const Ground& ground) {
+    const TrainOptions& o = ground.options;
+    const graph::DatasetInfo& info = ground.data.info();
+    return {.model = o.model,
+            .objective = objective_of(info, ground.data.folder().path().string()),
+            .inputs = info.features.width,
+            .hidden = o.hidden,
+            .outputs = info.targets.count,
+            .layers = o.layers,
+            .dropout = o.dropout,
+            .input_dropout = o.input_dropout,
+            .heads = o.heads,
+            .norm = o.norm,
+            .residual = o.residual,
+            .class_weights = class_weights(o.class_weights, ground.comm, ground.parts, info),
+            .seed = o.seed};
+}
+
+}  // namespace
+
+Learner::Learner(const Ground& ground)
+    : ground_(ground),
+      options_(network_options_of(ground)),
+      network_(nn::make_network(options_)),
+      optimiser_(nn::make_optimiser(ground.options.optimiser, network_->parameters())),
+      learning_rate_(ground.options.lr_schedule, ground.options.warmup) {}
+
+void Learner::update(std::uint64_t step, std::span<float> gradient, double factor) {
+    const Span span("updating", step);
+    const double rate =
+        ground_.options.optimiser.learning_rate * factor *
+        learning_rate_.factor(step, ground_.steps(), ground_.schedule.steps_per_epoch());
+    network_->absorb_statistics(gradient);
+    optimiser_->step(network_->weights(), gradient, rate);
+}
+
+void Learner::save(Checkpoint& checkpoint) const {
+    const auto parameters = network_->parameters();
+    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    copy_floats(weights(), checkpoint.weights);
+    const auto memory = optimiser_->memory();
+    checkpoint.memory.resize(memory.size());
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+        checkpoint.memory[i].name = memory[i].name;
+        copy_floats(memory[i].values, checkpoint.memory[i].values);
+    }
+    checkpoint.optimiser_steps = optimiser_->steps();
+}
+
+void Learner::restore(const Checkpoint* checkpoint) {
+    std::vector<float> values;
+    const auto take = [&](const std::vector<float>* saved, std::span<float> target) {
+        if (checkpoint != nullptr) values = *saved;
+        comm::share(ground_.comm, values);
+        RUDDER_CHECK(values.size() == target.size());
+        std::ranges::copy(values, target.begin());
+    };
+    take(checkpoint == nullptr ? nullptr : &checkpoint->weights, network_->weights());
+    for (const nn::Optimiser::Memory& memory : optimiser_->memory()) {
+        const std::vector<float>* saved = nullptr;
+        if (checkpoint != nullptr) {
+            const auto found =
+                std::ranges::find(checkpoint->memory, memory.name, &NamedFloats::name);
+            RUDDER_CHECK(found != checkpoint->memory.end());
+            saved = &found->values;
+        }
+        take(saved, memory.values);
+    }
+    std::uint64_t steps = checkpoint == nullptr ? 0 : checkpoint->optimiser_steps;
+    ground_.comm.broadcast(0, std::span(&steps, 1));
+    optimiser_->set_steps(steps);
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,48 @@
+// What learns: the network, its optimiser and the learning rate.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "rudder/nn/network.hpp"
+#include "rudder/nn/optimiser.hpp"
+#include "train/ground.hpp"
+
+namespace rudder::train {
+
+struct Checkpoint;
+
+/// The same weights on all ranks, after every update.
+class Learner {
+public:
+    /// Collective.
+    explicit Learner(const Ground& ground);
+
+    [[nodiscard]] nn::Network& network() noexcept { return *network_; }
+    [[nodiscard]] const nn::NetworkOptions& options() const noexcept { return options_; }
+    [[nodiscard]] bool regression() const noexcept {
+        return options_.objective == nn::Objective::regression;
+    }
+    [[nodiscard]] std::span<const float> weights() const { return network_->weights(); }
+    [[nodiscard]] const nn::LearningRateSchedule& learning_rate() const noexcept {
+        return learning_rate_;
+    }
+
+    /// After step `step`, by the gradient of all parts; `factor` comes on top of the schedule's.
+    void update(std::uint64_t step, std::span<float> gradient, double factor);
+
+    /// Copies weights and the optimiser's memory, on all threads: training stands still meanwhile.
+    void save(Checkpoint& checkpoint) const;
+    /// Collective: goes on from what was saved (given on rank 0, null elsewhere).
+    void restore(const Checkpoint* checkpoint);
+
+private:
+    const Ground& ground_;
+    nn::NetworkOptions options_;
+    std::unique_ptr<nn::Network> network_;
+    std::unique_ptr<nn::Optimiser> optimiser_;
+    nn::LearningRateSchedule learning_rate_;
+};
+
+}  // namespace rudder::train

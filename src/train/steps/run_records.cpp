@@ -1,0 +1,46 @@
+#include "run_records.hpp"
+
+#include "core/span.hpp"
+
+namespace rudder::train {
+
+namespace {
+
+/// Steps after which records go to rank 0, at the latest.
+constexpr std::size_t records_at_once = 256;
+/// Seconds after which they do, so that who watches a run with long steps sees it go on.
+constexpr double records_patience = 5;
+
+}  // namespace
+
+RunRecords::RunRecords(const comm::Communicator& comm, TrainObserver& observer,
+                       const RunBuffer& buffer, Steering* steering)
+    : comm_(comm), observer_(observer), buffer_(buffer), steering_(steering), book_(comm) {}
+
+bool RunRecords::full() const noexcept {
+    return book_.waiting() == records_at_once;
+}
+
+bool RunRecords::due_by_clock() const {
+    return comm_.rank() == 0 && watch_.passed() >= records_patience;
+}
+
+void RunRecords::flush(RunCounts& counts) {
+    watch_.lap();
+    auto records = book_.gather();
+    buffer_.share_knobs(records);
+    const auto decisions =
+        steering_ != nullptr ? steering_->gather(false) : std::vector<steer::DecisionRecord>{};
+    if (comm_.rank() != 0) return;
+    for (const StepRecord& record : records) {
+        counts.rows += record.rows;
+        counts.seconds += record.seconds;
+        counts.edges += record.edges;
+        counts.bytes += record.bytes;
+    }
+    const Span span("telling");
+    observer_.records(records);
+    if (!decisions.empty()) observer_.decisions(decisions);
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,116 @@
+#include "step_loop.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "core/span.hpp"
+#include "rudder/core/error.hpp"
+
+namespace rudder::train {
+
+StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
+                   Steering* steering, std::uint64_t first, std::uint64_t digest)
+    : ground_(ground),
+      learner_(learner),
+      exchange_(exchange),
+      buffer_(buffer),
+      steering_(steering),
+      pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
+                look_ahead(first), ground.options.in_flight, buffer.live()),
+      digest_(digest),
+      received_(ground.comm.accounts().received) {}
+
+sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
+    sample::LookAheadOptions options;
+    options.window = steps_ahead(ground_.options);
+    options.first_step = std::min(first, ground_.steps());
+    options.last_step = ground_.steps();
+    options.max_bytes = ground_.queue_limit();
+    options.tasks = ground_.options.sample_tasks;
+    options.most_tasks = Steering::most_sample_tasks(ground_.options);
+    for (PartId p = ground_.share.first; p < ground_.share.last; ++p)
+        options.parts.push_back(p);
+    return options;
+}
+
+StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishes,
+                             double rate_factor) {
+    const Span span("training", record.step);
+    Stopwatch watch;
+    AssembledStep& step = next(record.step);
+    record.seconds.stall = watch.lap();
+    compute(step, record.step);
+    record.seconds.compute = watch.lap();
+    if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
+    if (steering_ != nullptr) steering_->send(record.step, step.counts, exchange_.extra());
+    const StepConsensus consensus = exchange_.finish(losses_, wishes());
+    record.seconds.reduce = watch.lap();
+    if (steering_ != nullptr) steering_->receive(record.step, exchange_.extra_sum(), pipeline_);
+    refuse_broken(consensus, record.step);
+    learner_.update(record.step, exchange_.sum(), rate_factor);
+    record.seconds.compute += watch.lap();
+    record.loss = consensus.loss;
+    digest_.add(consensus.loss);
+    note(step, record);
+    pipeline_.release();
+    const comm::Bytes now(ground_.comm.accounts().received);
+    record.bytes = now - received_;
+    received_ = now;
+    record.seconds.step = step_watch_.lap();
+    if (steering_ != nullptr) steering_->step_done(record);
+    buffer_.adapt_window(record.seconds, pipeline_);
+    return consensus;
+}
+
+AssembledStep& StepLoop::next(std::uint64_t step) {
+    const Span span("waiting for rows", step);
+    return pipeline_.next();
+}
+
+/// Each own part in turn; what the last one completes is reduced while it goes on.
+void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
+    const Span span("computing", number);
+    const std::vector<partition::Part>& parts = ground_.parts;
+    const float weight = 1.0F / static_cast<float>(ground_.schedule.seed_count(number));
+    losses_.assign(parts.size(), 0.0F);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+        const sample::Batch& batch = step.sampled.batches[i];
+        const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
+        const bool last = i + 1 == parts.size();
+        const nn::BatchResult result =
+            learner_.network().train(batch, step.rows[i], targets_.gather(parts[i], seeds), weight,
+                                     exchange_.gradient(i), [&](std::size_t bucket) {
+                                         if (last) exchange_.bucket_ready(bucket);
+                                     });
+        losses_[i] = result.loss;
+        score_.correct += result.correct;
+        score_.answers += result.answers;
+    }
+}
+
+void StepLoop::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {
+    if (consensus.broken_part < 0 && std::isfinite(consensus.loss)) return;
+    const auto part = static_cast<PartId>(std::max(consensus.broken_part, 0));
+    const int rank = partition::rank_of(part, ground_.data.parts(), ground_.comm.size());
+    throw Error(ErrorKind::failed, fmt::format("loss is NaN or infinite at step {}", step),
+                fmt::format("rank {}, part {}", rank, part),
+                "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
+}
+
+void StepLoop::note(const AssembledStep& step, StepRecord& record) {
+    record.rows = step.counts;
+    record.bytes_by_owner = step.bytes_by_owner;
+    record.buffered = step.knobs.has_value();
+    if (step.knobs) record.knobs = *step.knobs;
+    record.knobs.bulk = pipeline_.bulk();
+    record.knobs.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
+    record.knobs.fetch_threads = pipeline_.fetch_tasks();
+    record.seconds.sample = step.sampled.seconds;
+    record.seconds.fetch = step.fetch_seconds;
+    for (const sample::Batch& batch : step.sampled.batches)
+        record.edges += batch.edges();
+}
+
+}  // namespace rudder::train

@@ -1,0 +1,62 @@
+// One step after the other: rows, forward and backward, the sum of gradients, the update.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "rudder/core/function_ref.hpp"
+#include "train/checkpoints/digest.hpp"
+#include "train/learner.hpp"
+
+#include "gradient_exchange.hpp"
+#include "pipeline.hpp"
+#include "run_buffer.hpp"
+#include "seed_targets.hpp"
+#include "steering.hpp"
+#include "stopwatch.hpp"
+
+namespace rudder::train {
+
+class StepLoop {
+public:
+    /// Begins with step `first`, whose losses so far have this digest. `steering` is null where
+    /// nobody steers. What is given must outlive it.
+    StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
+             Steering* steering, std::uint64_t first, std::uint64_t digest);
+
+    /// Collective: does the step that comes next. `wishes` is asked when the gradients are done;
+    /// `rate_factor` is of the learning rate. A loss that is NaN or infinite is an Error that
+    /// names step and rank.
+    StepConsensus step(StepRecord& record, FunctionRef<StepWishes()> wishes, double rate_factor);
+    /// What was done since the last step is not part of the next one.
+    void skip_time() { step_watch_.lap(); }
+    /// What this rank's training vertices scored since the last time.
+    [[nodiscard]] Score take_score() noexcept { return std::exchange(score_, {}); }
+    /// Of all losses so far.
+    [[nodiscard]] std::uint64_t digest() const { return digest_.value(); }
+    /// As Pipeline::stop.
+    [[nodiscard]] Rows stop() { return pipeline_.stop(); }
+    [[nodiscard]] std::uint64_t row_bytes() const { return pipeline_.row_bytes(); }
+
+private:
+    [[nodiscard]] sample::LookAheadOptions look_ahead(std::uint64_t first) const;
+    [[nodiscard]] AssembledStep& next(std::uint64_t step);
+    void compute(const AssembledStep& step, std::uint64_t number);
+    void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
+    void note(const AssembledStep& step, StepRecord& record);
+
+    Ground& ground_;
+    Learner& learner_;
+    GradientExchange& exchange_;
+    RunBuffer& buffer_;
+    Steering* steering_;
+    Pipeline pipeline_;
+    Stopwatch step_watch_;
+    SeedTargetReader targets_;
+    std::vector<float> losses_;  ///< of the own parts
+    Score score_;
+    LossDigest digest_;
+    comm::Bytes received_;  ///< by this rank, up to the last step
+};
+
+}  // namespace rudder::train
