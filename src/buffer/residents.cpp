@@ -1,7 +1,5 @@
 #include "rudder/buffer/residents.hpp"
 
-#include <algorithm>
-
 namespace rudder::buffer {
 
 Residents::Residents(SlotId slots, SlotId capacity)

@@ -1,7 +1,6 @@
 #include "terminal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>

@@ -37,8 +37,6 @@ public:
         stopping_.store(true);
         if (background_.joinable()) background_.join();
     }
-    MpiProgress(const MpiProgress&) = delete;
-    MpiProgress& operator=(const MpiProgress&) = delete;
 
     /// Starts the thread that looks in while nobody waits.
     void start() {

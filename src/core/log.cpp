@@ -2,7 +2,6 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>

@@ -35,8 +35,6 @@ class SpanStack {
 public:
     SpanStack();
     ~SpanStack();
-    SpanStack(const SpanStack&) = delete;
-    SpanStack& operator=(const SpanStack&) = delete;
 
     /// Spans of this thread go here from now on; returns where they went before (may be null).
     SpanStack* activate() noexcept;

@@ -1,4 +1,3 @@
-#include "rudder/core/text.hpp"
 
 #include "schedule.hpp"
 

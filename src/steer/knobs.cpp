@@ -1,11 +1,11 @@
 #include "rudder/steer/knobs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 

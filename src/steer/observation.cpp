@@ -1,7 +1,5 @@
 #include "rudder/steer/observation.hpp"
 
-#include <array>
-
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 

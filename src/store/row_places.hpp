@@ -1,8 +1,6 @@
 // Where each part's rows lie: on this host, at an address; or with a rank of another.
 #pragma once
 
-#include <cstdint>
-#include <span>
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"

@@ -1,7 +1,6 @@
 // How far long work has come, told to whoever shows it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 

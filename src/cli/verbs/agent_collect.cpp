@@ -10,7 +10,6 @@
 #include "comm/together.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/trainer.hpp"
 #include "steer/samples/collect.hpp"

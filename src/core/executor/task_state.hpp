@@ -2,10 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,8 +23,6 @@ class TaskState {
 public:
     TaskState(Executor& executor, std::string name, std::function<void()> body);
     virtual ~TaskState() = default;
-    TaskState(const TaskState&) = delete;
-    TaskState& operator=(const TaskState&) = delete;
 
     /// Waits until unparked or `deadline`; `what` says what for. Only the task itself calls it.
     virtual void park(Duration deadline) = 0;

@@ -7,8 +7,6 @@
 #include <thread>
 #include <vector>
 
-#include "core/log.hpp"
-
 #include "thread_task.hpp"
 #include "timed_call.hpp"
 

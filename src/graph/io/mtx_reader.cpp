@@ -1,7 +1,6 @@
 #include "mtx_reader.hpp"
 
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 

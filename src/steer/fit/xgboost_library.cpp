@@ -1,6 +1,5 @@
 #include "xgboost_library.hpp"
 
-#include <array>
 #include <cstdlib>
 
 #include <dlfcn.h>

@@ -1,8 +1,6 @@
 // Requests with their retries, the way down from schemas to plain replies, and who the server is.
 #include "chat.hpp"
 
-#include <atomic>
-
 #include <fmt/format.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 // What the decisions of a log cost, by replaying them over the run's trace.
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include <fmt/format.h>
 

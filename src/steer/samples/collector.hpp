@@ -30,8 +30,6 @@ public:
     /// judged are set here.
     Collector(HelmOptions helm, const CollectOptions& options);
     ~Collector() override;
-    Collector(const Collector&) = delete;
-    Collector& operator=(const Collector&) = delete;
 
     void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override;
     [[nodiscard]] std::uint64_t horizon() const override;

@@ -1,7 +1,6 @@
 #include "row_file.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 
 #include <fcntl.h>
 #include <sys/mman.h>

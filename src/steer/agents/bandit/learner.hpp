@@ -1,7 +1,6 @@
 // The bandit: tries settings on shadows and on the clock, and takes what is better.
 #pragma once
 
-#include <atomic>
 #include <deque>
 #include <optional>
 #include <string>
