@@ -6,6 +6,7 @@
 
 #include "core/json.hpp"
 #include "core/staging.hpp"
+#include "rudder/core/array.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
