@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "comm/mpi_transport.hpp"
-#include "core/log_hook.hpp"
+#include "core/log.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

@@ -6,8 +6,6 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
-#include "log_hook.hpp"
-
 namespace rudder::log {
 
 namespace {

@@ -7,8 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "thread_task.hpp"
-#include "timed_call.hpp"
+#include "task_state.hpp"
 
 namespace rudder {
 

@@ -7,6 +7,10 @@
 
 namespace rudder::report {
 
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes) noexcept;
+/// As it stands in a record: a sum of bytes that hold sums would say little otherwise.
+[[nodiscard]] std::uint32_t masked_crc32c(std::string_view bytes) noexcept;
+
 /// Puts one event together and seals it as a record.
 class EventBytes {
 public:

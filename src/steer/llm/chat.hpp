@@ -63,8 +63,6 @@ public:
     [[nodiscard]] LlmApi api() const noexcept;                ///< `automatic` until connected
     [[nodiscard]] const std::string& model() const noexcept;  ///< empty until connected
     [[nodiscard]] ReplyForm form() const noexcept;
-    /// Requests sent so far.
-    [[nodiscard]] std::uint64_t requests() const noexcept;
 
 private:
     struct State;

@@ -155,4 +155,11 @@ std::vector<DecisionRecord> read_decisions(const std::filesystem::path& path) {
     return records;
 }
 
+std::string log_line(const DecisionRecord& record) {
+    Json line = to_json(record);
+    const auto seen = line.find("observation");
+    if (seen != line.end() && seen->is_object()) (*seen)["history"] = Json::array();
+    return line.dump();
+}
+
 }  // namespace rudder::steer

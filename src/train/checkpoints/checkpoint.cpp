@@ -306,7 +306,6 @@ SavedNetwork load_network(const fs::path& run) {
     saved.checkpoint = folder;
     saved.data = c.identity.data;
     saved.data_checksum = c.identity.data_checksum;
-    saved.precision = to_string(c.identity.train.precision);
     saved.train = c.identity.train;
     return saved;
 }

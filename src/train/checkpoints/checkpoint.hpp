@@ -79,7 +79,6 @@ struct SavedNetwork {
     std::filesystem::path checkpoint;
     std::string data;           ///< path of the partitioned data set it was trained on
     std::string data_checksum;  ///< of that data set's manifest
-    std::string precision;      ///< of the rows it was trained on
     TrainOptions train;  ///< as far as evaluation needs them: fan-outs, batch, seed, topology
 };
 
