@@ -1,4 +1,4 @@
-// The catalogue of what a step is measured by: one list that every sink and reader goes by.
+// What a step and an epoch are measured by: lists that every sink and reader go by.
 #pragma once
 
 #include <array>

@@ -10,7 +10,6 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-#include "action_json.hpp"
 #include "knob_range.hpp"
 
 namespace rudder::steer {

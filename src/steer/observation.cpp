@@ -3,7 +3,7 @@
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 
-#include "action_json.hpp"
+#include "knob_range.hpp"
 
 namespace rudder::steer {
 

@@ -1,4 +1,4 @@
-// What a store is made of, as its pulls see it.
+// What a store is made of, as its pulls see it, and where each part's rows lie.
 #pragma once
 
 #include <atomic>

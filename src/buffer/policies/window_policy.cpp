@@ -7,7 +7,7 @@
 #include "rudder/core/checked.hpp"
 
 #include "policies.hpp"
-#include "refuse.hpp"
+#include "signal.hpp"
 
 namespace rudder::buffer {
 

@@ -5,7 +5,7 @@
 
 #include "core/log.hpp"
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
 #include "readers.hpp"
 
 namespace rudder::graph {

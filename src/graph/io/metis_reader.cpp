@@ -1,7 +1,7 @@
 // METIS graph files: line i lists the neighbours of vertex i, from 1; weights are passed over.
 #include <fmt/format.h>
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
 #include "readers.hpp"
 
 namespace rudder::graph {

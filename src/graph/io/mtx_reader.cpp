@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
 #include "readers.hpp"
 
 namespace rudder::graph {

@@ -6,7 +6,7 @@
 
 #include "rudder/core/error.hpp"
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
 #include "feature_sources.hpp"
 #include "npz_reader.hpp"
 #include "readers.hpp"

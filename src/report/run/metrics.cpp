@@ -1,4 +1,4 @@
-// metrics.jsonl, read by chunks on all threads and folded as it is read.
+// metrics.jsonl, read by chunks on all threads and folded into buckets of steps as it is read.
 #include <algorithm>
 #include <optional>
 

@@ -1,4 +1,4 @@
-// A run's folder as a whole: what is there, how it ended, and what is missing.
+// A run's folder with its JSON files and epochs: what is there, how it ended, what is missing.
 #include <array>
 
 #include <fcntl.h>

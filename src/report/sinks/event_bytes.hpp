@@ -1,4 +1,4 @@
-// Events of TensorBoard as bytes: the few messages of its protocol buffers that we write.
+// Events of TensorBoard as bytes: the few protocol buffers that we write, and CRC-32C.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Notices when steering costs more than the built-in rule would.
+// Notices, by means of costs, when steering costs more than the built-in rule would.
 #pragma once
 
 #include <cstdint>

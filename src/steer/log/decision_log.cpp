@@ -8,7 +8,7 @@
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "steer/action_json.hpp"
+#include "steer/knob_range.hpp"
 
 namespace rudder::steer {
 

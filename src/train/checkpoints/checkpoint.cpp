@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/fields_json.hpp"
 #include "core/json.hpp"
 #include "core/staging.hpp"
 #include "rudder/core/array.hpp"
@@ -15,6 +16,18 @@
 #include "safetensors.hpp"
 
 namespace rudder::train {
+
+Json to_json(const RunState& state) {
+    Json json = fields_json(state);
+    json["digest"] = to_hex(state.digest);
+    return json;
+}
+
+RunState run_state_from_json(const Json& json, const std::string& where) {
+    auto state = fields_from_json<RunState>(json, where);
+    state.digest = from_hex(json_string(json, "digest", where), where);
+    return state;
+}
 
 namespace fs = std::filesystem;
 
