@@ -43,8 +43,7 @@ public:
               const SamplerOptions& sampler, LookAheadOptions options);
     /// Stops its tasks (they finish the step in hand).
     ~LookAhead();
-    LookAhead(const LookAhead&) = delete;
-    LookAhead& operator=(const LookAhead&) = delete;
+    LookAhead(LookAhead&&) = delete;
 
     /// The next step; waits for it. Rethrows what a sampling task threw. Past the last: an empty
     /// one with step == last_step.

@@ -26,8 +26,7 @@ public:
         map_.begin();
     }
     ~Relabelling() { map_.end({vertices_.data(), count_}); }
-    Relabelling(const Relabelling&) = delete;
-    Relabelling& operator=(const Relabelling&) = delete;
+    Relabelling(Relabelling&&) = delete;
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 

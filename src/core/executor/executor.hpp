@@ -89,8 +89,7 @@ class NoWaitScope {
 public:
     explicit NoWaitScope(const char* place) noexcept;
     ~NoWaitScope();
-    NoWaitScope(const NoWaitScope&) = delete;
-    NoWaitScope& operator=(const NoWaitScope&) = delete;
+    NoWaitScope(NoWaitScope&&) = delete;
 
     /// The innermost scope's place on this thread, or nullptr.
     [[nodiscard]] static const char* current() noexcept;

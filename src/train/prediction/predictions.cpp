@@ -31,8 +31,7 @@ class RowFile {
 public:
     RowFile(const std::filesystem::path& folder, std::uint64_t rows, std::size_t row_bytes);
     ~RowFile();
-    RowFile(const RowFile&) = delete;
-    RowFile& operator=(const RowFile&) = delete;
+    RowFile(RowFile&&) = delete;
 
     /// Row r; rows may be written by several tasks at once.
     [[nodiscard]] std::span<std::byte> row(std::uint64_t r) const noexcept {
