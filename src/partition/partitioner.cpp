@@ -12,8 +12,8 @@ namespace rudder::partition {
 namespace {
 
 constexpr std::array<std::string_view, 5> names{"metis", "ldg", "fennel", "random", "hash"};
-constexpr std::array<Partitioner, 5> methods{assign_metis, assign_ldg, assign_fennel, assign_random,
-                                             assign_hash};
+constexpr std::array<Partitioner*, 5> methods{assign_metis, assign_ldg, assign_fennel,
+                                              assign_random, assign_hash};
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::span<const std::string_view> partitioner_names() noexcept {
     return names;
 }
 
-Partitioner partitioner(std::string_view name) {
+Partitioner* partitioner(std::string_view name) {
     const auto found = std::ranges::find(names, name);
     if (found == names.end()) throw unknown_name("method", name, names, "--method");
     return methods[static_cast<std::size_t>(found - names.begin())];
@@ -29,7 +29,7 @@ Partitioner partitioner(std::string_view name) {
 
 Assignment assign_parts(const PartitionInput& input, const PartitionOptions& options,
                         Progress& progress) {
-    const Partitioner assign = partitioner(options.method);
+    Partitioner* const assign = partitioner(options.method);
     check_options(options, input.vertices());
     RUDDER_CHECK(input.stored.vertices() == input.vertices());
     RUDDER_CHECK(input.roles.empty() || input.roles.size() == input.vertices());

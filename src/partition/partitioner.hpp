@@ -35,23 +35,18 @@ struct Assignment {
 
 /// Divides a graph by options that have passed check_options. Every part has a vertex; the result
 /// depends on the input and the options alone, never on the number of threads.
-using Partitioner = Assignment (*)(const PartitionInput& input, const PartitionOptions& options,
-                                   Progress& progress);
-Assignment assign_metis(const PartitionInput& input, const PartitionOptions& options,
-                        Progress& progress);
-Assignment assign_ldg(const PartitionInput& input, const PartitionOptions& options,
-                      Progress& progress);
-Assignment assign_fennel(const PartitionInput& input, const PartitionOptions& options,
-                         Progress& progress);
-Assignment assign_random(const PartitionInput& input, const PartitionOptions& options,
-                         Progress& progress);
-Assignment assign_hash(const PartitionInput& input, const PartitionOptions& options,
-                       Progress& progress);
+using Partitioner = Assignment(const PartitionInput& input, const PartitionOptions& options,
+                               Progress& progress);
+Partitioner assign_metis;
+Partitioner assign_ldg;
+Partitioner assign_fennel;
+Partitioner assign_random;
+Partitioner assign_hash;
 
 /// The methods there are, the default first.
 [[nodiscard]] std::span<const std::string_view> partitioner_names() noexcept;
 /// The one of that name; a usage Error that lists them otherwise.
-[[nodiscard]] Partitioner partitioner(std::string_view name);
+[[nodiscard]] Partitioner* partitioner(std::string_view name);
 
 /// Checks the options and divides the graph with the method they name.
 [[nodiscard]] Assignment assign_parts(const PartitionInput& input, const PartitionOptions& options,

@@ -19,7 +19,7 @@ namespace rudder::graph {
 namespace {
 
 /// A reader that calls a function.
-template <auto read_graph>
+template <ReadGraph read_graph>
 class Reader final : public GraphReader {
 public:
     [[nodiscard]] RawGraph read(const ReadOptions& options, Progress& progress) const override {
@@ -27,7 +27,7 @@ public:
     }
 };
 
-template <auto read_graph>
+template <ReadGraph read_graph>
 std::unique_ptr<GraphReader> make() {
     return std::make_unique<Reader<read_graph>>();
 }

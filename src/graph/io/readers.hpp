@@ -5,10 +5,11 @@
 
 namespace rudder::graph {
 
-[[nodiscard]] RawGraph read_binary(const ReadOptions& options, Progress& progress);
-[[nodiscard]] RawGraph read_metis(const ReadOptions& options, Progress& progress);
-[[nodiscard]] RawGraph read_mtx(const ReadOptions& options, Progress& progress);
-[[nodiscard]] RawGraph read_ogb(const ReadOptions& options, Progress& progress);
+using ReadGraph = RawGraph(const ReadOptions& options, Progress& progress);
+ReadGraph read_binary;
+ReadGraph read_metis;
+ReadGraph read_mtx;
+ReadGraph read_ogb;
 /// The first line of a CSV file may hold names of columns.
 enum class FirstLine { edge, may_be_names };
 [[nodiscard]] RawGraph read_edge_list(const ReadOptions& options, Progress& progress,
