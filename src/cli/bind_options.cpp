@@ -41,9 +41,10 @@ void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown) 
             },
             description(info));
         option->type_name(std::string(info.unit));
-        if (!info.derived) option->default_str(setting_text(setting.value));
+        if (!info.marked(Marks::derived)) option->default_str(setting_text(setting.value));
     }
-    if (shown == HelpListing::none || (shown == HelpListing::declared && info.further))
+    if (shown == HelpListing::none ||
+        (shown == HelpListing::declared && info.marked(Marks::further)))
         option->group(std::string(further_options));
 }
 

@@ -27,8 +27,6 @@ public:
     /// kept in the list `resumed`.
     RunCard(std::filesystem::path folder, Json facts);
     ~RunCard();
-    RunCard(const RunCard&) = delete;
-    RunCard& operator=(const RunCard&) = delete;
 
     /// How it ended: finished, interrupted or failed, with the error. The first call counts.
     void end(std::string_view state, const std::string& error = {});

@@ -25,27 +25,26 @@ struct Owner {
     Mode mode = Mode::fast;
     std::vector<std::int32_t> list{1, 2};
     std::uint64_t memory = 0;
-    struct {
+    struct Inner {
         double deep = 1.5;
     } inner;
 };
 
 std::vector<Setting<Owner>> table() {
     using O = Owner;
-    return {setting<O, &O::on>("on", ""), off_setting<O, &O::checked>("trust", ""),
-            setting<O, &O::count>("count", "").limit(1, 64), setting<O, &O::port>("port", ""),
+    return {setting<O, &O::on>("on", ""),
+            off_setting<O, &O::checked>("trust", ""),
+            setting<O, &O::count>("count", "").limit(1, 64),
+            setting<O, &O::port>("port", ""),
             setting<O, &O::window>("window", "").at_least(1),
-            setting<O, &O::rate>("rate", "").at_least(0).below(1), setting<O, &O::name>("name", ""),
-            setting<O, &O::file>("file", ""), setting<O, &O::mode>("mode", "").among([] {
-                return std::vector<std::string_view>{"slow", "fast"};
-            }),
+            setting<O, &O::rate>("rate", "").at_least(0).below(1),
+            setting<O, &O::name>("name", ""),
+            setting<O, &O::file>("file", ""),
+            setting<O, &O::mode>("mode", "").among({"slow", "fast"}),
             setting<O, &O::list>("list", "").limit(-1, 9),
-            setting<O, &O::memory>("memory", "").in_bytes(), setting < O,
-            [](auto& o) -> auto& {return o.inner.deep;
+            setting<O, &O::memory>("memory", "").in_bytes(),
+            setting<O, &O::inner, &O::Inner::deep>("deep", "").above(0)};
 }
-> ("deep", "").above(0)
-};  // namespace
-}  // namespace rudder::test
 
 const Setting<Owner>& named(std::string_view name) {
     static const auto all = table();

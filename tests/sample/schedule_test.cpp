@@ -157,8 +157,6 @@ TEST(ScheduleRefused, NoSeedsNoBatchUnknownOrder) {
     };
     EXPECT_EQ(kind([&] { sample::Schedule(comm::Communicator::local(), parts, 4, {.batch = 0}); }),
               ErrorKind::usage);
-    EXPECT_EQ(kind([&] { static_cast<void>(sample::seed_order("sorted")); }), ErrorKind::usage);
-    EXPECT_EQ(sample::seed_order("clustered"), sample::SeedOrder::clustered);
     const std::vector<partition::Part> none;
     EXPECT_EQ(kind([&] { sample::Schedule(comm::Communicator::local(), none, 4, {}); }),
               ErrorKind::input);

@@ -79,9 +79,9 @@ TEST(OptionTable, IdentityChangesExactlyWithOptionsThatChangeResults) {
         TrainOptions options;
         option.put(options, another(option, options));
         const Json after = train::training_json(options);
-        EXPECT_EQ(before != after, option.identity) << option.name;
+        EXPECT_EQ(before != after, option.marked(Marks::identity)) << option.name;
         EXPECT_EQ(train::training_json(train::training_from_json(after, "here")), after);
-        of_identity += option.identity ? 1U : 0U;
+        of_identity += option.marked(Marks::identity) ? 1U : 0U;
     }
     EXPECT_EQ(of_identity, 26U);
     EXPECT_EQ(before.size(), of_identity);

@@ -5,7 +5,6 @@
 
 #include "core/executor/patience.hpp"
 #include "core/span.hpp"
-#include "rudder/core/check.hpp"
 
 namespace rudder::buffer {
 

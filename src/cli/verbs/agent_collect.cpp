@@ -10,10 +10,9 @@
 #include "comm/together.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/trainer.hpp"
-#include "steer/samples/collect.hpp"
+#include "steer/samples/collector.hpp"
 #include "train/prediction/inference.hpp"
 
 #include "collect_table.hpp"

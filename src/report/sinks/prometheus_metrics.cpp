@@ -8,7 +8,6 @@
 
 #include "core/system.hpp"
 #include "report/catalogue.hpp"
-#include "report/epoch_metrics.hpp"
 
 namespace rudder::report {
 

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/text.hpp"
-
 namespace rudder::steer {
 
 namespace {

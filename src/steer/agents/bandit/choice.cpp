@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/error.hpp"
-
 namespace rudder::steer {
 
 namespace {
