@@ -19,14 +19,6 @@ struct GatV2Layer {
     Matrix back;               ///< its gradient
 };
 
-void add_rows(const Matrix& to, const ConstMatrix& rows) {
-    for (std::size_t r = 0; r < to.rows; ++r) {
-        float* row = to.row(r);
-        for (std::size_t c = 0; c < to.columns; ++c)
-            row[c] += rows.row(r)[c];
-    }
-}
-
 class GatV2 final : public AttentionNetwork {
 public:
     explicit GatV2(const NetworkOptions& network_options);
