@@ -38,9 +38,12 @@ RUDDER_INLINE void score_back(const Attention& a, const AdditiveScores& scores,
     }
 }
 
-/// Values get nothing through the scores before finish_additive, which needs the sums of deltas.
-RUDDER_INLINE NothingElse through_scores(const Attention& a, const AdditiveScores& scores,
-                                         const Readers& readers) noexcept {
+/// The values' gradient through the sums, and what finish_additive needs for the rest: the sums of
+/// the source's deltas.
+RUDDER_INLINE void gather_source(const Attention& a, const AdditiveScores& scores,
+                                 const Readers& readers, const ConstMatrix& gradient,
+                                 float* out) noexcept {
+    over_columns(a, readers, gradient, WeightedSum{a, gradient, out});
     const std::size_t heads = a.heads.count;
     float* sums = scores.source_sums + readers.self * heads;
     for (std::size_t h = 0; h < heads; ++h)
@@ -49,7 +52,6 @@ RUDDER_INLINE NothingElse through_scores(const Attention& a, const AdditiveScore
         for (std::size_t h = 0; h < heads; ++h)
             sums[h] += a.deltas[readers.entry(i) * heads + h];
     }
-    return {};
 }
 
 struct FinishAdditive {
@@ -138,92 +140,84 @@ RUDDER_INLINE void score(const Attention& a, const DynamicScores& scores, const 
     }
 }
 
-/// Tiles of the gradients that a destination's row and the vector get through the scores.
-struct DynamicStrip {
-    const Attention& a;
-    const DynamicScores& scores;
-    const Entries& entries;
-
-    template <std::size_t Tiles>
-    RUDDER_INLINE void strip(std::size_t column) const noexcept {
-        constexpr std::size_t some = Tiles > 4 ? 4 : Tiles;  // as many as there are registers for
-        for (std::size_t t = 0; t < Tiles; t += some)
-            tiles<some>(column + t * 16);
-    }
-    template <std::size_t Tiles>
-    RUDDER_INLINE void tiles(std::size_t column) const noexcept {
-        const std::size_t padded = a.heads.padded();
-        std::size_t head[Tiles];
-        Vector own[Tiles];
-        Vector sums[Tiles];
-        Vector vectors[Tiles];
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            head[t] = (column + t * 16) / padded;
-            load(own[t], scores.of_destination.row(entries.self) + column + t * 16);
-            load(vectors[t], scores.vector_sums + column + t * 16);
-            sums[t] = Vector{};
-        }
-        for (std::size_t i = 0; i < entries.count; ++i) {
-            const float* row = a.values.row(entries.source(i)) + column;
-            const float* delta = a.deltas + (entries.first + i) * a.heads.count;
-#pragma GCC unroll 16
-            for (std::size_t t = 0; t < Tiles; ++t) {
-                Vector x;
-                load(x, row + t * 16);
-                x += own[t];
-                Vector slope;
-                leak_back(slope, x, delta[head[t]]);
-                sums[t] += slope;
-                vectors[t] += x * slope;
-            }
-        }
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            Vector vector;
-            load(vector, scores.vector + column + t * 16);
-            store(scores.back.row(entries.self) + column + t * 16, sums[t] * vector);
-            store(scores.vector_sums + column + t * 16, vectors[t]);
-        }
-    }
-};
-
-RUDDER_INLINE void score_back(const Attention& a, const DynamicScores& scores,
-                              const Entries& entries) noexcept {
-    over_strips(a.heads.width(), DynamicStrip{a, scores, entries});
-}
-
-/// What the values of a source get through the scores of its readers.
-struct DynamicThrough {
+/// The gradients that a destination's row and the vector get through the scores.
+struct DynamicBack {
     static constexpr std::size_t most_tiles = 4;
     struct Tile {
         Vector own;
-        Vector slopes;
+        Vector sum;
+        Vector vector;
     };
     const Attention& a;
     const DynamicScores& scores;
-    const float* values;
+    LocalId self;
 
     RUDDER_INLINE void begin(Tile& tile, std::size_t column) const noexcept {
-        load(tile.own, values + column);
-        tile.slopes = Vector{};
+        load(tile.own, scores.of_destination.row(self) + column);
+        load(tile.vector, scores.vector_sums + column);
+        tile.sum = Vector{};
     }
-    RUDDER_INLINE void add(Tile& tile, std::size_t column, std::size_t head, LocalId reader,
-                           std::size_t entry) const noexcept {
+    RUDDER_INLINE void add(Tile& tile, std::size_t column, LocalId id,
+                           std::size_t slot) const noexcept {
         Vector x;
         Vector slope;
-        load(x, scores.of_destination.row(reader) + column);
+        load(x, a.values.row(id) + column);
         x += tile.own;
-        leak_back(slope, x, a.deltas[entry * a.heads.count + head]);
-        tile.slopes += slope;
+        leak_back(slope, x, a.deltas[slot]);
+        tile.sum += slope;
+        tile.vector += x * slope;
     }
-    RUDDER_INLINE void finish(Vector& sum, const Tile& tile, std::size_t column) const noexcept {
+    RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
         Vector vector;
         load(vector, scores.vector + column);
-        sum += tile.slopes * vector;
+        store(scores.back.row(self) + column, tile.sum * vector);
+        store(scores.vector_sums + column, tile.vector);
     }
 };
-RUDDER_INLINE DynamicThrough through_scores(const Attention& a, const DynamicScores& scores,
-                                            const Readers& readers) noexcept {
-    return {a, scores, a.values.row(readers.self)};
+RUDDER_INLINE void score_back(const Attention& a, const DynamicScores& scores,
+                              const Entries& entries) noexcept {
+    const ConstMatrix none{};  // the rows are in the cache already
+    over_columns(a, entries, none, DynamicBack{a, scores, entries.self});
+}
+
+/// The gradient of a source's values through the sums and through the scores.
+struct DynamicGather {
+    static constexpr std::size_t most_tiles = 4;
+    struct Tile {
+        WeightedSum::Tile values;
+        Vector own;
+        Vector slopes;
+    };
+    WeightedSum values;
+    const DynamicScores& scores;
+    const float* own;
+
+    RUDDER_INLINE void begin(Tile& tile, std::size_t column) const noexcept {
+        values.begin(tile.values, column);
+        load(tile.own, own + column);
+        tile.slopes = Vector{};
+    }
+    RUDDER_INLINE void add(Tile& tile, std::size_t column, LocalId id,
+                           std::size_t slot) const noexcept {
+        Vector x;
+        Vector slope;
+        values.add(tile.values, column, id, slot);
+        load(x, scores.of_destination.row(id) + column);
+        x += tile.own;
+        leak_back(slope, x, values.a.deltas[slot]);
+        tile.slopes += slope;
+    }
+    RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
+        Vector vector;
+        load(vector, scores.vector + column);
+        store(values.out + column, tile.values.sum + tile.slopes * vector);
+    }
+};
+RUDDER_INLINE void gather_source(const Attention& a, const DynamicScores& scores,
+                                 const Readers& readers, const ConstMatrix& gradient,
+                                 float* out) noexcept {
+    over_columns(a, readers, gradient,
+                 DynamicGather{{a, gradient, out}, scores, a.values.row(readers.self)});
 }
 
 // ---- both kinds --------------------------------------------------------------------------------
@@ -241,8 +235,7 @@ struct Attend {
             float* alphas = a.alphas + entries.first * a.heads.count;
             score(a, scores, entries, alphas);
             softmax(alphas, entries.count, a.heads.count);
-            over_strips(a.heads.width(),
-                        WeightedSum<Entries, NothingElse>{a, entries, a.values, {}, sums.row(r)});
+            over_columns(a, entries, a.values, WeightedSum{a, a.values, sums.row(r)});
         }
     }
 };
@@ -275,9 +268,7 @@ struct GatherAttention {
     RUDDER_INLINE void run() const noexcept {
         for (std::size_t r = 0; r < rows.count; ++r) {
             const Readers own(a, readers, static_cast<LocalId>(rows.first + r));
-            const auto through = through_scores(a, scores, own);
-            over_strips(a.heads.width(), WeightedSum<Readers, decltype(through)>{
-                                             a, own, gradient, through, out.row(r)});
+            gather_source(a, scores, own, gradient, out.row(r));
         }
     }
 };

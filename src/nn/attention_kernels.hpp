@@ -158,70 +158,63 @@ RUDDER_INLINE void softmax(float* scores, std::size_t count, std::size_t heads) 
     }
 }
 
-/// Calls the widest body that fits, strip after strip.
-template <class Body>
-RUDDER_INLINE void over_strips(std::size_t width, const Body& body) noexcept {
-    std::size_t column = 0;
-    for (; width - column >= 256; column += 256)
-        body.template strip<16>(column);
-    for (; width - column >= 64; column += 64)
-        body.template strip<4>(column);
-    for (; column < width; column += 16)
-        body.template strip<1>(column);
+/// Tiles of 16 columns, side by side in registers, over all that `who` has: the entries of a
+/// destination or the readers of a source. `Sums` says what a tile adds up.
+template <std::size_t Tiles, class Who, class Sums>
+RUDDER_INLINE void sum_tiles(const Attention& a, const Who& who, const ConstMatrix& fetched,
+                             const Sums& sums, std::size_t column) noexcept {
+    const std::size_t padded = a.heads.padded();
+    std::size_t head[Tiles];
+    typename Sums::Tile tiles[Tiles];
+    for (std::size_t t = 0; t < Tiles; ++t) {
+        head[t] = (column + t * 16) / padded;
+        sums.begin(tiles[t], column + t * 16);
+    }
+    who.each(
+        fetched, [&](LocalId id, std::size_t entry) __attribute__((always_inline)) {
+#pragma GCC unroll 16
+            for (std::size_t t = 0; t < Tiles; ++t)
+                sums.add(tiles[t], column + t * 16, id, entry * a.heads.count + head[t]);
+        });
+    for (std::size_t t = 0; t < Tiles; ++t)
+        sums.finish(tiles[t], column + t * 16);
 }
 
-/// What a strip of columns sums up beside the weighted values: nothing.
-struct NothingElse {
-    static constexpr std::size_t most_tiles = 16;
-    struct Tile {};
-    RUDDER_INLINE void begin(Tile&, std::size_t) const noexcept {}
-    RUDDER_INLINE void add(Tile&, std::size_t, std::size_t, LocalId, std::size_t) const noexcept {}
-    RUDDER_INLINE void finish(Vector&, const Tile&, std::size_t) const noexcept {}
-};
+/// All columns, as many tiles at a time as fit; rows of `fetched` are fetched ahead.
+template <class Who, class Sums>
+RUDDER_INLINE void over_columns(const Attention& a, const Who& who, const ConstMatrix& fetched,
+                                const Sums& sums) noexcept {
+    const std::size_t width = a.heads.width();
+    std::size_t column = 0;
+    if constexpr (Sums::most_tiles == 16) {
+        for (; width - column >= 256; column += 256)
+            sum_tiles<16>(a, who, fetched, sums, column);
+    }
+    for (; width - column >= 64; column += 64)
+        sum_tiles<4>(a, who, fetched, sums, column);
+    for (; column < width; column += 16)
+        sum_tiles<1>(a, who, fetched, sums, column);
+}
 
-/// The weighted sum of rows over the entries of a destination or the readers of a source, in
-/// registers: tiles of 16 columns.
-template <class Who, class Else>
+/// The sum of rows by their weights.
 struct WeightedSum {
+    static constexpr std::size_t most_tiles = 16;  ///< as many as there are registers for
+    struct Tile {
+        Vector sum;
+    };
     const Attention& a;
-    const Who& who;
     const ConstMatrix& table;
-    Else other;
     float* out;
 
-    template <std::size_t Tiles>
-    RUDDER_INLINE void strip(std::size_t column) const noexcept {
-        constexpr std::size_t some = std::min(Tiles, Else::most_tiles);
-        for (std::size_t t = 0; t < Tiles; t += some)
-            tiles<some>(column + t * 16);
+    RUDDER_INLINE void begin(Tile& tile, std::size_t) const noexcept { tile.sum = Vector{}; }
+    RUDDER_INLINE void add(Tile& tile, std::size_t column, LocalId id,
+                           std::size_t slot) const noexcept {
+        Vector x;
+        load(x, table.row(id) + column);
+        tile.sum += x * a.alphas[slot];
     }
-    template <std::size_t Tiles>
-    RUDDER_INLINE void tiles(std::size_t column) const noexcept {
-        const std::size_t padded = a.heads.padded();
-        std::size_t head[Tiles];
-        Vector sums[Tiles];
-        [[maybe_unused]] typename Else::Tile others[Tiles];
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            head[t] = (column + t * 16) / padded;
-            sums[t] = Vector{};
-            other.begin(others[t], column + t * 16);
-        }
-        who.each(
-            table, [&](LocalId id, std::size_t entry) __attribute__((always_inline)) {
-                const float* row = table.row(id) + column;
-                const float* alpha = a.alphas + entry * a.heads.count;
-#pragma GCC unroll 16
-                for (std::size_t t = 0; t < Tiles; ++t) {
-                    Vector x;
-                    load(x, row + t * 16);
-                    sums[t] += x * alpha[head[t]];
-                    other.add(others[t], column + t * 16, head[t], id, entry);
-                }
-            });
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            other.finish(sums[t], others[t], column + t * 16);
-            store(out + column + t * 16, sums[t]);
-        }
+    RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
+        store(out + column, tile.sum);
     }
 };
 
