@@ -44,7 +44,10 @@ std::vector<VertexId> epoch_seeds(const sample::Schedule& schedule, PartId part,
 class Orders : public ::testing::TestWithParam<sample::SeedOrder> {};
 INSTANTIATE_TEST_SUITE_P(Schedule, Orders,
                          ::testing::Values(sample::SeedOrder::random, sample::SeedOrder::clustered),
-                         [](const auto& order) { return std::string(to_string(order.param)); });
+                         [](const auto& order) {
+                             const bool random = order.param == sample::SeedOrder::random;
+                             return random ? "random" : "clustered";
+                         });
 
 TEST_P(Orders, EveryEpochIsAPermutationOfTheTrainingVertices) {
     for (const bool uneven : {false, true}) {
