@@ -33,7 +33,8 @@ struct SettingInfo {
     std::string_view unit{};  ///< what stands for a value in help texts
     SettingKind kind = SettingKind::text;
     SettingLimits limits{};
-    std::vector<std::string_view> (*words)() = nullptr;  ///< the only values, where there are such
+    std::vector<std::string_view> (*words)() = nullptr;   ///< the only values, where there are such
+    std::vector<std::string_view> (*offers)() = nullptr;  ///< what completion offers besides
     bool identity = false;  ///< results depend on it: a checkpoint compares it
     bool further = false;   ///< few need it: shown by --help-all
     bool derived = false;   ///< its default follows from other settings or the data
@@ -72,6 +73,9 @@ struct Setting : SettingInfo {
     }
     Setting among(std::vector<std::string_view> (*names)()) const {
         return changed([&](Setting& s) { s.words = names; });
+    }
+    Setting offering(std::vector<std::string_view> (*names)()) const {
+        return changed([&](Setting& s) { s.offers = names; });
     }
     Setting in(std::string_view shown_unit) const {
         return changed([&](Setting& s) { s.unit = shown_unit; });

@@ -16,6 +16,14 @@ Setting<TrainOptions> option(std::string_view name, std::string_view help) {
     return setting<TrainOptions, Field>(name, help);
 }
 
+/// The names of what a registry lists.
+Names names_of(const auto& registry) {
+    Names names;
+    for (const auto* info : registry)
+        names.emplace_back(info->name);
+    return names;
+}
+
 constexpr double rows_at_most = 1e6;  ///< of a halo's size, or neighbours per vertex
 
 Table model_options() {
@@ -86,6 +94,9 @@ Table training_options() {
     option<&O::lr_schedule>("lr-schedule",
                             "Learning-rate schedule: constant, cosine, linear,\n"
                             "step:EPOCHS,FACTOR or plateau:EVALUATIONS,FACTOR")
+        .offering([] {
+            return Names{"constant", "cosine", "linear", "step:", "plateau:"};
+        })
         .in_identity()
         .in_further(),
     option<&O::warmup>("warmup", "Learning-rate warm-up, in steps").in_identity().in_further(),
@@ -131,7 +142,8 @@ Table evaluation_options() {
 }
 
 Table policy_options() {
-    return {option<&TrainOptions::policy>("policy", "Buffer policy; see replay --policies")};
+    return {option<&TrainOptions::policy>("policy", "Buffer policy; see replay --policies")
+                .offering([] { return names_of(buffer::all_policies()); })};
 }
 
 Table buffer_options() {
@@ -152,7 +164,9 @@ Table buffer_options() {
 Table agent_options() {
     return {option < [](auto& o) -> auto& {return o.steer.agent;
 }
-> ("agent", "Agent that steers the buffer; see agent list").as_derived()
+> ("agent", "Agent that steers the buffer; see agent list").as_derived().offering([] {
+    return names_of(steer::all_agents());
+})
 }
 ;
 }
