@@ -135,7 +135,7 @@ TEST_F(Options, VerbsTakeTheGroupsTheyWant) {
 }
 
 /// Texts that a setting must refuse.
-std::vector<std::string> wrong_texts(const SettingInfo& info) {
+std::vector<std::string> wrong_setting_texts(const SettingInfo& info) {
     if (info.words != nullptr) return {"xyzzy", "", std::string(info.words().front()) + "x"};
     const auto past = [](double bound, double step) { return fmt::format("{}", bound + step); };
     std::vector<std::string> texts;
@@ -157,7 +157,7 @@ std::vector<std::string> wrong_texts(const SettingInfo& info) {
 TEST_F(Options, EveryOneRefusesEveryWrongValue) {
     std::size_t refused = 0;
     for (const SettingInfo* info : every_option()) {
-        for (const std::string& text : wrong_texts(*info)) {
+        for (const std::string& text : wrong_setting_texts(*info)) {
             SCOPED_TRACE(fmt::format("--{}={}", info->name, text));
             // The library's own complaint where there is no value at all.
             Parsed parsed("train");

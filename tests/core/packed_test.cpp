@@ -45,7 +45,7 @@ struct Outer {
 };
 static_assert(lists_all_fields<Outer>);
 
-Outer example() {
+Outer packed_example() {
     return {.small = 7,
             .on = true,
             .name = "a \"name\" \n\xc3\xbc",
@@ -58,7 +58,7 @@ Outer example() {
 }
 
 TEST(Packed, ComesBackWholeWithAndWithoutWhatIsOptional) {
-    Outer value = example();
+    Outer value = packed_example();
     EXPECT_EQ(unpacked<Outer>(packed(value)), value);
     value.maybe.reset();
     value.many.clear();
@@ -71,7 +71,7 @@ TEST(Packed, ComesBackWholeWithAndWithoutWhatIsOptional) {
 }
 
 TEST(Packed, EveryCutAndEveryByteTooMuchIsAFaultOfOurs) {
-    const std::vector<std::byte> bytes = packed(example());
+    const std::vector<std::byte> bytes = packed(packed_example());
     for (std::size_t size = 0; size < bytes.size(); ++size) {
         EXPECT_THROW(static_cast<void>(unpacked<Outer>(std::span(bytes).first(size))),
                      InternalError)
@@ -106,7 +106,7 @@ TEST(Packed, AListLongerThanWhatIsLeftIsRefusedBeforeItIsMade) {
 }
 
 TEST(FieldsJson, WritesWhatIsSomeonesToReadInItsOrder) {
-    const Json json = fields_json(example());
+    const Json json = fields_json(packed_example());
     std::vector<std::string> keys;
     for (const auto& [key, value] : json.items())
         keys.push_back(key);
@@ -117,7 +117,7 @@ TEST(FieldsJson, WritesWhatIsSomeonesToReadInItsOrder) {
 }
 
 TEST(FieldsJson, ComesBackThroughText) {
-    Outer value = example();
+    Outer value = packed_example();
     value.hidden = 0;
     const auto again = [](const Outer& o) {
         return fields_from_json<Outer>(parse_json(fields_json(o).dump(), "here"), "here");
@@ -129,7 +129,7 @@ TEST(FieldsJson, ComesBackThroughText) {
 }
 
 TEST(FieldsJson, EveryKeyThatIsMissingOrOfAnotherTypeIsNamed) {
-    const Json good = fields_json(example());
+    const Json good = fields_json(packed_example());
     for (const auto& [key, value] : good.items()) {
         if (key == "maybe") continue;
         Json bad = good;
@@ -155,14 +155,14 @@ TEST(FieldsSums, AreThoseOfEveryNumberAndListedMember) {
     sum += {2, 0.5};
     EXPECT_EQ(sum, (Inner{3, 0.75}));
     EXPECT_EQ(sum - Inner({2, 0.5}), (Inner{1, 0.25}));
-    Outer a = example();
-    add_fields(a, example());
+    Outer a = packed_example();
+    add_fields(a, packed_example());
     EXPECT_EQ(a.small, 14U);
     EXPECT_EQ(a.flat, (Inner{6, 1.0}));
     EXPECT_EQ(a.hidden, 18U);
-    EXPECT_EQ(a.name, example().name) << "texts do not add up";
-    EXPECT_EQ(a.list, example().list);
-    EXPECT_EQ(minus_fields(a, example()).flat, example().flat);
+    EXPECT_EQ(a.name, packed_example().name) << "texts do not add up";
+    EXPECT_EQ(a.list, packed_example().list);
+    EXPECT_EQ(minus_fields(a, packed_example()).flat, packed_example().flat);
 }
 
 }  // namespace

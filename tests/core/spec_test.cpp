@@ -1,4 +1,5 @@
 // Specs of a family of their own: every kind of parameter, there and back, and every wrong input.
+// input.
 #include "rudder/core/spec.hpp"
 
 #include <array>
@@ -39,7 +40,7 @@ const SpecInfo shown_info{"shown", "Shows its value.", parameters, SpecValue::sh
 const SpecInfo needy_info{"needy", "Needs a value.", parameters, SpecValue::required};
 const SpecInfo mixed_info{"mixed", "Has members.", joined, SpecValue::required};
 
-const SpecFamily family{
+const SpecFamily thing_family{
     "thing",
     [](std::string_view name, const std::string& where) -> const auto& {using Make = void();
 static constexpr auto* make = +[] {};
@@ -52,13 +53,13 @@ return known.find("thing", name, where);
 }  // namespace
 };  // namespace rudder::test
 
-Spec parsed(std::string_view text) {
-    return Spec::parse(family, text, "here");
+Spec parsed_spec(std::string_view text) {
+    return Spec::parse(thing_family, text, "here");
 }
 
-void refuse(std::string_view text, std::initializer_list<const char*> words) {
+void refuse_spec(std::string_view text, std::initializer_list<const char*> words) {
     SCOPED_TRACE(text);
-    const Refusal refusal = refusal_of([&] { static_cast<void>(parsed(text)); });
+    const Refusal refusal = refusal_of([&] { static_cast<void>(parsed_spec(text)); });
     EXPECT_EQ(refusal.kind, ErrorKind::usage);
     EXPECT_EQ(refusal.where, "here");
     for (const char* word : words)
@@ -66,7 +67,7 @@ void refuse(std::string_view text, std::initializer_list<const char*> words) {
 }
 
 TEST(Specs, ValuesComeByNameOrByDefault) {
-    const Spec spec = parsed("rich:20,loud,speed:fast");
+    const Spec spec = parsed_spec("rich:20,loud,speed:fast");
     EXPECT_EQ(spec.name(), "rich");
     EXPECT_EQ(spec.whole("size"), 20U);
     EXPECT_EQ(spec.number("rate"), 0.5);
@@ -75,8 +76,8 @@ TEST(Specs, ValuesComeByNameOrByDefault) {
     EXPECT_EQ(spec.text("from"), "");
     EXPECT_TRUE(spec.given("size") && spec.given("loud") && spec.has("rate"));
     EXPECT_FALSE(spec.given("rate") || spec.has("colour") || spec.given("colour"));
-    EXPECT_EQ(parsed("rich").text("speed"), "slow");
-    EXPECT_EQ(parsed("rich").number("loud"), 0);
+    EXPECT_EQ(parsed_spec("rich").text("speed"), "slow");
+    EXPECT_EQ(parsed_spec("rich").number("loud"), 0);
 }
 
 /// A random spec: what is given, and its canonical text.
@@ -112,13 +113,13 @@ struct Drawn {
 
 TEST(Specs, AnyOrderGivesOneTextAndTheSameValues) {
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = 1}), 0);
-    Spec last = parsed("rich");
+    Spec last = parsed_spec("rich");
     std::string last_text = "rich";
     for (int i = 0; i < 500; ++i) {
         const Drawn drawn(draws);
-        const Spec spec = parsed(drawn.shuffled(draws));
+        const Spec spec = parsed_spec(drawn.shuffled(draws));
         EXPECT_EQ(spec.text(), drawn.text);
-        EXPECT_EQ(parsed(spec.text()), spec);
+        EXPECT_EQ(parsed_spec(spec.text()), spec);
         for (const SpecParameter& p : parameters)
             EXPECT_EQ(spec.given(p.name), drawn.given.contains(std::string(p.name))) << p.name;
         EXPECT_EQ(spec == last, drawn.text == last_text);
@@ -129,45 +130,46 @@ TEST(Specs, AnyOrderGivesOneTextAndTheSameValues) {
 
 TEST(Specs, EveryParameterRefusesWhatIsOutOfItsRange) {
     for (const char* value : {"0", "101", "1.5", "-1", "many", "", "nan", "1e99"})
-        refuse(fmt::format("rich:{}", value), {"'size' of thing 'rich'", "from 1 and up to 100"});
+        refuse_spec(fmt::format("rich:{}", value),
+                    {"'size' of thing 'rich'", "from 1 and up to 100"});
     for (const char* value : {"0", "1", "-0.5", "2", "inf", "x"})
-        refuse(fmt::format("rich,rate:{}", value), {"'rate'", "above 0 and below 1"});
+        refuse_spec(fmt::format("rich,rate:{}", value), {"'rate'", "above 0 and below 1"});
     for (const char* value : {"1", "true", ""})
-        refuse(fmt::format("rich,loud:{}", value), {"'loud' of thing 'rich' takes no value"});
+        refuse_spec(fmt::format("rich,loud:{}", value), {"'loud' of thing 'rich' takes no value"});
     for (const char* value : {"slower", "Fast", ""})
-        refuse(fmt::format("rich,speed:{}", value), {"'speed'", "one of slow, fast, faster"});
-    refuse("rich,from:", {"'from'", "a file"});
+        refuse_spec(fmt::format("rich,speed:{}", value), {"'speed'", "one of slow, fast, faster"});
+    refuse_spec("rich,from:", {"'from'", "a file"});
     for (const char* key : {"size", "rate", "speed", "from"})
-        refuse(fmt::format("rich,{}", key), {"needs a value", key});
-    EXPECT_NO_THROW(static_cast<void>(parsed("rich:1,rate:0.000001")));
-    EXPECT_NO_THROW(static_cast<void>(parsed("rich:100,rate:0.999999")));
+        refuse_spec(fmt::format("rich,{}", key), {"needs a value", key});
+    EXPECT_NO_THROW(static_cast<void>(parsed_spec("rich:1,rate:0.000001")));
+    EXPECT_NO_THROW(static_cast<void>(parsed_spec("rich:100,rate:0.999999")));
 }
 
 TEST(Specs, UnknownNamesKeysAndDoubledOnesAreNamed) {
-    refuse("rihc", {"unknown thing 'rihc'", "did you mean 'rich'?", "plain, rich, shown"});
-    refuse("", {"unknown thing ''", "use one of plain"});
-    refuse("rich,sped:fast", {"has no parameter 'sped'", "did you mean 'speed'?"});
-    refuse("rich,xyzzy:1", {"'xyzzy'", "takes size (a whole number", "loud (no value)"});
-    refuse("rich:2,size:3", {"'size' of thing 'rich' is given twice"});
-    refuse("rich,loud,loud", {"given twice"});
-    refuse("plain:3", {"thing 'plain' takes no value of its own", "has no parameters"});
-    refuse("plain,size:3", {"has no parameter 'size'"});
-    refuse("needy", {"thing 'needy' needs a value", "write needy:VALUE"});
-    refuse("rich,", {"has no parameter ''"});
+    refuse_spec("rihc", {"unknown thing 'rihc'", "did you mean 'rich'?", "plain, rich, shown"});
+    refuse_spec("", {"unknown thing ''", "use one of plain"});
+    refuse_spec("rich,sped:fast", {"has no parameter 'sped'", "did you mean 'speed'?"});
+    refuse_spec("rich,xyzzy:1", {"'xyzzy'", "takes size (a whole number", "loud (no value)"});
+    refuse_spec("rich:2,size:3", {"'size' of thing 'rich' is given twice"});
+    refuse_spec("rich,loud,loud", {"given twice"});
+    refuse_spec("plain:3", {"thing 'plain' takes no value of its own", "has no parameters"});
+    refuse_spec("plain,size:3", {"has no parameter 'size'"});
+    refuse_spec("needy", {"thing 'needy' needs a value", "write needy:VALUE"});
+    refuse_spec("rich,", {"has no parameter ''"});
 }
 
 TEST(Specs, AShownValueIsPartOfTheTextGivenOrNot) {
-    EXPECT_EQ(parsed("shown").text(), "shown:16");
-    EXPECT_EQ(parsed("shown"), parsed("shown:16"));
-    EXPECT_EQ(parsed("shown"), parsed("shown,size:16"));
-    EXPECT_NE(parsed("shown"), parsed("shown:17"));
-    EXPECT_NE(parsed("rich"), parsed("rich:16")) << "an optional one says what was given";
-    EXPECT_NE(parsed("rich"), parsed("shown"));
-    EXPECT_EQ(parsed("shown,rate:0.25").text(), "shown:16,rate:0.25");
+    EXPECT_EQ(parsed_spec("shown").text(), "shown:16");
+    EXPECT_EQ(parsed_spec("shown"), parsed_spec("shown:16"));
+    EXPECT_EQ(parsed_spec("shown"), parsed_spec("shown,size:16"));
+    EXPECT_NE(parsed_spec("shown"), parsed_spec("shown:17"));
+    EXPECT_NE(parsed_spec("rich"), parsed_spec("rich:16")) << "an optional one says what was given";
+    EXPECT_NE(parsed_spec("rich"), parsed_spec("shown"));
+    EXPECT_EQ(parsed_spec("shown,rate:0.25").text(), "shown:16,rate:0.25");
 }
 
 TEST(Specs, NumbersCanBeSetWithinTheirRange) {
-    Spec spec = parsed("rich");
+    Spec spec = parsed_spec("rich");
     spec.set("size", 7, "there");
     spec.set("rate", 0.125, "there");
     EXPECT_EQ(spec.text(), "rich:7,rate:0.125");
@@ -182,16 +184,16 @@ TEST(Specs, NumbersCanBeSetWithinTheirRange) {
 
 TEST(Specs, MembersKeepTheirOwnParametersAndComeLast) {
     const std::string text = "mixed,every:3,members:rich:2,loud+plain+shown:9";
-    EXPECT_EQ(parsed(text).text(), text);
-    EXPECT_EQ(parsed("mixed:plain+rich").text(), "mixed:plain+rich");
-    EXPECT_EQ(parsed("mixed:plain+rich"), parsed("mixed,members:plain+rich"));
-    EXPECT_NE(parsed("mixed:plain+rich"), parsed("mixed:rich+plain"));
-    EXPECT_NE(parsed("mixed:plain+shown"), parsed("mixed:plain+shown:15"));
-    EXPECT_EQ(parsed("mixed:plain+shown"), parsed("mixed:plain+shown:16"));
-    refuse("mixed", {"needs a value"});
-    refuse("mixed:plain+", {"unknown thing ''"});
-    refuse("mixed:plain+rich:0", {"'size'"});
-    refuse("mixed:plain+mixed:plain+rich", {"'mixed:plain' cannot be a member of 'mixed'"});
+    EXPECT_EQ(parsed_spec(text).text(), text);
+    EXPECT_EQ(parsed_spec("mixed:plain+rich").text(), "mixed:plain+rich");
+    EXPECT_EQ(parsed_spec("mixed:plain+rich"), parsed_spec("mixed,members:plain+rich"));
+    EXPECT_NE(parsed_spec("mixed:plain+rich"), parsed_spec("mixed:rich+plain"));
+    EXPECT_NE(parsed_spec("mixed:plain+shown"), parsed_spec("mixed:plain+shown:15"));
+    EXPECT_EQ(parsed_spec("mixed:plain+shown"), parsed_spec("mixed:plain+shown:16"));
+    refuse_spec("mixed", {"needs a value"});
+    refuse_spec("mixed:plain+", {"unknown thing ''"});
+    refuse_spec("mixed:plain+rich:0", {"'size'"});
+    refuse_spec("mixed:plain+mixed:plain+rich", {"'mixed:plain' cannot be a member of 'mixed'"});
 }
 
 TEST(SpecRegistries, ANameThatIsTakenOrMissingIsAFaultOfOurs) {

@@ -12,11 +12,11 @@
 namespace rudder::test {
 namespace {
 
-Draws drawing(std::uint64_t seed) {
+Draws text_draws(std::uint64_t seed) {
     return Draws(RandomStream({.purpose = Purpose::test, .seed = seed}), 0);
 }
 
-std::string word(Draws& draws, std::size_t longest) {
+std::string random_word(Draws& draws, std::size_t longest) {
     std::string text(draws.below(longest + 1), ' ');
     for (char& c : text)
         c = static_cast<char>('a' + draws.below(3));
@@ -35,13 +35,13 @@ std::size_t slow_distance(std::string_view a, std::string_view b) {
 }
 
 TEST(TextProperties, TheNearestWordIsTheFirstOfLeastDistanceWithinAThird) {
-    Draws draws = drawing(1);
+    Draws draws = text_draws(1);
     int found = 0;
     for (int i = 0; i < 3000; ++i) {
-        const std::string typed = word(draws, 6);
+        const std::string typed = random_word(draws, 6);
         std::vector<std::string> words;
         for (int k = 0; k < 4; ++k)
-            words.push_back(word(draws, 6));
+            words.push_back(random_word(draws, 6));
         std::optional<std::string> expected;
         std::size_t least = std::max<std::size_t>(1, typed.size() / 3) + 1;
         for (const std::string& candidate : words) {
@@ -61,9 +61,9 @@ TEST(TextProperties, TheNearestWordIsTheFirstOfLeastDistanceWithinAThird) {
 }
 
 TEST(TextProperties, SplitAndJoinUndoEachOther) {
-    Draws draws = drawing(2);
+    Draws draws = text_draws(2);
     for (int i = 0; i < 1000; ++i) {
-        std::string text = word(draws, 12);
+        std::string text = random_word(draws, 12);
         std::ranges::replace(text, 'c', ',');
         const auto pieces = split(text, ',');
         EXPECT_EQ(join(pieces, ","), text);
@@ -74,10 +74,10 @@ TEST(TextProperties, SplitAndJoinUndoEachOther) {
 }
 
 TEST(TextProperties, TrimmingTakesWhiteSpaceFromBothEndsAlone) {
-    Draws draws = drawing(3);
+    Draws draws = text_draws(3);
     constexpr std::string_view blanks = " \t\r\n";
     for (int i = 0; i < 500; ++i) {
-        const std::string inside = "x" + word(draws, 3) + " " + word(draws, 3) + "y";
+        const std::string inside = "x" + random_word(draws, 3) + " " + random_word(draws, 3) + "y";
         std::string text = inside;
         for (std::uint64_t k = draws.below(4); k > 0; --k)
             text.insert(text.begin(), blanks[draws.below(4)]);
@@ -89,7 +89,7 @@ TEST(TextProperties, TrimmingTakesWhiteSpaceFromBothEndsAlone) {
 }
 
 TEST(TextProperties, CountsAreTheirDigitsInGroupsOfThree) {
-    Draws draws = drawing(4);
+    Draws draws = text_draws(4);
     for (int i = 0; i < 2000; ++i) {
         const std::uint64_t count = draws.below(~std::uint64_t{0} >> 1U) >> draws.below(63);
         std::string text = format_count(count);
@@ -101,7 +101,7 @@ TEST(TextProperties, CountsAreTheirDigitsInGroupsOfThree) {
 }
 
 TEST(TextProperties, WholeNumbersComeBackAndNothingElseIsOne) {
-    Draws draws = drawing(5);
+    Draws draws = text_draws(5);
     for (int i = 0; i < 2000; ++i) {
         const std::uint64_t number =
             (draws.below(~std::uint64_t{0} >> 1U) << 1U) >> draws.below(64);
@@ -117,7 +117,7 @@ TEST(TextProperties, WholeNumbersComeBackAndNothingElseIsOne) {
 }
 
 TEST(TextProperties, NumbersComeBackToTheLastBit) {
-    Draws draws = drawing(6);
+    Draws draws = text_draws(6);
     for (int i = 0; i < 2000; ++i) {
         const int exponent = static_cast<int>(draws.below(1200)) - 600;
         const double number = std::ldexp(draws.uniform() - 0.5, exponent);
@@ -130,7 +130,7 @@ TEST(TextProperties, NumbersComeBackToTheLastBit) {
 }
 
 TEST(TextProperties, BytesReadBackWithinTheirDecimal) {
-    Draws draws = drawing(7);
+    Draws draws = text_draws(7);
     for (int i = 0; i < 2000; ++i) {
         const std::uint64_t bytes = draws.below(std::uint64_t{1} << 50U) >> draws.below(50);
         const std::string text = format_bytes(bytes);

@@ -13,7 +13,7 @@
 namespace rudder::test {
 namespace {
 
-Draws drawing(std::uint64_t seed) {
+Draws guard_draws(std::uint64_t seed) {
     return Draws(RandomStream({.purpose = Purpose::test, .seed = seed}), 0);
 }
 
@@ -46,7 +46,7 @@ struct SlowBreaker {
 
 TEST(BreakerProperties, FollowItsDescriptionOnAnyHistory) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        Draws draws = drawing(seed);
+        Draws draws = guard_draws(seed);
         steer::Breaker breaker;
         SlowBreaker slow;
         std::uint64_t step = 0;
@@ -92,7 +92,7 @@ TEST(HarmProperties, RowsAreJudgedBlockByBlock) {
     int complaints = 0;
     int calm = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
-        Draws draws = drawing(seed);
+        Draws draws = guard_draws(seed);
         steer::HarmWatch watch(steer::CostKind::rows);
         const double more = draws.uniform() * 4 - 1;
         std::uint64_t good = 0;
@@ -126,7 +126,7 @@ TEST(HarmProperties, RowsAreJudgedBlockByBlock) {
 TEST(HarmProperties, TimeIsComparedWithTheLastBlockBeforeTheChange) {
     int complaints = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
-        Draws draws = drawing(1000 + seed);
+        Draws draws = guard_draws(1000 + seed);
         steer::HarmWatch watch(steer::CostKind::seconds);
         std::deque<double> before;
         const std::uint64_t change = 8 + draws.below(60);
@@ -164,7 +164,7 @@ TEST(GuardProperties, FindingsAreAlwaysOfUse) {
     int taken_back = 0;
     int suspended = 0;
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
-        Draws draws = drawing(2000 + seed);
+        Draws draws = guard_draws(2000 + seed);
         const bool overrules = draws.below(4) != 0;
         steer::Guard guard(steer::CostKind::rows, overrules);
         const auto setting = [](const char* policy) {
@@ -223,7 +223,7 @@ std::uint64_t slow_window(std::uint64_t window, double stall, double step, std::
 }
 
 TEST(WindowProperties, TheRuleIsItsDescriptionAndStaysInItsRange) {
-    Draws draws = drawing(7);
+    Draws draws = guard_draws(7);
     const auto rule = steer::make_adaptive_window();
     EXPECT_EQ(rule->interval(), 32U);
     int longer = 0;

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 
 /// A checkpoint of that step, with numbers that no other has.
-train::Checkpoint made(std::uint64_t step) {
+train::Checkpoint made_checkpoint(std::uint64_t step) {
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = step}), 0);
     const auto floats = [&](std::size_t count) {
         std::vector<float> values(count);
@@ -66,7 +66,7 @@ train::Checkpoint made(std::uint64_t step) {
 TEST(CheckpointFiles, ComeBackBitForBit) {
     const TempDir folder;
     for (std::uint64_t step = 1; step < 12; ++step) {
-        const train::Checkpoint sent = made(step);
+        const train::Checkpoint sent = made_checkpoint(step);
         const fs::path path = train::write_checkpoint(folder.path(), sent);
         EXPECT_EQ(path, train::checkpoint_folder(folder.path(), step));
         const train::Checkpoint back = train::read_checkpoint(path);
@@ -94,7 +94,7 @@ TEST(CheckpointFiles, ComeBackBitForBit) {
 
 TEST(CheckpointFiles, WritingOneTwiceReplacesIt) {
     const TempDir folder;
-    train::Checkpoint c = made(4);
+    train::Checkpoint c = made_checkpoint(4);
     static_cast<void>(train::write_checkpoint(folder.path(), c));
     c.weights[0] = 42;
     static_cast<void>(train::write_checkpoint(folder.path(), c));
@@ -106,7 +106,7 @@ TEST(CheckpointFiles, AreListedByStepAndOthersAreNot) {
     const TempDir folder;
     EXPECT_TRUE(train::list_checkpoints(folder.path()).empty());
     for (const std::uint64_t step : {1000U, 9U, 10U, 100U, 99U})
-        static_cast<void>(train::write_checkpoint(folder.path(), made(step)));
+        static_cast<void>(train::write_checkpoint(folder.path(), made_checkpoint(step)));
     fs::create_directories(folder / "checkpoints" / "other");
     write_text(folder / "checkpoints" / "best.json", "{}");
     std::vector<std::uint64_t> steps;
@@ -119,7 +119,7 @@ TEST(CheckpointFiles, TheBestIsTheOneThatWasMarkedWhileItIsThere) {
     const TempDir folder;
     EXPECT_FALSE(train::best_checkpoint(folder.path()));
     for (const std::uint64_t step : {1U, 2U, 3U})
-        static_cast<void>(train::write_checkpoint(folder.path(), made(step)));
+        static_cast<void>(train::write_checkpoint(folder.path(), made_checkpoint(step)));
     EXPECT_EQ(train::load_network(folder.path()).step, 3U) << "else the last";
     const fs::path second = train::checkpoint_folder(folder.path(), 2);
     train::mark_best(folder.path(), second);
@@ -128,9 +128,9 @@ TEST(CheckpointFiles, TheBestIsTheOneThatWasMarkedWhileItIsThere) {
     EXPECT_EQ(saved.step, 2U);
     EXPECT_EQ(saved.epoch, 2U);
     EXPECT_EQ(saved.checkpoint, second);
-    EXPECT_EQ(saved.weights, made(2).weights);
-    EXPECT_EQ(saved.data, made(2).identity.data);
-    EXPECT_EQ(saved.train.fanout, made(2).identity.train.fanout);
+    EXPECT_EQ(saved.weights, made_checkpoint(2).weights);
+    EXPECT_EQ(saved.data, made_checkpoint(2).identity.data);
+    EXPECT_EQ(saved.train.fanout, made_checkpoint(2).identity.train.fanout);
     fs::remove_all(second);
     EXPECT_FALSE(train::best_checkpoint(folder.path()));
     EXPECT_EQ(train::load_network(folder.path()).step, 3U);
@@ -140,7 +140,7 @@ TEST(CheckpointFiles, TheBestIsTheOneThatWasMarkedWhileItIsThere) {
 }
 
 /// The steps whose checkpoints lie in a folder.
-std::set<std::uint64_t> kept(const fs::path& run) {
+std::set<std::uint64_t> kept_steps(const fs::path& run) {
     std::set<std::uint64_t> steps;
     for (const fs::path& path : train::list_checkpoints(run))
         steps.insert(train::read_checkpoint(path).state.step);
@@ -160,7 +160,7 @@ TEST(CheckpointKeepers, KeepTheLastAndTheBest) {
             train::CheckpointKeeper keeper(folder.path(), keep);
             for (std::uint64_t step = 1; step <= 8; ++step) {
                 train::Checkpoint memory = keeper.take();
-                memory = made(step);
+                memory = made_checkpoint(step);
                 keeper.write(std::move(memory));
                 expected.insert(step);
                 std::erase_if(expected,
@@ -171,7 +171,7 @@ TEST(CheckpointKeepers, KeepTheLastAndTheBest) {
             }
             keeper.wait();
         }
-        EXPECT_EQ(kept(folder.path()), expected) << seed;
+        EXPECT_EQ(kept_steps(folder.path()), expected) << seed;
         const auto marked = train::best_checkpoint(folder.path());
         ASSERT_EQ(marked.has_value(), best.has_value());
         if (marked) {
@@ -187,7 +187,7 @@ TEST(CheckpointKeepers, AFolderThatCannotBeWrittenCostsTheCheckpointAlone) {
     {
         train::CheckpointKeeper keeper(folder / "run");
         for (const std::uint64_t step : {1U, 2U, 3U})
-            keeper.write(made(step));
+            keeper.write(made_checkpoint(step));
         keeper.best(3);
         EXPECT_NO_THROW(keeper.wait());
     }

@@ -14,7 +14,7 @@ namespace {
 using testing::HasSubstr;
 using train::TrainOptions;
 
-TrainOptions with(auto change) {
+TrainOptions options_with(auto change) {
     TrainOptions options;
     change(options);
     return options;
@@ -25,7 +25,7 @@ TEST(TrainingOptions, FanoutsByDefaultGrowTowardsTheSeeds) {
     EXPECT_EQ(train::default_fanout(2), (std::vector<std::int32_t>{10, 25}));
     EXPECT_EQ(train::default_fanout(3), (std::vector<std::int32_t>{5, 10, 15}));
     for (int layers = 1; layers <= 64; ++layers) {
-        const TrainOptions options = with([&](auto& o) {
+        const TrainOptions options = options_with([&](auto& o) {
             o.layers = layers;
             o.fanout = train::default_fanout(layers);
         });
@@ -35,14 +35,14 @@ TEST(TrainingOptions, FanoutsByDefaultGrowTowardsTheSeeds) {
 }
 
 /// Combinations that cannot be meant, and the option that is named.
-struct Wrong {
+struct WrongOptions {
     const char* option;
     const char* problem;
     void (*change)(TrainOptions&);
 };
 
 TEST(TrainingOptions, WhatCannotBeMeantIsRefusedByTheOptionsName) {
-    const std::vector<Wrong> cases{
+    const std::vector<WrongOptions> cases{
         {"fanout", "2 fan-outs for 3 layers", [](auto& o) { o.layers = 3; }},
         {"fanout", "1 fan-outs for 2 layers", [](auto& o) { o.fanout = {5}; }},
         {"fanout", "invalid fanout: '0'",
@@ -68,15 +68,15 @@ TEST(TrainingOptions, WhatCannotBeMeantIsRefusedByTheOptionsName) {
         {"agent-deadline", "invalid agent-deadline: '0'", [](auto& o) { o.steer.deadline = 0; }},
         {"optimizer", "unknown optimizer 'adamx'", [](auto& o) { o.optimiser.name = "adamx"; }},
     };
-    for (const Wrong& wrong : cases) {
-        const Refusal refusal = refusal_of([&] { check_options(with(wrong.change)); });
+    for (const WrongOptions& wrong : cases) {
+        const Refusal refusal = refusal_of([&] { check_options(options_with(wrong.change)); });
         EXPECT_EQ(refusal.kind, ErrorKind::usage);
         EXPECT_EQ(refusal.where, wrong.option) << refusal.problem;
         EXPECT_THAT(refusal.problem, HasSubstr(wrong.problem));
     }
     for (const char* schedule : {"cosin", "step:0,0.5", "step:3", "linear:3"}) {
         EXPECT_EQ(refusal_of([&] {
-                      check_options(with([&](auto& o) { o.lr_schedule = schedule; }));
+                      check_options(options_with([&](auto& o) { o.lr_schedule = schedule; }));
                   }).kind,
                   ErrorKind::usage)
             << schedule;
@@ -84,19 +84,20 @@ TEST(TrainingOptions, WhatCannotBeMeantIsRefusedByTheOptionsName) {
 }
 
 TEST(TrainingOptions, WhatIsUnusualAndPossibleIsTaken) {
-    EXPECT_NO_THROW(check_options(with([](auto& o) { o.fanout = {-1, -1}; })));
-    EXPECT_NO_THROW(check_options(with([](auto& o) { o.model = "gat", o.hidden = 8; })));
-    EXPECT_NO_THROW(check_options(with([](auto& o) {
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) { o.fanout = {-1, -1}; })));
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) { o.model = "gat", o.hidden = 8; })));
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) {
         o.model = "gat", o.hidden = 10, o.layers = 1, o.fanout = {5};
     }))) << "one layer has no hidden columns";
-    EXPECT_NO_THROW(check_options(with([](auto& o) { o.buffer_rows = 0; })));
-    EXPECT_NO_THROW(check_options(with([](auto& o) { o.epochs = 0; })));
-    EXPECT_NO_THROW(check_options(with([](auto& o) { o.profile_epoch = 10; })));
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) { o.buffer_rows = 0; })));
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) { o.epochs = 0; })));
+    EXPECT_NO_THROW(check_options(options_with([](auto& o) { o.profile_epoch = 10; })));
 }
 
 TEST(TrainingOptions, TheWindowIsThatOfThePolicyOrTheOption) {
     const auto policy = [](const char* text, std::optional<std::uint64_t> window) {
-        return train::policy_of(with([&](auto& o) { o.policy = text, o.window = window; })).text();
+        return train::policy_of(options_with([&](auto& o) { o.policy = text, o.window = window; }))
+            .text();
     };
     EXPECT_EQ(policy("window", {}), "window:16");
     EXPECT_EQ(policy("window", 5), "window:5");
@@ -105,7 +106,8 @@ TEST(TrainingOptions, TheWindowIsThatOfThePolicyOrTheOption) {
     EXPECT_EQ(policy("lru", {}), "lru");
     EXPECT_EQ(refusal_of([&] { (void)policy("window:5", 6); }).kind, ErrorKind::usage);
     const auto adapts = [](const char* text, std::optional<std::uint64_t> window) {
-        return train::window_adapts(with([&](auto& o) { o.policy = text, o.window = window; }));
+        return train::window_adapts(
+            options_with([&](auto& o) { o.policy = text, o.window = window; }));
     };
     EXPECT_TRUE(adapts("window", {}));
     EXPECT_FALSE(adapts("window:16", {}) || adapts("window", 16) || adapts("lru", {}));
@@ -113,7 +115,8 @@ TEST(TrainingOptions, TheWindowIsThatOfThePolicyOrTheOption) {
 
 TEST(TrainingOptions, AsManyStepsAreSampledAheadAsAnybodyLooksAhead) {
     const auto ahead = [](const char* policy, std::optional<std::uint64_t> window) {
-        return train::steps_ahead(with([&](auto& o) { o.policy = policy, o.window = window; }));
+        return train::steps_ahead(
+            options_with([&](auto& o) { o.policy = policy, o.window = window; }));
     };
     EXPECT_EQ(ahead("window", {}), 16U);
     EXPECT_EQ(ahead("lru", {}), 16U);
@@ -125,7 +128,8 @@ TEST(TrainingOptions, AsManyStepsAreSampledAheadAsAnybodyLooksAhead) {
 
 TEST(TrainingOptions, SomeoneSteersWhereAnAgentCouldChangeAnything) {
     const auto steered = [](const char* policy, const char* agent) {
-        return train::steered(with([&](auto& o) { o.policy = policy, o.steer.agent = agent; }));
+        return train::steered(
+            options_with([&](auto& o) { o.policy = policy, o.steer.agent = agent; }));
     };
     EXPECT_TRUE(steered("scored", "every:4"));
     EXPECT_TRUE(steered("window", "bandit"));
@@ -146,7 +150,8 @@ TEST(TrainingOptions, SomeoneSteersWhereAnAgentCouldChangeAnything) {
 
 TEST(TrainingOptions, EpochsAreEvaluatedAtTheirIntervalAndAtTheEnd) {
     for (std::uint32_t every = 0; every < 5; ++every) {
-        const TrainOptions options = with([&](auto& o) { o.eval_every = every, o.epochs = 10; });
+        const TrainOptions options =
+            options_with([&](auto& o) { o.eval_every = every, o.epochs = 10; });
         for (std::uint32_t epoch = 0; epoch < 10; ++epoch) {
             const bool due = every != 0 && ((epoch + 1) % every == 0 || epoch == 9);
             EXPECT_EQ(train::evaluation_due(options, epoch), due) << every << ' ' << epoch;

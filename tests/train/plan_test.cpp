@@ -10,7 +10,7 @@ namespace rudder::test {
 namespace {
 
 /// Every record of a run.
-class Records final : public train::TrainObserver {
+class PlanRecords final : public train::TrainObserver {
 public:
     void records(std::span<const train::StepRecord> records) override {
         all.insert(all.end(), records.begin(), records.end());
@@ -52,11 +52,11 @@ TEST_F(Plans, RowsAreThoseOfTheEpochThatFollows) {
         SCOPED_TRACE(ranks);
         comm::SimulatedCluster machines({.ranks = ranks, .seed = 3});
         train::TrainPlan planned;
-        Records seen;
+        PlanRecords seen;
         machines.run([&](const comm::Communicator& comm) {
             train::Trainer trainer(comm, data(), few_steps());
             const train::TrainPlan own = trainer.plan();
-            Records others;
+            PlanRecords others;
             static_cast<void>(trainer.run(comm.rank() == 0 ? seen : others));
             if (comm.rank() == 0) planned = own;
         });

@@ -50,20 +50,20 @@ std::vector<Owned> random_tensors(std::uint64_t seed) {
     return tensors;
 }
 
-void write(const std::filesystem::path& file, const std::vector<Owned>& tensors,
-           const std::map<std::string, std::string>& notes) {
+void write_owned(const std::filesystem::path& file, const std::vector<Owned>& tensors,
+                 const std::map<std::string, std::string>& notes) {
     std::vector<train::TensorToWrite> given;
     for (const Owned& tensor : tensors)
         given.push_back({tensor.name, tensor.shape, tensor.values});
     train::write_safetensors(file, given, notes);
 }
 
-std::string bytes_in(const std::filesystem::path& file) {
+std::string bytes_of_file(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
 }
 
-bool same_bits(std::span<const float> a, std::span<const float> b) {
+bool same_floats(std::span<const float> a, std::span<const float> b) {
     return a.size() == b.size() &&
            (a.empty() || std::memcmp(a.data(), b.data(), a.size_bytes()) == 0);
 }
@@ -74,12 +74,12 @@ TEST(SafetensorFiles, ComeBackBitForBit) {
     std::size_t values = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const auto tensors = random_tensors(seed);
-        write(file, tensors, {{"format", "pt"}, {"seed", std::to_string(seed)}});
+        write_owned(file, tensors, {{"format", "pt"}, {"seed", std::to_string(seed)}});
         const train::Safetensors back(file);
         ASSERT_EQ(back.tensors().size(), tensors.size());
         EXPECT_EQ(back.notes().at("seed"), std::to_string(seed));
         for (const Owned& tensor : tensors) {
-            EXPECT_TRUE(same_bits(back.tensor(tensor.name, tensor.shape), tensor.values));
+            EXPECT_TRUE(same_floats(back.tensor(tensor.name, tensor.shape), tensor.values));
             EXPECT_EQ(back.tensors().at(tensor.name).shape, tensor.shape);
             values += tensor.values.size();
         }
@@ -93,8 +93,8 @@ TEST(SafetensorFiles, ASecondReaderFindsTheSame) {
     const auto file = folder / "t.safetensors";
     for (std::uint64_t seed = 0; seed < 30; ++seed) {
         const auto tensors = random_tensors(seed);
-        write(file, tensors, {});
-        const std::string bytes = bytes_in(file);
+        write_owned(file, tensors, {});
+        const std::string bytes = bytes_of_file(file);
         std::uint64_t length = 0;
         std::memcpy(&length, bytes.data(), sizeof(length));
         EXPECT_EQ((8 + length) % 64, 0U) << "tensors begin aligned";
@@ -111,7 +111,7 @@ TEST(SafetensorFiles, ASecondReaderFindsTheSame) {
             if (values.empty()) continue;
             std::memcpy(values.data(), bytes.data() + 8 + length + end - values.size() * 4,
                         values.size() * 4);
-            EXPECT_TRUE(same_bits(values, tensor.values));
+            EXPECT_TRUE(same_floats(values, tensor.values));
         }
         EXPECT_EQ(bytes.size(), 8 + length + end);
     }
@@ -120,8 +120,8 @@ TEST(SafetensorFiles, ASecondReaderFindsTheSame) {
 class DamagedSafetensors : public testing::Test {
 protected:
     void SetUp() override {
-        write(file_, {{"a", {2, 3}, {1, 2, 3, 4, 5, 6}}, {"b", {1}, {7}}}, {{"x", "y"}});
-        good_ = bytes_in(file_);
+        write_owned(file_, {{"a", {2, 3}, {1, 2, 3, 4, 5, 6}}, {"b", {1}, {7}}}, {{"x", "y"}});
+        good_ = bytes_of_file(file_);
         std::uint64_t length = 0;
         std::memcpy(&length, good_.data(), sizeof(length));
         header_ = parse_json(std::string_view(good_).substr(8, length), "header");
