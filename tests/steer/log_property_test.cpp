@@ -62,6 +62,10 @@ TEST(DecisionLogProperties, EveryRecordComesBackWithAllItSays) {
         EXPECT_EQ(back.outcome.has_value(), sent.outcome.has_value());
         EXPECT_EQ(back.status, sent.status);
         EXPECT_EQ(back.note, sent.note);
+        EXPECT_EQ(back.problem, sent.problem);
+        EXPECT_EQ(back.latency, sent.latency);
+        EXPECT_EQ(back.agent, sent.agent);
+        EXPECT_EQ(back.forecast.has_value(), sent.forecast.has_value());
         EXPECT_EQ(steer::log_line(back), line);
     }
 }
