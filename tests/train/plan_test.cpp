@@ -121,6 +121,11 @@ TEST_F(Plans, WhatIsNeededIsTheSumOfItsParts) {
                                     p.in_flight_bytes + p.buffer_bytes + p.queue_bytes +
                                     p.evaluation_bytes);
     EXPECT_EQ(p.topology, "replicated");
+    for (const std::uint64_t bytes :
+         {p.topology_bytes, p.network_bytes, p.in_flight_bytes, p.queue_bytes, p.memory_bytes})
+        EXPECT_GT(bytes, 0U);
+    const train::TrainPlan alone = plan(few_steps(), {.ranks = 4, .seed = 1});
+    EXPECT_EQ(alone.topology_bytes, p.topology_bytes) << "one copy per host";
     train::TrainOptions apart = few_steps();
     apart.topology = train::TopologyChoice::partitioned;
     const train::TrainPlan q = plan(apart, {.ranks = 4, .ranks_per_host = 2, .seed = 1});
