@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/build_parts.hpp"
 #include "core/log.hpp"
 #include "report/prometheus_sink.hpp"
@@ -107,6 +109,14 @@ void bind_run(CLI::App& app, std::initializer_list<RunGroup> groups, TrainSettin
 
 void bind_ranks(CLI::App& app, run::RankOptions& options, HelpListing shown) {
     bind_options(app, rank_options(), options, shown);
+}
+
+void offer_specs(CLI::App& app) {
+    for (const auto group : {train::OptionGroup::policy, train::OptionGroup::agent}) {
+        const SettingInfo& info = train::options_of(group).front();
+        if (CLI::Option* option = app.get_option_no_throw(fmt::format("--{}", info.name)))
+            offer(*option, info);
+    }
 }
 
 void settle(TrainSettings& settings, const CLI::App& app) {

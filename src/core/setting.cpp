@@ -127,7 +127,7 @@ bool has_type(SettingKind kind, const Json& value) {
 void check_setting(const SettingInfo& info, const Json& value) {
     if (value.is_null()) return;
     if (!has_type(info.kind, value)) throw invalid(info, setting_text(value));
-    if (info.words != nullptr) static_cast<void>(word_index(info, value.get<std::string>()));
+    if (info.words != nullptr) static_cast<void>(word_index(info, setting_text(value)));
     if (value.is_array()) {
         for (const Json& item : value)
             check_setting(info, item);

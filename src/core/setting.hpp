@@ -45,7 +45,8 @@ struct SettingInfo {
     std::string_view unit{};  ///< what stands for a value in help texts
     SettingKind kind = SettingKind::text;
     SettingLimits limits{};
-    std::function<std::vector<std::string_view>()> words{};  ///< the only values, where such exist
+    std::function<std::vector<std::string_view>()> words{};   ///< the only values, where such exist
+    std::function<std::vector<std::string_view>()> offers{};  ///< what completion offers besides
     Marks marks = Marks::none;
 
     [[nodiscard]] bool marked(Marks mark) const noexcept { return (marks | mark) == marks; }
@@ -79,6 +80,9 @@ struct Setting : SettingInfo {
     }
     Setting among(std::initializer_list<std::string_view> names) const {
         return among([list = std::vector(names)] { return list; });
+    }
+    Setting offering(std::function<std::vector<std::string_view>()> names) const {
+        return with(&SettingInfo::offers, std::move(names));
     }
     Setting in(std::string_view shown_unit) const { return with(&SettingInfo::unit, shown_unit); }
     Setting in_bytes() const { return in("BYTES").with(&SettingInfo::kind, SettingKind::bytes); }

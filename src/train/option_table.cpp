@@ -9,6 +9,7 @@ namespace rudder::train {
 namespace {
 
 using Table = std::vector<Setting<TrainOptions>>;
+using Names = std::vector<std::string_view>;
 using O = TrainOptions;
 using S = SteerOptions;
 using L = steer::LlmOptions;
@@ -21,6 +22,14 @@ constexpr Marks derived = Marks::derived;
 template <auto... Path>
 Setting<O> option(std::string_view name, std::string_view help, Marks marks = Marks::none) {
     return setting<O, Path...>(name, help, marks);
+}
+
+/// The names of what a registry lists.
+Names names_of(const auto& registry) {
+    Names names;
+    for (const auto* info : registry)
+        names.emplace_back(info->name);
+    return names;
 }
 
 constexpr double rows_at_most = 1e6;  ///< of a halo's size, or neighbours per vertex
@@ -70,7 +79,10 @@ Table training_options() {
         option<&O::lr_schedule>("lr-schedule",
                                 "Learning-rate schedule: constant, cosine, linear,\n"
                                 "step:EPOCHS,FACTOR or plateau:EVALUATIONS,FACTOR",
-                                identity | further),
+                                identity | further)
+            .offering([] {
+                return Names{"constant", "cosine", "linear", "step:", "plateau:"};
+            }),
         option<&O::warmup>("warmup", "Learning-rate warm-up, in steps", identity | further),
         option<&O::optimiser, &Optimiser::clip>(
             "clip", "Clip the gradient norm to this value (0 = off)", identity | further)
@@ -100,7 +112,9 @@ Table evaluation_options() {
 }
 
 Table policy_options() {
-    return {option<&O::policy>("policy", "Buffer policy; see replay --policies")};
+    return {option<&O::policy>("policy", "Buffer policy; see replay --policies").offering([] {
+        return names_of(buffer::all_policies());
+    })};
 }
 
 Table buffer_options() {
@@ -116,7 +130,8 @@ Table buffer_options() {
 
 Table agent_options() {
     return {option<&O::steer, &S::agent>("agent", "Agent that steers the buffer; see agent list",
-                                         derived)};
+                                         derived)
+                .offering([] { return names_of(steer::all_agents()); })};
 }
 
 Table steering_options() {

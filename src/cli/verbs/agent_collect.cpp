@@ -58,6 +58,7 @@ public:
             ->capture_default_str();
         app.add_flag("--force", force_, "Replace existing tables");
         define_training(app);
+        offer_specs(app);
     }
 
     int run(const Context& context) override;

@@ -104,6 +104,7 @@ void CompareVerb::define(CLI::App& app) {
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app, {RunGroup::output, RunGroup::metrics}, settings_);
+    offer_specs(app);
     app.get_option("--out")->description("Folder for the run folders, one per row");
 }
 
