@@ -21,10 +21,11 @@ std::string limits_text(const SettingInfo& info) {
     if (limits.least > -large) {
         text += fmt::format(" {} {}", limits.above ? "above" : "from", limits.least);
     }
-    if (limits.most < large)
+    if (limits.most < large) {
         text += fmt::format(" {} {}", limits.below ? "to below" : "to", limits.most);
-    else if (limits.least > -large && !limits.above)
+    } else if (limits.least > -large && !limits.above) {
         text += " on";
+    }
     return text;
 }
 

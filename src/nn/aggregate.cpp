@@ -108,10 +108,11 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
         [[maybe_unused]] const float weight = Finish::weighted ? gather.weights[gather.ids[e]] : 1;
 #pragma GCC unroll 16
         for (std::size_t t = 0; t < Tiles; ++t) {
-            if constexpr (Finish::weighted)
+            if constexpr (Finish::weighted) {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W) * weight;
-            else
+            } else {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
+            }
         }
     }
     for (std::size_t t = 0; t < Tiles; ++t) {

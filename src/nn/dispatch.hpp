@@ -33,10 +33,11 @@ namespace rudder::nn {
 /// One path's body: `run<W>` of a kernel that asks for the path's width in floats, or `run`.
 template <std::size_t W, class Kernel>
 RUDDER_INLINE void run_path(const Kernel& kernel) {
-    if constexpr (requires { kernel.template run<W>(); })
+    if constexpr (requires { kernel.template run<W>(); }) {
         kernel.template run<W>();
-    else
+    } else {
         kernel.run();
+    }
 }
 template <class Kernel>
 RUDDER_AVX512 void run_avx512(const Kernel& kernel) {

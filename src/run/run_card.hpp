@@ -25,7 +25,7 @@ class RunCard {
 public:
     /// Writes it: the run is running. An earlier start of the same run that the folder tells of is
     /// kept in the list `resumed`.
-    RunCard(std::filesystem::path folder, Json facts);
+    RunCard(const std::filesystem::path& folder, Json facts);
     ~RunCard();
 
     /// How it ended: finished, interrupted or failed, with the error. The first call counts.

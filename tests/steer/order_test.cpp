@@ -10,7 +10,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 #include "steer/helm/helm.hpp"
-#include "steer/helm/pending.hpp"
+#include "steer/helm/helm_state.hpp"
 
 #include "random_actions.hpp"
 #include "support/refusal.hpp"

@@ -155,9 +155,10 @@ std::string zsh_script() {
     std::string groups;
     for (const FirstWord& word : first_words(verbs)) {
         firsts += fmt::format("        '{}:{}'\n", word.name, word.summary);
-        if (!word.seconds.empty())
+        if (!word.seconds.empty()) {
             groups +=
                 fmt::format("        {}) compadd -- {}; return ;;\n", word.name, word.seconds);
+        }
     }
     for (const VerbWords& verb : verbs) {
         cases += fmt::format(

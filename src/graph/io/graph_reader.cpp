@@ -113,9 +113,9 @@ std::string_view detect_graph_format(const std::filesystem::path& input) {
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     // The last one first: formats of one's own come before those of the program.
     const auto& formats = registry().formats;
-    for (auto format = formats.rbegin(); format != formats.rend(); ++format) {
-        if (std::ranges::find(format->suffixes, suffix) != format->suffixes.end())
-            return format->name;
+    for (std::size_t i = formats.size(); i-- > 0;) {
+        if (std::ranges::find(formats[i].suffixes, suffix) != formats[i].suffixes.end())
+            return formats[i].name;
     }
     throw usage_error("the file's name and first bytes do not tell its format", input.string(),
                       fmt::format("choose with --format: {}", join(graph_formats(), ", ")));

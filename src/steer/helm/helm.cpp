@@ -140,9 +140,10 @@ buffer::PilotOrder Helm::before(std::uint64_t step, const buffer::IdBuffer& buff
     std::vector<std::string> alarms;
     {
         Monitor::Lock lock(s.monitor);
-        if (buffer.residents().capacity() != s.now.capacity)
+        if (buffer.residents().capacity() != s.now.capacity) {
             s.order.changes.push_back(
                 {.policy = {}, .capacity = static_cast<buffer::SlotId>(s.now.capacity)});
+        }
         if (s.questions) s.receive(step);
         if (!s.o.follower) s.take_back(step);
         s.apply_due(step);

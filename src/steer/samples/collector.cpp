@@ -239,7 +239,7 @@ void Collector::prepare(std::uint64_t step) {
 
 buffer::PilotOrder Collector::before(std::uint64_t step, const buffer::IdBuffer& buffer) {
     State& s = *state_;
-    const buffer::PilotOrder order = s.helm.before(step, buffer);
+    buffer::PilotOrder order = s.helm.before(step, buffer);
     const std::span<const buffer::RowKey> rows = s.coming.front();
     for (OpenSample& one : s.under_way)
         s.go_on(one, step, rows);

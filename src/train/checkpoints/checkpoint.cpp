@@ -181,7 +181,7 @@ fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
 }
 
 fs::path write_checkpoint(const fs::path& run, const Checkpoint& c) {
-    const fs::path output = checkpoint_folder(run, c.state.step);
+    fs::path output = checkpoint_folder(run, c.state.step);
     Staging staging = Staging::folder(output, Existing::replace);
     write_tensors(staging.path(), c);
     Json state = {{"format", checkpoint_format},

@@ -23,7 +23,7 @@ struct CheckpointRhythm {
 class CheckpointKeeper {
 public:
     /// Keeps the `keep` last ones.
-    CheckpointKeeper(std::filesystem::path run, std::size_t keep = 2);
+    explicit CheckpointKeeper(std::filesystem::path run, std::size_t keep = 2);
     /// Waits for what is being written.
     ~CheckpointKeeper();
     CheckpointKeeper(CheckpointKeeper&&) = delete;

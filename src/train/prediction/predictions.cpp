@@ -172,9 +172,10 @@ void add_answers(graph::NpzWriter& writer, const Gathered& rows, nn::Objective o
     if (objective == nn::Objective::multilabel) {
         add_array(writer, "labels", {ElementType::u8, false, 0, {rows.vertices(), outputs}},
                   rows.vertices(), outputs, [&rows, outputs](VertexId v, auto* out) {
-                      for (std::size_t c = 0; c < outputs; ++c)
+                      for (std::size_t c = 0; c < outputs; ++c) {
                           out[c] =
                               std::byte{rows.row(v)[c] > 0 ? std::uint8_t{1} : std::uint8_t{0}};
+                      }
                   });
     }
 }
