@@ -60,11 +60,11 @@ struct Fused {
     void reset() { std::copy(rows.begin(), rows.end(), values.begin()); }
 
     void run() {
-        const auto number = [](std::size_t n) { return static_cast<std::uint32_t>(n); };
         const nn::Matrix z{values.data(), sources, width, width};
         const nn::ConstMatrix gradient{output_gradient.data(), destinations, width, width};
         const nn::Attention attention{&block, heads, z, alphas.data(), deltas.data()};
-        const nn::AdditiveScores scores{source_scores.data(), destination_scores.data()};
+        const nn::AdditiveScores scores{source_scores.data(), destination_scores.data(),
+                                        source_sums.data(), destination_sums.data()};
         const float* destination_vector = vectors.data() + width;
         parallel_chunks(sources, nn::chunk_rows, [&](const Chunk& c) {
             nn::head_products(heads, z.part(c.begin, c.end - c.begin), vectors.data(),
@@ -75,14 +75,13 @@ struct Fused {
                               destination_scores.data() + c.begin * heads.count);
         });
         parallel_chunks(destinations, nn::chunk_rows, [&](const Chunk& c) {
-            nn::attend(attention, scores, number(c.begin), number(c.end),
+            nn::attend(attention, scores, {c.begin, c.end - c.begin},
                        {out.data() + c.begin * width, c.end - c.begin, width, width});
         });
         const nn::TransposedBlock transposed{offsets.span(), readers.span(), edges.span()};
         nn::transpose(block, transposed);
         parallel_chunks(destinations, nn::chunk_rows, [&](const Chunk& c) {
-            nn::attend_backward(attention, scores, gradient, number(c.begin), number(c.end),
-                                destination_sums.data());
+            nn::attend_backward(attention, scores, gradient, {c.begin, c.end - c.begin});
         });
         const nn::LaneColumns first(sums.data(), lanes, width);
         const nn::LaneColumns second(sums.data() + nn::LaneColumns::floats(lanes, width), lanes,
@@ -92,13 +91,13 @@ struct Fused {
             second.clear(lane.index);
             const std::size_t count = lane.end - lane.begin;
             const nn::Matrix through{back.data() + lane.begin * width, count, width, width};
-            nn::gather_attention(attention, transposed, gradient, number(lane.begin),
-                                 number(lane.end), source_sums.data(), through);
+            nn::gather_attention(attention, scores, transposed, gradient, {lane.begin, count},
+                                 through);
             nn::finish_additive(heads,
                                 {vectors.data(), destination_vector, first.lane(lane.index),
                                  second.lane(lane.index)},
-                                through, source_sums.data(), destination_sums.data(), destinations,
-                                lane.begin, z.part(lane.begin, count));
+                                through, scores, destinations, lane.begin,
+                                z.part(lane.begin, count));
         });
         first.finish(vector_gradient.data());
         second.finish(vector_gradient.data() + width);

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "rudder/core/check.hpp"
-#include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
 
@@ -43,9 +42,9 @@ std::vector<double> inclusion_probabilities(const graph::TopologyView& graph,
         absent[v] = 1 - current[v];
     std::vector<double> spared(vertices);
     // The fan-out of the seeds' own layer is the last of the list.
-    for (auto layer = fanout.rbegin(); layer != fanout.rend(); ++layer) {
+    for (std::size_t layer = fanout.size(); layer-- > 0;) {
         std::fill(spared.begin(), spared.end(), 1.0);
-        spread(graph, current, *layer, spared);
+        spread(graph, current, fanout[layer], spared);
         for (std::size_t v = 0; v < vertices; ++v) {
             absent[v] *= spared[v];
             // Sources of a layer contain its destinations: both are drawn from in the next.

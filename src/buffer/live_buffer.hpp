@@ -6,8 +6,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "rudder/buffer/buffer_scope.hpp"
@@ -75,8 +73,6 @@ public:
                LiveBufferOptions options);
     /// Ends its tasks at once.
     ~LiveBuffer();
-    LiveBuffer(const LiveBuffer&) = delete;
-    LiveBuffer& operator=(const LiveBuffer&) = delete;
 
     /// What a coming step of this rank needs; in the order of steps, one call at a time.
     void publish(const sample::SampledStep& step);

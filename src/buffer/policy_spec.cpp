@@ -4,7 +4,6 @@
 
 #include "buffer/policies/policies.hpp"
 #include "rudder/buffer/knobs.hpp"
-#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::buffer {

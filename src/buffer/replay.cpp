@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {

@@ -31,8 +31,7 @@ public:
 
     ShadowFeed(const PolicyFacts& facts, const ShadowOptions& options,
                std::uint64_t first_step = 0);
-    ShadowFeed(const ShadowFeed&) = delete;
-    ShadowFeed& operator=(const ShadowFeed&) = delete;
+    ShadowFeed(ShadowFeed&&) = delete;
 
     /// The rows of the next step; in order of steps. The only call that looks at the real facts.
     void publish(std::uint64_t step, std::span<const RowKey> rows);

@@ -29,8 +29,6 @@ public:
                 std::span<const VertexId> halo, std::span<const std::uint32_t> halo_degree,
                 std::span<const double> inclusion, std::uint64_t after = 0);
     ~TraceWriter();
-    TraceWriter(const TraceWriter&) = delete;
-    TraceWriter& operator=(const TraceWriter&) = delete;
 
     /// Refuses, touching nothing, what could not be gone on with after so many steps: no trace is a
     /// usage Error, one that is shorter, damaged or of another run an input Error.

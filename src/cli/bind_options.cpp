@@ -41,10 +41,41 @@ void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown) 
             },
             description(info));
         option->type_name(std::string(info.unit));
-        if (!info.derived) option->default_str(setting_text(setting.value));
+        offer(*option, info);
+        if (!info.marked(Marks::derived)) option->default_str(setting_text(setting.value));
     }
-    if (shown == HelpListing::none || (shown == HelpListing::declared && info.further))
+    if (shown == HelpListing::none ||
+        (shown == HelpListing::declared && info.marked(Marks::further)))
         option->group(std::string(further_options));
+}
+
+namespace {
+
+constexpr char between_words = ' ';
+
+}  // namespace
+
+// The parser keeps them with the option as the name of a check that everything passes.
+void offer(CLI::Option& option, std::span<const std::string_view> words) {
+    option.check([](const std::string& /*text*/) { return std::string(); }, "",
+                 join(words, std::string(1, between_words)));
+}
+
+void offer(CLI::Option& option, const SettingInfo& info) {
+    const auto& names = info.words ? info.words : info.offers;
+    if (names) offer(option, names());
+}
+
+std::vector<std::string> offered(CLI::Option& option) {
+    std::vector<std::string> words;
+    try {
+        const std::string& names = option.get_validator(0)->get_name();
+        for (const std::string_view word : split(names, between_words)) {
+            if (!word.empty()) words.emplace_back(word);
+        }
+    } catch (const CLI::OptionNotFound&) {  // it has no check at all
+    }
+    return words;
 }
 
 SettingKind kind_of(const CLI::Option& option) {

@@ -35,6 +35,13 @@ void bind_options(CLI::App& app, std::span<const Setting<T>> table, T& owner,
     }
 }
 
+/// Words that completion offers for an option.
+void offer(CLI::Option& option, std::span<const std::string_view> words);
+/// Those of a setting: all it may have, or the names that its values begin with.
+void offer(CLI::Option& option, const SettingInfo& info);
+/// The words offered for an option; none where nothing was.
+[[nodiscard]] std::vector<std::string> offered(CLI::Option& option);
+
 /// What kind of value an option of any verb has.
 [[nodiscard]] SettingKind kind_of(const CLI::Option& option);
 

@@ -153,10 +153,11 @@ void define_preset(CLI::App& app) {
     std::vector<std::string_view> names;
     for (const Preset& preset : all_presets())
         names.push_back(preset.name);
-    app.add_option(
-           "--preset", [](const CLI::results_t& /*name*/) { return true; },
-           fmt::format("Start from a preset: {}", join(names, ", ")))
-        ->type_name("NAME");
+    CLI::Option* option = app.add_option(
+        "--preset", [](const CLI::results_t& /*name*/) { return true; },
+        fmt::format("Start from a preset: {}", join(names, ", ")));
+    option->type_name("NAME");
+    offer(*option, names);
     app.add_flag_function(
         "--print-config", [](std::int64_t /*count*/) {},
         "Print the resolved options as TOML, and exit");

@@ -1,7 +1,6 @@
 // What data sets are, in tables for people.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>

@@ -30,7 +30,7 @@ public:
     explicit Line(const ScreenLook& look) : look_(look) {}
 
     /// Parts of a lower number stay longer.
-    void add(int importance, std::string text, std::string_view colour = {}) {
+    void add(int importance, const std::string& text, std::string_view colour = {}) {
         const std::size_t columns = columns_of(text);
         parts_.push_back({importance, painted(text, colour, look_), text, columns});
     }
@@ -185,7 +185,7 @@ std::string speed_line(const LiveFacts& f, const ScreenLook& look) {
 
 std::string clock_text(double seconds) {
     if (!std::isfinite(seconds)) return "-";
-    const auto whole = static_cast<std::uint64_t>(std::max(seconds, 0.0) + 0.5);
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
     if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }

@@ -4,7 +4,6 @@
 #include <chrono>
 #include <span>
 #include <string>
-#include <vector>
 
 #include "rudder/train/records.hpp"
 

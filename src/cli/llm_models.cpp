@@ -1,5 +1,7 @@
 #include "llm_models.hpp"
 
+#include <fmt/format.h>
+
 #include "rudder/steer/agent_spec.hpp"
 
 namespace rudder::cli {
@@ -27,11 +29,11 @@ std::vector<std::string> with_models(const std::vector<std::string>& agents,
         }
         taken = true;
         for (const std::string& model : models)
-            all.push_back(name + ":" + model + agent.substr(name.size()));
+            all.push_back(fmt::format("{}:{}{}", name, model, agent.substr(name.size())));
     }
     if (taken) return all;
     for (const std::string& model : models)
-        all.push_back(name + ":" + model);
+        all.push_back(fmt::format("{}:{}", name, model));
     return all;
 }
 

@@ -1,8 +1,10 @@
 #include "rudder/cli/program.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <new>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -106,22 +108,47 @@ std::string early_value(const std::vector<std::string>& arguments, const std::st
     return {};
 }
 
+/// "Learning rate" as somebody would guess the option: "learning-rate".
+std::string guessed_name(const std::string& description) {
+    std::string name = description.substr(0, description.find_first_of(":(,;\n"));
+    for (char& c : name)
+        c = c == ' ' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    return name;
+}
+
+/// The option that was meant by an unknown one: the nearest name, or else the one whose
+/// description begins that way.
+std::optional<std::string> meant_option(const CLI::App& app, const std::string& typed) {
+    std::vector<std::string> names;
+    std::vector<std::string> guesses;
+    for (const CLI::Option* option : app.get_options()) {
+        if (option->get_lnames().empty()) continue;
+        names.push_back(option->get_lnames().front());
+        guesses.push_back(guessed_name(option->get_description()));
+    }
+    for (const auto* candidates : {&names, &guesses}) {
+        const std::vector<std::string_view> views(candidates->begin(), candidates->end());
+        const auto close = nearest(typed, views);
+        if (close)
+            return names[static_cast<std::size_t>(std::ranges::find(views, *close) -
+                                                  views.begin())];
+    }
+    return std::nullopt;
+}
+
 /// Turns the parser's complaint into ours: the nearest option, and where to read on.
 Error parse_error(const CLI::App& app, const CLI::ParseError& error,
                   const std::vector<std::string>& arguments) {
     const std::string help = fmt::format("see '{} --help'", app.get_name());
-    std::vector<std::string_view> names;
-    for (const CLI::Option* option : app.get_options()) {
-        for (const std::string& name : option->get_lnames())
-            names.push_back(name);
-    }
     for (const std::string& word : arguments) {
-        if (!word.starts_with("--") || word.size() == 2) continue;
-        const std::string name = word.substr(2, word.find('=') - 2);
-        if (std::ranges::find(names, name) != names.end()) continue;
-        const auto close = nearest(name, names);
-        return usage_error(fmt::format("unknown option '--{}'", name), app.get_name(),
-                           close ? fmt::format("did you mean '--{}'? {}", *close, help) : help);
+        const std::size_t dashes = word.find_first_not_of('-');
+        if (dashes == 0 || dashes == std::string::npos || dashes > 2) continue;
+        if (dashes == 1 && std::isalpha(static_cast<unsigned char>(word[1])) == 0) continue;
+        const std::string typed = word.substr(0, word.find('='));
+        if (app.get_option_no_throw(typed) != nullptr) continue;
+        const auto meant = meant_option(app, typed.substr(dashes));
+        return usage_error(fmt::format("unknown option '{}'", typed), app.get_name(),
+                           meant ? fmt::format("did you mean '--{}'? {}", *meant, help) : help);
     }
     return usage_error(error.what(), app.get_name(), help);
 }
@@ -250,6 +277,8 @@ int dispatch(std::vector<std::string> arguments) {
             return run_command(*command, {arguments.begin() + words, arguments.end()});
         names.push_back(command->verb->name());
     }
+    // Of verbs of two words the first may be misspelt, and what follows is then another argument.
+    if (words == 1 && arguments.size() > 1 && !nearest(typed, names)) typed += " " + arguments[1];
     throw unknown_verb(typed, names);
 }
 

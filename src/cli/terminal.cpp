@@ -1,7 +1,6 @@
 #include "terminal.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
@@ -12,7 +11,7 @@
 #include <unistd.h>
 
 #include "comm/mpi_transport.hpp"
-#include "core/log_hook.hpp"
+#include "core/log.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {

@@ -46,8 +46,7 @@ public:
     Screen();
     /// Erases what is drawn.
     ~Screen();
-    Screen(const Screen&) = delete;
-    Screen& operator=(const Screen&) = delete;
+    Screen(Screen&&) = delete;
 
     /// Takes the place of what was drawn before. No line may be as wide as the screen.
     static void draw(const std::vector<std::string>& lines, const ScreenLook& look);

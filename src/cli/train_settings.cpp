@@ -2,6 +2,8 @@
 
 #include <array>
 
+#include <fmt/format.h>
+
 #include "core/build_parts.hpp"
 #include "core/log.hpp"
 #include "report/prometheus_sink.hpp"
@@ -14,13 +16,15 @@ namespace {
 
 using RunTable = std::vector<Setting<TrainSettings>>;
 
-template <auto Field>
-Setting<TrainSettings> option(std::string_view name, std::string_view help) {
-    return setting<TrainSettings, Field>(name, help);
+template <auto... Path>
+Setting<TrainSettings> option(std::string_view name, std::string_view help,
+                              Marks marks = Marks::none) {
+    return setting<TrainSettings, Path...>(name, help, marks);
 }
 
 const std::array<RunTable, 5>& run_tables() {
     using S = TrainSettings;
+    using Sinks = decltype(S::sinks);
     static const std::array<RunTable, 5> all{
         RunTable{option<&S::out>("out", "Folder of the run; without it nothing is kept"),
                  option<&S::force>("force", "Replace an existing output")},
@@ -28,27 +32,20 @@ const std::array<RunTable, 5>& run_tables() {
         RunTable{option<&S::resume>("resume", "Resume the run in --out from its last checkpoint"),
                  option<&S::checkpoint_every>(
                      "checkpoint-every",
-                     "Checkpoint interval in epochs, or seconds (300s); 0 = only the last")
-                     .in_further()},
+                     "Checkpoint interval in epochs, or seconds (300s); 0 = only the last",
+                     Marks::further)},
         RunTable{
             option<&S::trace>("trace", "Record the rows of every step in trace/ of --out"),
             option<&S::profile>("profile", "Record an epoch's spans in profile.json of --out")},
-        RunTable{option < [](auto& s) -> auto& {return s.sinks.port;
-}
-> ("metrics-port", "Port of the Prometheus metrics server (0 = any free port)")
-        .in("PORT")
-        .in_further(),
-    option < [](auto& s) -> auto& {
-    return s.sinks.address;
-}
-> ("metrics-address", "Address the metrics server listens on").in_further(), off_setting < S,
-    [](auto& s) -> auto& {
-    return s.sinks.tensorboard;
-}
-> ("no-tensorboard", "Do not write TensorBoard event files").in_further()
-}  // namespace
-};  // namespace rudder::cli
-return all;
+        RunTable{option<&S::sinks, &Sinks::port>(
+                     "metrics-port", "Port of the Prometheus metrics server (0 = any free port)",
+                     Marks::further)
+                     .in("PORT"),
+                 option<&S::sinks, &Sinks::address>(
+                     "metrics-address", "Address the metrics server listens on", Marks::further),
+                 off_setting<S, &S::sinks, &Sinks::tensorboard>(
+                     "no-tensorboard", "Do not write TensorBoard event files", Marks::further)}};
+    return all;
 }
 
 void settle_outputs(TrainSettings& s) {
@@ -80,24 +77,21 @@ std::span<const Setting<run::RankOptions>> rank_options() {
     using O = run::RankOptions;
     constexpr double most_ranks = 4096;
     static const std::array table{
-        setting<O, &O::ranks>("ranks", "Launch N ranks on this machine")
+        setting<O, &O::ranks>("ranks", "Launch N ranks on this machine", Marks::derived)
             .limit(1, most_ranks)
-            .in("N")
-            .as_derived(),
-        setting<O, &O::ranks_per_host>("ranks-per-host", "Number of ranks that count as one host")
+            .in("N"),
+        setting<O, &O::ranks_per_host>("ranks-per-host", "Number of ranks that count as one host",
+                                       Marks::derived | Marks::further)
             .limit(1, most_ranks)
-            .in("N")
-            .as_derived()
-            .in_further(),
+            .in("N"),
         setting<O, &O::link>("link", "Simulated delay and rate between hosts, such as 100us,1gbit")
             .in("DELAY,RATE"),
-        setting<O, &O::paranoid>("paranoid", "Check that all ranks agree before each collective")
-            .in_further(),
-        setting<O, &O::stuck_after>("stuck-after",
-                                    "Abort if a rank makes no progress for this long")
+        setting<O, &O::paranoid>("paranoid", "Check that all ranks agree before each collective",
+                                 Marks::further),
+        setting<O, &O::stuck_after>(
+            "stuck-after", "Abort if a rank makes no progress for this long", Marks::further)
             .limit(0.1, 1e7)
-            .in("SECONDS")
-            .in_further(),
+            .in("SECONDS"),
     };
     return table;
 }
@@ -115,6 +109,14 @@ void bind_run(CLI::App& app, std::initializer_list<RunGroup> groups, TrainSettin
 
 void bind_ranks(CLI::App& app, run::RankOptions& options, HelpListing shown) {
     bind_options(app, rank_options(), options, shown);
+}
+
+void offer_specs(CLI::App& app) {
+    for (const auto group : {train::OptionGroup::policy, train::OptionGroup::agent}) {
+        const SettingInfo& info = train::options_of(group).front();
+        if (CLI::Option* option = app.get_option_no_throw(fmt::format("--{}", info.name)))
+            offer(*option, info);
+    }
 }
 
 void settle(TrainSettings& settings, const CLI::App& app) {

@@ -52,6 +52,8 @@ enum class RunGroup : std::uint8_t {
 void bind_train(CLI::App& app, std::initializer_list<train::OptionGroup> groups,
                 train::TrainOptions& options, HelpListing shown = HelpListing::declared);
 void bind_run(CLI::App& app, std::initializer_list<RunGroup> groups, TrainSettings& settings);
+/// What completion offers for --policy and --agent of verbs where they may be repeated.
+void offer_specs(CLI::App& app);
 void bind_ranks(CLI::App& app, run::RankOptions& options,
                 HelpListing shown = HelpListing::declared);
 

@@ -1,7 +1,6 @@
 // What a person sees of a training run while it goes on: a live view, or a line per epoch.
 #pragma once
 
-#include <chrono>
 #include <optional>
 #include <string>
 

@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include <fmt/format.h>
@@ -66,8 +65,7 @@ public:
         std::error_code code;
         fs::remove_all(path_, code);
     }
-    StatusFolder(const StatusFolder&) = delete;
-    StatusFolder& operator=(const StatusFolder&) = delete;
+    StatusFolder(StatusFolder&&) = delete;
     [[nodiscard]] const fs::path& path() const { return path_; }
 
 private:

@@ -1,8 +1,6 @@
 #include "link_model.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <charconv>
 #include <cmath>
 #include <limits>

@@ -12,8 +12,6 @@
 #include "core/interrupt.hpp"
 #include "core/span.hpp"
 
-#include "mpi_check.hpp"
-
 namespace rudder::comm {
 
 namespace {

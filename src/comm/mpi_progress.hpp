@@ -18,6 +18,9 @@
 
 namespace rudder::comm {
 
+/// Throws an Error of kind `rank` naming `call` unless `code` is MPI_SUCCESS.
+void check_mpi(int code, const char* call);
+
 /// All calls of MPI are made under one lock (`mutex`); completions are called after it is released,
 /// since they may send again.
 class MpiProgress {
@@ -37,8 +40,6 @@ public:
         stopping_.store(true);
         if (background_.joinable()) background_.join();
     }
-    MpiProgress(const MpiProgress&) = delete;
-    MpiProgress& operator=(const MpiProgress&) = delete;
 
     /// Starts the thread that looks in while nobody waits.
     void start() {

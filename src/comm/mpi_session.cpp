@@ -5,7 +5,7 @@
 #include "rudder/core/error.hpp"
 
 #include "launcher.hpp"
-#include "mpi_check.hpp"
+#include "mpi_progress.hpp"
 #include "mpi_transport.hpp"
 
 namespace {

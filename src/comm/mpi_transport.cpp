@@ -14,7 +14,6 @@
 
 #include "rudder/comm/channels.hpp"
 
-#include "mpi_check.hpp"
 #include "mpi_progress.hpp"
 #include "window.hpp"
 

@@ -18,8 +18,7 @@ class MpiSession {
 public:
     MpiSession();
     ~MpiSession();
-    MpiSession(const MpiSession&) = delete;
-    MpiSession& operator=(const MpiSession&) = delete;
+    MpiSession(MpiSession&&) = delete;
 
     /// Whether a launcher (mpirun, srun) has started this process as a rank.
     [[nodiscard]] static bool launched();

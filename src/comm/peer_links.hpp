@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
@@ -19,8 +18,7 @@ public:
     /// rank r then wants one to this). `token` keeps strangers out.
     PeerLinks(const Communicator& comm, const std::vector<bool>& peers, std::uint64_t token);
     ~PeerLinks();
-    PeerLinks(const PeerLinks&) = delete;
-    PeerLinks& operator=(const PeerLinks&) = delete;
+    PeerLinks(PeerLinks&&) = delete;
 
     /// The socket to rank r, or -1.
     [[nodiscard]] int socket(int rank) const { return sockets_[static_cast<std::size_t>(rank)]; }

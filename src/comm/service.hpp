@@ -27,8 +27,7 @@ public:
     Service(const Communicator& comm, Channel channel, Handler handler);
     /// Stops, and drops what the handler threw.
     ~Service();
-    Service(const Service&) = delete;
-    Service& operator=(const Service&) = delete;
+    Service(Service&&) = delete;
 
     /// Asks rank `to` (not oneself); the answer must have exactly the size of `answer`, which stays
     /// in place until the request is done. A question of kind `requests` is answered in `features`,

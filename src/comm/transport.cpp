@@ -1,8 +1,66 @@
 #include "rudder/comm/transport.hpp"
 
+#include <map>
+
 #include "rudder/core/check.hpp"
 
+#include "local_transport.hpp"
+#include "window.hpp"
+
 namespace rudder::comm {
+
+std::string_view to_string(Kind kind) noexcept {
+    static constexpr std::array<std::string_view, kind_count> names{
+        "features", "requests", "topology", "gradients", "evaluation", "control"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
+void Accounts::sent(int peer, Kind kind, std::uint64_t bytes) noexcept {
+    sent_[static_cast<std::size_t>(kind)].fetch_add(bytes, std::memory_order_relaxed);
+    sent_to_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_relaxed);
+}
+
+void Accounts::handed_over(int peer, Kind kind, std::uint64_t bytes) noexcept {
+    received_total_.fetch_add(bytes, std::memory_order_relaxed);
+    messages_.fetch_add(1, std::memory_order_relaxed);
+    received_[static_cast<std::size_t>(kind)].fetch_add(bytes, std::memory_order_relaxed);
+    received_from_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_relaxed);
+}
+
+AccountTotals Accounts::totals() const {
+    AccountTotals totals;
+    for (std::size_t k = 0; k < kind_count; ++k) {
+        totals.sent[k] = sent_[k].load(std::memory_order_relaxed);
+        totals.received[k] = received_[k].load(std::memory_order_relaxed);
+        totals.sent_total += totals.sent[k];
+    }
+    totals.received_total = received_total_.load(std::memory_order_relaxed);
+    totals.messages = messages_.load(std::memory_order_relaxed);
+    for (std::size_t r = 0; r < sent_to_.size(); ++r) {
+        totals.sent_to.push_back(sent_to_[r].load(std::memory_order_relaxed));
+        totals.received_from.push_back(received_from_[r].load(std::memory_order_relaxed));
+    }
+    return totals;
+}
+
+HostMap::HostMap(const std::vector<int>& label_of_rank) {
+    std::map<int, int> host_of_label;
+    for (std::size_t rank = 0; rank < label_of_rank.size(); ++rank) {
+        const auto [found, fresh] =
+            host_of_label.try_emplace(label_of_rank[rank], static_cast<int>(members_.size()));
+        if (fresh) members_.emplace_back();
+        host_.push_back(found->second);
+        members_[static_cast<std::size_t>(found->second)].push_back(static_cast<int>(rank));
+    }
+}
+
+HostMap HostMap::consecutive(int ranks, int per_host) {
+    RUDDER_CHECK(per_host > 0);
+    std::vector<int> labels;
+    for (int rank = 0; rank < ranks; ++rank)
+        labels.push_back(rank / per_host);
+    return HostMap(labels);
+}
 
 std::shared_ptr<Operation> Transport::send(int to, Tag tag, Kind kind,
                                            std::span<const std::byte> bytes) {
@@ -44,6 +102,23 @@ std::shared_ptr<Operation> Transport::receive_message(int from, Tag tag) {
         *this, OperationName{OperationName::Type::receive_message, from, tag, 0});
     inbox_.post({from, tag, std::nullopt, operation});
     return operation;
+}
+
+void LocalTransport::wait(Operation& operation) {
+    const std::string what = operation.name().text();
+    Monitor::Lock lock(monitor_);
+    monitor_.wait(lock, what, [&] { return operation.done(); });
+}
+
+std::shared_ptr<std::span<std::byte>> LocalTransport::share(std::size_t bytes,
+                                                            std::uint64_t /*key*/) {
+    return private_window(bytes);
+}
+
+void LocalTransport::do_send(int /*to*/, Tag /*tag*/, Kind /*kind*/,
+                             std::span<const std::byte> /*bytes*/,
+                             std::shared_ptr<Operation> /*operation*/) {
+    fail_check("a single rank has no peers", __FILE__, __LINE__);
 }
 
 }  // namespace rudder::comm

@@ -33,8 +33,6 @@ public:
     Watchdog(const Communicator& comm, const WatchdogOptions& options);
     /// Tells the others that this rank has finished.
     ~Watchdog();
-    Watchdog(const Watchdog&) = delete;
-    Watchdog& operator=(const Watchdog&) = delete;
 
     /// Tells the others that this rank fails, before it exits: they end with the same code.
     void announce_failure(int code, const std::string& reason);

@@ -24,8 +24,7 @@ struct Mapping {
     std::span<std::byte> span;
     Mapping(void* address, std::size_t bytes) : span(static_cast<std::byte*>(address), bytes) {}
     ~Mapping() { ::munmap(span.data(), span.size()); }
-    Mapping(const Mapping&) = delete;
-    Mapping& operator=(const Mapping&) = delete;
+    Mapping(Mapping&&) = delete;
 };
 
 std::shared_ptr<std::span<std::byte>> map_descriptor(int fd, const std::string& name,

@@ -16,8 +16,7 @@ public:
     explicit CpuMeter(std::atomic<std::uint64_t>& sum)
         : sum_(sum), start_(thread_cpu_nanoseconds()) {}
     ~CpuMeter() { sum_.fetch_add(thread_cpu_nanoseconds() - start_, std::memory_order_relaxed); }
-    CpuMeter(const CpuMeter&) = delete;
-    CpuMeter& operator=(const CpuMeter&) = delete;
+    CpuMeter(CpuMeter&&) = delete;
 
 private:
     std::atomic<std::uint64_t>& sum_;

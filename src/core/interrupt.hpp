@@ -18,8 +18,7 @@ class DeferInterrupts {
 public:
     DeferInterrupts() noexcept;
     ~DeferInterrupts();
-    DeferInterrupts(const DeferInterrupts&) = delete;
-    DeferInterrupts& operator=(const DeferInterrupts&) = delete;
+    DeferInterrupts(DeferInterrupts&&) = delete;
 };
 
 /// Sets or clears the flag, as the signal would (for tests).

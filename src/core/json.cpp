@@ -1,6 +1,6 @@
 #include "json.hpp"
 
-#include <cmath>
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -36,6 +36,32 @@ struct Guard {
     }
 };
 
+/// "line 3, column 7" of a byte, counted from 1 in characters; of a single line the column alone.
+std::string position_of(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, byte - 1);
+    const std::size_t line_start = before.rfind('\n') + 1;  // npos + 1 is 0
+    const auto continues = [](char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; };
+    const std::string_view line = before.substr(line_start);
+    const auto column =
+        line.size() - static_cast<std::size_t>(std::ranges::count_if(line, continues)) + 1;
+    if (text.find('\n') == std::string_view::npos) return fmt::format("column {}", column);
+    return fmt::format("line {}, column {}", 1 + std::ranges::count(before, '\n'), column);
+}
+
+/// What the library stumbled over, in our words.
+Error broken(std::string_view text, std::size_t byte, const std::string& where) {
+    std::string what = "the text ends too early";
+    const std::size_t at = std::min(std::max<std::size_t>(byte, 1), text.size() + 1);
+    if (at <= text.size()) {
+        const auto found = static_cast<unsigned char>(text[at - 1]);
+        const bool shown = found >= ' ' && found < 0x7F;
+        what = shown ? fmt::format("unexpected '{}'", text[at - 1])
+                     : fmt::format("unexpected byte 0x{:02x}", found);
+    }
+    return input_error(fmt::format("invalid JSON at {}: {}", position_of(text, at), what), where,
+                       "correct it there, make the file again, or restore it from a copy");
+}
+
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where) {
@@ -44,8 +70,10 @@ Json parse_json(std::string_view text, const std::string& where) {
         return Json::parse(text, [&guard](int depth, Json::parse_event_t event, Json& parsed) {
             return guard(depth, event, parsed);
         });
-    } catch (const nlohmann::json::exception& error) {
-        throw bad(fmt::format("not valid JSON: {}", error.what()), where);
+    } catch (const Json::parse_error& error) {
+        throw broken(text, error.byte, where);
+    } catch (const Json::exception&) {  // the only other fault of a text
+        throw bad("invalid JSON: a number is out of range", where);
     }
 }
 

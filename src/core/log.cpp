@@ -2,12 +2,9 @@
 
 #include <atomic>
 #include <memory>
-#include <string>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include "log_hook.hpp"
 
 namespace rudder::log {
 

@@ -15,4 +15,9 @@ void info(std::string_view message);
 void warning(std::string_view message);
 void error(std::string_view message);
 
+/// `before` is called before a message is written, from the thread that writes it; null: nothing.
+void set_before(void (*before)());
+/// Calls it, for whoever writes to the terminal without the log.
+void call_before();
+
 }  // namespace rudder::log

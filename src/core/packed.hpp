@@ -1,7 +1,6 @@
 // Records as bytes, for other ranks of the same program: what a type's list of fields says.
 #pragma once
 
-#include <array>
 #include <cstring>
 #include <optional>
 #include <span>

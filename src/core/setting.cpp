@@ -21,10 +21,11 @@ std::string limits_text(const SettingInfo& info) {
     if (limits.least > -large) {
         text += fmt::format(" {} {}", limits.above ? "above" : "from", limits.least);
     }
-    if (limits.most < large)
+    if (limits.most < large) {
         text += fmt::format(" {} {}", limits.below ? "to below" : "to", limits.most);
-    else if (limits.least > -large && !limits.above)
+    } else if (limits.least > -large && !limits.above) {
         text += " on";
+    }
     return text;
 }
 
@@ -127,7 +128,7 @@ bool has_type(SettingKind kind, const Json& value) {
 void check_setting(const SettingInfo& info, const Json& value) {
     if (value.is_null()) return;
     if (!has_type(info.kind, value)) throw invalid(info, setting_text(value));
-    if (info.words != nullptr) static_cast<void>(word_index(info, value.get<std::string>()));
+    if (info.words != nullptr) static_cast<void>(word_index(info, setting_text(value)));
     if (value.is_array()) {
         for (const Json& item : value)
             check_setting(info, item);

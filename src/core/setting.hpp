@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "core/json.hpp"
@@ -26,6 +27,17 @@ struct SettingLimits {
     bool below = false;  ///< `most` itself is excluded
 };
 
+/// What else may be said of a setting; several are joined with |.
+enum class Marks : std::uint8_t {
+    none = 0,
+    identity = 1,  ///< results depend on it: a checkpoint compares it
+    further = 2,   ///< few need it: shown by --help-all
+    derived = 4,   ///< its default follows from other settings or the data
+};
+constexpr Marks operator|(Marks a, Marks b) noexcept {
+    return static_cast<Marks>(static_cast<unsigned>(a) | static_cast<unsigned>(b));
+}
+
 /// What is known of a setting, whatever it belongs to.
 struct SettingInfo {
     std::string_view name{};  ///< as in a configuration file; on the command line after two dashes
@@ -33,10 +45,11 @@ struct SettingInfo {
     std::string_view unit{};  ///< what stands for a value in help texts
     SettingKind kind = SettingKind::text;
     SettingLimits limits{};
-    std::vector<std::string_view> (*words)() = nullptr;  ///< the only values, where there are such
-    bool identity = false;  ///< results depend on it: a checkpoint compares it
-    bool further = false;   ///< few need it: shown by --help-all
-    bool derived = false;   ///< its default follows from other settings or the data
+    std::function<std::vector<std::string_view>()> words{};   ///< the only values, where such exist
+    std::function<std::vector<std::string_view>()> offers{};  ///< what completion offers besides
+    Marks marks = Marks::none;
+
+    [[nodiscard]] bool marked(Marks mark) const noexcept { return (marks | mark) == marks; }
 };
 
 /// A value from what a person wrote. A usage Error that names the setting where it is not one.
@@ -57,45 +70,31 @@ struct Setting : SettingInfo {
     [[nodiscard]] Json value(const T& owner) const { return get(owner, *this); }
     void put(T& owner, const Json& value) const { set(owner, value, *this); }
 
-    // How tables are written: setting<...>(...).limit(1, 64).in_identity()
-    Setting limit(double least, double most) const {
-        return changed([&](Setting& s) { s.limits = {least, most}; });
+    // How tables are written: setting<...>(...).limit(1, 64)
+    Setting limit(double least, double most) const { return limited({least, most}); }
+    Setting at_least(double least) const { return limited({least, limits.most}); }
+    Setting above(double bound) const { return limited({bound, limits.most, true}); }
+    Setting below(double bound) const { return limited({limits.least, bound, limits.above, true}); }
+    Setting among(std::function<std::vector<std::string_view>()> names) const {
+        return with(&SettingInfo::words, std::move(names));
     }
-    Setting at_least(double least) const {
-        return changed([&](Setting& s) { s.limits.least = least; });
+    Setting among(std::initializer_list<std::string_view> names) const {
+        return among([list = std::vector(names)] { return list; });
     }
-    Setting above(double bound) const {
-        return changed([&](Setting& s) { s.limits.least = bound, s.limits.above = true; });
+    Setting offering(std::function<std::vector<std::string_view>()> names) const {
+        return with(&SettingInfo::offers, std::move(names));
     }
-    Setting below(double bound) const {
-        return changed([&](Setting& s) { s.limits.most = bound, s.limits.below = true; });
-    }
-    Setting among(std::vector<std::string_view> (*names)()) const {
-        return changed([&](Setting& s) { s.words = names; });
-    }
-    Setting in(std::string_view shown_unit) const {
-        return changed([&](Setting& s) { s.unit = shown_unit; });
-    }
-    Setting in_bytes() const {
-        return changed([](Setting& s) { s.kind = SettingKind::bytes, s.unit = "BYTES"; });
-    }
-    Setting in_identity() const {
-        return changed([](Setting& s) { s.identity = true; });
-    }
-    Setting in_further() const {
-        return changed([](Setting& s) { s.further = true; });
-    }
-    Setting as_derived() const {
-        return changed([](Setting& s) { s.derived = true; });
-    }
+    Setting in(std::string_view shown_unit) const { return with(&SettingInfo::unit, shown_unit); }
+    Setting in_bytes() const { return in("BYTES").with(&SettingInfo::kind, SettingKind::bytes); }
 
 private:
-    template <class Change>
-    Setting changed(Change change) const {
+    template <class M>
+    Setting with(M SettingInfo::*member, std::type_identity_t<M> value) const {
         Setting copy = *this;
-        change(copy);
+        copy.*member = std::move(value);
         return copy;
     }
+    Setting limited(SettingLimits to) const { return with(&SettingInfo::limits, to); }
 };
 
 namespace setting_detail {
@@ -171,33 +170,42 @@ void describe(SettingInfo& info) {
 
 }  // namespace setting_detail
 
-/// The setting behind a member: `Field` is a pointer to it, or a function from a `T` to it.
-template <class T, auto Field>
-Setting<T> setting(std::string_view name, std::string_view help) {
-    using V = std::remove_cvref_t<std::invoke_result_t<decltype(Field), T&>>;
+/// The member that pointers to members lead to, one after the other.
+template <auto... Path, class T>
+constexpr auto& member_at(T& owner) {
+    // clang-format off
+    return (owner .* ... .* Path);
+    // clang-format on
+}
+
+/// The setting behind a member: `Path` leads to it, pointer to member after pointer to member.
+template <class T, auto... Path>
+Setting<T> setting(std::string_view name, std::string_view help, Marks marks = Marks::none) {
+    using V = std::remove_cvref_t<decltype(member_at<Path...>(std::declval<T&>()))>;
     Setting<T> made;
     made.name = name;
     made.help = help;
+    made.marks = marks;
     setting_detail::describe<V>(made);
     made.get = [](const T& owner, const SettingInfo& info) {
-        return setting_detail::to_json<V>(std::invoke(Field, owner), info);
+        return setting_detail::to_json<V>(member_at<Path...>(owner), info);
     };
     made.set = [](T& owner, const Json& value, const SettingInfo& info) {
-        setting_detail::from_json<V>(std::invoke(Field, owner), value, info);
+        setting_detail::from_json<V>(member_at<Path...>(owner), value, info);
     };
     return made;
 }
 
 /// A flag that switches a member off.
-template <class T, auto Field>
-Setting<T> off_setting(std::string_view name, std::string_view help) {
-    Setting<T> made = setting<T, Field>(name, help);
+template <class T, auto... Path>
+Setting<T> off_setting(std::string_view name, std::string_view help, Marks marks = Marks::none) {
+    Setting<T> made = setting<T, Path...>(name, help, marks);
     made.get = [](const T& owner, const SettingInfo& /*info*/) {
-        return Json(!std::invoke(Field, owner));
+        return Json(!member_at<Path...>(owner));
     };
     made.set = [](T& owner, const Json& value, const SettingInfo& info) {
         check_setting(info, value);
-        std::invoke(Field, owner) = !value.template get<bool>();
+        member_at<Path...>(owner) = !value.template get<bool>();
     };
     return made;
 }

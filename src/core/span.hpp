@@ -17,8 +17,7 @@ class Span {
 public:
     explicit Span(const char* name, std::uint64_t step = no_step);
     ~Span();
-    Span(const Span&) = delete;
-    Span& operator=(const Span&) = delete;
+    Span(Span&&) = delete;
 
     /// A number that uses of what it fetches refer to, in a profile.
     void set_id(std::uint64_t id) noexcept { id_ = id; }
@@ -35,8 +34,6 @@ class SpanStack {
 public:
     SpanStack();
     ~SpanStack();
-    SpanStack(const SpanStack&) = delete;
-    SpanStack& operator=(const SpanStack&) = delete;
 
     /// Spans of this thread go here from now on; returns where they went before (may be null).
     SpanStack* activate() noexcept;

@@ -25,8 +25,6 @@ public:
 
     Staging(Staging&& other) noexcept;
     Staging& operator=(Staging&&) = delete;
-    Staging(const Staging&) = delete;
-    Staging& operator=(const Staging&) = delete;
     ~Staging();
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return staged_; }

@@ -1,6 +1,9 @@
 #include "rudder/graph/dataset.hpp"
 
+#include <fmt/format.h>
+
 #include "core/json.hpp"
+#include "rudder/graph/provenance.hpp"
 
 namespace rudder::graph {
 
@@ -24,6 +27,93 @@ void Dataset::check() const {
         throw input_error("the graph is not symmetric, though the manifest says so", where,
                           "make the data set again");
     }
+}
+
+namespace {
+
+constexpr const char* remake_dataset = "make the data set again";
+
+FeatureInfo feature_info(const Json& manifest, const std::string& where) {
+    const Json& entry = json_field(manifest, "features", where);
+    if (entry.is_null()) return {};
+    FeatureInfo info;
+    info.width = json_u64(entry, "width", where);
+    const std::string type = json_string(entry, "type", where);
+    const auto known = element_type(type);
+    if (!known || !is_feature_type(*known)) {
+        throw input_error(fmt::format("features cannot be of type '{}'", type), where,
+                          remake_dataset);
+    }
+    info.type = *known;
+    info.row_normalise = json_bool(entry, "row_normalise", where);
+    return info;
+}
+
+TargetInfo target_info(const Json& manifest, const std::string& where) {
+    const Json& entry = json_field(manifest, "targets", where);
+    if (entry.is_null()) return {};
+    TargetInfo info;
+    info.kind = target_kind(json_string(entry, "kind", where), where);
+    info.count = json_u64(entry, "count", where);
+    info.labelled = json_u64(entry, "labelled", where);
+    if (const auto names = entry.find("names"); names != entry.end()) {
+        for (const Json& name : *names) {
+            if (!name.is_string())
+                throw input_error("invalid class name: not a string", where, remake_dataset);
+            info.names.push_back(name.get<std::string>());
+        }
+        if (info.names.size() != info.count) {
+            throw input_error("there are not as many class names as classes", where,
+                              remake_dataset);
+        }
+    }
+    return info;
+}
+
+}  // namespace
+
+void describe(const DatasetInfo& info, Json& manifest) {
+    manifest["vertices"] = info.vertices;
+    manifest["edges"] = info.edges;
+    manifest["symmetric"] = info.symmetric;
+    manifest["self_loops"] = info.self_loops;
+    manifest["duplicates"] = info.duplicates;
+    manifest["features"] = nullptr;
+    if (info.features.present()) {
+        manifest["features"] = {{"width", info.features.width},
+                                {"type", to_string(info.features.type)},
+                                {"row_normalise", info.features.row_normalise}};
+    }
+    manifest["targets"] = nullptr;
+    if (info.targets.kind != TargetKind::none) {
+        Json targets = {{"kind", to_string(info.targets.kind)},
+                        {"count", info.targets.count},
+                        {"labelled", info.targets.labelled}};
+        if (!info.targets.names.empty()) targets["names"] = info.targets.names;
+        manifest["targets"] = std::move(targets);
+    }
+    manifest["split"] = {
+        {"train", info.split.train}, {"valid", info.split.valid}, {"test", info.split.test}};
+}
+
+DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
+    DatasetInfo info;
+    info.vertices = json_u64(manifest, "vertices", where);
+    info.edges = json_u64(manifest, "edges", where);
+    info.symmetric = json_bool(manifest, "symmetric", where);
+    info.self_loops = json_u64(manifest, "self_loops", where);
+    info.duplicates = json_u64(manifest, "duplicates", where);
+    info.features = feature_info(manifest, where);
+    info.targets = target_info(manifest, where);
+    const Json& split = json_field(manifest, "split", where);
+    info.split = {json_u64(split, "train", where), json_u64(split, "valid", where),
+                  json_u64(split, "test", where)};
+    return info;
+}
+
+Json made_by_json(const Provenance& provenance) {
+    if (provenance.made_by.empty()) return nullptr;
+    return parse_json(provenance.made_by, "the command that made this");
 }
 
 }  // namespace rudder::graph

@@ -1,11 +1,123 @@
 #include "dataset_writer.hpp"
 
-#include "core/json.hpp"
-#include "rudder/core/version.hpp"
+#include <cerrno>
+#include <cmath>
+#include <cstring>
 
-#include "feature_writer.hpp"
+#include <fmt/format.h>
+
+#include "core/interrupt.hpp"
+#include "core/json.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/version.hpp"
+#include "rudder/graph/array_folder.hpp"
 
 namespace rudder::graph {
+
+namespace {
+
+/// Quantising to int8 would have to invent scales, so only int8 may become int8.
+void check_conversion(ElementType from, ElementType to) {
+    if (is_feature_type(to) && (from == to || to != ElementType::i8)) return;
+    throw usage_error(
+        fmt::format("features of type {} cannot be stored as {}", to_string(from), to_string(to)),
+        "--feature-type", "choose float32, float16 or bfloat16");
+}
+
+/// Refuses before writing what the disk cannot hold.
+void check_space(const std::filesystem::path& folder, std::uint64_t bytes) {
+    std::error_code code;
+    const auto space = std::filesystem::space(folder, code);
+    if (code || space.available >= bytes) return;
+    throw system_error(fmt::format("the features need {} bytes", bytes), folder.string(), ENOSPC);
+}
+
+class Converter {
+public:
+    Converter(const FeatureSource& source, ElementType type)
+        : from_(source.info()), type_(type), source_(source) {
+        from_.row_normalise = false;
+        row_.resize(from_.width);
+    }
+
+    /// Whole rows of the source's type to rows of the wanted type.
+    std::span<const std::byte> convert(std::span<const std::byte> rows, VertexId first) {
+        const std::size_t row_bytes = from_.row_bytes();
+        const std::size_t out_bytes = from_.width * element_size(type_);
+        const std::size_t count = rows.size() / row_bytes;
+        out_.resize(count * out_bytes);
+        for (std::size_t i = 0; i < count; ++i) {
+            decode_row(from_, rows.subspan(i * row_bytes, row_bytes), source_.scale(), row_);
+            encode(out_.data() + i * out_bytes, first + i);
+        }
+        return out_;
+    }
+
+private:
+    void encode(std::byte* out, VertexId v) const {
+        for (std::size_t c = 0; c < row_.size(); ++c) {
+            const float value = row_[c];
+            if (type_ == ElementType::f32) {
+                std::memcpy(out + c * sizeof(float), &value, sizeof(float));
+            } else if (type_ == ElementType::u8) {
+                if (!(value >= 0 && value <= 255 && value == std::floor(value))) misfit(v, c);
+                out[c] = static_cast<std::byte>(static_cast<std::uint8_t>(value));
+            } else {
+                const bool half = type_ == ElementType::f16;
+                const std::uint16_t bits = half ? float_to_f16(value) : float_to_bf16(value);
+                const std::uint16_t exponent = half ? 0x7c00U : 0x7f80U;
+                if ((bits & exponent) == exponent) misfit(v, c);
+                std::memcpy(out + c * sizeof(bits), &bits, sizeof(bits));
+            }
+        }
+    }
+    [[noreturn]] void misfit(VertexId v, std::size_t column) const {
+        throw input_error(
+            fmt::format("the feature {} does not fit {}", row_[column], to_string(type_)),
+            fmt::format("{}, row {}, column {}", source_.where(), v, column),
+            "choose another --feature-type");
+    }
+
+    FeatureInfo from_;
+    ElementType type_;
+    const FeatureSource& source_;
+    std::vector<float> row_;
+    std::vector<std::byte> out_;
+};
+
+/// Writes "features" (and "feature_scale") for `vertices` rows; what they are as stored. A wrong
+/// number of rows, or a value that is not finite or does not fit `type`, is an input Error; a
+/// conversion that makes no sense a usage Error.
+FeatureInfo write_features(ArrayFolderWriter& writer, const FeatureSource& source,
+                           VertexId vertices, std::optional<ElementType> type, Progress& progress) {
+    const FeatureInfo from = source.info();
+    FeatureInfo info = from;
+    info.type = type.value_or(from.type);
+    check_conversion(from.type, info.type);
+    if (source.rows() != vertices) {
+        throw input_error(
+            fmt::format("there are {} rows of features for {} vertices", source.rows(), vertices),
+            source.where(), "give one for each vertex");
+    }
+    check_space(writer.folder(), checked_mul(vertices, info.row_bytes(), "the features' size"));
+    ArrayStream stream = writer.stream("features", info.type, {vertices, info.width});
+    Converter converter(source, info.type);
+    VertexId done = 0;
+    progress.phase("writing features", vertices);
+    source.walk([&](std::span<const std::byte> rows) {
+        throw_if_interrupted();
+        const VertexId count = rows.size() / from.row_bytes();
+        check_finite(from, rows, done, source.where());
+        stream.append(from.type == info.type ? rows : converter.convert(rows, done));
+        done += count;
+        progress.advance(count);
+    });
+    stream.finish();
+    if (info.type == ElementType::i8) writer.write("feature_scale", source.scale());
+    return info;
+}
+
+}  // namespace
 
 DatasetWriter::DatasetWriter(const std::filesystem::path& output, Existing existing)
     : staging_(Staging::folder(output, existing)), arrays_(staging_.path()) {}

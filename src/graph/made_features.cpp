@@ -1,5 +1,4 @@
 // Features for graphs that have none: draws, and what the structure says.
-#include <bit>
 #include <cmath>
 #include <vector>
 

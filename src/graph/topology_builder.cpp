@@ -9,7 +9,6 @@
 #include <atomic>
 #include <vector>
 
-#include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::graph {

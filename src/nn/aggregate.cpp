@@ -108,10 +108,11 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
         [[maybe_unused]] const float weight = Finish::weighted ? gather.weights[gather.ids[e]] : 1;
 #pragma GCC unroll 16
         for (std::size_t t = 0; t < Tiles; ++t) {
-            if constexpr (Finish::weighted)
+            if constexpr (Finish::weighted) {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W) * weight;
-            else
+            } else {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
+            }
         }
     }
     for (std::size_t t = 0; t < Tiles; ++t) {
@@ -129,50 +130,30 @@ RUDDER_INLINE void sum_strips(const Gather& gather, const Finish& finish, std::s
         sum_columns<W, Tiles>(gather, finish, row, column, out);
 }
 
-template <std::size_t W, class Finish>
-RUDDER_INLINE void sum_rows(const Gather& gather, const Finish& finish, std::size_t first,
-                            std::size_t last, float* out, std::size_t stride) noexcept {
-    for (std::size_t row = first; row < last; ++row, out += stride) {
-        std::size_t column = 0;
-        if constexpr (W == 16) sum_strips<W, 16>(gather, finish, row, column, out);
-        sum_strips<W, 8>(gather, finish, row, column, out);
-        sum_strips<W, 4>(gather, finish, row, column, out);
-        sum_strips<W, 2>(gather, finish, row, column, out);
-        sum_strips<W, 1>(gather, finish, row, column, out);
-        if constexpr (W > 8) sum_strips<8, 1>(gather, finish, row, column, out);
-        if constexpr (W > 4) sum_strips<4, 1>(gather, finish, row, column, out);
-        sum_strips<1, 1>(gather, finish, row, column, out);
-    }
-}
+template <class Finish>
+struct SumRows {
+    Gather gather;
+    Finish finish;
+    std::size_t first;
+    std::size_t last;
+    Matrix sums;
 
-template <class Finish>
-RUDDER_AVX512 void sum_avx512(const Gather& gather, const Finish& finish, std::size_t first,
-                              std::size_t last, float* out, std::size_t stride) noexcept {
-    sum_rows<16>(gather, finish, first, last, out, stride);
-}
-template <class Finish>
-RUDDER_AVX2 void sum_avx2(const Gather& gather, const Finish& finish, std::size_t first,
-                          std::size_t last, float* out, std::size_t stride) noexcept {
-    sum_rows<8>(gather, finish, first, last, out, stride);
-}
-template <class Finish>
-void sum_portable(const Gather& gather, const Finish& finish, std::size_t first, std::size_t last,
-                  float* out, std::size_t stride) noexcept {
-    sum_rows<4>(gather, finish, first, last, out, stride);
-}
-
-template <class Finish>
-void sum(const Gather& gather, const Finish& finish, std::size_t first, std::size_t last,
-         float* out, std::size_t stride) noexcept {
-    switch (vector_path()) {
-        case VectorPath::avx512:
-            return sum_avx512(gather, finish, first, last, out, stride);
-        case VectorPath::avx2:
-            return sum_avx2(gather, finish, first, last, out, stride);
-        case VectorPath::portable:
-            return sum_portable(gather, finish, first, last, out, stride);
+    template <std::size_t W>
+    RUDDER_INLINE void run() const noexcept {
+        for (std::size_t row = first; row < last; ++row) {
+            float* out = sums.row(row - first);
+            std::size_t column = 0;
+            if constexpr (W == 16) sum_strips<W, 16>(gather, finish, row, column, out);
+            sum_strips<W, 8>(gather, finish, row, column, out);
+            sum_strips<W, 4>(gather, finish, row, column, out);
+            sum_strips<W, 2>(gather, finish, row, column, out);
+            sum_strips<W, 1>(gather, finish, row, column, out);
+            if constexpr (W > 8) sum_strips<8, 1>(gather, finish, row, column, out);
+            if constexpr (W > 4) sum_strips<4, 1>(gather, finish, row, column, out);
+            sum_strips<1, 1>(gather, finish, row, column, out);
+        }
     }
-}
+};
 
 }  // namespace
 
@@ -180,7 +161,7 @@ void mean_of_neighbours(const sample::Block& block, const ConstMatrix& table, st
                         std::uint32_t last, const Matrix& means) noexcept {
     const Gather gather{table, block.offsets.data(), block.neighbours.data(),
                         block.neighbours.size()};
-    sum(gather, MeanFinish{block.offsets.data()}, first, last, means.data, means.stride);
+    run_kernel(SumRows<MeanFinish>{gather, {block.offsets.data()}, first, last, means});
 }
 
 void transpose(const sample::Block& block, const TransposedBlock& out) noexcept {
@@ -205,14 +186,14 @@ void gather_gradient(const TransposedBlock& block, const GradientOfSources& grad
                      std::uint32_t first, std::uint32_t last, const Matrix& out) noexcept {
     const Gather gather{gradient.readers, block.offsets.data(), block.readers.data(),
                         block.readers.size()};
-    sum(gather, GradientFinish{&gradient}, first, last, out.data, out.stride);
+    run_kernel(SumRows<GradientFinish>{gather, {&gradient}, first, last, out});
 }
 
 void weighted_sum(std::span<const std::uint32_t> offsets, std::span<const LocalId> ids,
                   const WeightedRows& rows, std::uint32_t first, std::uint32_t last,
                   const Matrix& out) noexcept {
     const Gather gather{rows.table, offsets.data(), ids.data(), ids.size(), rows.weights};
-    sum(gather, WeightedFinish{&rows}, first, last, out.data, out.stride);
+    run_kernel(SumRows<WeightedFinish>{gather, {&rows}, first, last, out});
 }
 
 void divide_by_neighbours(const sample::Block& block, std::uint32_t first, std::uint32_t last,

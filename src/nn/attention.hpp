@@ -2,12 +2,7 @@
 // row per edge in memory.
 #pragma once
 
-#include <cstdint>
-#include <span>
-
-#include "rudder/nn/aggregate.hpp"
-#include "rudder/nn/matmul.hpp"
-#include "rudder/sample/batch.hpp"
+#include "rudder/nn/layered_network.hpp"
 
 namespace rudder::nn {
 
@@ -38,47 +33,44 @@ struct Attention {
     float* deltas;       ///< of the entries, backward: gradients of the scores
 };
 
-/// The parts of scores that sources and destinations contribute (GAT): sources x heads each.
+/// The parts of scores that sources and destinations contribute (GAT), and backward the gradients
+/// of those parts: sources or destinations x heads each.
 struct AdditiveScores {
     const float* of_source;
     const float* of_destination;
+    float* source_sums = nullptr;       ///< gather_attention writes them
+    float* destination_sums = nullptr;  ///< attend_backward writes them
 };
-/// Scores from the sum of the source's values and a row of the destination (GATv2).
+/// Scores from the sum of the source's values and a row of the destination (GATv2); backward,
+/// attend_backward writes rows of `back` and adds to `vector_sums`.
 struct DynamicScores {
-    ConstMatrix of_destination;  ///< destinations x width
-    const float* vector;         ///< width
+    ConstMatrix of_destination;    ///< destinations x width
+    const float* vector;           ///< width
+    Matrix back{};                 ///< gradient of the destinations' rows
+    float* vector_sums = nullptr;  ///< gradient of the vector
 };
 
 /// scores[row * heads + h] = row . vector, head by head.
 void head_products(const Heads& heads, const ConstMatrix& rows, const float* vector, float* scores);
 
-/// Row d - first of `sums` becomes the sum of the entries' values by their weights, for d in
-/// [first, last); the weights stay in `alphas`.
-void attend(const Attention& attention, const AdditiveScores& scores, std::uint32_t first,
-            std::uint32_t last, const Matrix& sums);
-void attend(const Attention& attention, const DynamicScores& scores, std::uint32_t first,
-            std::uint32_t last, const Matrix& sums);
+/// Row d - rows.first of `sums` becomes the sum of the entries' values by their weights, for the
+/// destinations of `rows`; the weights stay in `alphas`. Scores are one of the two kinds.
+template <class Scores>
+void attend(const Attention& attention, const Scores& scores, Rows rows, const Matrix& sums);
 
-/// Given the gradient of the sums, fills `deltas` of the destinations, and by destination and head
-/// their sums: the gradient of what the destination contributed.
-void attend_backward(const Attention& attention, const AdditiveScores& scores,
-                     const ConstMatrix& gradient, std::uint32_t first, std::uint32_t last,
-                     float* destination_sums);
-/// The same; row d of `back` becomes the gradient of the destination's row, and what the vector
-/// gets is added to `vector_sums`.
-void attend_backward(const Attention& attention, const DynamicScores& scores,
-                     const ConstMatrix& gradient, std::uint32_t first, std::uint32_t last,
-                     const Matrix& back, float* vector_sums);
+/// Given the gradient of the sums of all destinations, fills `deltas` of those of `rows`, and what
+/// the scores get through them.
+template <class Scores>
+void attend_backward(const Attention& attention, const Scores& scores, const ConstMatrix& gradient,
+                     Rows rows);
 
-/// Row s - first of `out` becomes the gradient of the values of source s through the sums, for s in
-/// [first, last); by source and head the sums of its deltas go to `source_sums`.
-void gather_attention(const Attention& attention, const TransposedBlock& readers,
-                      const ConstMatrix& gradient, std::uint32_t first, std::uint32_t last,
-                      float* source_sums, const Matrix& out);
-/// The same with what comes through the scores, by s; `out` may be the values themselves.
-void gather_attention(const Attention& attention, const DynamicScores& scores,
-                      const TransposedBlock& readers, const ConstMatrix& gradient,
-                      std::uint32_t first, std::uint32_t last, const Matrix& out);
+/// Row s - rows.first of `out` becomes the gradient of the values of source s, for the sources of
+/// `rows`: through the sums and through dynamic scores (additive ones: finish_additive). With
+/// dynamic scores `out` may be the values themselves.
+template <class Scores>
+void gather_attention(const Attention& attention, const Scores& scores,
+                      const TransposedBlock& readers, const ConstMatrix& gradient, Rows rows,
+                      const Matrix& out);
 
 /// The vectors of additive scores, of sources and of destinations.
 struct ScoreVectors {
@@ -89,10 +81,9 @@ struct ScoreVectors {
 };
 /// Rows of the values, from source `first` on, become their gradient: `through_sums` plus what
 /// comes through the scores, whose gradients by source (and, for the first so many, by destination)
-/// and head are given.
+/// and head are there.
 void finish_additive(const Heads& heads, const ScoreVectors& vectors,
-                     const ConstMatrix& through_sums, const float* source_sums,
-                     const float* destination_sums, std::size_t destinations, std::size_t first,
-                     const Matrix& values);
+                     const ConstMatrix& through_sums, const AdditiveScores& scores,
+                     std::size_t destinations, std::size_t first, const Matrix& values);
 
 }  // namespace rudder::nn

@@ -9,7 +9,7 @@
 namespace rudder::nn {
 
 /// How many entries ahead rows are fetched into the cache.
-constexpr std::size_t fetch_ahead = 8;
+constexpr std::size_t entries_ahead = 8;
 
 RUDDER_INLINE void load(Vector& to, const float* from) noexcept {
     to = *reinterpret_cast<const LooseVector*>(from);
@@ -31,6 +31,12 @@ RUDDER_INLINE float sum_lanes(const Vector& lanes) noexcept {
 RUDDER_INLINE void leak(Vector& x) noexcept {
     const Vector zero{};
     x = x > zero ? x : x * attention_slope;
+}
+/// delta times the slope of the leaky rectifier at x.
+RUDDER_INLINE void leak_back(Vector& slope, const Vector& x, float delta) noexcept {
+    const Vector zero{};
+    const Vector full = zero + delta;
+    slope = x > zero ? full : full * attention_slope;
 }
 
 /// a . b over the columns of one head.
@@ -70,8 +76,50 @@ struct Entries {
     }
     /// Asks for the row of a later entry, of this destination or of those after it.
     RUDDER_INLINE void prefetch(const ConstMatrix& table, std::size_t i) const noexcept {
-        const std::size_t later = i + fetch_ahead;
+        const std::size_t later = i + entries_ahead;
         if (later < fetchable) prefetch_row(table.row(neighbours[later]), table.columns);
+    }
+    template <class Each>
+    RUDDER_INLINE void each(const ConstMatrix& table, const Each& body) const noexcept {
+        for (std::size_t i = 0; i < count; ++i) {
+            prefetch(table, i);
+            body(source(i), first + i);
+        }
+    }
+};
+
+/// Who reads a source: itself where it is a destination, then its readers.
+struct Readers {
+    const TransposedBlock& block;
+    std::size_t begin;
+    std::size_t end;
+    std::size_t self_entry;
+    std::uint32_t self;
+    bool reads_itself;
+
+    RUDDER_INLINE Readers(const Attention& a, const TransposedBlock& readers,
+                          std::uint32_t s) noexcept
+        : block(readers),
+          begin(readers.offsets[s]),
+          end(readers.offsets[s + std::size_t{1}]),
+          self_entry(0),
+          self(s),
+          reads_itself(s < a.block->destinations) {
+        if (reads_itself) self_entry = std::size_t{a.block->offsets[s]} + s;
+    }
+    /// The entry's number: those of destination d begin with itself.
+    [[nodiscard]] RUDDER_INLINE std::size_t entry(std::size_t i) const noexcept {
+        return std::size_t{block.edges[i]} + block.readers[i] + 1;
+    }
+    template <class Each>
+    RUDDER_INLINE void each(const ConstMatrix& table, const Each& body) const noexcept {
+        if (reads_itself) body(self, self_entry);
+        for (std::size_t i = begin; i < end; ++i) {
+            const std::size_t later = i + entries_ahead;
+            if (later < block.readers.size())
+                prefetch_row(table.row(block.readers[later]), table.columns);
+            body(block.readers[i], entry(i));
+        }
     }
 };
 
@@ -110,72 +158,63 @@ RUDDER_INLINE void softmax(float* scores, std::size_t count, std::size_t heads) 
     }
 }
 
-/// Tiles of 16 columns of the weighted sum of a destination's entries, in registers.
-template <std::size_t Tiles>
-RUDDER_INLINE void sum_tiles(const Attention& a, const Entries& entries, std::size_t column,
-                             float* out) noexcept {
+/// Tiles of 16 columns, side by side in registers, over all that `who` has: the entries of a
+/// destination or the readers of a source. `Sums` says what a tile adds up.
+template <std::size_t Tiles, class Who, class Sums>
+RUDDER_INLINE void sum_tiles(const Attention& a, const Who& who, const ConstMatrix& fetched,
+                             const Sums& sums, std::size_t column) noexcept {
     const std::size_t padded = a.heads.padded();
     std::size_t head[Tiles];
-    Vector sums[Tiles];
+    typename Sums::Tile tiles[Tiles];
     for (std::size_t t = 0; t < Tiles; ++t) {
         head[t] = (column + t * 16) / padded;
-        sums[t] = Vector{};
+        sums.begin(tiles[t], column + t * 16);
     }
-    for (std::size_t i = 0; i < entries.count; ++i) {
-        entries.prefetch(a.values, i);
-        const float* row = a.values.row(entries.source(i)) + column;
-        const float* alpha = a.alphas + (entries.first + i) * a.heads.count;
+    who.each(
+        fetched, [&](LocalId id, std::size_t entry) __attribute__((always_inline)) {
 #pragma GCC unroll 16
-        for (std::size_t t = 0; t < Tiles; ++t) {
-            Vector x;
-            load(x, row + t * 16);
-            sums[t] += x * alpha[head[t]];
-        }
-    }
+            for (std::size_t t = 0; t < Tiles; ++t)
+                sums.add(tiles[t], column + t * 16, id, entry * a.heads.count + head[t]);
+        });
     for (std::size_t t = 0; t < Tiles; ++t)
-        store(out + column + t * 16, sums[t]);
+        sums.finish(tiles[t], column + t * 16);
 }
 
-/// Calls the widest body that fits, strip after strip.
-template <class Body>
-RUDDER_INLINE void over_strips(std::size_t width, const Body& body) noexcept {
+/// All columns, as many tiles at a time as fit; rows of `fetched` are fetched ahead.
+template <class Who, class Sums>
+RUDDER_INLINE void over_columns(const Attention& a, const Who& who, const ConstMatrix& fetched,
+                                const Sums& sums) noexcept {
+    const std::size_t width = a.heads.width();
     std::size_t column = 0;
-    for (; width - column >= 256; column += 256)
-        body.template strip<16>(column);
+    if constexpr (Sums::most_tiles == 16) {
+        for (; width - column >= 256; column += 256)
+            sum_tiles<16>(a, who, fetched, sums, column);
+    }
     for (; width - column >= 64; column += 64)
-        body.template strip<4>(column);
+        sum_tiles<4>(a, who, fetched, sums, column);
     for (; column < width; column += 16)
-        body.template strip<1>(column);
+        sum_tiles<1>(a, who, fetched, sums, column);
 }
 
-struct SumStrip {
+/// The sum of rows by their weights.
+struct WeightedSum {
+    static constexpr std::size_t most_tiles = 16;  ///< as many as there are registers for
+    struct Tile {
+        Vector sum;
+    };
     const Attention& a;
-    const Entries& entries;
+    const ConstMatrix& table;
     float* out;
-    template <std::size_t Tiles>
-    RUDDER_INLINE void strip(std::size_t column) const noexcept {
-        sum_tiles<Tiles>(a, entries, column, out);
+
+    RUDDER_INLINE void begin(Tile& tile, std::size_t) const noexcept { tile.sum = Vector{}; }
+    RUDDER_INLINE void add(Tile& tile, std::size_t column, LocalId id,
+                           std::size_t slot) const noexcept {
+        Vector x;
+        load(x, table.row(id) + column);
+        tile.sum += x * a.alphas[slot];
     }
-};
-
-/// Forward, for one kind of scores, whose `score(attention, scores, entries, out)` is found by
-/// their type.
-template <class Scores>
-struct Attend {
-    const Attention& a;
-    const Scores& scores;
-    std::uint32_t first;
-    std::uint32_t last;
-    Matrix sums;
-
-    RUDDER_INLINE void run() const noexcept {
-        for (std::uint32_t d = first; d < last; ++d) {
-            const Entries entries(*a.block, d);
-            float* alphas = a.alphas + entries.first * a.heads.count;
-            score(a, scores, entries, alphas);
-            softmax(alphas, entries.count, a.heads.count);
-            over_strips(a.heads.width(), SumStrip{a, entries, sums.row(d - first)});
-        }
+    RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
+        store(out + column, tile.sum);
     }
 };
 
@@ -200,40 +239,5 @@ RUDDER_INLINE void score_gradients(const Attention& a, const Entries& entries,
             deltas[i * heads + h] = alphas[i * heads + h] * (deltas[i * heads + h] - mean);
     }
 }
-
-/// Who reads a source: itself where it is a destination, then its readers.
-struct Readers {
-    const TransposedBlock& block;
-    std::size_t begin;
-    std::size_t end;
-    std::size_t self_entry;
-    std::uint32_t self;
-    bool reads_itself;
-
-    RUDDER_INLINE Readers(const Attention& a, const TransposedBlock& readers,
-                          std::uint32_t s) noexcept
-        : block(readers),
-          begin(readers.offsets[s]),
-          end(readers.offsets[s + std::size_t{1}]),
-          self_entry(0),
-          self(s),
-          reads_itself(s < a.block->destinations) {
-        if (reads_itself) self_entry = std::size_t{a.block->offsets[s]} + s;
-    }
-    /// The entry's number: those of destination d begin with itself.
-    [[nodiscard]] RUDDER_INLINE std::size_t entry(std::size_t i) const noexcept {
-        return std::size_t{block.edges[i]} + block.readers[i] + 1;
-    }
-    template <class Each>
-    RUDDER_INLINE void each(const ConstMatrix& table, const Each& body) const noexcept {
-        if (reads_itself) body(self, self_entry);
-        for (std::size_t i = begin; i < end; ++i) {
-            const std::size_t later = i + fetch_ahead;
-            if (later < block.readers.size())
-                prefetch_row(table.row(block.readers[later]), table.columns);
-            body(block.readers[i], entry(i));
-        }
-    }
-};
 
 }  // namespace rudder::nn

@@ -1,8 +1,6 @@
 // What the networks with attention share: heads, and the way from heads to columns and back.
 #pragma once
 
-#include "rudder/nn/layered_network.hpp"
-
 #include "attention.hpp"
 
 namespace rudder::nn {
@@ -105,15 +103,6 @@ private:
     [[nodiscard]] LaneSums weight_sums(std::size_t l) noexcept;
 
     std::vector<Layer> layers_;
-};
-
-/// The numbers of rows, as kernels take them.
-struct RowNumbers {
-    std::uint32_t first;
-    std::uint32_t last;
-    explicit RowNumbers(Rows rows)
-        : first(static_cast<std::uint32_t>(rows.first)),
-          last(static_cast<std::uint32_t>(rows.first + rows.count)) {}
 };
 
 }  // namespace rudder::nn

@@ -30,17 +30,26 @@ struct VectorOf {
 
 namespace rudder::nn {
 
+/// One path's body: `run<W>` of a kernel that asks for the path's width in floats, or `run`.
+template <std::size_t W, class Kernel>
+RUDDER_INLINE void run_path(const Kernel& kernel) {
+    if constexpr (requires { kernel.template run<W>(); }) {
+        kernel.template run<W>();
+    } else {
+        kernel.run();
+    }
+}
 template <class Kernel>
 RUDDER_AVX512 void run_avx512(const Kernel& kernel) {
-    kernel.run();
+    run_path<16>(kernel);
 }
 template <class Kernel>
 RUDDER_AVX2 void run_avx2(const Kernel& kernel) {
-    kernel.run();
+    run_path<8>(kernel);
 }
 template <class Kernel>
 void run_portable(const Kernel& kernel) {
-    kernel.run();
+    run_path<4>(kernel);
 }
 
 /// Runs a kernel, whose `run` and all it calls are RUDDER_INLINE, on the present path.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <type_traits>
 
 #include <immintrin.h>
 
@@ -145,41 +146,33 @@ RUDDER_INLINE void drop_columns(const float* in, float* out, std::size_t column,
     }
 }
 
-template <class Draw, class F>
-RUDDER_INLINE void drop_rows(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
-                             const VertexId* vertices, const F& f) noexcept {
-    Words words;
-    for (std::size_t r = 0; r < in.rows; ++r) {
-        const float* from = in.row(r);
-        float* to = out.row(r);
-        for (std::size_t begin = 0; begin < in.columns; begin += group) {
-            Draw::draw(dropout.key, vertices[r], begin / group * lanes, words);
-            for (std::size_t part = 0; part < group / lanes; ++part) {
-                const std::size_t column = begin + part * lanes;
-                if (column >= in.columns) break;
-                const std::size_t count = std::min(lanes, in.columns - column);
-                drop_columns(from, to, column, count, words[part % 4].data(), part < 4 ? 0U : 16U,
-                             dropout, f);
+template <class F>
+struct DropRows {
+    ConstMatrix in;
+    Matrix out;
+    const Dropout& dropout;
+    const VertexId* vertices;
+    F f;
+
+    template <std::size_t W>
+    RUDDER_INLINE void run() const noexcept {
+        using Draw = std::conditional_t<W == 16, DrawAvx512,
+                                        std::conditional_t<W == 8, DrawAvx2, DrawPortable>>;
+        Words words;
+        for (std::size_t r = 0; r < in.rows; ++r) {
+            for (std::size_t begin = 0; begin < in.columns; begin += group) {
+                Draw::draw(dropout.key, vertices[r], begin / group * lanes, words);
+                for (std::size_t part = 0; part < group / lanes; ++part) {
+                    const std::size_t column = begin + part * lanes;
+                    if (column >= in.columns) break;
+                    const std::size_t count = std::min(lanes, in.columns - column);
+                    drop_columns(in.row(r), out.row(r), column, count, words[part % 4].data(),
+                                 part < 4 ? 0U : 16U, dropout, f);
+                }
             }
         }
     }
-}
-
-template <class F>
-RUDDER_AVX512 void drop_avx512(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
-                               const VertexId* vertices, const F& f) noexcept {
-    drop_rows<DrawAvx512>(in, out, dropout, vertices, f);
-}
-template <class F>
-RUDDER_AVX2 void drop_avx2(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
-                           const VertexId* vertices, const F& f) noexcept {
-    drop_rows<DrawAvx2>(in, out, dropout, vertices, f);
-}
-template <class F>
-void drop_portable(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
-                   const VertexId* vertices, const F& f) noexcept {
-    drop_rows<DrawPortable>(in, out, dropout, vertices, f);
-}
+};
 
 template <class F>
 void drop_any(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
@@ -191,14 +184,7 @@ void drop_any(const ConstMatrix& in, const Matrix& out, const Dropout& dropout,
         }
         return;
     }
-    switch (vector_path()) {
-        case VectorPath::avx512:
-            return drop_avx512(in, out, dropout, vertices.data(), f);
-        case VectorPath::avx2:
-            return drop_avx2(in, out, dropout, vertices.data(), f);
-        case VectorPath::portable:
-            return drop_portable(in, out, dropout, vertices.data(), f);
-    }
+    run_kernel(DropRows<F>{in, out, dropout, vertices.data(), f});
 }
 
 }  // namespace

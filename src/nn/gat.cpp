@@ -31,13 +31,10 @@ protected:
     }
     void values_made(std::size_t l, Rows rows) override;
     void attend_rows(std::size_t l, Rows rows, const Matrix& sums) override {
-        const RowNumbers of(rows);
-        attend(attention(l), scores(l), of.first, of.last, sums);
+        attend(attention(l), scores(l), rows, sums);
     }
     void attend_back(std::size_t l, Rows rows, LaneTurn /*turn*/) override {
-        const RowNumbers of(rows);
-        attend_backward(attention(l), scores(l), layer(l).gradient, of.first, of.last,
-                        own_[l].destination_sums);
+        attend_backward(attention(l), scores(l), layer(l).gradient, rows);
     }
     void values_back(std::size_t l, Rows rows, LaneTurn turn) override;
     void finish_own(std::size_t l, std::span<float> gradient) override {
@@ -47,7 +44,8 @@ protected:
 
 private:
     [[nodiscard]] AdditiveScores scores(std::size_t l) const noexcept {
-        return {own_[l].source_scores, own_[l].destination_scores};
+        const GatLayer& own = own_[l];
+        return {own.source_scores, own.destination_scores, own.source_sums, own.destination_sums};
     }
     /// Where the gradient of the vector of sources (0) or destinations (1) is added up.
     [[nodiscard]] LaneColumns vector_sums(std::size_t l, std::size_t which) noexcept {
@@ -116,14 +114,12 @@ void Gat::values_back(std::size_t l, Rows rows, LaneTurn turn) {
         destination_vector.clear(turn.lane);
     }
     const Matrix through = scratch_rows(Scratch::product, rows.count, all.width());
-    const RowNumbers of(rows);
-    gather_attention(attention(l), layer(l).readers, layer(l).gradient, of.first, of.last,
-                     own.source_sums, through);
+    gather_attention(attention(l), scores(l), layer(l).readers, layer(l).gradient, rows, through);
     finish_additive(all,
                     {own.vectors, own.vectors + all.width(), source_vector.lane(turn.lane),
                      destination_vector.lane(turn.lane)},
-                    through, own.source_sums, own.destination_sums, view(l).block->destinations,
-                    rows.first, layer(l).values.part(rows.first, rows.count));
+                    through, scores(l), view(l).block->destinations, rows.first,
+                    layer(l).values.part(rows.first, rows.count));
 }
 
 }  // namespace

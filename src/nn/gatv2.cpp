@@ -19,14 +19,6 @@ struct GatV2Layer {
     Matrix back;               ///< its gradient
 };
 
-void add_rows(const Matrix& to, const ConstMatrix& rows) {
-    for (std::size_t r = 0; r < to.rows; ++r) {
-        float* row = to.row(r);
-        for (std::size_t c = 0; c < to.columns; ++c)
-            row[c] += rows.row(r)[c];
-    }
-}
-
 class GatV2 final : public AttentionNetwork {
 public:
     explicit GatV2(const NetworkOptions& network_options);
@@ -47,9 +39,8 @@ protected:
     void attend_rows(std::size_t l, Rows rows, const Matrix& sums) override;
     void attend_back(std::size_t l, Rows rows, LaneTurn turn) override;
     void values_back(std::size_t l, Rows rows, LaneTurn /*turn*/) override {
-        const RowNumbers of(rows);
-        gather_attention(attention(l), scores(l), layer(l).readers, layer(l).gradient, of.first,
-                         of.last, layer(l).values);
+        gather_attention(attention(l), scores(l), layer(l).readers, layer(l).gradient, rows,
+                         layer(l).values.part(rows.first, rows.count));
     }
     void finish_own(std::size_t l, std::span<float> gradient) override;
     float* value_bias(std::size_t l, std::span<float> gradient) const override {
@@ -60,7 +51,7 @@ protected:
 
 private:
     [[nodiscard]] DynamicScores scores(std::size_t l) const noexcept {
-        return {own_[l].own, own_[l].vectors};
+        return {own_[l].own, own_[l].vectors, own_[l].back};
     }
     static void add_bias(const Matrix& rows, const float* bias) {
         add_rows(rows, {bias, rows.rows, rows.columns, 0});
@@ -125,16 +116,15 @@ void GatV2::attend_rows(std::size_t l, Rows rows, const Matrix& sums) {
     const Matrix mapped = own.own.part(rows.first, rows.count);
     multiply_transposed(input_rows(l, rows), own.right_weights, mapped);
     add_bias(mapped, own.vectors + 2 * heads(l).width());
-    const RowNumbers of(rows);
-    attend(attention(l), scores(l), of.first, of.last, sums);
+    attend(attention(l), scores(l), rows, sums);
 }
 
 void GatV2::attend_back(std::size_t l, Rows rows, LaneTurn turn) {
     const Sums sums = lane_sums(l);
     if (turn.first) sums.vector.clear(turn.lane);
-    const RowNumbers of(rows);
-    attend_backward(attention(l), scores(l), layer(l).gradient, of.first, of.last, own_[l].back,
-                    sums.vector.lane(turn.lane));
+    DynamicScores backward = scores(l);
+    backward.vector_sums = sums.vector.lane(turn.lane);
+    attend_backward(attention(l), backward, layer(l).gradient, rows);
     sums.right.add(turn.lane, turn.first, own_[l].back.part(rows.first, rows.count),
                    input_rows(l, rows));
 }

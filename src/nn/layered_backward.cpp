@@ -33,14 +33,9 @@ void LayeredNetwork::undo_rows(std::size_t index, Rows rows, float scale) {
         return source_gradient(index + 1, rows, all, out);
     const Matrix gradient = scratch_rows(Scratch::gradient, rows.count, out.columns);
     source_gradient(index + 1, rows, {}, gradient);
-    if (skips) {
-        const std::size_t end = std::min(rows.first + rows.count, above.skip.rows);
-        for (std::size_t s = rows.first; s < end; ++s) {
-            float* row = gradient.row(s - rows.first);
-            const float* from = above.skip.row(s);
-            for (std::size_t c = 0; c < gradient.columns; ++c)
-                row[c] += from[c];
-        }
+    if (skips && rows.first < above.skip.rows) {
+        const std::size_t count = std::min(rows.count, above.skip.rows - rows.first);
+        add_rows(gradient.part(0, count), above.skip.part(rows.first, count));
     }
     undo_activation(gradient, activation_, {out.data, out.stride, scale}, out);
 }

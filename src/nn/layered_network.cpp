@@ -184,12 +184,7 @@ Dropout LayeredNetwork::dropout_before(std::size_t layer, const sample::BatchKey
 
 void LayeredNetwork::add_bias(std::size_t layer, Rows rows) {
     const Matrix out = view(layer).out.part(rows.first, rows.count);
-    const float* bias = weights_of(layers_[layer].bias).data();
-    for (std::size_t r = 0; r < out.rows; ++r) {
-        float* row = out.row(r);
-        for (std::size_t c = 0; c < out.columns; ++c)
-            row[c] += bias[c];
-    }
+    add_rows(out, {weights_of(layers_[layer].bias).data(), out.rows, out.columns, 0});
 }
 
 void LayeredNetwork::add_residual(std::size_t index, Rows rows) {
@@ -201,12 +196,7 @@ void LayeredNetwork::add_residual(std::size_t index, Rows rows) {
         multiply_transposed(aligned_rows(own, Scratch::input), layer.map_weights, product);
         own = product;
     }
-    for (std::size_t r = 0; r < out.rows; ++r) {
-        float* row = out.row(r);
-        const float* from = own.row(r);
-        for (std::size_t c = 0; c < out.columns; ++c)
-            row[c] += from[c];
-    }
+    add_rows(out, own);
 }
 
 /// Mean and variance of the columns over all destinations, in chunks added in order.

@@ -79,10 +79,11 @@ void tile(const TileOperands& o) {
         float* c = o.c + r * o.c_stride;
 #pragma GCC unroll 4
         for (std::size_t v = 0; v < Vectors; ++v) {
-            if (!Full && v + 1 == Vectors)
+            if (!Full && v + 1 == Vectors) {
                 Isa::store(c + v * width, sums[r][v], last);
-            else
+            } else {
                 Isa::store(c + v * width, sums[r][v]);
+            }
         }
     }
 }
@@ -93,19 +94,21 @@ void run_tile(const TileOperands& o, std::size_t rows) {
     if constexpr (Rows > 1) {
         if (rows < Rows) return run_tile<Isa, Packed, Vectors, Rows - 1>(o, rows);
     }
-    if (o.columns == Vectors * Isa::width)
+    if (o.columns == Vectors * Isa::width) {
         tile<Isa, Rows, Vectors, Packed, true>(o);
-    else
+    } else {
         tile<Isa, Rows, Vectors, Packed, false>(o);
+    }
 }
 template <class Isa, bool Packed>
 void run_tile(const TileOperands& o, std::size_t rows) {
-    if (o.columns > 2 * Isa::width)
+    if (o.columns > 2 * Isa::width) {
         run_tile<Isa, Packed, 3>(o, rows);
-    else if (o.columns > Isa::width)
+    } else if (o.columns > Isa::width) {
         run_tile<Isa, Packed, 2>(o, rows);
-    else
+    } else {
         run_tile<Isa, Packed, 1>(o, rows);
+    }
 }
 
 /// out[p * out_stride + j] = from[j * stride + p], a square of vectors at a time.
@@ -117,9 +120,10 @@ void pack_transposed(const float* from, std::size_t stride, std::size_t depth, s
         for (std::size_t p = 0; p < depth; p += width) {
             const std::size_t count = depth - p < width ? depth - p : width;
             typename Isa::Vector r[width];
-            for (std::size_t i = 0; i < width; ++i)
+            for (std::size_t i = 0; i < width; ++i) {
                 r[i] = j + i < columns ? Isa::load(from + (j + i) * stride + p, Isa::mask(count))
                                        : Isa::zero();
+            }
             Isa::transpose(r);
             for (std::size_t i = 0; i < count; ++i)
                 Isa::store(out + (p + i) * out_stride + j, r[i]);
@@ -170,10 +174,11 @@ private:
     /// Panels [first, end), one stretch of k, tile after tile.
     void block(std::size_t first, std::size_t end, std::size_t k, std::size_t depth) const {
         if (p_.b_transposed) {
-            for (std::size_t panel = first; panel < end; ++panel)
+            for (std::size_t panel = first; panel < end; ++panel) {
                 pack_transposed<Isa>(p_.b + column(panel) * p_.b_stride + k, p_.b_stride, depth,
                                      columns(panel), packed(first, panel, depth),
                                      panels_.size(panel) * Isa::width);
+            }
         }
         TileOperands o{};
         o.a_stride = p_.a_stride;
@@ -191,10 +196,11 @@ private:
                 o.b = p_.b_transposed ? packed(first, panel, depth)
                                       : p_.b + k * p_.b_stride + column(panel);
                 o.b_stride = p_.b_transposed ? panels_.size(panel) * Isa::width : p_.b_stride;
-                if (p_.a_transposed)
+                if (p_.a_transposed) {
                     run_tile<Isa, true>(o, tiles.size(t));
-                else
+                } else {
                     run_tile<Isa, false>(o, tiles.size(t));
+                }
             }
         }
     }

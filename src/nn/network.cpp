@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/spec_registry.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
@@ -103,12 +104,7 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
         check_options(options);
         return model.make(options);
     }
-    const auto names = model_names();
-    const auto meant = nearest(options.model, names);
-    throw usage_error(
-        fmt::format("unknown model '{}'", options.model), "--model",
-        fmt::format("{}use one of {}", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
-                    join(names, ", ")));
+    throw unknown_name("model", options.model, model_names(), "--model");
 }
 
 }  // namespace rudder::nn

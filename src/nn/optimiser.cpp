@@ -2,16 +2,12 @@
 #include "rudder/nn/optimiser.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "core/spec_registry.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/check.hpp"
-#include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
-#include "rudder/core/text.hpp"
 
 namespace rudder::nn {
 
@@ -158,12 +154,7 @@ std::unique_ptr<Optimiser> make_optimiser(const OptimiserOptions& options,
     if (options.name == "adam") return std::make_unique<Adam>(options, parameters, false);
     if (options.name == "adamw") return std::make_unique<Adam>(options, parameters, true);
     if (options.name == "sgd") return std::make_unique<Sgd>(options, parameters);
-    const auto names = optimiser_names();
-    const auto meant = nearest(options.name, names);
-    throw usage_error(
-        fmt::format("unknown optimiser '{}'", options.name), "--optimiser",
-        fmt::format("{}use one of {}", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
-                    join(names, ", ")));
+    throw unknown_name("optimiser", options.name, optimiser_names(), "--optimiser");
 }
 
 }  // namespace rudder::nn

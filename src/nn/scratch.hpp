@@ -1,4 +1,4 @@
-// Rows that a thread needs for a moment, aligned like all matrices.
+// Rows that a thread needs for a moment, aligned like all matrices, and sums of rows.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +31,16 @@ inline ConstMatrix aligned_rows(const ConstMatrix& rows, Scratch use) {
     for (std::size_t r = 0; r < rows.rows; ++r)
         std::copy_n(rows.row(r), rows.columns, copy.row(r));
     return copy;
+}
+
+/// to += rows, element by element; a stride of 0 adds one row to all.
+inline void add_rows(const Matrix& to, const ConstMatrix& rows) noexcept {
+    for (std::size_t r = 0; r < to.rows; ++r) {
+        float* row = to.row(r);
+        const float* from = rows.row(r);
+        for (std::size_t c = 0; c < to.columns; ++c)
+            row[c] += from[c];
+    }
 }
 
 }  // namespace rudder::nn

@@ -59,8 +59,8 @@ std::optional<std::string> metis_refusal(VertexId vertices, EdgeIndex arcs, std:
     return std::nullopt;
 }
 
-Assignment MetisPartitioner::assign(const PartitionInput& input, const PartitionOptions& options,
-                                    Progress& progress) const {
+Assignment assign_metis(const PartitionInput& input, const PartitionOptions& options,
+                        Progress& progress) {
     const Loads limits(input, options);
     std::size_t constraints = 0;
     for (std::size_t c = 0; c < balance_kinds; ++c)

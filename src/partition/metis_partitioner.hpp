@@ -13,14 +13,6 @@ namespace rudder::partition {
 constexpr std::uint64_t index_limit = std::numeric_limits<std::int32_t>::max();  ///< of METIS
 constexpr const char* other_method = "give --method ldg (or fennel), which has no such limit";
 
-/// The method "metis".
-class MetisPartitioner final : public Partitioner {
-public:
-    [[nodiscard]] std::string_view name() const noexcept override { return "metis"; }
-    [[nodiscard]] Assignment assign(const PartitionInput& input, const PartitionOptions& options,
-                                    Progress& progress) const override;
-};
-
 /// The bytes METIS takes for a graph, about: 70 per arc (measured: 69 to 78), 64 per vertex and
 /// constraint.
 [[nodiscard]] std::uint64_t metis_bytes(VertexId vertices, EdgeIndex arcs, std::size_t constraints);

@@ -1,6 +1,5 @@
 #include "rudder/partition/options.hpp"
 
-#include <array>
 #include <cmath>
 
 #include <fmt/format.h>

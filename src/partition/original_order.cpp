@@ -100,17 +100,4 @@ void OriginalOrder::walk(Narrow /*narrow*/, Wide wide) const {
     }
 }
 
-graph::Topology OriginalOrder::topology(Progress& progress) const {
-    const graph::BuildOptions as_stored{
-        .symmetrise = false, .keep_self_loops = true, .keep_duplicates = true};
-    return graph::build_topology(*this, as_stored, progress).topology;
-}
-
-Array<PartId> OriginalOrder::assignment() const {
-    auto parts = Array<PartId>::uninitialised(info_.vertices);
-    for (VertexId v = 0; v < info_.vertices; ++v)
-        parts[v] = part(v);
-    return parts;
-}
-
 }  // namespace rudder::partition

@@ -40,11 +40,6 @@ public:
     [[nodiscard]] EdgeIndex edges() const override { return info_.edges; }
     void walk(Narrow narrow, Wide wide) const override;
 
-    /// The graph as it was before it was divided: the same rows.
-    [[nodiscard]] graph::Topology topology(Progress& progress = Progress::none()) const;
-    /// The part of every vertex.
-    [[nodiscard]] Array<PartId> assignment() const;
-
 private:
     struct Place {
         const Part& part;

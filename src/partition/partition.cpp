@@ -1,17 +1,274 @@
 #include "partition.hpp"
 
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
+
 #include "core/json.hpp"
 #include "core/span.hpp"
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/topology_builder.hpp"
+#include "rudder/partition/part.hpp"
+#include "rudder/partition/summary.hpp"
 
 #include "assignment.hpp"
-#include "part_writer.hpp"
+#include "renumber.hpp"
 
 namespace rudder::partition {
 
 namespace {
+
+/// A part as written.
+struct WrittenPart {
+    PartFigures figures;
+    std::uint64_t manifest_checksum = 0;
+};
+
+constexpr std::size_t written_per_chunk = 1 << 13;
+constexpr std::size_t gather_bytes = std::size_t{32} << 20;
+
+/// The vertices a part reads from but does not own: a set over all global ids, one bit each, that
+/// turns into ascending ids and their ranks.
+class HaloSet {
+public:
+    explicit HaloSet(VertexId vertices)
+        : words_(Array<std::uint64_t>::zeroed(vertices / 64 + 1)),
+          ranks_(Array<VertexId>::uninitialised(vertices / 64 + 1)) {}
+
+    /// From any thread.
+    void insert(VertexId v) noexcept {
+        const std::uint64_t bit = std::uint64_t{1} << (v % 64);
+        std::uint64_t& word = words_[v / 64];
+        if ((std::atomic_ref(word).load(std::memory_order_relaxed) & bit) != 0) return;
+        std::atomic_ref(word).fetch_or(bit, std::memory_order_relaxed);
+    }
+    /// The ids, once all are in.
+    [[nodiscard]] Array<VertexId> finish() {
+        VertexId count = 0;
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            ranks_[i] = count;
+            count += static_cast<VertexId>(std::popcount(words_[i]));
+        }
+        auto ids = Array<VertexId>::uninitialised(count);
+        for (std::size_t i = 0; i < words_.size(); ++i) {
+            VertexId at = ranks_[i];
+            for (std::uint64_t word = words_[i]; word != 0; word &= word - 1)
+                ids[at++] = i * 64 + static_cast<VertexId>(std::countr_zero(word));
+        }
+        return ids;
+    }
+    [[nodiscard]] VertexId rank(VertexId v) const noexcept {
+        const std::uint64_t below = words_[v / 64] & ((std::uint64_t{1} << (v % 64)) - 1);
+        return ranks_[v / 64] + static_cast<VertexId>(std::popcount(below));
+    }
+
+private:
+    Array<std::uint64_t> words_;
+    Array<VertexId> ranks_;
+};
+
+/// The structure of a part.
+struct PartRows {
+    Array<EdgeIndex> offsets;
+    Array<LocalId> neighbours;
+    Array<VertexId> halo;
+    EdgeIndex crossing = 0;
+    graph::TopologyCounts irregular;
+};
+
+class RowBuilder {
+public:
+    RowBuilder(const graph::TopologyView& graph, const Renumbering& order, PartId part)
+        : graph_(graph),
+          order_(order),
+          part_(part),
+          range_(order.book.range(part)),
+          halo_(order.book.vertices()) {}
+
+    [[nodiscard]] PartRows build() {
+        graph_.neighbours.visit([this](auto neighbours) {
+            collect(neighbours);
+            rows_.halo = halo_.finish();
+            check_local_ids(part_, range_.size(), rows_.halo.size());
+            place(neighbours);
+        });
+        rows_.crossing = crossing_;
+        rows_.irregular = {loops_, duplicates_};
+        return std::move(rows_);
+    }
+
+private:
+    /// Sizes of the rows, and the halo.
+    template <class Neighbours>
+    void collect(Neighbours neighbours) {
+        rows_.offsets = Array<EdgeIndex>::zeroed(range_.size() + 1);
+        parallel_chunks(range_.size(), written_per_chunk, [&](const Chunk& chunk) {
+            EdgeIndex crossing = 0;
+            for (VertexId i = chunk.begin; i < chunk.end; ++i) {
+                const VertexId v = order_.original[range_.begin + i];
+                rows_.offsets[i + 1] = graph_.degree(v);
+                for (EdgeIndex e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e) {
+                    const VertexId u = order_.renumbered[neighbours[e]];
+                    if (range_.contains(u)) continue;
+                    ++crossing;
+                    halo_.insert(u);
+                }
+            }
+            crossing_ += crossing;
+        });
+        std::partial_sum(rows_.offsets.begin(), rows_.offsets.end(), rows_.offsets.begin());
+    }
+
+    /// The rows, sorted by global id and then told in local ids.
+    template <class Neighbours>
+    void place(Neighbours neighbours) {
+        rows_.neighbours = Array<LocalId>::uninitialised(rows_.offsets[range_.size()]);
+        parallel_chunks(range_.size(), written_per_chunk, [&](const Chunk& chunk) {
+            std::vector<VertexId> row;
+            graph::TopologyCounts irregular;
+            for (VertexId i = chunk.begin; i < chunk.end; ++i) {
+                const VertexId v = order_.original[range_.begin + i];
+                row.clear();
+                for (EdgeIndex e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e)
+                    row.push_back(order_.renumbered[neighbours[e]]);
+                std::ranges::sort(row);
+                LocalId* out = rows_.neighbours.data() + rows_.offsets[i];
+                for (std::size_t k = 0; k < row.size(); ++k) {
+                    if (row[k] == range_.begin + i) ++irregular.self_loops;
+                    if (k > 0 && row[k] == row[k - 1]) ++irregular.duplicates;
+                    out[k] = local(row[k]);
+                }
+            }
+            loops_ += irregular.self_loops;
+            duplicates_ += irregular.duplicates;
+        });
+    }
+
+    [[nodiscard]] LocalId local(VertexId u) const noexcept {
+        return static_cast<LocalId>(range_.contains(u) ? u - range_.begin
+                                                       : range_.size() + halo_.rank(u));
+    }
+
+    graph::TopologyView graph_;
+    const Renumbering& order_;
+    PartId part_;
+    PartitionBook::Range range_;
+    HaloSet halo_;
+    PartRows rows_;
+    std::atomic<EdgeIndex> crossing_{0};
+    std::atomic<EdgeIndex> loops_{0};
+    std::atomic<EdgeIndex> duplicates_{0};
+};
+
+/// Writes an array whose row i is row ids[i] of `source`, in pieces of bounded size.
+void write_rows(graph::ArrayFolderWriter& writer, const char* name, ElementType type,
+                std::vector<std::uint64_t> shape, const std::byte* source, std::size_t row_bytes,
+                std::span<const VertexId> ids) {
+    graph::ArrayStream stream = writer.stream(name, type, std::move(shape));
+    const std::size_t rows =
+        std::max<std::size_t>(1, gather_bytes / std::max<std::size_t>(1, row_bytes));
+    auto buffer = Array<std::byte>::uninitialised(std::min(rows, ids.size()) * row_bytes);
+    for (std::size_t first = 0; first < ids.size(); first += rows) {
+        const auto piece = ids.subspan(first, std::min(rows, ids.size() - first));
+        const std::size_t per_chunk =
+            std::max<std::size_t>(1, (std::size_t{1} << 18) / std::max<std::size_t>(1, row_bytes));
+        parallel_chunks(piece.size(), per_chunk, [&](const Chunk& chunk) {
+            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+                std::memcpy(buffer.data() + i * row_bytes, source + piece[i] * row_bytes,
+                            row_bytes);
+            }
+        });
+        stream.append(std::span<const std::byte>(buffer.data(), piece.size() * row_bytes));
+    }
+    stream.finish();
+}
+
+void write_targets(graph::ArrayFolderWriter& writer, const graph::TargetInfo& info,
+                   const graph::TargetView& targets, std::span<const VertexId> ids) {
+    const auto write = [&](const auto& values, std::vector<std::uint64_t> shape,
+                           std::uint64_t columns) {
+        using T = std::remove_cvref_t<decltype(values[0])>;
+        write_rows(writer, "labels", element_type_of<T>, std::move(shape),
+                   std::as_bytes(values).data(), columns * sizeof(T), ids);
+    };
+    switch (info.kind) {
+        case graph::TargetKind::none:
+            break;
+        case graph::TargetKind::classes:
+            write(targets.classes, {ids.size()}, 1);
+            break;
+        case graph::TargetKind::multilabel:
+            write(targets.multilabel, {ids.size(), info.count}, info.count);
+            break;
+        case graph::TargetKind::regression:
+            write(targets.regression, {ids.size(), info.count}, info.count);
+            break;
+    }
+}
+
+/// The counts of the part alone.
+graph::DatasetInfo part_info(const graph::Dataset& data, const PartRows& rows,
+                             std::span<const VertexId> ids) {
+    graph::DatasetInfo info = data.info();
+    info.vertices = ids.size();
+    info.edges = rows.neighbours.size();
+    info.self_loops = rows.irregular.self_loops;
+    info.duplicates = rows.irregular.duplicates;
+    info.targets.names.clear();
+    info.targets.labelled = 0;
+    info.split = {};
+    const graph::TargetView targets = data.targets();
+    for (const VertexId v : ids) {
+        if (graph::is_labelled(info.targets, targets, v)) ++info.targets.labelled;
+        if (data.roles()[v] == graph::Role::train) ++info.split.train;
+        if (data.roles()[v] == graph::Role::valid) ++info.split.valid;
+        if (data.roles()[v] == graph::Role::test) ++info.split.test;
+    }
+    return info;
+}
+
+/// Writes part `part` into the new folder `folder`. Rows of features and labels are gathered from
+/// the mapped data set in pieces of bounded size; only the part's own structure is in memory.
+WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, PartId part,
+                       const std::filesystem::path& folder, Progress& progress) {
+    std::error_code code;
+    std::filesystem::create_directory(folder, code);
+    if (code) throw system_error("cannot create the folder", folder.string(), code.value());
+    const auto range = order.book.range(part);
+    const auto ids = order.original.span().subspan(range.begin, range.size());
+    graph::ArrayFolderWriter writer(folder);
+    const PartRows rows = RowBuilder(data.topology(), order, part).build();
+    writer.write("offsets", rows.offsets.span());
+    writer.write("neighbours", rows.neighbours.span());
+    writer.write("halo", rows.halo.span());
+    writer.write("original_ids", std::span<const VertexId>(ids));
+    writer.write("clusters", std::span<const VertexId>(order.clusters[part]));
+    const graph::FeatureView features = data.features();
+    if (features.info.present()) {
+        write_rows(writer, "features", features.info.type, {ids.size(), features.info.width},
+                   features.data, features.info.row_bytes(), ids);
+        if (features.info.type == ElementType::i8) writer.write("feature_scale", features.scale);
+    }
+    write_targets(writer, data.info().targets, data.targets(), ids);
+    write_rows(writer, "split", ElementType::u8, {ids.size()}, std::as_bytes(data.roles()).data(),
+               1, ids);
+    const graph::DatasetInfo info = part_info(data, rows, ids);
+    Json manifest = {{"format", part_format}, {"version", part_version}, {"part", part}};
+    describe(info, manifest);
+    manifest["halo"] = rows.halo.size();
+    manifest["clusters"] = order.clusters[part].size() - 1;
+    writer.finish(std::move(manifest));
+    progress.advance(range.size());
+    const std::string text = read_text(folder / "manifest.json", std::uint64_t{16} << 20);
+    return {{info.vertices, info.split.train, info.edges, rows.crossing, rows.halo.size()},
+            hash_bytes(std::as_bytes(std::span(text)))};
+}
 
 PartitionSummary summary_of(const PartitionOptions& options, std::vector<std::string> warnings) {
     PartitionSummary summary;
@@ -74,7 +331,7 @@ PartitionSummary partition_dataset(const graph::Dataset& data, const std::filesy
                                    const PartitionOptions& options, Existing existing,
                                    Progress& progress) {
     check_options(options, data.info().vertices);
-    (void)make_partitioner(options.method);
+    (void)partitioner(options.method);
     Staging staging = Staging::folder(out, existing);
     Renumbering order;
     PartitionSummary summary;

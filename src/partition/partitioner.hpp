@@ -1,7 +1,6 @@
-// Partitioners: the small face they all share, and the factory that knows them by name.
+// Partitioners: what they are given and return, and which there are.
 #pragma once
 
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,22 +33,20 @@ struct Assignment {
     std::vector<std::string> warnings;
 };
 
-/// Divides a graph. Every part it makes has a vertex; the result depends on the input and the
-/// options alone, never on the number of threads.
-class Partitioner {
-public:
-    virtual ~Partitioner() = default;
-    [[nodiscard]] virtual std::string_view name() const noexcept = 0;
-    /// `options` have passed check_options; parts >= 1.
-    [[nodiscard]] virtual Assignment assign(const PartitionInput& input,
-                                            const PartitionOptions& options,
-                                            Progress& progress) const = 0;
-};
+/// Divides a graph by options that have passed check_options. Every part has a vertex; the result
+/// depends on the input and the options alone, never on the number of threads.
+using Partitioner = Assignment(const PartitionInput& input, const PartitionOptions& options,
+                               Progress& progress);
+Partitioner assign_metis;
+Partitioner assign_ldg;
+Partitioner assign_fennel;
+Partitioner assign_random;
+Partitioner assign_hash;
 
 /// The methods there are, the default first.
 [[nodiscard]] std::span<const std::string_view> partitioner_names() noexcept;
 /// The one of that name; a usage Error that lists them otherwise.
-[[nodiscard]] std::unique_ptr<Partitioner> make_partitioner(std::string_view name);
+[[nodiscard]] Partitioner* partitioner(std::string_view name);
 
 /// Checks the options and divides the graph with the method they name.
 [[nodiscard]] Assignment assign_parts(const PartitionInput& input, const PartitionOptions& options,

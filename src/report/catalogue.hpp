@@ -1,13 +1,16 @@
-// The catalogue of what a step is measured by: one list that every sink and reader goes by.
+// What a step and an epoch are measured by: lists that every sink and reader go by.
 #pragma once
 
 #include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "rudder/train/records.hpp"
+
+#include "sink.hpp"
 
 namespace rudder::report {
 
@@ -79,5 +82,17 @@ inline constexpr std::size_t metric_count = [] {
 
 /// The name in Prometheus: "rudder_rows_hit_total", "rudder_seconds_stall_total", "rudder_loss".
 [[nodiscard]] std::string prometheus_name(const MetricInfo& metric);
+
+struct EpochMetric {
+    std::string_view tag;     ///< in TensorBoard
+    std::string_view name;    ///< in Prometheus
+    std::string_view labels;  ///< there; may be empty
+    std::string_view help;    ///< one sentence, without its full stop
+    /// Nothing: it is not known of this epoch.
+    std::optional<double> (*value)(const train::EpochRecord& epoch);
+};
+
+/// All of them; those of one name in Prometheus stand together.
+[[nodiscard]] std::span<const EpochMetric> epoch_metrics() noexcept;
 
 }  // namespace rudder::report

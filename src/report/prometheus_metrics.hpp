@@ -39,8 +39,6 @@ public:
     PrometheusMetrics(std::size_t ranks,
                       const std::vector<std::pair<std::string, std::string>>& info);
     ~PrometheusMetrics();
-    PrometheusMetrics(const PrometheusMetrics&) = delete;
-    PrometheusMetrics& operator=(const PrometheusMetrics&) = delete;
 
     void steps(std::span<const train::StepRecord> steps);
     void epoch(const train::EpochRecord& epoch);

@@ -25,8 +25,7 @@ public:
     explicit SinkRunner(std::vector<std::unique_ptr<MetricSink>> sinks);
     /// Closes.
     ~SinkRunner();
-    SinkRunner(const SinkRunner&) = delete;
-    SinkRunner& operator=(const SinkRunner&) = delete;
+    SinkRunner(SinkRunner&&) = delete;
 
     /// Hands over copies; waits only where the sinks are far behind.
     void steps(std::span<const train::StepRecord> steps);

@@ -2,7 +2,7 @@
 
 #include <mutex>
 
-#include "core/log_hook.hpp"
+#include "core/log.hpp"
 
 namespace rudder::run {
 

@@ -12,8 +12,7 @@ class LastWords {
 public:
     explicit LastWords(std::function<void(const std::string& reason)> speak);
     ~LastWords();
-    LastWords(const LastWords&) = delete;
-    LastWords& operator=(const LastWords&) = delete;
+    LastWords(LastWords&&) = delete;
 
     /// Calls the one that lives, if any.
     static void speak(const std::string& reason);

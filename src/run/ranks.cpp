@@ -107,8 +107,6 @@ public:
         changed_.notify_all();
         thread_.join();
     }
-    StartGuard(const StartGuard&) = delete;
-    StartGuard& operator=(const StartGuard&) = delete;
 
 private:
     void watch(std::chrono::duration<double> limit) {

@@ -101,8 +101,9 @@ struct RunCard::State {
     }
 };
 
-RunCard::RunCard(std::filesystem::path folder, Json facts) : state_(std::make_unique<State>()) {
-    state_->file = std::move(folder) / "run.json";
+RunCard::RunCard(const std::filesystem::path& folder, Json facts)
+    : state_(std::make_unique<State>()) {
+    state_->file = folder / "run.json";
     state_->json = std::move(facts);
     state_->json["resumed"] = earlier_starts(state_->file);
     state_->json["state"] = "running";

@@ -25,10 +25,8 @@ class RunCard {
 public:
     /// Writes it: the run is running. An earlier start of the same run that the folder tells of is
     /// kept in the list `resumed`.
-    RunCard(std::filesystem::path folder, Json facts);
+    RunCard(const std::filesystem::path& folder, Json facts);
     ~RunCard();
-    RunCard(const RunCard&) = delete;
-    RunCard& operator=(const RunCard&) = delete;
 
     /// How it ended: finished, interrupted or failed, with the error. The first call counts.
     void end(std::string_view state, const std::string& error = {});

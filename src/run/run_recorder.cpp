@@ -1,7 +1,5 @@
 #include "run_recorder.hpp"
 
-#include <functional>
-
 #include <fmt/format.h>
 
 #include "core/json.hpp"

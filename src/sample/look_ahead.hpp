@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include "rudder/sample/batch.hpp"
@@ -44,8 +43,7 @@ public:
               const SamplerOptions& sampler, LookAheadOptions options);
     /// Stops its tasks (they finish the step in hand).
     ~LookAhead();
-    LookAhead(const LookAhead&) = delete;
-    LookAhead& operator=(const LookAhead&) = delete;
+    LookAhead(LookAhead&&) = delete;
 
     /// The next step; waits for it. Rethrows what a sampling task threw. Past the last: an empty
     /// one with step == last_step.

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <string_view>
-#include <vector>
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/random.hpp"

@@ -26,8 +26,7 @@ public:
         map_.begin();
     }
     ~Relabelling() { map_.end({vertices_.data(), count_}); }
-    Relabelling(const Relabelling&) = delete;
-    Relabelling& operator=(const Relabelling&) = delete;
+    Relabelling(Relabelling&&) = delete;
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
@@ -155,6 +154,16 @@ void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> see
         scratch_->map);
     out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
     if (options_.degrees) source_->degrees(out.vertices, out.degrees);
+}
+
+std::size_t Batch::bytes() const noexcept {
+    std::size_t sum =
+        vertices.capacity() * sizeof(VertexId) + degrees.capacity() * sizeof(std::uint32_t);
+    for (const Block& block : blocks) {
+        sum += block.offsets.capacity() * sizeof(std::uint32_t) +
+               block.neighbours.capacity() * sizeof(LocalId);
+    }
+    return sum;
 }
 
 }  // namespace rudder::sample

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -11,7 +10,6 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-#include "action_json.hpp"
 #include "knob_range.hpp"
 
 namespace rudder::steer {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include "core/build_parts.hpp"
-#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::steer {

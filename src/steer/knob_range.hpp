@@ -1,8 +1,9 @@
-// The range of a knob, as registered or as a run narrows it.
+// Ranges of knobs, and reading of actions, for sources of this layer.
 #pragma once
 
 #include <string>
 
+#include "rudder/steer/action.hpp"
 #include "rudder/steer/knobs.hpp"
 
 namespace rudder::steer {
@@ -27,5 +28,9 @@ struct KnobRange {
 
 /// The schema of a knob's value.
 [[nodiscard]] Json knob_schema(const Knob& k, const KnobRange& range);
+
+/// Reads an action. Unless `checked`, numbers may be out of range, missing (read as no number) or
+/// of the wrong kind; names must be known all the same.
+[[nodiscard]] Action read_action(const Json& object, bool checked, const std::string& where);
 
 }  // namespace rudder::steer

@@ -1,11 +1,12 @@
 #include "rudder/steer/knobs.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
 
-#include "rudder/core/check.hpp"
+#include "core/spec_registry.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
@@ -163,11 +164,7 @@ const Knob& knob(std::string_view name, const std::string& where) {
         if (k.name == name) return k;
         names.push_back(k.name);
     }
-    const auto meant = nearest(name, names);
-    throw usage_error(
-        fmt::format("unknown knob '{}'", name), where,
-        fmt::format("{}use one of {}", meant ? fmt::format("did you mean '{}'? ", *meant) : "",
-                    join(names, ", ")));
+    throw unknown_name("knob", name, names, where);
 }
 
 std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {

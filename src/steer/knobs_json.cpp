@@ -1,7 +1,5 @@
 // The JSON forms of knobs and settings.
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 

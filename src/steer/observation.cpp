@@ -1,11 +1,9 @@
 #include "rudder/steer/observation.hpp"
 
-#include <array>
-
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 
-#include "action_json.hpp"
+#include "knob_range.hpp"
 
 namespace rudder::steer {
 

@@ -14,10 +14,32 @@
 
 namespace rudder::store {
 
+RowPlaces::RowPlaces(const comm::Communicator& comm, const partition::PartitionBook& book)
+    : book_(book), parts_(book.parts()), ranks_(comm.size()) {
+    const int here = comm.global_rank(comm.rank());
+    for (PartId p = 0; p < book.parts(); ++p) {
+        Place& place = parts_[p];
+        place.rank = partition::rank_of(p, book.parts(), ranks_);
+        place.on_host = comm.hosts().same(here, comm.global_rank(place.rank));
+        if (place.rank == comm.rank()) own_.push_back(p);
+        if (!place.on_host) continue;
+        host_.push_back(p);
+        place.host_row = host_rows_;
+        host_rows_ += book.range(p).size();
+    }
+}
+
+std::vector<VertexId> RowPlaces::rank_starts() const {
+    std::vector<VertexId> starts;
+    for (int r = 0; r < ranks_; ++r)
+        starts.push_back(book_.range(partition::share_of(book_.parts(), ranks_, r).first).begin);
+    starts.push_back(book_.vertices());
+    return starts;
+}
+
 namespace {
 
 constexpr comm::Channel row_channel = comm::channel_of(comm::Talk::feature_rows);
-constexpr std::array<std::string_view, 2> shards_names{"mapped", "shared"};
 constexpr std::size_t chunk_rows = 1024;
 
 void check_features(const partition::PartitionedDataset& data) {
@@ -95,18 +117,6 @@ void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::
 }
 
 }  // namespace
-
-std::string_view to_string(Shards shards) noexcept {
-    return shards_names[static_cast<std::size_t>(shards)];
-}
-
-Shards shards(std::string_view name) {
-    for (std::size_t i = 0; i < shards_names.size(); ++i) {
-        if (shards_names[i] == name) return static_cast<Shards>(i);
-    }
-    throw usage_error(fmt::format("unknown storage of feature rows: '{}'", name), "--shards",
-                      fmt::format("give one of {}", fmt::join(shards_names, ", ")));
-}
 
 struct FeatureStore::State : StoreCore {};
 

@@ -124,8 +124,7 @@ struct Pull::State {
 
     State(StoreCore& store, std::shared_ptr<PullScratch> with)
         : core(&store), scratch(std::move(with)) {}
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+    State(State&&) = delete;
     /// Rows that nobody waits for any more still land somewhere.
     ~State() {
         if (scratch != nullptr) fetch.keep(scratch);

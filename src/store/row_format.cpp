@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "rudder/core/check.hpp"
-#include "rudder/core/error.hpp"
 
 #include "row_kernels.hpp"
 
@@ -47,14 +46,6 @@ std::string_view to_string(Precision precision) noexcept {
     return precision_names[static_cast<std::size_t>(precision)];
 }
 
-Precision precision(std::string_view name) {
-    for (std::size_t i = 0; i < precision_names.size(); ++i) {
-        if (precision_names[i] == name) return static_cast<Precision>(i);
-    }
-    throw usage_error(fmt::format("unknown precision '{}'", name), "--precision",
-                      fmt::format("give one of {}", fmt::join(precision_names, ", ")));
-}
-
 RowFormat::RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale,
                      Precision precision)
     : stored_(stored),
@@ -80,26 +71,6 @@ RowRecipe RowFormat::wire_recipe() const noexcept {
     if (precision_ == Precision::native) return stored_recipe();
     return {.width = stored_.width,
             .type = precision_ == Precision::float32 ? ElementType::f32 : ElementType::bf16};
-}
-
-void RowFormat::encode(std::span<const std::byte> stored, std::span<std::byte> wire) const {
-    RUDDER_CHECK_NORMAL(stored.size() == stored_.row_bytes() && wire.size() == row_bytes_);
-    const std::byte* row = stored.data();
-    encode_rows({&row, 1}, wire.data());
-}
-
-void RowFormat::decode(std::span<const std::byte> wire, std::span<float> out) const {
-    RUDDER_CHECK_NORMAL(wire.size() == row_bytes_ && out.size() == width());
-    const std::byte* row = wire.data();
-    float* place = out.data();
-    decode_rows({&row, 1}, &place);
-}
-
-void RowFormat::load(std::span<const std::byte> stored, std::span<float> out) const {
-    RUDDER_CHECK_NORMAL(stored.size() == stored_.row_bytes() && out.size() == width());
-    const std::byte* row = stored.data();
-    float* place = out.data();
-    load_rows({&row, 1}, &place);
 }
 
 void RowFormat::encode_rows(std::span<const std::byte* const> stored, std::byte* wire) const {

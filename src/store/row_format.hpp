@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "rudder/graph/features.hpp"
@@ -37,17 +36,13 @@ public:
     /// Whether encoding is a plain copy.
     [[nodiscard]] bool wire_is_stored() const noexcept { return wire_is_stored_; }
 
-    /// From a stored row to the wire's.
-    void encode(std::span<const std::byte> stored, std::span<std::byte> wire) const;
-    /// From the wire to floats. decode(encode(row)) has the same bits wherever it is done.
-    void decode(std::span<const std::byte> wire, std::span<float> out) const;
-    /// Both in one: from a stored row to the floats that any rank would get.
-    void load(std::span<const std::byte> stored, std::span<float> out) const;
-
-    /// The same for many rows anywhere in memory, `row_bytes` (stored: of the data set) each:
-    /// encoded one after the other into `wire`, or `width` floats each to where `out` points.
+    // Of many rows anywhere in memory, `row_bytes` (stored: of the data set) each.
+    /// From stored rows to the wire's, one after the other.
     void encode_rows(std::span<const std::byte* const> stored, std::byte* wire) const;
+    /// From the wire to `width` floats each, where `out` points. What was encoded has the same bits
+    /// wherever that is done.
     void decode_rows(std::span<const std::byte* const> wire, float* const* out) const;
+    /// Both in one: from stored rows to the floats that any rank would get.
     void load_rows(std::span<const std::byte* const> stored, float* const* out) const;
 
 private:

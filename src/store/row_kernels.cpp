@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <utility>
 
 #include "graph/row_sum.hpp"
 #include "rudder/core/check.hpp"

@@ -1,4 +1,4 @@
-// What a store is made of, as its pulls see it.
+// What a store is made of, as its pulls see it, and where each part's rows lie.
 #pragma once
 
 #include <atomic>
@@ -6,12 +6,61 @@
 #include <memory>
 #include <vector>
 
+#include "rudder/comm/communicator.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
+
 #include "feature_store.hpp"
 #include "pull_scratch.hpp"
 #include "remote_fetch.hpp"
-#include "row_places.hpp"
+#include "row_format.hpp"
 
 namespace rudder::store {
+
+/// The parts of the whole data set as one rank sees them.
+class RowPlaces {
+public:
+    RowPlaces(const comm::Communicator& comm, const partition::PartitionBook& book);
+
+    /// The parts of this rank, and those of its host's ranks, ascending.
+    [[nodiscard]] const std::vector<PartId>& own_parts() const noexcept { return own_; }
+    [[nodiscard]] const std::vector<PartId>& host_parts() const noexcept { return host_; }
+    /// Vertices of the host's parts.
+    [[nodiscard]] VertexId host_rows() const noexcept { return host_rows_; }
+    /// The first of part p among them.
+    [[nodiscard]] VertexId host_row(PartId p) const noexcept { return parts_[p].host_row; }
+    /// Says where the rows of a host's part lie, `row_bytes` each.
+    void place(PartId p, const std::byte* rows) noexcept { parts_[p].rows = rows; }
+    void set_row_bytes(std::size_t bytes) noexcept { row_bytes_ = bytes; }
+
+    [[nodiscard]] const partition::PartitionBook& book() const noexcept { return book_; }
+    [[nodiscard]] int owner(PartId p) const noexcept { return parts_[p].rank; }
+    [[nodiscard]] bool local(PartId p) const noexcept { return parts_[p].on_host; }
+    /// The address of a row of this host.
+    [[nodiscard]] const std::byte* row(PartId p, VertexId v) const noexcept {
+        return parts_[p].rows + (v - book_.starts()[p]) * row_bytes_;
+    }
+    /// Its number among the host's rows.
+    [[nodiscard]] VertexId host_row(PartId p, VertexId v) const noexcept {
+        return parts_[p].host_row + (v - book_.starts()[p]);
+    }
+    /// The ranks' ranges of vertices: ranks + 1 numbers.
+    [[nodiscard]] std::vector<VertexId> rank_starts() const;
+
+private:
+    struct Place {
+        const std::byte* rows = nullptr;
+        VertexId host_row = 0;
+        int rank = 0;
+        bool on_host = false;
+    };
+    partition::PartitionBook book_;
+    std::vector<Place> parts_;
+    std::vector<PartId> own_;
+    std::vector<PartId> host_;
+    VertexId host_rows_ = 0;
+    std::size_t row_bytes_ = 0;
+    int ranks_;
+};
 
 struct StoreCore {
     comm::Communicator comm;

@@ -10,254 +10,194 @@ namespace {
 
 using Table = std::vector<Setting<TrainOptions>>;
 using Names = std::vector<std::string_view>;
+using O = TrainOptions;
+using S = SteerOptions;
+using L = steer::LlmOptions;
+using Optimiser = nn::OptimiserOptions;
 
-template <auto Field>
-Setting<TrainOptions> option(std::string_view name, std::string_view help) {
-    return setting<TrainOptions, Field>(name, help);
+constexpr Marks identity = Marks::identity;
+constexpr Marks further = Marks::further;
+constexpr Marks derived = Marks::derived;
+
+template <auto... Path>
+Setting<O> option(std::string_view name, std::string_view help, Marks marks = Marks::none) {
+    return setting<O, Path...>(name, help, marks);
+}
+
+/// The names of what a registry lists.
+Names names_of(const auto& registry) {
+    Names names;
+    for (const auto* info : registry)
+        names.emplace_back(info->name);
+    return names;
 }
 
 constexpr double rows_at_most = 1e6;  ///< of a halo's size, or neighbours per vertex
 
 Table model_options() {
-    using O = TrainOptions;
     return {
-        option<&O::model>("model", "Network").among(nn::model_names).in_identity(),
-        option<&O::layers>("layers", "Number of layers").limit(1, 64).in_identity(),
-        option<&O::hidden>("hidden", "Width of hidden layers").limit(1, 65536).in_identity(),
-        option<&O::dropout>("dropout", "Dropout in hidden layers")
+        option<&O::model>("model", "Network", identity).among(nn::model_names),
+        option<&O::layers>("layers", "Number of layers", identity).limit(1, 64),
+        option<&O::hidden>("hidden", "Width of hidden layers", identity).limit(1, 65536),
+        option<&O::dropout>("dropout", "Dropout in hidden layers", identity).at_least(0).below(1),
+        option<&O::heads>("heads", "Number of attention heads (gat, gatv2)", identity | further)
+            .limit(1, 1024),
+        option<&O::norm>("norm", "Normalisation of hidden layers", identity | further)
+            .among(nn::norm_names),
+        option<&O::residual>("residual", "Residual connections around hidden layers",
+                             identity | further),
+        option<&O::class_weights>("class-weights", "Weights of classes in the loss",
+                                  identity | further)
+            .among(class_weight_names),
+        option<&O::input_dropout>("input-dropout", "Dropout of input features", identity | further)
             .at_least(0)
-            .below(1)
-            .in_identity(),
-        option<&O::heads>("heads", "Number of attention heads (gat, gatv2)")
-            .limit(1, 1024)
-            .in_identity()
-            .in_further(),
-        option<&O::norm>("norm", "Normalisation of hidden layers")
-            .among(nn::norm_names)
-            .in_identity()
-            .in_further(),
-        option<&O::residual>("residual", "Residual connections around hidden layers")
-            .in_identity()
-            .in_further(),
-        option<&O::class_weights>("class-weights", "Weights of classes in the loss")
-            .among(class_weight_names)
-            .in_identity()
-            .in_further(),
-        option<&O::input_dropout>("input-dropout", "Dropout of input features")
-            .at_least(0)
-            .below(1)
-            .in_identity()
-            .in_further(),
+            .below(1),
     };
 }
 
 Table sampling_options() {
-    using O = TrainOptions;
     return {
-        option<&O::fanout>("fanout", "Neighbours per layer, input side first (10,25); -1 = all")
-            .limit(-1, rows_at_most)
-            .in_identity()
-            .as_derived(),
-        option<&O::batch>("batch", "Batch size: seeds per part and step").at_least(1).in_identity(),
-        option<&O::seed_order>("seed-order", "Order of seeds")
-            .among([] {
-                return Names{"random", "clustered"};
-            })
-            .in_identity()
-            .in_further(),
-        option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement")
-            .in_identity()
-            .in_further(),
-        option<&O::sample_tasks>("sample-tasks", "Number of concurrent sampling tasks")
-            .at_least(1)
-            .in_further(),
+        option<&O::fanout>("fanout", "Neighbours per layer, input side first (10,25); -1 = all",
+                           identity | derived)
+            .limit(-1, rows_at_most),
+        option<&O::batch>("batch", "Batch size: seeds per part and step", identity).at_least(1),
+        option<&O::seed_order>("seed-order", "Order of seeds", identity | further)
+            .among({"random", "clustered"}),
+        option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement",
+                                     identity | further),
+        option<&O::sample_tasks>("sample-tasks", "Number of concurrent sampling tasks", further)
+            .at_least(1),
     };
 }
 
 Table training_options() {
-    using O = TrainOptions;
-    return {option<&O::epochs>("epochs", "Number of epochs").in_identity(),
-            option < [](auto& o) -> auto& {return o.optimiser.learning_rate;
+    return {
+        option<&O::epochs>("epochs", "Number of epochs", identity),
+        option<&O::optimiser, &Optimiser::learning_rate>("lr", "Learning rate", identity).above(0),
+        option<&O::optimiser, &Optimiser::name>("optimizer", "Optimizer", identity | further)
+            .among(nn::optimiser_names),
+        option<&O::lr_schedule>("lr-schedule",
+                                "Learning-rate schedule: constant, cosine, linear,\n"
+                                "step:EPOCHS,FACTOR or plateau:EVALUATIONS,FACTOR",
+                                identity | further)
+            .offering([] {
+                return Names{"constant", "cosine", "linear", "step:", "plateau:"};
+            }),
+        option<&O::warmup>("warmup", "Learning-rate warm-up, in steps", identity | further),
+        option<&O::optimiser, &Optimiser::clip>(
+            "clip", "Clip the gradient norm to this value (0 = off)", identity | further)
+            .at_least(0),
+        option<&O::optimiser, &Optimiser::momentum>("momentum", "Momentum (sgd only)",
+                                                    identity | further),
+        option<&O::optimiser, &Optimiser::weight_decay>(
+            "weight-decay", "Weight decay (L2; decoupled with adamw)", identity | further)
+            .at_least(0),
+    };
 }
-> ("lr", "Learning rate").above(0).in_identity(), option < [](auto& o) -> auto& {
-    return o.optimiser.name;
-}
-> ("optimizer", "Optimizer").among(nn::optimiser_names).in_identity().in_further(),
-    option<&O::lr_schedule>("lr-schedule",
-                            "Learning-rate schedule: constant, cosine, linear,\n"
-                            "step:EPOCHS,FACTOR or plateau:EVALUATIONS,FACTOR")
-        .in_identity()
-        .in_further(),
-    option<&O::warmup>("warmup", "Learning-rate warm-up, in steps").in_identity().in_further(),
-    option < [](auto& o) -> auto& {
-    return o.optimiser.clip;
-}
-> ("clip", "Clip the gradient norm to this value (0 = off)").at_least(0).in_identity().in_further(),
-    option < [](auto& o) -> auto& {
-    return o.optimiser.momentum;
-}
-> ("momentum", "Momentum (sgd only)").in_identity().in_further(), option < [](auto& o) -> auto& {
-    return o.optimiser.weight_decay;
-}
-> ("weight-decay", "Weight decay (L2; decoupled with adamw)")
-        .at_least(0)
-        .in_identity()
-        .in_further(),
-};  // namespace
-}  // namespace rudder::train
 
 Table seed_options() {
-    return {option<&TrainOptions::seed>("seed", "Random seed: the same seed repeats a run exactly")
-                .in_identity()};
+    return {option<&O::seed>("seed", "Random seed: the same seed repeats a run exactly", identity)};
 }
 
 Table evaluation_options() {
-    using O = TrainOptions;
     return {
-        option<&O::eval>("eval", "Evaluation (exact = over all neighbours)")
-            .among([] {
-                return Names{"exact", "sampled"};
-            })
-            .in_identity()
-            .in_further(),
-        option<&O::eval_every>("eval-every", "Epochs between evaluations (0 = never)")
-            .in_identity()
-            .in_further(),
+        option<&O::eval>("eval", "Evaluation (exact = over all neighbours)", identity | further)
+            .among({"exact", "sampled"}),
+        option<&O::eval_every>("eval-every", "Epochs between evaluations (0 = never)",
+                               identity | further),
         option<&O::patience>("patience",
-                             "Early stopping: evaluations without improvement (0 = off)")
-            .in_identity()
-            .in_further(),
+                             "Early stopping: evaluations without improvement (0 = off)",
+                             identity | further),
     };
 }
 
 Table policy_options() {
-    return {option<&TrainOptions::policy>("policy", "Buffer policy; see replay --policies")};
+    return {option<&O::policy>("policy", "Buffer policy; see replay --policies").offering([] {
+        return names_of(buffer::all_policies());
+    })};
 }
 
 Table buffer_options() {
-    using O = TrainOptions;
     return {
         option<&O::window>("window", "Look-ahead in steps, as in window:16").at_least(1),
-        option<&O::buffer>("buffer", "Buffer size as a fraction of the halo (0.25)")
-            .limit(0, rows_at_most)
-            .as_derived(),
-        option<&O::buffer_rows>("buffer-rows", "Buffer size in rows, instead of --buffer")
-            .in_further(),
-        option<&O::buffer_bytes>("buffer-bytes", "Buffer size in bytes, such as 500MB")
-            .in_bytes()
-            .in_further(),
+        option<&O::buffer>("buffer", "Buffer size as a fraction of the halo (0.25)", derived)
+            .limit(0, rows_at_most),
+        option<&O::buffer_rows>("buffer-rows", "Buffer size in rows, instead of --buffer", further),
+        option<&O::buffer_bytes>("buffer-bytes", "Buffer size in bytes, such as 500MB", further)
+            .in_bytes(),
     };
 }
 
 Table agent_options() {
-    return {option < [](auto& o) -> auto& {return o.steer.agent;
-}
-> ("agent", "Agent that steers the buffer; see agent list").as_derived()
-}
-;
+    return {option<&O::steer, &S::agent>("agent", "Agent that steers the buffer; see agent list",
+                                         derived)
+                .offering([] { return names_of(steer::all_agents()); })};
 }
 
 Table steering_options() {
-    return {option < [](auto& o) -> auto& {return o.steer.mode;
-}
-> ("agent-mode", "Agent mode (sync = steps wait for its answers)")
-        .among([] {
-            return Names{"async", "sync"};
-        })
-        .in_further(),
-    option < [](auto& o) -> auto& {
-    return o.steer.scope;
-}
-> ("agent-scope", "Scope of an agent")
-        .among([] {
-            return Names{"rank", "host", "job"};
-        })
-        .in_further(),
-    option < [](auto& o) -> auto& {
-    return o.steer.deadline;
-}
-> ("agent-deadline", "Time limit of an agent's answer").above(0).in("SECONDS").in_further(),
-}
-;
+    return {
+        option<&O::steer, &S::mode>("agent-mode", "Agent mode (sync = steps wait for its answers)",
+                                    further)
+            .among({"async", "sync"}),
+        option<&O::steer, &S::scope>("agent-scope", "Scope of an agent", further)
+            .among({"rank", "host", "job"}),
+        option<&O::steer, &S::deadline>("agent-deadline", "Time limit of an agent's answer",
+                                        further)
+            .above(0)
+            .in("SECONDS"),
+    };
 }
 
 Table llm_options() {
-    return {option < [](auto& o) -> auto& {return o.steer.llm.url;
-}
-> ("llm-url", "Server of agent llm (default: Ollama on this machine)").in_further(), option < [
-](auto& o) -> auto& {
-    return o.steer.llm.api;
-}
-> ("llm-api", "Protocol of the server of agent llm")
-        .among([] {
-            return Names{"auto", "openai", "ollama"};
-        })
-        .in_further(),
-    option < [](auto& o) -> auto& {
-    return o.steer.llm.insecure;
-}
-> ("llm-insecure", "Allow a server on another machine without TLS").in_further(),
-}
-;
+    return {
+        option<&O::steer, &S::llm, &L::url>(
+            "llm-url", "Server of agent llm (default: Ollama on this machine)", further),
+        option<&O::steer, &S::llm, &L::api>("llm-api", "Protocol of the server of agent llm",
+                                            further)
+            .among({"auto", "openai", "ollama"}),
+        option<&O::steer, &S::llm, &L::insecure>(
+            "llm-insecure", "Allow a server on another machine without TLS", further),
+    };
 }
 
 Table llm_model_options() {
-    return {option < [](auto& o) -> auto& {return o.steer.llm.model;
-}
-> ("llm-model", "Model of agent llm (default: the server's first)").in_further()
-}
-;
+    return {option<&O::steer, &S::llm, &L::model>(
+        "llm-model", "Model of agent llm (default: the server's first)", further)};
 }
 
 Table storage_options() {
-    using O = TrainOptions;
     return {
-        option<&O::precision>("precision", "Precision of feature rows")
-            .among([] {
-                return Names{"native", "float32", "bfloat16"};
-            })
-            .in_identity(),
-        option<&O::topology>("topology", "Graph topology on each host")
-            .among([] {
-                return Names{"auto", "replicated", "partitioned"};
-            })
-            .in_further(),
-        option<&O::shards>("shards", "Feature rows on each host (shared = in shared memory)")
-            .among([] {
-                return Names{"mapped", "shared"};
-            })
-            .in_further(),
-        option<&O::bulk>("bulk", "Maximum rows per message between ranks (0 = about 256 KiB)")
-            .in("ROWS")
-            .in_further(),
-        option<&O::in_flight>("in-flight", "Number of assembled steps in memory")
-            .at_least(1)
-            .in_further(),
-        option<&O::buffer_scope>("buffer-scope", "Scope of a shared buffer")
-            .among([] {
-                return Names{"host", "rank"};
-            })
-            .in_further(),
+        option<&O::precision>("precision", "Precision of feature rows", identity)
+            .among({"native", "float32", "bfloat16"}),
+        option<&O::topology>("topology", "Graph topology on each host", further)
+            .among({"auto", "replicated", "partitioned"}),
+        option<&O::shards>("shards", "Feature rows on each host (shared = in shared memory)",
+                           further)
+            .among({"mapped", "shared"}),
+        option<&O::bulk>("bulk", "Maximum rows per message between ranks (0 = about 256 KiB)",
+                         further)
+            .in("ROWS"),
+        option<&O::in_flight>("in-flight", "Number of assembled steps in memory", further)
+            .at_least(1),
+        option<&O::buffer_scope>("buffer-scope", "Scope of a shared buffer", further)
+            .among({"host", "rank"}),
     };
 }
 
 Table limit_options() {
-    using O = TrainOptions;
     return {
-        option<&O::memory>("memory", "Memory limit per host, such as 8GiB (0 = none)")
-            .in_bytes()
-            .in_further()
-            .as_derived(),
-        off_setting<O, &O::verify>("trust-data", "Skip the checksums of the parts").in_further(),
+        option<&O::memory>("memory", "Memory limit per host, such as 8GiB (0 = none)",
+                           further | derived)
+            .in_bytes(),
+        off_setting<O, &O::verify>("trust-data", "Skip the checksums of the parts", further),
     };
 }
 
 Table profile_options() {
-    return {option<&TrainOptions::profile_epoch>(
-                "profile-epoch", "Epoch that --profile records (default: the second)")
-                .in("N")
-                .in_further()
-                .as_derived()};
+    return {option<&O::profile_epoch>("profile-epoch",
+                                      "Epoch that --profile records (default: the second)",
+                                      further | derived)
+                .in("N")};
 }
 
 const std::array<Table, option_groups>& tables() {

@@ -20,18 +20,12 @@ struct Samples {
     double activations = 0;  ///< of the largest batch
 };
 
-}  // namespace
-
-TrainPlan Trainer::plan() {
-    const Span span("planning");
-    State& s = *state_;
-    const Ground& g = s.ground;
-    const std::uint64_t looked_at = std::min(steps_looked_at, g.schedule.steps_per_epoch());
+Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t steps) {
     Samples own;
     sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
-    for (std::uint64_t step = 0; step < looked_at; ++step) {
+    for (std::uint64_t step = 0; step < steps; ++step) {
         double rows = 0;
         double bytes = 0;
         for (const partition::Part& part : g.parts) {
@@ -41,14 +35,25 @@ TrainPlan Trainer::plan() {
             own.remote += static_cast<double>(std::ranges::count_if(
                 batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
             bytes += static_cast<double>(batch.bytes());
-            own.activations = std::max(
-                own.activations, static_cast<double>(s.learner.network().activation_bytes(batch)));
+            own.activations =
+                std::max(own.activations, static_cast<double>(network.activation_bytes(batch)));
         }
         own.rows += rows;
         const double floats = rows * static_cast<double>(g.store.format().width());
         own.row_bytes = std::max(own.row_bytes, floats * sizeof(float));
         own.batch_bytes = std::max(own.batch_bytes, bytes);
     }
+    return own;
+}
+
+}  // namespace
+
+TrainPlan Trainer::plan() {
+    const Span span("planning");
+    State& s = *state_;
+    const Ground& g = s.ground;
+    const std::uint64_t looked_at = std::min(steps_looked_at, g.schedule.steps_per_epoch());
+    const Samples own = sample_steps(g, s.learner.network(), looked_at);
     TrainPlan plan;
     plan.steps_per_epoch = g.schedule.steps_per_epoch();
     plan.parameters = s.learner.network().weights().size();

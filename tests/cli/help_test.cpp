@@ -3,8 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "cli/config.hpp"
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
+#include "rudder/core/text.hpp"
+#include "train/option_table.hpp"
 
 #include "cli_support.hpp"
 
@@ -136,6 +139,38 @@ TEST_F(Help, BashCompletesVerbsAndOptions) {
         EXPECT_THAT(complete("rudder ''", 1), HasSubstr(typed(verb, {}).front()));
     EXPECT_EQ(complete("rudder agent sc", 2), "score\n");
     EXPECT_EQ(complete("rudder agent score --tr", 3), "--trace\n");
+    // Words of options and of a verb's first argument; files where there are none.
+    EXPECT_EQ(complete("rudder train parts --policy w", 4), "window\n");
+    EXPECT_EQ(complete("rudder train --model ''", 3), "sage gcn gat gatv2\n");
+    EXPECT_EQ(complete("rudder train --optimizer = ad", 4), "adam adamw\n");
+    EXPECT_EQ(complete("rudder train --eval =", 3), "exact sampled\n");
+    EXPECT_EQ(complete("rudder compare x --agent ev", 4), "every\n");
+    EXPECT_EQ(complete("rudder import a b --id-bits ''", 5), "32 64\n");
+    EXPECT_EQ(complete("rudder generate ''", 2), "rmat sbm ba grid\n");
+    EXPECT_EQ(complete("rudder generate --fe", 2), "--features\n");
+    EXPECT_EQ(complete("rudder agent train x", 3), "xgb\n");
+    EXPECT_EQ(complete("rudder generate sbm rudder.b", 3), "rudder.bash\n");
+    EXPECT_EQ(complete("rudder train --out rudder.b", 3), "rudder.bash\n");
+    for (const cli::Preset& preset : cli::all_presets())
+        EXPECT_THAT(complete("rudder train --preset ''", 3), HasSubstr(std::string(preset.name)));
+}
+
+// Whatever a table lists, the shells offer.
+TEST_F(Help, CompletionHasTheWordsOfEveryTable) {
+    const std::string bash = ok({"completion", "bash"});
+    const std::string zsh = ok({"completion", "zsh"});
+    const std::string fish = ok({"completion", "fish"});
+    std::size_t with_words = 0;
+    for (const auto& option : train::all_options()) {
+        const auto names = option.words != nullptr ? option.words : option.offers;
+        if (names == nullptr) continue;
+        ++with_words;
+        const std::string words = join(names(), " ");
+        EXPECT_THAT(bash, HasSubstr(fmt::format("--{}) values=\"{}\"", option.name, words)));
+        EXPECT_THAT(zsh, HasSubstr(fmt::format("--{}) values=({})", option.name, words)));
+        EXPECT_THAT(fish, HasSubstr(fmt::format("-l {} -x -a '{}'", option.name, words)));
+    }
+    EXPECT_GE(with_words, 16U);
 }
 
 TEST_F(Help, ZshAndFishCompletionsParse) {

@@ -1,12 +1,14 @@
 // Tables of options on the command line: every one through TOML and back, for every verb.
 #include <sstream>
 
+#include <fmt/format.h>
 #include <toml++/toml.h>
 
 #include "cli/bind_options.hpp"
 #include "cli/config.hpp"
 #include "cli/train_settings.hpp"
 #include "cli/verb.hpp"
+#include "rudder/core/error.hpp"
 
 #include "cli_support.hpp"
 
@@ -130,6 +132,84 @@ TEST_F(Options, VerbsTakeTheGroupsTheyWant) {
     EXPECT_FALSE(has("agent collect", "--eval"));
     EXPECT_TRUE(has("replay", "--llm-url"));
     EXPECT_TRUE(has("evaluate", "--memory"));
+}
+
+/// Texts that a setting must refuse.
+std::vector<std::string> wrong_setting_texts(const SettingInfo& info) {
+    if (info.words != nullptr) return {"xyzzy", "", std::string(info.words().front()) + "x"};
+    const auto past = [](double bound, double step) { return fmt::format("{}", bound + step); };
+    std::vector<std::string> texts;
+    if (info.kind == SettingKind::integer || info.kind == SettingKind::real) {
+        texts = {"many", "", "nan", "1e999", "3 4", "3x"};
+        if (info.limits.most < 1e15) texts.push_back(past(info.limits.most, 1));
+        if (info.limits.below) texts.push_back(past(info.limits.most, 0));
+        if (info.limits.least > -1e15) texts.push_back(past(info.limits.least, -1));
+        if (info.limits.above) texts.push_back(past(info.limits.least, 0));
+    }
+    if (info.kind == SettingKind::integer)
+        texts.insert(texts.end(), {"1.5", "99999999999999999999"});
+    if (info.kind == SettingKind::bytes) texts = {"many", "", "-1", "3 parsec", "nan"};
+    if (info.kind == SettingKind::list) texts = {"", "a,b", "1,,2", "1;2", "1.5,2", "-2,3"};
+    return texts;
+}
+
+// Whatever the table says of an option, its parser holds: with the option's name, and what to do.
+TEST_F(Options, EveryOneRefusesEveryWrongValue) {
+    std::size_t refused = 0;
+    for (const SettingInfo* info : every_option()) {
+        for (const std::string& text : wrong_setting_texts(*info)) {
+            SCOPED_TRACE(fmt::format("--{}={}", info->name, text));
+            // The library's own complaint where there is no value at all.
+            Parsed parsed("train");
+            try {
+                parsed.parse({"parts", fmt::format("--{}={}", info->name, text)});
+                ADD_FAILURE() << "taken";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.kind(), ErrorKind::usage);
+                EXPECT_EQ(error.where(), info->name);
+                EXPECT_THAT(error.problem(), HasSubstr(std::string(info->name)));
+                EXPECT_FALSE(error.remedy().empty());
+            } catch (const CLI::ParseError& error) {
+                EXPECT_EQ(text, "") << error.what();
+            }
+            ++refused;
+        }
+    }
+    EXPECT_GT(refused, 250U);
+}
+
+TEST_F(Options, VerbsThatMakeDataRefuseWrongValuesInOurWords) {
+    const std::vector<std::pair<Words, std::string>> cases{
+        {{"generate", "sbm", "out", "--vertices", "many"}, "invalid vertices: 'many'"},
+        {{"generate", "sbm", "out", "--seed", "-1"}, "invalid seed: '-1'"},
+        {{"generate", "sbm", "out", "--skew", "nan"}, "invalid skew: 'nan'"},
+        {{"import", "a", "out", "--id-bits", "33"}, "unknown id-bits '33'"},
+        {{"import", "a", "out", "--id-bits", "x"}, "invalid id-bits: 'x'"},
+        {{"import", "a", "out", "--seed", "1.5"}, "invalid seed: '1.5'"},
+        {{"partition", "a", "out", "--parts", "two"}, "invalid parts: 'two'"},
+        {{"partition", "a", "out", "--parts", "2", "--order", "up"}, "unknown order 'up'"},
+        {{"partition", "a", "out", "--parts", "2", "--passes", "x"}, "invalid passes: 'x'"},
+        {{"partition", "a", "out", "--parts", "2", "--slack", "half"}, "invalid slack: 'half'"},
+    };
+    for (const auto& [words, problem] : cases) {
+        const std::string option = words[words.size() - 2];
+        refuse(words, 2, {problem, "where: " + option + "\n"});
+    }
+}
+
+TEST_F(Options, OffersAreWordsThatTheOptionTakes) {
+    for (const auto& option : train::all_options()) {
+        if (option.offers == nullptr) continue;
+        EXPECT_EQ(option.words, nullptr) << option.name;
+        EXPECT_FALSE(option.offers().empty()) << option.name;
+        Parsed parsed("train");
+        CLI::Option* bound = parsed.app.get_option("--" + std::string(option.name));
+        const auto names = option.offers();
+        EXPECT_EQ(cli::offered(*bound), std::vector<std::string>(names.begin(), names.end()));
+    }
+    Parsed parsed("train");
+    EXPECT_TRUE(cli::offered(*parsed.app.get_option("--hidden")).empty());
+    EXPECT_EQ(cli::offered(*parsed.app.get_option("--norm")).front(), "none");
 }
 
 TEST_F(Options, ErrorsNameTheOptionWithItsDashes) {

@@ -172,6 +172,14 @@ TEST_F(WrongUse, UnknownVerbOptionAndKind) {
     refuse({"generate", "sbm", "out", "--vertixes", "10"}, 2,
            {"unknown option '--vertixes'", "did you mean '--vertices'?"});
     refuse({"info", "x", "--chekc"}, 2, {"'--chekc'", "'--check'"});
+    refuse({"agnet", "list"}, 2, {"unknown verb 'agnet list'", "did you mean 'agent list'?"});
+    // By what it means, and with one dash.
+    refuse({"train", "--lerning-rate", "1"}, 2,
+           {"unknown option '--lerning-rate'", "where: rudder train", "did you mean '--lr'?"});
+    refuse({"train", "x", "--lerning-rate=1"}, 2, {"option '--lerning-rate'", "'--lr'?"});
+    refuse({"train", "x", "--number-of-epochs", "3"}, 2, {"did you mean '--epochs'?"});
+    refuse({"train", "x", "-epochs", "3"}, 2, {"option '-epochs'", "did you mean '--epochs'?"});
+    refuse({"train", "x", "--xyzzy"}, 2, {"option '--xyzzy'", "to do: see 'rudder train --help'"});
     refuse({"generate", "sbn", "out"}, 2, {"'sbn'", "rmat, sbm, ba, grid"});
     refuse({"generate"}, 2, {"KIND"});
     refuse({"info"}, 2, {"PATH"});

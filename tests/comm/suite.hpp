@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,11 @@ struct RankProgram {
     std::string name;
     std::function<void(const comm::Communicator&)> run;
 };
+
+/// Throws unless it holds.
+inline void require(bool holds, const std::string& what) {
+    if (!holds) throw std::runtime_error(what);
+}
 
 /// All programs of the suite.
 [[nodiscard]] const std::vector<RankProgram>& rank_programs();

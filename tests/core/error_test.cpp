@@ -14,7 +14,6 @@
 #include "core/cpu_meter.hpp"
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
-#include "core/log_hook.hpp"
 #include "core/system.hpp"
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/text.hpp"

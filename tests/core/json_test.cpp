@@ -2,6 +2,7 @@
 #include "core/json.hpp"
 
 #include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -48,6 +49,51 @@ TEST(Json, RefusesJunkNamingThePlace) {
         EXPECT_EQ(error.where(), "some/file.json");
     }
     EXPECT_THAT(refusal("{\n\n  oops").problem(), HasSubstr("line 3"));
+}
+
+/// A text, and what is said of it.
+struct Broken {
+    std::string text;
+    std::string problem;
+};
+
+TEST(Json, SaysWhatIsWrongAndWhereInItsOwnWords) {
+    const std::vector<Broken> cases{
+        {"", "invalid JSON at column 1: the text ends too early"},
+        {"{\"a\": 1", "invalid JSON at column 8: the text ends too early"},
+        {"[1,]", "invalid JSON at column 4: unexpected ']'"},
+        {"{\n  \"a\": 1,\n  oops: 2\n}", "invalid JSON at line 3, column 3: unexpected 'o'"},
+        {"{\n\"a\": [1, 2\n", "invalid JSON at line 3, column 1: the text ends too early"},
+        {"{\"ü\": }", "invalid JSON at column 7: unexpected '}'"},  // of characters, not bytes
+        {"\"a\nb\"", "invalid JSON at line 1, column 3: unexpected byte 0x0a"},
+        {"[\"\xff\"]", "invalid JSON at column 3: unexpected byte 0xff"},
+        {"1 2", "invalid JSON at column 3: unexpected '2'"},
+        {"[1e999]", "invalid JSON: a number is out of range"},
+    };
+    for (const Broken& broken : cases) {
+        const Error error = refusal(broken.text);
+        EXPECT_EQ(error.problem(), broken.problem) << broken.text;
+        EXPECT_EQ(error.where(), "some/file.json");
+        EXPECT_NE(error.remedy(), "");
+    }
+}
+
+// Whatever is cut off or damaged, the place named lies in the text or right behind it.
+TEST(Json, EveryCutAndEveryDamagedByteIsAnInputErrorWithAPlace) {
+    const std::string whole = "{\"a\": [1, -2.5e3, true],\n \"b\": {\"c\": \"x\\n\"}, \"d\": null}";
+    for (std::size_t size = 0; size < whole.size(); ++size)
+        EXPECT_THAT(refusal(whole.substr(0, size)).problem(), HasSubstr("ends too early")) << size;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        std::string damaged = whole;
+        damaged[at] = '\x01';
+        if (damaged == whole) continue;
+        const Error error = refusal(damaged);
+        EXPECT_EQ(error.kind(), ErrorKind::input) << at;
+        EXPECT_THAT(error.problem(),
+                    testing::MatchesRegex("invalid JSON at (line [12], )?column [0-9]+: .*"))
+            << at;
+        EXPECT_THAT(error.problem(), testing::Not(HasSubstr("exception"))) << at;
+    }
 }
 
 TEST(Json, RefusesDeepNesting) {

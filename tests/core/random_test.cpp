@@ -163,5 +163,22 @@ TEST(Draws, NormalHasItsMoments) {
     EXPECT_NEAR(moments[4], 3, 0.15);
 }
 
+TEST(Draws, OutliveTheStreamTheyWereMadeFrom) {
+    const RandomStream kept({.purpose = Purpose::test, .seed = 5});
+    const auto made = [](std::uint64_t seed) {
+        return Draws(RandomStream({.purpose = Purpose::test, .seed = seed}), 3);
+    };
+    Draws draws = made(5);
+    Draws others = made(6);
+    Draws same(kept, 3);
+    int different = 0;
+    for (int i = 0; i < 100; ++i) {
+        const std::uint64_t drawn = draws.next64();
+        EXPECT_EQ(drawn, same.next64());
+        different += drawn != others.next64() ? 1 : 0;
+    }
+    EXPECT_EQ(different, 100);
+}
+
 }  // namespace
 }  // namespace rudder

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/random.hpp"
 
 namespace rudder::test {
 namespace {
@@ -25,27 +26,26 @@ struct Owner {
     Mode mode = Mode::fast;
     std::vector<std::int32_t> list{1, 2};
     std::uint64_t memory = 0;
-    struct {
+    struct Inner {
         double deep = 1.5;
     } inner;
 };
 
 std::vector<Setting<Owner>> table() {
     using O = Owner;
-    return {setting<O, &O::on>("on", ""), off_setting<O, &O::checked>("trust", ""),
-            setting<O, &O::count>("count", "").limit(1, 64), setting<O, &O::port>("port", ""),
+    return {setting<O, &O::on>("on", ""),
+            off_setting<O, &O::checked>("trust", ""),
+            setting<O, &O::count>("count", "").limit(1, 64),
+            setting<O, &O::port>("port", ""),
             setting<O, &O::window>("window", "").at_least(1),
-            setting<O, &O::rate>("rate", "").at_least(0).below(1), setting<O, &O::name>("name", ""),
-            setting<O, &O::file>("file", ""), setting<O, &O::mode>("mode", "").among([] {
-                return std::vector<std::string_view>{"slow", "fast"};
-            }),
+            setting<O, &O::rate>("rate", "").at_least(0).below(1),
+            setting<O, &O::name>("name", ""),
+            setting<O, &O::file>("file", ""),
+            setting<O, &O::mode>("mode", "").among({"slow", "fast"}),
             setting<O, &O::list>("list", "").limit(-1, 9),
-            setting<O, &O::memory>("memory", "").in_bytes(), setting < O,
-            [](auto& o) -> auto& {return o.inner.deep;
+            setting<O, &O::memory>("memory", "").in_bytes(),
+            setting<O, &O::inner, &O::Inner::deep>("deep", "").above(0)};
 }
-> ("deep", "").above(0)
-};  // namespace
-}  // namespace rudder::test
 
 const Setting<Owner>& named(std::string_view name) {
     static const auto all = table();
@@ -120,6 +120,51 @@ TEST(Setting, RefusesWhatIsOutsideItsLimits) {
     }
     refuse("memory", "12parsec");
     refuse("on", "yes");
+}
+
+TEST(Setting, WholeNumbersMayHaveWordsOfTheirOwn) {
+    const auto bits = setting<Owner, &Owner::count>("bits", "").among([] {
+        return std::vector<std::string_view>{"32", "64"};
+    });
+    Owner o;
+    bits.put(o, parse_setting(bits, "64"));
+    EXPECT_EQ(o.count, 64);
+    for (const char* text : {"33", "-32", "x", "6.4", "0"})
+        EXPECT_THROW(static_cast<void>(parse_setting(bits, text)), Error) << text;
+    EXPECT_THROW(bits.put(o, Json(16)), Error);
+    EXPECT_EQ(bits.value(o), Json(64));
+}
+
+// Limits against the sentence they are written as.
+TEST(Setting, HoldsRandomLimitsAtTheirEdges) {
+    Draws draws(RandomStream({.purpose = Purpose::test, .seed = 3}), 0);
+    for (int i = 0; i < 500; ++i) {
+        SettingInfo info;
+        info.name = "x";
+        info.kind = draws.below(2) == 0 ? SettingKind::integer : SettingKind::real;
+        const auto least = static_cast<std::int64_t>(draws.below(100)) - 50;
+        const auto most = least + static_cast<std::int64_t>(draws.below(50));
+        info.limits = {static_cast<double>(least), static_cast<double>(most), draws.below(2) == 0,
+                       draws.below(2) == 0};
+        for (std::int64_t value = least - 2; value <= most + 2; ++value) {
+            const bool taken = (info.limits.above ? value > least : value >= least) &&
+                               (info.limits.below ? value < most : value <= most);
+            const std::string text = std::to_string(value);
+            if (taken) {
+                EXPECT_EQ(parse_setting(info, text), Json(value)) << text;
+                continue;
+            }
+            try {
+                static_cast<void>(parse_setting(info, text));
+                ADD_FAILURE() << text;
+            } catch (const Error& error) {
+                EXPECT_EQ(error.problem(), "invalid x: '" + text + "'");
+                EXPECT_THAT(error.remedy(),
+                            testing::HasSubstr((info.limits.above ? "above " : "from ") +
+                                               std::to_string(least)));
+            }
+        }
+    }
 }
 
 TEST(Setting, RefusesOtherTypes) {

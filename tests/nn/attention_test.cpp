@@ -205,7 +205,7 @@ TEST(AttentionKernels, AdditiveForward) {
                                       nullptr};
         const auto made = on_all_paths([&] {
             std::vector<float> sums(bed.block.destinations * bed.width());
-            nn::attend(attention, scores.view(), 0, bed.block.destinations, bed.rows_of(sums));
+            nn::attend(attention, scores.view(), {0, bed.block.destinations}, bed.rows_of(sums));
             return sums;
         });
         const Doubles wanted = scores.alphas(bed);
@@ -215,7 +215,7 @@ TEST(AttentionKernels, AdditiveForward) {
         for (std::uint32_t d = 0; d < bed.block.destinations; d += 9) {
             const std::uint32_t last = std::min(d + 9, bed.block.destinations);
             std::vector<float> part((last - d) * bed.width());
-            nn::attend(attention, scores.view(), d, last, bed.rows_of(part));
+            nn::attend(attention, scores.view(), {d, last - d}, bed.rows_of(part));
             ASSERT_EQ(std::memcmp(part.data(), made.data() + d * bed.width(),
                                   part.size() * sizeof(float)),
                       0);
@@ -231,8 +231,8 @@ TEST(AttentionKernels, DynamicForward) {
                                       nullptr};
         const auto made = on_all_paths([&] {
             std::vector<float> sums(bed.block.destinations * bed.width());
-            nn::attend(attention, nn::DynamicScores{bed.rows_of(bed.own), bed.vector.data()}, 0,
-                       bed.block.destinations, bed.rows_of(sums));
+            nn::attend(attention, nn::DynamicScores{bed.rows_of(bed.own), bed.vector.data()},
+                       {0, bed.block.destinations}, bed.rows_of(sums));
             return sums;
         });
         const Doubles wanted = dynamic_alphas(bed);
@@ -252,8 +252,10 @@ TEST(AttentionKernels, AdditiveBackward) {
                                       deltas.data()};
         const auto sums = on_all_paths([&] {
             std::vector<float> made(bed.block.destinations * count);
-            nn::attend_backward(attention, scores.view(), bed.rows_of(bed.gradient), 0,
-                                bed.block.destinations, made.data());
+            nn::AdditiveScores with_sums = scores.view();
+            with_sums.destination_sums = made.data();
+            nn::attend_backward(attention, with_sums, bed.rows_of(bed.gradient),
+                                {0, bed.block.destinations});
             return made;
         });
         Doubles wanted = score_gradients(bed, weights);
@@ -279,8 +281,10 @@ TEST(AttentionKernels, AdditiveBackward) {
         std::vector<float> source_sums(bed.block.sources * count);
         const auto gathered = on_all_paths([&] {
             std::vector<float> out(bed.block.sources * bed.width());
-            nn::gather_attention(attention, readers.view, bed.rows_of(bed.gradient), 0,
-                                 bed.block.sources, source_sums.data(), bed.rows_of(out));
+            nn::AdditiveScores with_sums = scores.view();
+            with_sums.source_sums = source_sums.data();
+            nn::gather_attention(attention, with_sums, readers.view, bed.rows_of(bed.gradient),
+                                 {0, bed.block.sources}, bed.rows_of(out));
             return out;
         });
         expect_close(gathered, through);
@@ -297,13 +301,15 @@ TEST(AttentionKernels, DynamicBackward) {
         std::vector<float> deltas(bed.slots());
         const nn::Attention attention{&bed.block, bed.heads, bed.rows_of(bed.values), alphas.data(),
                                       deltas.data()};
-        const nn::DynamicScores scores{bed.rows_of(bed.own), bed.vector.data()};
+        nn::DynamicScores scores{bed.rows_of(bed.own), bed.vector.data()};
         std::vector<float> vector_sums;
         const auto back = on_all_paths([&] {
             vector_sums.assign(width, 0.5F);  // what is there already stays in the sum
             std::vector<float> made(bed.block.destinations * width);
-            nn::attend_backward(attention, scores, bed.rows_of(bed.gradient), 0,
-                                bed.block.destinations, bed.rows_of(made), vector_sums.data());
+            scores.back = bed.rows_of(made);
+            scores.vector_sums = vector_sums.data();
+            nn::attend_backward(attention, scores, bed.rows_of(bed.gradient),
+                                {0, bed.block.destinations});
             return made;
         });
         const Doubles by_score = score_gradients(bed, weights);
@@ -330,8 +336,8 @@ TEST(AttentionKernels, DynamicBackward) {
         const Transposed readers(bed.block);
         const auto gathered = on_all_paths([&] {
             std::vector<float> out(bed.block.sources * width);
-            nn::gather_attention(attention, scores, readers.view, bed.rows_of(bed.gradient), 0,
-                                 bed.block.sources, bed.rows_of(out));
+            nn::gather_attention(attention, scores, readers.view, bed.rows_of(bed.gradient),
+                                 {0, bed.block.sources}, bed.rows_of(out));
             return out;
         });
         expect_close(gathered, by_value);
@@ -346,8 +352,8 @@ TEST(AttentionKernels, FinishAdditive) {
     const std::size_t rows = 12;
     const auto through = bed.padded(rows, 20);
     const auto destination_vector = bed.padded(1, 21);
-    const auto by_source = random_floats(bed.block.sources * 3, 22);
-    const auto by_destination = random_floats(destinations * 3, 23);
+    auto by_source = random_floats(bed.block.sources * 3, 22);
+    auto by_destination = random_floats(destinations * 3, 23);
     std::vector<float> sums;
     const auto made = on_all_paths([&] {
         sums.assign(2 * width, 0.25F);
@@ -357,8 +363,8 @@ TEST(AttentionKernels, FinishAdditive) {
         nn::finish_additive(
             bed.heads,
             {bed.vector.data(), destination_vector.data(), sums.data(), sums.data() + width},
-            bed.rows_of(through), by_source.data(), by_destination.data(), destinations, first,
-            bed.rows_of(values));
+            bed.rows_of(through), {nullptr, nullptr, by_source.data(), by_destination.data()},
+            destinations, first, bed.rows_of(values));
         return values;
     });
     Doubles wanted(rows * width);

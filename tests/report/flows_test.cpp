@@ -8,7 +8,6 @@
 
 #include "core/json.hpp"
 #include "report/profile.hpp"
-#include "report/profile/phases.hpp"
 
 namespace rudder {
 namespace {

@@ -6,7 +6,6 @@
 #include <gmock/gmock.h>
 
 #include "report/catalogue.hpp"
-#include "report/epoch_metrics.hpp"
 #include "report/prometheus_metrics.hpp"
 
 namespace rudder::test {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include "report/crc32c.hpp"
+#include "report/sinks/event_bytes.hpp"
 #include "report/tensorboard_sink.hpp"
 #include "rudder/core/random.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include "core/log_hook.hpp"
+#include "core/log.hpp"
 
 namespace rudder::run {
 namespace {

@@ -29,7 +29,10 @@ std::string simulated(const Bed& bed, const comm::SimulationOptions& simulation,
 class Ranks : public ::testing::TestWithParam<sample::SeedOrder> {};
 INSTANTIATE_TEST_SUITE_P(Orders, Ranks,
                          ::testing::Values(sample::SeedOrder::random, sample::SeedOrder::clustered),
-                         [](const auto& order) { return std::string(to_string(order.param)); });
+                         [](const auto& order) {
+                             const bool random = order.param == sample::SeedOrder::random;
+                             return random ? "random" : "clustered";
+                         });
 
 TEST_P(Ranks, SameBatchesForAnyRanksTasksWindowAndTopology) {
     for (const bool uneven : {false, true}) {

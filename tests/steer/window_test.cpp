@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t limit = 1000;
 
-steer::Observation seen(std::uint64_t window, double stall, std::uint64_t queue) {
+steer::Observation window_seen(std::uint64_t window, double stall, std::uint64_t queue) {
     steer::Observation o;
     o.setting.policy = buffer::PolicySpec::parse("window:" + std::to_string(window));
     o.seconds = {.steps = 32, .step = 1, .fetch = 0, .stall = stall, .compute = 0};
@@ -24,7 +24,7 @@ steer::Observation seen(std::uint64_t window, double stall, std::uint64_t queue)
 /// The window that the rule asks for; 0: it keeps the one there is.
 std::uint64_t asked(std::uint64_t window, double stall, std::uint64_t queue) {
     const steer::Action action =
-        steer::make_adaptive_window()->decide(seen(window, stall, queue)).action;
+        steer::make_adaptive_window()->decide(window_seen(window, stall, queue)).action;
     if (action.kind == steer::ActionKind::keep) return 0;
     EXPECT_EQ(action.knobs.size(), 1U);
     EXPECT_EQ(action.knobs.front().id, steer::KnobId::window);

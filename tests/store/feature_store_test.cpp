@@ -65,8 +65,8 @@ TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
         for (const bool normalise : {false, true}) {
             for (const int precision : {0, 1, 2}) {
                 for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
-                    SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, {}", type,
-                                             normalise, precision, to_string(shards)));
+                    SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, shards {}",
+                                             type, normalise, precision, static_cast<int>(shards)));
                     PullPlan plan{.folder = folder(type, normalise), .tasks = 1, .pulls = 4};
                     plan.options = {static_cast<store::Precision>(precision), shards};
                     EXPECT_NO_THROW(run_simulated({.ranks = 2, .seed = type}, plan));

@@ -58,11 +58,14 @@ TEST_P(RowFormats, DecodeOfEncodeIsLoadIsTheSlowWay) {
             const auto expected = bits_of(plain_row(stored, row, scale, precision()));
             std::vector<std::byte> wire(format.row_bytes());
             std::vector<float> out(width, -1);
-            format.encode(row, wire);
-            format.decode(wire, out);
+            const std::byte* stored_row = row.data();
+            const std::byte* wire_row = wire.data();
+            float* place = out.data();
+            format.encode_rows({&stored_row, 1}, wire.data());
+            format.decode_rows({&wire_row, 1}, &place);
             EXPECT_EQ(bits_of(out), expected);
             std::fill(out.begin(), out.end(), -1.0F);
-            format.load(row, out);
+            format.load_rows({&stored_row, 1}, &place);
             EXPECT_EQ(bits_of(out), expected);
         }
     }
@@ -181,21 +184,6 @@ TEST(RowKernels, TheSumOfMagnitudesIsTheSum) {
         EXPECT_EQ(graph::sum_of_magnitudes(values.data(), count),
                   static_cast<float>(count * (count - (count == 0 ? 0 : 1)) / 2));
     }
-}
-
-TEST(Precisions, HaveNames) {
-    for (const store::Precision p : all_precisions)
-        EXPECT_EQ(store::precision(to_string(p)), p);
-    for (const store::Shards s : {store::Shards::mapped, store::Shards::shared})
-        EXPECT_EQ(store::shards(to_string(s)), s);
-    try {
-        static_cast<void>(store::precision("float8"));
-        FAIL();
-    } catch (const Error& error) {
-        EXPECT_EQ(error.kind(), ErrorKind::usage);
-        EXPECT_THAT(error.what(), ::testing::HasSubstr("native, float32, bfloat16"));
-    }
-    EXPECT_THROW(static_cast<void>(store::shards("")), Error);
 }
 
 TEST(Precisions, WireSizes) {

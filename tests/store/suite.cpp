@@ -260,7 +260,9 @@ std::uint64_t fetch_all(const store::FeatureStore& store, const DirectRows& dire
     require(fetch.done(), "a fetch that was waited for is not done");
     std::vector<float> row(store.format().width());
     for (std::size_t i = 0; i < remote.size(); ++i) {
-        store.format().decode(std::span(wire).subspan(i * row_bytes, row_bytes), row);
+        const std::byte* wire_row = wire.data() + i * row_bytes;
+        float* place = row.data();
+        store.format().decode_rows({&wire_row, 1}, &place);
         require(direct.same(remote[i], row), fmt::format("fetched row {} differs", remote[i]));
     }
     return remote.size();

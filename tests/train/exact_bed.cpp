@@ -121,7 +121,6 @@ train::SavedNetwork random_network(const partition::PartitionedDataset& data, in
     }
     saved.data = data.folder().path().string();
     saved.data_checksum = train::data_checksum(data);
-    saved.precision = "native";
     return saved;
 }
 

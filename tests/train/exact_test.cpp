@@ -189,7 +189,7 @@ TEST_F(Exact, PrecisionIsThatOfTheRun) {
     train::SavedNetwork saved = random_network(data, 2, 8);
     expect_near(infer_alone(data, saved), infer_naively(data, saved));
     const AllRows native = infer_alone(data, saved);
-    saved.precision = "bfloat16";
+    saved.train.precision = store::Precision::bfloat16;
     const AllRows rounded = infer_alone(data, saved);
     EXPECT_FALSE(rounded == native);
     EXPECT_TRUE(infer_simulated(data, saved, {.ranks = 4}) == rounded);

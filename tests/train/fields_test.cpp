@@ -1,16 +1,19 @@
 // What follows from lists of fields: sums, differences, bytes for other ranks, JSON both ways.
 #include "rudder/core/fields.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "core/fields_json.hpp"
 #include "core/packed.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/steer/helm_totals.hpp"
 #include "steer/log/decision_log.hpp"
 #include "steer/samples/sample_table.hpp"
 #include "train/checkpoints/run_state.hpp"
 #include "train/steps/record_book.hpp"
+#include "train/summary.hpp"
 
 namespace rudder::test {
 namespace {
@@ -69,7 +72,10 @@ using AllRecords =
     testing::Types<Rows, Seconds, comm::Bytes, buffer::Knobs, train::StepRecord, train::Score,
                    train::EpochRecord, train::RunCounts, train::RunState, train::ClosedAccounts,
                    train::ClosingFigures, train::FinalReport, steer::Observation, steer::Action,
-                   steer::DecisionRecord, steer::HelmTotals, steer::SampleTable>;
+                   steer::DecisionRecord, steer::HelmTotals, steer::SampleTable, steer::Sample,
+                   steer::Forecast, steer::KnobChange, steer::KnobLimits, steer::Outcome,
+                   steer::PastDecision, steer::RunSizes, steer::ShadowReading, train::Scores,
+                   train::Summary>;
 TYPED_TEST_SUITE(Records, AllRecords);
 
 TYPED_TEST(Records, AllMembersAreListed) {
@@ -110,6 +116,56 @@ TYPED_TEST(AmountTypes, JsonBothWays) {
         if (f.kind == FieldKind::inner) a.*f.member = {};
     });
     EXPECT_EQ(fields_from_json<TypeParam>(fields_json(a), "here"), a);
+}
+
+/// Every key of an object, those inside of it with their path.
+void paths_of(const Json& json, const std::string& before, std::vector<std::string>& paths) {
+    for (const auto& [key, value] : json.items()) {
+        const std::string path = before + "/" + key;
+        paths.push_back(path);
+        if (value.is_object()) paths_of(value, path, paths);
+    }
+}
+
+TEST(Fields, ASummaryIsReadAsItWasWritten) {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+        train::Summary summary;
+        Filler(seed).fill(summary);
+        summary.rows.rows.steps = 0;  // not of the file
+        summary.seconds.steps.steps = 0;
+        summary.agent.regret = summary.agent.excess;  // two names of one number
+        const Json json = to_json(summary);
+        const auto back = train::summary_from_json(parse_json(json.dump(), "here"), "here");
+        EXPECT_TRUE(to_json(back) == json) << seed;
+        EXPECT_TRUE(packed(back) == packed(summary)) << seed;
+    }
+}
+
+TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
+    train::Summary summary;
+    Filler(3).fill(summary);
+    const Json good = to_json(summary);
+    std::vector<std::string> paths;
+    paths_of(good, "", paths);
+    EXPECT_GT(paths.size(), 80U);
+    std::vector<std::string> optional;
+    for (const std::string& path : paths) {
+        Json bad = good;
+        const Json::json_pointer at(path);
+        bad[at.parent_pointer()].erase(at.back());
+        try {
+            static_cast<void>(train::summary_from_json(bad, "here"));
+            optional.push_back(path);
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::input) << path;
+            EXPECT_NE(error.problem().find(at.back()), std::string::npos) << error.what();
+        }
+    }
+    EXPECT_THAT(optional,
+                testing::ElementsAre(
+                    "/accuracy/train", "/accuracy/valid", "/accuracy/test", "/accuracy_last/train",
+                    "/accuracy_last/valid", "/accuracy_last/test", "/best_epoch", "/rows/floor",
+                    "/agent/correct", "/agent/excess", "/agent/regret", "/agent/cpu_share"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {

@@ -79,9 +79,9 @@ TEST(OptionTable, IdentityChangesExactlyWithOptionsThatChangeResults) {
         TrainOptions options;
         option.put(options, another(option, options));
         const Json after = train::training_json(options);
-        EXPECT_EQ(before != after, option.identity) << option.name;
+        EXPECT_EQ(before != after, option.marked(Marks::identity)) << option.name;
         EXPECT_EQ(train::training_json(train::training_from_json(after, "here")), after);
-        of_identity += option.identity ? 1U : 0U;
+        of_identity += option.marked(Marks::identity) ? 1U : 0U;
     }
     EXPECT_EQ(of_identity, 26U);
     EXPECT_EQ(before.size(), of_identity);
@@ -141,23 +141,24 @@ TEST(OptionTable, WordsAreThoseOfTheEnumerations) {
         o.precision = p;
         EXPECT_EQ(word("precision"), to_string(p));
     }
-    for (const auto s : {store::Shards::mapped, store::Shards::shared}) {
-        o.shards = s;
-        EXPECT_EQ(word("shards"), to_string(s));
-    }
-    for (const auto s : {sample::SeedOrder::random, sample::SeedOrder::clustered}) {
-        o.seed_order = s;
-        EXPECT_EQ(word("seed-order"), to_string(s));
-    }
+    o.shards = store::Shards::mapped;
+    EXPECT_EQ(word("shards"), "mapped");
+    o.shards = store::Shards::shared;
+    EXPECT_EQ(word("shards"), "shared");
+    o.seed_order = sample::SeedOrder::random;
+    EXPECT_EQ(word("seed-order"), "random");
+    o.seed_order = sample::SeedOrder::clustered;
+    EXPECT_EQ(word("seed-order"), "clustered");
     for (const auto s : {buffer::BufferScope::host, buffer::BufferScope::rank}) {
         o.buffer_scope = s;
         EXPECT_EQ(word("buffer-scope"), to_string(s));
     }
-    for (const auto s :
-         {steer::AgentScope::rank, steer::AgentScope::host, steer::AgentScope::job}) {
-        o.steer.scope = s;
-        EXPECT_EQ(word("agent-scope"), to_string(s));
-    }
+    o.steer.scope = steer::AgentScope::rank;
+    EXPECT_EQ(word("agent-scope"), "rank");
+    o.steer.scope = steer::AgentScope::host;
+    EXPECT_EQ(word("agent-scope"), "host");
+    o.steer.scope = steer::AgentScope::job;
+    EXPECT_EQ(word("agent-scope"), "job");
     for (const auto a : {steer::LlmApi::automatic, steer::LlmApi::openai, steer::LlmApi::ollama}) {
         o.steer.llm.api = a;
         EXPECT_EQ(word("llm-api"), to_string(a));

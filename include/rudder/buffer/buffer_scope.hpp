@@ -9,7 +9,5 @@ namespace rudder::buffer {
 /// Who shares a buffer: the ranks of a host, or nobody.
 enum class BufferScope : std::uint8_t { host, rank };
 [[nodiscard]] std::string_view to_string(BufferScope scope) noexcept;
-/// The scope of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] BufferScope buffer_scope(std::string_view name);
 
 }  // namespace rudder::buffer

@@ -5,7 +5,6 @@
 #include <limits>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
 #include "rudder/buffer/policy_spec.hpp"

@@ -4,7 +4,6 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 
 #include "rudder/comm/accounts.hpp"
 #include "rudder/comm/hosts.hpp"

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <concepts>
-#include <string>
 #include <string_view>
 #include <utility>
 

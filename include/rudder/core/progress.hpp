@@ -1,7 +1,6 @@
 // How far long work has come, told to whoever shows it.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <string_view>
 
@@ -13,12 +12,15 @@ class Progress {
 public:
     virtual ~Progress() = default;
     /// A new phase of `total` units begins (0: unknown).
-    virtual void phase(std::string_view name, std::uint64_t total);
-    virtual void advance(std::uint64_t units);
-    virtual void done();
+    virtual void phase(std::string_view /*name*/, std::uint64_t /*total*/) {}
+    virtual void advance(std::uint64_t /*units*/) {}
+    virtual void done() {}
 
     /// The one that shows nothing.
-    [[nodiscard]] static Progress& none() noexcept;
+    [[nodiscard]] static Progress& none() noexcept {
+        static Progress silent;
+        return silent;
+    }
 };
 
 }  // namespace rudder

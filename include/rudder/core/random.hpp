@@ -112,11 +112,11 @@ private:
 class Draws {
 public:
     constexpr Draws(const RandomStream& stream, VertexId vertex) noexcept
-        : stream_(&stream), vertex_(vertex) {}
+        : stream_(stream), vertex_(vertex) {}
 
     [[nodiscard]] constexpr std::uint32_t next32() noexcept {
         if (used_ == 4) {
-            words_ = stream_->block(vertex_, index_++);
+            words_ = stream_.block(vertex_, index_++);
             used_ = 0;
         }
         return words_[used_++];
@@ -135,7 +135,7 @@ public:
     [[nodiscard]] double normal() noexcept;
 
 private:
-    const RandomStream* stream_;
+    RandomStream stream_;  // by value: the one that was given may be gone
     VertexId vertex_;
     std::uint64_t index_ = 0;
     Philox::Counter words_{};

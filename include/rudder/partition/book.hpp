@@ -1,7 +1,6 @@
 // The partition book: which part owns which range of vertices.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <vector>
 

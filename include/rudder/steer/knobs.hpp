@@ -1,7 +1,6 @@
 // Knobs: what may change while a run goes on without changing its results.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "rudder/buffer/id_buffer.hpp"
 #include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
+#include "rudder/core/rows.hpp"
 #include "rudder/core/seconds.hpp"
 #include "rudder/steer/action.hpp"
 #include "rudder/steer/knobs.hpp"

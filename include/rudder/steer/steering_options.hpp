@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string_view>
 
 namespace rudder::steer {
 
@@ -11,9 +10,6 @@ namespace rudder::steer {
 enum class AgentMode : std::uint8_t { async, sync, inline_call };
 /// Whose buffers one agent steers: each rank's own, those of a host, or all of the job.
 enum class AgentScope : std::uint8_t { rank, host, job };
-[[nodiscard]] AgentMode agent_mode(std::string_view name);    ///< usage Error if unknown
-[[nodiscard]] AgentScope agent_scope(std::string_view name);  ///< usage Error if unknown
-[[nodiscard]] std::string_view to_string(AgentScope scope) noexcept;
 
 /// Of collecting samples: nobody steers, and both answers are tried.
 struct CollectOptions {

@@ -10,12 +10,8 @@ namespace rudder::store {
 /// never shows.
 enum class Precision : std::uint8_t { native, float32, bfloat16 };
 [[nodiscard]] std::string_view to_string(Precision precision) noexcept;
-/// The precision of that name; a usage Error that lists the known ones otherwise.
-[[nodiscard]] Precision precision(std::string_view name);
 
 /// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.
 enum class Shards : std::uint8_t { mapped, shared };
-[[nodiscard]] std::string_view to_string(Shards shards) noexcept;
-[[nodiscard]] Shards shards(std::string_view name);
 
 }  // namespace rudder::store

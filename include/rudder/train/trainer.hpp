@@ -61,8 +61,6 @@ public:
     Trainer(const comm::Communicator& comm, const partition::PartitionedDataset& data,
             const TrainOptions& options);
     ~Trainer();
-    Trainer(const Trainer&) = delete;
-    Trainer& operator=(const Trainer&) = delete;
 
     /// What the run would need; the same on all ranks.
     [[nodiscard]] TrainPlan plan();

@@ -40,8 +40,6 @@ public:
     /// Collective over the host, whose communicator `host` is.
     HostExchange(const comm::Communicator& host, std::size_t row_bytes, Events events);
     ~HostExchange();
-    HostExchange(const HostExchange&) = delete;
-    HostExchange& operator=(const HostExchange&) = delete;
 
     [[nodiscard]] bool first() const noexcept { return host_.rank() == 0; }
     [[nodiscard]] int size() const noexcept { return host_.size(); }

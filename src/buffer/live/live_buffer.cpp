@@ -16,7 +16,6 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::array<std::string_view, 2> scope_names{"host", "rank"};
 constexpr std::size_t chunk_rows = 512;
 
 /// How many ranks share the buffer; 0: this one is alone.
@@ -40,16 +39,7 @@ std::vector<const std::byte*> rows_of(const RankShare& share, const RowSlots::So
 }  // namespace
 
 std::string_view to_string(BufferScope scope) noexcept {
-    return scope_names[static_cast<std::size_t>(scope)];
-}
-
-BufferScope buffer_scope(std::string_view name) {
-    const auto found = std::ranges::find(scope_names, name);
-    if (found == scope_names.end()) {
-        throw usage_error(fmt::format("unknown scope '{}'", name), "--buffer-scope",
-                          "known are host, rank");
-    }
-    return static_cast<BufferScope>(found - scope_names.begin());
+    return scope == BufferScope::host ? "host" : "rank";
 }
 
 /// One rank's side: what steps need (queue), when they begin (turns), what the policy makes of them

@@ -5,7 +5,6 @@
 
 #include "core/executor/patience.hpp"
 #include "core/span.hpp"
-#include "rudder/core/check.hpp"
 
 namespace rudder::buffer {
 
@@ -115,8 +114,7 @@ void RowSlots::note_uses(const StepPlan& plan, std::uint64_t step) {
         if (const std::uint64_t link = std::exchange(fetched_by_[slot], 0)) links.push_back(link);
     }
     std::ranges::sort(links);
-    const auto repeated = std::ranges::unique(links);
-    links.erase(repeated.begin(), repeated.end());
+    links.erase(std::unique(links.begin(), links.end()), links.end());
     for (const std::uint64_t link : links)
         Profiler::use(link, step);
 }

@@ -51,8 +51,6 @@ public:
     RowSlots(const store::FeatureStore& store, SlotId slots);
     /// Ends its tasks at once; rows under way land where nobody looks.
     ~RowSlots();
-    RowSlots(const RowSlots&) = delete;
-    RowSlots& operator=(const RowSlots&) = delete;
 
     /// Takes a step's plan. `rows` are the step's, numbered by `numbering`. What the step lacks is
     /// not asked for before `ask`.

@@ -22,7 +22,16 @@ public:
     void set_decay(double decay) noexcept { growth_ = 1 / decay; }
     /// A step passes. The result is what all counts were multiplied by: 1 nearly always; whoever
     /// keeps copies multiplies them, too.
-    double step();
+    double step() {
+        constexpr double limit = 0x1p+400;
+        constexpr double factor = 0x1p-400;
+        weight_ *= growth_;
+        if (weight_ < limit) return 1;
+        weight_ *= factor;
+        for (double& count : counts_)
+            count *= factor;
+        return factor;
+    }
     void use(RowKey row) noexcept { counts_[row] += weight_; }
     /// The count, in units of its own: to be compared with others of the same step only.
     [[nodiscard]] double operator[](RowKey row) const noexcept { return counts_[row]; }

@@ -1,6 +1,6 @@
 // lfu: the rows used most often.
 #include <algorithm>
-#include <compare>
+#include <tuple>
 
 #include "policies.hpp"
 #include "worst_first.hpp"
@@ -18,7 +18,9 @@ namespace {
 struct Uses {
     std::uint64_t count = 0;
     std::uint64_t last = 0;
-    friend auto operator<=>(const Uses&, const Uses&) = default;
+    friend bool operator<(const Uses& a, const Uses& b) noexcept {
+        return std::tie(a.count, a.last) < std::tie(b.count, b.last);
+    }
 };
 
 class LfuPolicy final : public ClonedPolicy<LfuPolicy> {

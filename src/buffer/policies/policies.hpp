@@ -1,8 +1,6 @@
 // The policies, each with what there is to say about it and a way to make it.
 #pragma once
 
-#include <memory>
-
 #include "rudder/buffer/cloned_policy.hpp"
 #include "rudder/buffer/policy_registry.hpp"
 

@@ -1,8 +1,10 @@
 #include "published_scores.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
+#include "policies.hpp"
 #include "static_policy.hpp"
 
 namespace rudder::buffer {
@@ -148,6 +150,56 @@ std::uint64_t PublishedScores::bytes() const noexcept {
     return inside_.capacity() * sizeof(Inside) + missed_.capacity() * sizeof(double) +
            (out_.capacity() + in_.capacity()) * sizeof(RowKey) +
            powers_.capacity() * sizeof(double);
+}
+
+namespace {
+
+constexpr std::array<SpecParameter, 2> periodic_parameters{
+    {{"alpha", ParameterKind::real, 0, 1, 0.05,
+      "share of its score that an unused row loses per step", true, true},
+     {"delta", ParameterKind::whole, 1, 1000000, 8, "steps between two replacements"}}};
+
+}  // namespace
+
+const PolicyInfo periodic_info{
+    {"periodic",
+     "Starts with the rows of highest degree and replaces idle rows by missed ones every delta "
+     "steps.",
+     periodic_parameters},
+    "MassiveGNN (Sarkar et al., CLUSTER 2024)"};
+
+std::unique_ptr<Policy> make_periodic(const PolicySpec& spec, const PolicyFacts& facts,
+                                      Residents& residents) {
+    require(facts.halo_degree.size() == facts.rows->halo(), spec, "the degrees of the halo");
+    const PublishedRules rules{spec.number("alpha"), spec.whole("delta"), true};
+    return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
+}
+
+namespace {
+
+constexpr std::array<SpecParameter, 4> faithful_parameters{
+    {{"every", ParameterKind::whole, 1, 4294967295.0, std::nullopt,
+      "steps between two replacements; not given: the agent decides"},
+     {"listed", ParameterKind::flag, 0, 1, std::nullopt,
+      "replace in the steps that the trace lists"},
+     {"alpha", ParameterKind::real, 0, 1, 0.05,
+      "share of its score that an unused row loses per step", true, true},
+     {"period", ParameterKind::whole, 1, 1000000, 1,
+      "exponent of the eviction threshold (1 - alpha)^period"}}};
+
+}  // namespace
+
+const PolicyInfo scored_faithful_info{{"scored-faithful",
+                                       "Replaces idle rows by the most missed ones when a "
+                                       "replacement is due, exactly by the published rules.",
+                                       faithful_parameters},
+                                      "Rudder (Sarkar et al., ICS 2026)",
+                                      true};
+
+std::unique_ptr<Policy> make_scored_faithful(const PolicySpec& spec, const PolicyFacts& facts,
+                                             Residents& residents) {
+    const PublishedRules rules{spec.number("alpha"), spec.whole("period"), false};
+    return std::make_unique<PublishedScores>(facts, residents, rules, Signal::of(spec, facts));
 }
 
 }  // namespace rudder::buffer

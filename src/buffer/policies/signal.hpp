@@ -1,13 +1,21 @@
-// When a scored policy replaces: every so many steps, as listed, or when the agent says so.
+// When a scored policy replaces (every so many steps, as listed, as the agent says); what it needs.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "rudder/buffer/policy.hpp"
-
-#include "refuse.hpp"
+#include "rudder/buffer/policy_spec.hpp"
+#include "rudder/core/error.hpp"
 
 namespace rudder::buffer {
+
+/// A usage Error unless the facts hold what the policy needs.
+inline void require(bool there, const PolicySpec& spec, const std::string& what) {
+    if (there) return;
+    throw usage_error("policy '" + spec.text() + "' needs " + what + ", which are not known here",
+                      "--policy", "choose another policy, or record a trace that has them");
+}
 
 /// A policy's own signal, or the agent's where it has none.
 class Signal {

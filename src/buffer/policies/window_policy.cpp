@@ -1,9 +1,13 @@
 #include "window_policy.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/checked.hpp"
+
+#include "policies.hpp"
+#include "signal.hpp"
 
 namespace rudder::buffer {
 
@@ -301,6 +305,44 @@ std::uint64_t WindowPolicy::bytes() const noexcept {
                  step.pending.capacity() * sizeof(std::uint32_t);
     }
     return bytes;
+}
+
+namespace {
+
+constexpr std::array<SpecParameter, 4> window_parameters{
+    {{"window", ParameterKind::whole, 1, 1000000, 16, "number of steps to look ahead"},
+     {"distance", ParameterKind::whole, 0, 1000, 2,
+      "largest number of steps that rows are fetched early (fewer in short windows)"},
+     {"decay", ParameterKind::real, 0, 1, 0.99,
+      "factor by which the count of a use decays per step", true},
+     {"inclusion", ParameterKind::flag, 0, 1, std::nullopt,
+      "rank rows without a known use by inclusion probability"}}};
+
+}  // namespace
+
+const PolicyInfo window_info{
+    {"window",
+     "Keeps the rows whose next use within W coming steps is nearest and fetches ahead what they "
+     "need.",
+     window_parameters, SpecValue::shown},
+    "RapidGNN (Niam et al., 2025), Ginex (Park et al., VLDB 2022), and beyond"};
+
+std::unique_ptr<Policy> make_window(const PolicySpec& spec, const PolicyFacts& facts,
+                                    Residents& residents) {
+    const WindowRules rules = WindowPolicy::rules_of(spec);
+    require(!rules.inclusion || facts.inclusion.size() == facts.rows->halo(), spec,
+            "the inclusion probabilities of the halo");
+    return std::make_unique<WindowPolicy>(facts, residents, rules);
+}
+
+const PolicyInfo optimal_info{{"optimal",
+                               "Knows the whole trace and keeps the rows with the nearest next "
+                               "use: no policy fetches fewer."},
+                              "Belady (IBM Systems Journal 1966), with bypass"};
+
+std::unique_ptr<Policy> make_optimal(const PolicySpec& /*spec*/, const PolicyFacts& facts,
+                                     Residents& residents) {
+    return std::make_unique<WindowPolicy>(facts, residents, WindowRules{whole_trace, 0, 1, false});
 }
 
 }  // namespace rudder::buffer

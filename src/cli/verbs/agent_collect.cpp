@@ -10,10 +10,9 @@
 #include "comm/together.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/text.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/trainer.hpp"
-#include "steer/samples/collect.hpp"
+#include "steer/samples/collector.hpp"
 #include "train/prediction/inference.hpp"
 
 #include "collect_table.hpp"
@@ -59,6 +58,7 @@ public:
             ->capture_default_str();
         app.add_flag("--force", force_, "Replace existing tables");
         define_training(app);
+        offer_specs(app);
     }
 
     int run(const Context& context) override;

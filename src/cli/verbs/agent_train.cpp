@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
@@ -29,8 +30,9 @@ public:
     }
 
     void define(CLI::App& app) override {
-        app.add_option("KIND", task_.kind, "Classifier: lr, svm, rf, xgb, mlp or tabnet")
-            ->required();
+        CLI::Option* kind =
+            app.add_option("KIND", task_.kind, "Classifier: lr, svm, rf, xgb, mlp or tabnet");
+        offer(*kind->required(), steer::classifier_kinds);
         app.add_option("TABLE", tables_, "Sample tables of 'agent collect' (CSV or NPZ)")
             ->required();
         app.add_option("--out", out_, "Model file to write")->required();
@@ -45,8 +47,10 @@ public:
             ->check(CLI::Range(0.0, 1.0).description(""))
             ->capture_default_str();
         app.add_flag("--faithful", faithful_, "Use the published features and label");
-        app.add_option("--label", label_,
-                       "Label: counterfactual or paper (default: by --faithful)");
+        CLI::Option* label = app.add_option(
+            "--label", label_, "Label: counterfactual or paper (default: by --faithful)");
+        offer(*label, std::array<std::string_view, 2>{to_string(steer::LabelKind::counterfactual),
+                                                      to_string(steer::LabelKind::paper)});
         app.add_flag("--ceiling", ceiling_,
                      "Also what the best of lr, rf and xgb reaches on each host of the test\n"
                      "graph when fitted to its other hosts: what these features allow");

@@ -1,7 +1,6 @@
 // What `agent collect` leaves: two files and a table for the reader.
 #pragma once
 
-#include <filesystem>
 #include <string>
 
 #include "core/staging.hpp"

@@ -11,11 +11,9 @@
 #include "cli/train_view.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
-#include "core/log.hpp"
 #include "core/staging.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/trainer.hpp"
 #include "run/run_card.hpp"
@@ -106,6 +104,7 @@ void CompareVerb::define(CLI::App& app) {
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app, {RunGroup::output, RunGroup::metrics}, settings_);
+    offer_specs(app);
     app.get_option("--out")->description("Folder for the run folders, one per row");
 }
 

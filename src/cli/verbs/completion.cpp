@@ -1,6 +1,11 @@
-// rudder completion SHELL: completion of verbs and options, made from the verbs themselves.
+// rudder completion SHELL: completion of verbs, options and their words, made from the verbs
+// themselves.
+#include <array>
+#include <utility>
+
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/common_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/verb.hpp"
@@ -10,10 +15,17 @@ namespace rudder::cli {
 
 namespace {
 
+/// What may be typed behind a word: an option, or the verb's last word.
+struct Values {
+    std::string behind;
+    std::string words;
+};
+
 struct VerbWords {
     std::string name;  ///< one word, or two
     std::string summary;
     std::vector<std::string> options;
+    std::vector<Values> values;
 
     [[nodiscard]] std::string first() const { return name.substr(0, name.find(' ')); }
     /// Its second word, or nothing.
@@ -21,7 +33,16 @@ struct VerbWords {
         const std::size_t space = name.find(' ');
         return space == std::string::npos ? "" : name.substr(space + 1);
     }
+    [[nodiscard]] std::string last() const { return name.substr(name.rfind(' ') + 1); }
     [[nodiscard]] std::string words() const { return fmt::format("{}", fmt::join(options, " ")); }
+    /// A line for each word that has values; the format gets the word and the values.
+    [[nodiscard]] std::string value_lines(
+        fmt::format_string<const std::string&, const std::string&> line) const {
+        std::string text;
+        for (const auto& [behind, known] : values)
+            text += fmt::format(line, behind, known);
+        return text;
+    }
 };
 
 std::vector<VerbWords> collect_verbs() {
@@ -29,10 +50,17 @@ std::vector<VerbWords> collect_verbs() {
     for (const auto& verb : all_verbs()) {
         CLI::App app;
         verb->define(app);
-        VerbWords entry{std::string(verb->name()), std::string(verb->summary()), {}};
-        for (const CLI::Option* option : app.get_options()) {
+        VerbWords entry{std::string(verb->name()), std::string(verb->summary()), {}, {}};
+        bool first = true;
+        for (CLI::Option* option : app.get_options()) {
+            const auto known = offered(*option);
+            const bool behind_verb = option->get_positional() && std::exchange(first, false);
+            if (behind_verb && !known.empty())
+                entry.values.push_back({entry.last(), fmt::format("{}", fmt::join(known, " "))});
             for (const std::string& word : option->get_lnames()) {
                 entry.options.push_back("--" + word);
+                if (!known.empty())
+                    entry.values.push_back({"--" + word, fmt::format("{}", fmt::join(known, " "))});
             }
         }
         for (const char* common : {"--json", "--quiet", "--config", "--threads"}) {
@@ -81,12 +109,22 @@ std::string bash_script() {
             seconds += fmt::format("        {}) second=\"{}\" ;;\n", word.name, word.seconds);
     }
     for (const VerbWords& verb : verbs) {
-        cases += fmt::format("        {}) words=\"{}\" ;;\n", pattern(verb), verb.words());
+        cases += fmt::format(
+            "        {})\n            words=\"{}\"\n            case \"$previous\" in\n{}"
+            "            esac ;;\n",
+            pattern(verb), verb.words(),
+            verb.value_lines("                {}) values=\"{}\" ;;\n"));
     }
     return fmt::format(
         R"(# bash completion for rudder; load it with: source <(rudder completion bash)
 _rudder() {{
-    local current="${{COMP_WORDS[COMP_CWORD]}}" words="" second=""
+    local current="${{COMP_WORDS[COMP_CWORD]}}" previous="${{COMP_WORDS[COMP_CWORD-1]}}"
+    local words="" second="" values=""
+    if [ "$current" = "=" ]; then
+        current=""
+    elif [ "$previous" = "=" ]; then
+        previous="${{COMP_WORDS[COMP_CWORD-2]}}"
+    fi
     if [ "$COMP_CWORD" -eq 1 ]; then
         COMPREPLY=($(compgen -W "{}" -- "$current"))
         return
@@ -99,6 +137,8 @@ _rudder() {{
         COMPREPLY=($(compgen -W "$second" -- "$current"))
     elif [[ "$current" == -* ]]; then
         COMPREPLY=($(compgen -W "$words" -- "$current"))
+    elif [ -n "$values" ]; then
+        COMPREPLY=($(compgen -W "$values" -- "$current"))
     else
         COMPREPLY=($(compgen -f -- "$current"))
     fi
@@ -115,12 +155,16 @@ std::string zsh_script() {
     std::string groups;
     for (const FirstWord& word : first_words(verbs)) {
         firsts += fmt::format("        '{}:{}'\n", word.name, word.summary);
-        if (!word.seconds.empty())
+        if (!word.seconds.empty()) {
             groups +=
                 fmt::format("        {}) compadd -- {}; return ;;\n", word.name, word.seconds);
+        }
     }
     for (const VerbWords& verb : verbs) {
-        cases += fmt::format("        {}) compadd -- {} ;;\n", pattern(verb), verb.words());
+        cases += fmt::format(
+            "        {})\n            options=({})\n            case \"$words[CURRENT-1]\" in\n{}"
+            "            esac ;;\n",
+            pattern(verb), verb.words(), verb.value_lines("                {}) values=({}) ;;\n"));
     }
     return fmt::format(R"(#compdef rudder
 # zsh completion for rudder; put this file as _rudder into a folder of $fpath
@@ -135,12 +179,16 @@ _rudder() {{
         case "$words[2]" in
 {}        esac
     fi
-    if [[ "$words[CURRENT]" != -* ]]; then
-        _files
-        return
-    fi
+    local -a options values
     case "$words[2] $words[3]" in
 {}    esac
+    if [[ "$words[CURRENT]" == -* ]]; then
+        compadd -- $options
+    elif (( $#values )); then
+        compadd -- $values
+    else
+        _files
+    fi
 }}
 compdef _rudder rudder
 )",
@@ -163,6 +211,15 @@ std::string fish_script() {
         if (!verb.second().empty()) seen += "; and __fish_seen_subcommand_from " + verb.second();
         for (const std::string& option : verb.options)
             text += fmt::format("complete -c rudder -n '{}' -l {}\n", seen, option.substr(2));
+        for (const auto& [behind, known] : verb.values) {
+            text += behind.starts_with("--")
+                        ? fmt::format("complete -c rudder -n '{}' -l {} -x -a '{}'\n", seen,
+                                      behind.substr(2), known)
+                        : fmt::format(
+                              "complete -c rudder -n '{}; and __fish_prev_arg_in {}' -f "
+                              "-a '{}'\n",
+                              seen, behind, known);
+        }
     }
     return text;
 }
@@ -177,7 +234,8 @@ public:
         return "source <(rudder completion bash)";
     }
     void define(CLI::App& app) override {
-        app.add_option("SHELL", shell_, "bash, zsh or fish")->required();
+        CLI::Option* shell = app.add_option("SHELL", shell_, "bash, zsh or fish")->required();
+        offer(*shell, std::array<std::string_view, 3>{"bash", "zsh", "fish"});
     }
     int run(const Context& /*context*/) override {
         if (shell_ == "bash") {

@@ -1,8 +1,11 @@
 // rudder generate KIND OUT
 #include "graph/generate/generate.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
@@ -15,6 +18,42 @@ namespace rudder::cli {
 
 namespace {
 
+/// What the options say, before what they mean is parsed.
+struct GenerateForm : graph::GeneratorOptions {
+    std::string shares = "0.57,0.19,0.19";
+    std::string features;
+    double signal = graph::GenerateOptions{}.signal;
+    std::string split = "60/20/20";
+    bool force = false;
+};
+
+std::span<const Setting<GenerateForm>> generate_table() {
+    using O = GenerateForm;
+    static const std::array table{
+        setting<O, &O::vertices>("vertices",
+                                 "Number of vertices (rmat: rounded up to a power of two)"),
+        setting<O, &O::degree>("degree", "Edges drawn per vertex (default: rmat 16, sbm 10, ba 4)",
+                               Marks::derived),
+        setting<O, &O::seed>("seed", "Random seed: the same seed gives the same graph"),
+        setting<O, &O::shares>("rmat-shares", "Probabilities a,b,c of three quadrants (rmat)"),
+        setting<O, &O::classes>("classes", "Number of communities (sbm)"),
+        setting<O, &O::inside>("inside", "Share of edges inside a community (sbm)"),
+        setting<O, &O::skew>("skew", "Degree skew: 1 = even, larger = hubs (sbm)"),
+        setting<O, &O::features>(
+            "features", "Features: planted:W (sbm; default 64), random:W, structure:W or none")
+            .offering([] {
+                return std::vector<std::string_view>{"planted:", "random:", "structure:", "none"};
+            }),
+        setting<O, &O::signal>("signal", "Strength of the class in planted features (sbm)"),
+        setting<O, &O::split>("split", "Split: 60/20/20, or per-class:20/500/1000 (sbm)"),
+        setting<O, &O::rows>("rows", "Number of rows (grid; 0 = square root of the vertices)",
+                             Marks::derived),
+        setting<O, &O::columns>("columns", "Number of columns (grid)", Marks::derived),
+        setting<O, &O::force>("force", "Replace an existing output"),
+    };
+    return table;
+}
+
 class GenerateVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "generate"; }
@@ -26,42 +65,24 @@ public:
     }
 
     void define(CLI::App& app) override {
-        graph::GeneratorOptions& g = options_.generator;
-        app.add_option("KIND", options_.kind, kinds())->required();
+        CLI::Option* kind = app.add_option("KIND", options_.kind, kinds())->required();
+        std::vector<std::string_view> names;
+        for (const graph::GeneratorName& each : graph::generator_names())
+            names.push_back(each.name);
+        offer(*kind, names);
         app.add_option("OUT", output_, "Folder to create")->required();
-        app.add_option("--vertices", g.vertices,
-                       "Number of vertices (rmat: rounded up to a power of two)")
-            ->capture_default_str();
-        app.add_option("--degree", g.degree,
-                       "Edges drawn per vertex (default: rmat 16, sbm 10, ba 4)");
-        app.add_option("--seed", g.seed, "Random seed: the same seed gives the same graph")
-            ->capture_default_str();
-        app.add_option("--rmat-shares", shares_, "Probabilities a,b,c of three quadrants (rmat)")
-            ->capture_default_str();
-        app.add_option("--classes", g.classes, "Number of communities (sbm)")
-            ->capture_default_str();
-        app.add_option("--inside", g.inside, "Share of edges inside a community (sbm)")
-            ->capture_default_str();
-        app.add_option("--skew", g.skew, "Degree skew: 1 = even, larger = hubs (sbm)")
-            ->capture_default_str();
-        app.add_option("--features", options_.features,
-                       "Features: planted:W (sbm; default 64), random:W, structure:W or none");
-        app.add_option("--signal", options_.signal,
-                       "Strength of the class in planted features (sbm)")
-            ->capture_default_str();
-        app.add_option("--split", split_, "Split: 60/20/20, or per-class:20/500/1000 (sbm)")
-            ->capture_default_str();
-        app.add_option("--rows", g.rows, "Number of rows (grid; 0 = square root of the vertices)");
-        app.add_option("--columns", g.columns, "Number of columns (grid)");
-        app.add_flag("--force", force_, "Replace an existing output");
+        bind_options(app, generate_table(), form_);
     }
 
     int run(const Context& context) override {
         options_.output = output_;
-        options_.existing = force_ ? Existing::replace : Existing::refuse;
-        options_.split = graph::parse_split(split_);
+        options_.existing = form_.force ? Existing::replace : Existing::refuse;
+        options_.features = form_.features;
+        options_.signal = form_.signal;
+        options_.split = graph::parse_split(form_.split);
         options_.provenance = context.provenance;
         read_shares();
+        options_.generator = form_;
         const graph::DatasetInfo info = graph::generate_dataset(options_, *context.progress);
         if (context.json) {
             print_json(run::dataset_json(info));
@@ -81,13 +102,12 @@ private:
     }
 
     void read_shares() {
-        const auto pieces = split(shares_, ',');
-        graph::GeneratorOptions& g = options_.generator;
-        std::array<double*, 3> fields{&g.a, &g.b, &g.c};
+        const auto pieces = split(form_.shares, ',');
+        std::array<double*, 3> fields{&form_.a, &form_.b, &form_.c};
         for (std::size_t i = 0; i < fields.size(); ++i) {
             const auto value = pieces.size() == 3 ? parse_double(pieces[i]) : std::nullopt;
             if (!value) {
-                throw usage_error(fmt::format("invalid rmat-shares: '{}'", shares_),
+                throw usage_error(fmt::format("invalid rmat-shares: '{}'", form_.shares),
                                   "--rmat-shares", "give three numbers such as 0.57,0.19,0.19");
             }
             *fields[i] = *value;
@@ -96,9 +116,7 @@ private:
 
     graph::GenerateOptions options_;
     std::string output_;
-    std::string split_ = "60/20/20";
-    std::string shares_ = "0.57,0.19,0.19";
-    bool force_ = false;
+    GenerateForm form_;
 };
 
 }  // namespace

@@ -1,8 +1,11 @@
 // rudder import IN OUT
 #include "graph/io/import.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
@@ -15,6 +18,51 @@
 namespace rudder::cli {
 
 namespace {
+
+using ImportWords = std::vector<std::string_view>;
+
+/// What the options say, before what they mean is parsed.
+struct ImportForm : graph::ImportOptions {
+    std::string type;
+    std::string split_rule = "60/20/20";
+};
+
+std::span<const Setting<ImportForm>> import_table() {
+    using O = ImportForm;
+    static const std::string formats =
+        fmt::format("Format: auto, or {}", join(graph::graph_formats(), ", "));
+    static const std::array table{
+        setting<O, &O::format>("format", formats).offering([] {
+            ImportWords names{"auto"};
+            for (const std::string_view name : graph::graph_formats())
+                names.push_back(name);
+            return names;
+        }),
+        setting<O, &O::directed>("directed",
+                                 "Keep edges directed (default: store both directions)"),
+        setting<O, &O::keep_self_loops>("keep-self-loops", "Keep self loops (default: drop them)"),
+        setting<O, &O::keep_duplicates>("keep-duplicates",
+                                        "Keep duplicate edges (default: drop them)"),
+        setting<O, &O::vertices>("vertices", "Number of vertices, if the file does not give it"),
+        setting<O, &O::id_bits>("id-bits", "Bits per id (binary)").among([] {
+            return ImportWords{"32", "64"};
+        }),
+        setting<O, &O::features>(
+            "features", "Features, if the file has none: FILE.npy, random:W or structure:W"),
+        setting<O, &O::type>("feature-type", "Feature type: float32, float16, bfloat16 or uint8")
+            .offering([] {
+                return ImportWords{"float32", "float16", "bfloat16", "int8", "uint8"};
+            }),
+        setting<O, &O::row_normalise>("row-normalise",
+                                      "Divide each row by its absolute sum when it is used"),
+        setting<O, &O::labels>("labels", "Labels, if the file has none: FILE.npy"),
+        setting<O, &O::split_rule>("split",
+                                   "Split, if the file has none; or per-class:20/500/1000"),
+        setting<O, &O::seed>("seed", "Random seed of the split and of generated features"),
+        setting<O, &O::force>("force", "Replace an existing output"),
+    };
+    return table;
+}
 
 class ImportVerb final : public Verb {
 public:
@@ -29,42 +77,16 @@ public:
     void define(CLI::App& app) override {
         app.add_option("IN", input_, "File or folder to read")->required();
         app.add_option("OUT", output_, "Folder to create")->required();
-        app.add_option("--format", options_.format,
-                       fmt::format("Format: auto, or {}", join(graph::graph_formats(), ", ")))
-            ->capture_default_str();
-        app.add_flag("--directed", options_.directed,
-                     "Keep edges directed (default: store both directions)");
-        app.add_flag("--keep-self-loops", options_.keep_self_loops,
-                     "Keep self loops (default: drop them)");
-        app.add_flag("--keep-duplicates", options_.keep_duplicates,
-                     "Keep duplicate edges (default: drop them)");
-        app.add_option("--vertices", vertices_, "Number of vertices, if the file does not give it");
-        app.add_option("--id-bits", options_.id_bits, "Bits per id (binary): 32 or 64")
-            ->check(CLI::IsMember({32, 64}))
-            ->capture_default_str();
-        app.add_option("--features", options_.features,
-                       "Features, if the file has none: FILE.npy, random:W or structure:W");
-        app.add_option("--feature-type", type_,
-                       "Feature type: float32, float16, bfloat16 or uint8");
-        app.add_flag("--row-normalise", options_.row_normalise,
-                     "Divide each row by its absolute sum when it is used");
-        app.add_option("--labels", labels_, "Labels, if the file has none: FILE.npy");
-        app.add_option("--split", split_, "Split, if the file has none; or per-class:20/500/1000")
-            ->capture_default_str();
-        app.add_option("--seed", options_.seed,
-                       "Random seed of the split and of generated features")
-            ->capture_default_str();
-        app.add_flag("--force", options_.force, "Replace an existing output");
+        bind_options(app, import_table(), options_);
     }
 
     int run(const Context& context) override {
         options_.input = input_;
         options_.output = output_;
-        options_.labels = labels_;
         options_.provenance = context.provenance;
-        options_.split = graph::parse_split(split_);
-        if (vertices_ > 0) options_.vertices = vertices_;
-        if (!type_.empty()) options_.feature_type = feature_type(type_);
+        options_.split = graph::parse_split(options_.split_rule);
+        if (options_.vertices == VertexId{0}) options_.vertices.reset();
+        if (!options_.type.empty()) options_.feature_type = feature_type(options_.type);
         const graph::DatasetInfo info = graph::import_dataset(options_, *context.progress);
         if (context.json) {
             print_json(run::dataset_json(info));
@@ -82,13 +104,9 @@ private:
                           "use float32, float16, bfloat16, int8 or uint8");
     }
 
-    graph::ImportOptions options_;
+    ImportForm options_;
     std::string input_;
     std::string output_;
-    std::string labels_;
-    std::string type_;
-    std::string split_ = "60/20/20";
-    VertexId vertices_ = 0;
 };
 
 }  // namespace

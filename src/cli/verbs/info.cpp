@@ -8,7 +8,6 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
-#include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"

@@ -84,6 +84,7 @@ public:
             ->allow_extra_args(false)
             ->group(std::string(further_options));
         bind_train(app, {train::OptionGroup::llm}, train_);
+        offer_specs(app);
     }
 
     int run(const Context& context) override;

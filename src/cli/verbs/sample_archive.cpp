@@ -70,7 +70,7 @@ public:
     /// Of each sample, one of `names`.
     [[nodiscard]] std::vector<std::int64_t> index_column(const std::string& name,
                                                          std::size_t names) const {
-        const auto values = whole_column(name);
+        std::vector<std::int64_t> values = whole_column(name);
         if (std::ranges::any_of(values, [names](std::int64_t i) {
                 return i < 0 || static_cast<std::size_t>(i) >= names;
             })) {
@@ -105,9 +105,10 @@ void check_lists(const ArchiveReader& reader) {
     for (const steer::FeatureSet set : {steer::FeatureSet::repaired, steer::FeatureSet::faithful}) {
         const std::string list =
             set == steer::FeatureSet::repaired ? "features_names" : "paper_features_names";
-        if (!std::ranges::equal(reader.names(list), steer::feature_names(set)))
+        if (!std::ranges::equal(reader.names(list), steer::feature_names(set))) {
             throw input_error("the table has other features than this version reads",
                               reader.archive().where(list), again);
+        }
     }
 }
 

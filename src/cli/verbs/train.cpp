@@ -1,6 +1,5 @@
 // rudder train PATH
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 #include <fmt/format.h>
@@ -14,14 +13,12 @@
 #include "cli/verb.hpp"
 #include "comm/mpi_transport.hpp"
 #include "comm/together.hpp"
-#include "core/build_parts.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "core/system.hpp"
 #include "partition/share.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"

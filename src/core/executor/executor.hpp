@@ -3,12 +3,10 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "rudder/core/error.hpp"
 
@@ -91,8 +89,7 @@ class NoWaitScope {
 public:
     explicit NoWaitScope(const char* place) noexcept;
     ~NoWaitScope();
-    NoWaitScope(const NoWaitScope&) = delete;
-    NoWaitScope& operator=(const NoWaitScope&) = delete;
+    NoWaitScope(NoWaitScope&&) = delete;
 
     /// The innermost scope's place on this thread, or nullptr.
     [[nodiscard]] static const char* current() noexcept;

@@ -35,8 +35,7 @@ struct Fiber::State {
 
 #if defined(__SANITIZE_THREAD__)
     State() = default;
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
+    State(State&&) = delete;
     ~State() {
         __tsan_destroy_fiber(inner_tsan);
     }

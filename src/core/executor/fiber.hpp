@@ -13,8 +13,6 @@ class Fiber {
 public:
     explicit Fiber(std::function<void()> body, std::size_t stack_bytes = std::size_t{512} << 10);
     ~Fiber();
-    Fiber(const Fiber&) = delete;
-    Fiber& operator=(const Fiber&) = delete;
 
     void resume();
     /// Called inside the fiber.

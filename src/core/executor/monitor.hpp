@@ -19,8 +19,7 @@ public:
     public:
         explicit Lock(Monitor& monitor);
         ~Lock() { monitor_.mutex_.unlock(); }
-        Lock(const Lock&) = delete;
-        Lock& operator=(const Lock&) = delete;
+        Lock(Lock&&) = delete;
 
     private:
         friend class Monitor;

@@ -12,7 +12,6 @@
 
 #include "fiber.hpp"
 #include "task_state.hpp"
-#include "timed_call.hpp"
 
 namespace rudder {
 

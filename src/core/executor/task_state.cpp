@@ -7,7 +7,6 @@
 
 #include "patience.hpp"
 #include "thread_executor.hpp"
-#include "thread_task.hpp"
 
 namespace rudder {
 

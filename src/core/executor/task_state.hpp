@@ -3,9 +3,9 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <cstdint>
 #include <exception>
 #include <functional>
-#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -25,8 +25,6 @@ class TaskState {
 public:
     TaskState(Executor& executor, std::string name, std::function<void()> body);
     virtual ~TaskState() = default;
-    TaskState(const TaskState&) = delete;
-    TaskState& operator=(const TaskState&) = delete;
 
     /// Waits until unparked or `deadline`; `what` says what for. Only the task itself calls it.
     virtual void park(Duration deadline) = 0;
@@ -75,6 +73,28 @@ private:
     mutable std::mutex mutex_;  // guards waiting_for_ and joiners_
     std::string waiting_for_;
     std::vector<TaskState*> joiners_;
+};
+
+struct TimedCall {
+    Duration when;
+    std::uint64_t order;
+    std::function<void()> call;
+    friend bool operator<(const TimedCall& a, const TimedCall& b) {
+        return a.when != b.when ? a.when > b.when : a.order > b.order;  // earliest on top
+    }
+};
+
+class ThreadTask final : public TaskState {
+public:
+    using TaskState::TaskState;
+
+    void park(Duration deadline) override;
+    void unpark() override;
+
+private:
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool permit_ = false;
 };
 
 }  // namespace rudder

@@ -7,10 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/log.hpp"
-
-#include "thread_task.hpp"
-#include "timed_call.hpp"
+#include "task_state.hpp"
 
 namespace rudder {
 

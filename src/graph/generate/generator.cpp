@@ -1,20 +1,94 @@
 #include "generator.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/random.hpp"
 #include "rudder/core/text.hpp"
 
-#include "barabasi_albert.hpp"
-#include "grid.hpp"
 #include "planted.hpp"
 #include "rmat.hpp"
 
 namespace rudder::graph {
 
 namespace {
+
+/// Barabasi and Albert's model: each vertex brings `degree` edges, whose other ends are ends of
+/// earlier edges chosen at random. An end is found by following the draws backwards, without
+/// communication or memory (Sanders and Schulz, IPL 2016).
+class BarabasiAlbert final : public EdgeByEdge<BarabasiAlbert> {
+public:
+    explicit BarabasiAlbert(const GeneratorOptions& options);
+    [[nodiscard]] VertexId vertices() const override { return vertices_; }
+    [[nodiscard]] EdgeIndex edges() const override { return vertices_ * per_vertex_; }
+    [[nodiscard]] Edge edge(EdgeIndex number) const;
+
+private:
+    VertexId vertices_;
+    EdgeIndex per_vertex_;
+    RandomStream stream_;
+};
+
+constexpr double default_degree = 4;
+
+BarabasiAlbert::BarabasiAlbert(const GeneratorOptions& o)
+    : vertices_(o.vertices),
+      per_vertex_(
+          std::max<EdgeIndex>(1, static_cast<EdgeIndex>(o.degree > 0 ? o.degree : default_degree))),
+      stream_({.purpose = Purpose::generate_edges, .seed = o.seed}) {}
+
+Edge BarabasiAlbert::edge(EdgeIndex number) const {
+    // Ends are numbered 2e (the vertex that brings edge e) and 2e + 1 (what it attaches to, which
+    // is a copy of an earlier end).
+    EdgeIndex end = 2 * number + 1;
+    while (end % 2 == 1)
+        end = Draws(stream_, end).below(end);
+    return {end / 2 / per_vertex_, number / per_vertex_};
+}
+
+/// rows x columns vertices in row order, each joined to its right and lower neighbour.
+class Grid final : public EdgeByEdge<Grid> {
+public:
+    explicit Grid(const GeneratorOptions& options);
+    [[nodiscard]] VertexId vertices() const override { return rows_ * columns_; }
+    [[nodiscard]] EdgeIndex edges() const override {
+        return rows_ * (columns_ - 1) + (rows_ - 1) * columns_;
+    }
+    [[nodiscard]] Edge edge(EdgeIndex number) const;
+
+private:
+    VertexId rows_;
+    VertexId columns_;
+};
+
+VertexId side(VertexId asked, VertexId vertices) {
+    if (asked > 0) return asked;
+    return std::max<VertexId>(1, static_cast<VertexId>(std::sqrt(static_cast<double>(vertices))));
+}
+
+Grid::Grid(const GeneratorOptions& o)
+    : rows_(side(o.rows, o.vertices)), columns_(side(o.columns, o.vertices)) {
+    if (rows_ > max_generated_vertices / columns_) {
+        throw usage_error(fmt::format("{} x {} vertices are too many", rows_, columns_),
+                          "--rows, --columns",
+                          fmt::format("give at most {} vertices", max_generated_vertices));
+    }
+}
+
+Edge Grid::edge(EdgeIndex number) const {
+    const EdgeIndex across = rows_ * (columns_ - 1);
+    if (number < across) {
+        const VertexId row = number / (columns_ - 1);
+        const VertexId left = row * columns_ + number % (columns_ - 1);
+        return {left, left + 1};
+    }
+    const VertexId upper = number - across;
+    return {upper, upper + columns_};
+}
 
 constexpr std::array<GeneratorName, 4> names{{
     {"rmat", "R-MAT, power-law degrees"},

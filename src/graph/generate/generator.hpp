@@ -5,9 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "rudder/core/types.hpp"
 #include "rudder/graph/topology_builder.hpp"

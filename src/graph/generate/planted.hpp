@@ -1,6 +1,8 @@
 // Planted communities (a stochastic block model): vertices of one class mostly know each other.
 #pragma once
 
+#include <vector>
+
 #include "rudder/core/array.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/graph/feature_source.hpp"

@@ -1,7 +1,6 @@
 // The file is read in chunks by every thread on each walk, never mapped: what is resident is the
 // graph under construction and one chunk per thread.
-#include "binary_reader.hpp"
-
+// Raw binary edge lists: pairs of little-endian ids and nothing else.
 #include <algorithm>
 #include <atomic>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "rudder/core/parallel.hpp"
 
 #include "edge_blocks.hpp"
+#include "readers.hpp"
 
 namespace rudder::graph {
 
@@ -132,7 +132,7 @@ RawGraph read_as(const ReadOptions& options, Progress& progress) {
 
 }  // namespace
 
-RawGraph BinaryReader::read(const ReadOptions& options, Progress& progress) const {
+RawGraph read_binary(const ReadOptions& options, Progress& progress) {
     if (options.id_bits == 32) return read_as<NarrowEdge>(options, progress);
     if (options.id_bits == 64) return read_as<Edge>(options, progress);
     throw usage_error(fmt::format("ids of {} bits are not read", options.id_bits), "--id-bits",

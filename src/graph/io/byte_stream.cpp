@@ -37,8 +37,7 @@ public:
         constexpr int gzip_window = 15 + 16;
         RUDDER_CHECK(inflateInit2(&zip_, gzip_window) == Z_OK);
     }
-    GzipBytes(const GzipBytes&) = delete;
-    GzipBytes& operator=(const GzipBytes&) = delete;
+    GzipBytes(GzipBytes&&) = delete;
     ~GzipBytes() override { inflateEnd(&zip_); }
 
     std::size_t read(std::span<std::byte> out) override {

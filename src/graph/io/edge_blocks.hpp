@@ -1,4 +1,4 @@
-// Edges as readers hold them: blocks of pairs, or two columns of ids.
+// Edges as readers hold them: blocks of pairs, two columns of ids, or lines of two ids each.
 #pragma once
 
 #include <string>
@@ -6,6 +6,8 @@
 
 #include "rudder/core/id_array.hpp"
 #include "rudder/graph/topology_builder.hpp"
+
+#include "text_input.hpp"
 
 namespace rudder::graph {
 
@@ -62,5 +64,16 @@ void check_vertex_count(VertexId vertices, std::uint64_t evidence, const std::st
 /// The number of vertices of an edge list: as given, else the largest id and one. An id that is not
 /// below the given number is the caller's to find.
 [[nodiscard]] VertexId bound_of(const std::vector<EdgeBlock>& blocks);
+
+/// Reads an id that must be below `limit`.
+[[nodiscard]] VertexId read_id(LineCursor& cursor, VertexId limit);
+
+/// Parses the rest of a text as edges, one per line; blank lines and comments are passed over,
+/// words after the second ignored (said once). Ids must be below `limit`.
+[[nodiscard]] std::vector<EdgeBlock> parse_edge_lines(TextInput& text, VertexId limit,
+                                                      Progress& progress);
+
+/// Ids without a known bound are below this.
+inline constexpr VertexId any_id = VertexId{1} << 62;
 
 }  // namespace rudder::graph

@@ -1,12 +1,12 @@
-#include "edge_list_reader.hpp"
-
+// Edge lists as text: two ids per line, separated by spaces, tabs, commas or semicolons.
 #include <atomic>
 
 #include <fmt/format.h>
 
 #include "core/log.hpp"
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
+#include "readers.hpp"
 
 namespace rudder::graph {
 
@@ -62,10 +62,11 @@ std::vector<EdgeBlock> parse_edge_lines(TextInput& text, VertexId limit, Progres
     return blocks;
 }
 
-RawGraph EdgeListReader::read(const ReadOptions& options, Progress& progress) const {
+RawGraph read_edge_list(const ReadOptions& options, Progress& progress, FirstLine first) {
     TextInput text(options.input);
     while (const auto line = text.peek_line()) {
-        if (!blank_or_comment(*line) && !(header_ && names_columns(*line))) break;
+        if (!blank_or_comment(*line) && !(first == FirstLine::may_be_names && names_columns(*line)))
+            break;
         const bool names = !blank_or_comment(*line);
         text.take_line();
         if (names) break;

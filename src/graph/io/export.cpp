@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/staging.hpp"
-#include "rudder/core/check.hpp"
 
 #include "npz.hpp"
 

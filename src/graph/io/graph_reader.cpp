@@ -11,27 +11,32 @@
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/format_registry.hpp"
 
-#include "binary_reader.hpp"
-#include "edge_list_reader.hpp"
-#include "metis_reader.hpp"
-#include "mtx_reader.hpp"
 #include "npz_reader.hpp"
-#include "ogb_reader.hpp"
+#include "readers.hpp"
 
 namespace rudder::graph {
 
 namespace {
 
-template <class Reader>
+/// A reader that calls a function.
+template <ReadGraph read_graph>
+class Reader final : public GraphReader {
+public:
+    [[nodiscard]] RawGraph read(const ReadOptions& options, Progress& progress) const override {
+        return read_graph(options, progress);
+    }
+};
+
+template <ReadGraph read_graph>
 std::unique_ptr<GraphReader> make() {
-    return std::make_unique<Reader>();
+    return std::make_unique<Reader<read_graph>>();
 }
 
-std::unique_ptr<GraphReader> make_edges() {
-    return std::make_unique<EdgeListReader>(false);
+RawGraph read_edges(const ReadOptions& options, Progress& progress) {
+    return read_edge_list(options, progress, FirstLine::edge);
 }
-std::unique_ptr<GraphReader> make_csv() {
-    return std::make_unique<EdgeListReader>(true);
+RawGraph read_csv(const ReadOptions& options, Progress& progress) {
+    return read_edge_list(options, progress, FirstLine::may_be_names);
 }
 
 using Suffixes = std::span<const std::string_view>;
@@ -45,10 +50,10 @@ constexpr std::array<std::string_view, 2> metis_names{".metis", ".graph"};
 /// Names are kept a second time, by themselves, since that is how most ask for them.
 struct Registry {
     std::vector<GraphFormat> formats{
-        {"npz", npz_names, make<NpzReader>},  {"edges", edges_names, make_edges},
-        {"csv", csv_names, make_csv},         {"binary", binary_names, make<BinaryReader>},
-        {"mtx", mtx_names, make<MtxReader>},  {"metis", metis_names, make<MetisReader>},
-        {"ogb", Suffixes{}, make<OgbReader>},
+        {"npz", npz_names, make<read_npz>},  {"edges", edges_names, make<read_edges>},
+        {"csv", csv_names, make<read_csv>},  {"binary", binary_names, make<read_binary>},
+        {"mtx", mtx_names, make<read_mtx>},  {"metis", metis_names, make<read_metis>},
+        {"ogb", Suffixes{}, make<read_ogb>},
     };
     std::vector<std::string_view> names;
 
@@ -108,9 +113,9 @@ std::string_view detect_graph_format(const std::filesystem::path& input) {
                            [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     // The last one first: formats of one's own come before those of the program.
     const auto& formats = registry().formats;
-    for (auto format = formats.rbegin(); format != formats.rend(); ++format) {
-        if (std::ranges::find(format->suffixes, suffix) != format->suffixes.end())
-            return format->name;
+    for (std::size_t i = formats.size(); i-- > 0;) {
+        if (std::ranges::find(formats[i].suffixes, suffix) != formats[i].suffixes.end())
+            return formats[i].name;
     }
     throw usage_error("the file's name and first bytes do not tell its format", input.string(),
                       fmt::format("choose with --format: {}", join(graph_formats(), ", ")));

@@ -6,7 +6,6 @@
 #include <optional>
 #include <string>
 
-#include "rudder/core/element.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/graph/dataset.hpp"

@@ -1,8 +1,8 @@
-#include "metis_reader.hpp"
-
+// METIS graph files: line i lists the neighbours of vertex i, from 1; weights are passed over.
 #include <fmt/format.h>
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
+#include "readers.hpp"
 
 namespace rudder::graph {
 
@@ -102,7 +102,7 @@ std::vector<Piece> parse_rows(TextInput& text, const MetisHeader& header, Progre
 
 }  // namespace
 
-RawGraph MetisReader::read(const ReadOptions& options, Progress& progress) const {
+RawGraph read_metis(const ReadOptions& options, Progress& progress) {
     TextInput text(options.input);
     const MetisHeader header = read_metis_header(text);
     std::vector<Piece> pieces = parse_rows(text, header, progress);

@@ -1,11 +1,11 @@
-#include "mtx_reader.hpp"
-
+// Matrix Market files: a sparse matrix in coordinates is a graph, entry (i, j) the edge from i to
+// j.
 #include <algorithm>
-#include <array>
 
 #include <fmt/format.h>
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
+#include "readers.hpp"
 
 namespace rudder::graph {
 
@@ -101,7 +101,7 @@ VertexId entry_id(LineCursor& cursor, VertexId vertices) {
 
 }  // namespace
 
-RawGraph MtxReader::read(const ReadOptions& options, Progress& progress) const {
+RawGraph read_mtx(const ReadOptions& options, Progress& progress) {
     TextInput text(options.input);
     const MtxHeader header = read_mtx_header(text);
     std::vector<EdgeBlock> blocks;

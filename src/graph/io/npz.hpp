@@ -8,7 +8,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "rudder/core/element.hpp"
@@ -55,8 +54,6 @@ public:
     using Producer = std::function<bool(std::vector<std::byte>& block)>;
 
     explicit NpzWriter(std::filesystem::path file);
-    NpzWriter(const NpzWriter&) = delete;
-    NpzWriter& operator=(const NpzWriter&) = delete;
     ~NpzWriter();
 
     /// Adds an array. The producer is called in `finish` only, and must give as many bytes as the

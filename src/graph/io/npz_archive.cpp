@@ -21,8 +21,7 @@ class EntryBytes final : public ByteStream {
 public:
     EntryBytes(std::shared_ptr<void> keep, zip_file_t* entry, std::string where)
         : keep_(std::move(keep)), entry_(entry), where_(std::move(where)) {}
-    EntryBytes(const EntryBytes&) = delete;
-    EntryBytes& operator=(const EntryBytes&) = delete;
+    EntryBytes(EntryBytes&&) = delete;
     ~EntryBytes() override { zip_fclose(entry_); }
 
     std::size_t read(std::span<std::byte> out) override {
@@ -63,8 +62,7 @@ zip_t* open_container(const std::filesystem::path& path) {
 
 struct NpzArchive::Container {
     explicit Container(const std::filesystem::path& path) : zip(open_container(path)) {}
-    Container(const Container&) = delete;
-    Container& operator=(const Container&) = delete;
+    Container(Container&&) = delete;
     ~Container() { zip_discard(zip); }
     zip_t* zip;
 };

@@ -52,7 +52,7 @@ TargetHints target_hints(const NpzArchive& archive) {
 
 }  // namespace
 
-RawGraph NpzReader::read(const ReadOptions& options, Progress& /*progress*/) const {
+RawGraph read_npz(const ReadOptions& options, Progress& /*progress*/) {
     const auto archive = std::make_shared<const NpzArchive>(options.input);
     std::optional<VertexId> vertices = known_vertices(*archive);
     if (options.vertices) {

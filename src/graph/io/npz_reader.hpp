@@ -14,10 +14,7 @@ namespace rudder::graph {
 /// features from `x`, `feat`, `features`, `node_feat`, `x_int8` with `x_scale`, or sparse
 /// `feat_*`/`attr_*`; labels from `y`, `label(s)`, `node_label`; splits from `train`, `val`, `test`
 /// (also `valid`, with `_idx` or `_mask`).
-class NpzReader final : public GraphReader {
-public:
-    [[nodiscard]] RawGraph read(const ReadOptions& options, Progress& progress) const override;
-};
+[[nodiscard]] RawGraph read_npz(const ReadOptions& options, Progress& progress);
 
 using SharedArchive = std::shared_ptr<const NpzArchive>;
 

@@ -1,6 +1,5 @@
 // libzip pulls: while the archive is closed it asks each entry's callback for bytes, which come
 // from the entry's producer, block by block.
-#include <cerrno>
 #include <cstring>
 #include <exception>
 #include <list>

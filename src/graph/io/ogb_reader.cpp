@@ -1,5 +1,4 @@
-#include "ogb_reader.hpp"
-
+// Folders as the Open Graph Benchmark has them: raw/*.csv.gz and split/SCHEME/*.csv.gz.
 #include <atomic>
 #include <cmath>
 
@@ -7,9 +6,10 @@
 
 #include "rudder/core/error.hpp"
 
-#include "edge_text.hpp"
+#include "edge_blocks.hpp"
 #include "feature_sources.hpp"
 #include "npz_reader.hpp"
+#include "readers.hpp"
 #include "target_builder.hpp"
 
 namespace rudder::graph {
@@ -156,7 +156,7 @@ void read_set(const fs::path& file, std::span<Role> roles, Role role, Progress& 
 
 }  // namespace
 
-RawGraph OgbReader::read(const ReadOptions& options, Progress& progress) const {
+RawGraph read_ogb(const ReadOptions& options, Progress& progress) {
     const fs::path raw = options.input / "raw";
     const fs::path edge_file = need_csv(raw, "edge");
     RawGraph graph;

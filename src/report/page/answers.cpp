@@ -1,7 +1,6 @@
 #include "answers.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace rudder::report {
 

@@ -119,8 +119,7 @@ class Figure {
 public:
     Figure(Html& html, const FigureText& text);
     ~Figure();
-    Figure(const Figure&) = delete;
-    Figure& operator=(const Figure&) = delete;
+    Figure(Figure&&) = delete;
 
     /// Calls `body` inside the drawing.
     template <class Body>

@@ -64,8 +64,7 @@ public:
         html.open(tag, attributes);
     }
     ~Element() { html_.close(); }
-    Element(const Element&) = delete;
-    Element& operator=(const Element&) = delete;
+    Element(Element&&) = delete;
 
 private:
     Html& html_;

@@ -44,8 +44,7 @@ class Section {
 public:
     Section(Html& html, const ShownRun& shown, Literal id, Literal title);
     ~Section();
-    Section(const Section&) = delete;
-    Section& operator=(const Section&) = delete;
+    Section(Section&&) = delete;
 
 private:
     Html& html_;

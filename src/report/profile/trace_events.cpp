@@ -11,7 +11,6 @@
 #include "rudder/core/version.hpp"
 
 #include "flows.hpp"
-#include "phases.hpp"
 
 namespace rudder::report {
 

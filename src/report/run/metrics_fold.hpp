@@ -3,7 +3,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "report/run_data.hpp"

@@ -23,8 +23,6 @@ class MetricsLineParser {
 public:
     MetricsLineParser();
     ~MetricsLineParser();
-    MetricsLineParser(const MetricsLineParser&) = delete;
-    MetricsLineParser& operator=(const MetricsLineParser&) = delete;
 
     /// Whether `line`, with `line_padding` readable bytes behind it, is an object with step and
     /// rank; `out` is then what it says. What else is absent or of another type is left out.

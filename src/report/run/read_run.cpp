@@ -1,17 +1,138 @@
-// A run's folder as a whole: what is there, how it ended, and what is missing.
+// A run's folder with its JSON files and epochs: what is there, how it ended, what is missing.
 #include <array>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <unistd.h>
 
+#include "core/json.hpp"
 #include "report/catalogue.hpp"
 #include "report/run_data.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
 
+#include "line_chunks.hpp"
 #include "read_parts.hpp"
 
 namespace rudder::report {
+
+namespace {
+
+constexpr std::size_t most_epochs = 100000;
+
+std::optional<EpochData> epoch_of(std::string_view text) {
+    const Json json = Json::parse(text, nullptr, false);
+    if (!json.is_object()) return std::nullopt;
+    const Facts facts = flat_facts(json);
+    const auto epoch = facts.number("epoch");
+    if (!epoch || !(*epoch >= 0) || *epoch > 1e15) return std::nullopt;
+    EpochData data;
+    data.epoch = static_cast<std::uint64_t>(*epoch) + 1;
+    data.loss = facts.number("loss");
+    data.seconds = facts.number("seconds");
+    data.evaluation_seconds = facts.number("evaluation_seconds");
+    data.train = facts.number("accuracy.train");
+    data.valid = facts.number("accuracy.valid");
+    data.test = facts.number("accuracy.test");
+    return data;
+}
+
+}  // namespace
+
+EpochFile read_epochs(const std::filesystem::path& file) {
+    EpochFile read;
+    for_each_line(file, 0, std::filesystem::file_size(file), [&](const TextLine& line) {
+        if (read.epochs.size() >= most_epochs) return;
+        if (auto epoch = epoch_of(line.text)) {
+            read.epochs.push_back(*epoch);
+        } else if (line.whole) {
+            ++read.damaged;
+        } else {
+            read.cut = true;
+        }
+    });
+    return read;
+}
+
+bool is_being_written(const std::filesystem::path& metrics) {
+    const int fd = ::open(metrics.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    ::close(fd);
+    return held;
+}
+
+namespace {
+
+constexpr std::size_t most_facts = 20000;
+constexpr std::uint64_t most_bytes = 4U << 20;
+
+void flatten(const Json& value, const std::string& path, Facts& facts) {
+    if (facts.numbers.size() + facts.texts.size() > most_facts) return;
+    const auto below = [&](const std::string& key) {
+        return path.empty() ? key : path + "." + key;
+    };
+    if (value.is_object()) {
+        for (const auto& [key, field] : value.items())
+            flatten(field, below(key), facts);
+    } else if (value.is_array()) {
+        for (std::size_t i = 0; i < value.size(); ++i)
+            flatten(value[i], below(std::to_string(i)), facts);
+    } else if (value.is_boolean()) {
+        facts.numbers[path] = value.get<bool>() ? 1 : 0;
+    } else if (value.is_number()) {
+        facts.numbers[path] = value.get<double>();
+    } else if (value.is_string()) {
+        facts.texts[path] = value.get<std::string>();
+    }
+}
+
+template <class Map>
+auto list_of(const Map& all, const std::string& path) {
+    std::vector<typename Map::mapped_type> list;
+    for (std::size_t i = 0;; ++i) {
+        const auto found = all.find(path + "." + std::to_string(i));
+        if (found == all.end()) return list;
+        list.push_back(found->second);
+    }
+}
+
+}  // namespace
+
+std::optional<double> Facts::number(std::string_view path) const {
+    const auto found = numbers.find(path);
+    if (found == numbers.end()) return std::nullopt;
+    return found->second;
+}
+
+std::string Facts::text(std::string_view path) const {
+    const auto found = texts.find(path);
+    return found == texts.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> Facts::list(const std::string& path) const {
+    return list_of(texts, path);
+}
+
+std::vector<double> Facts::number_list(const std::string& path) const {
+    return list_of(numbers, path);
+}
+
+Facts flat_facts(const Json& value) {
+    Facts facts;
+    flatten(value, "", facts);
+    return facts;
+}
+
+Facts read_facts(const std::filesystem::path& file) {
+    return flat_facts(read_json(file, most_bytes));
+}
+
+void add_partition(RunData& run, const std::string& json) {
+    flatten(parse_json(json, "partition"), "partition", run.run);
+}
 
 namespace {
 

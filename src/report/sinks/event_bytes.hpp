@@ -1,4 +1,4 @@
-// Events of TensorBoard as bytes: the few messages of its protocol buffers that we write.
+// Events of TensorBoard as bytes: the few protocol buffers that we write, and CRC-32C.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,10 @@
 #include <string_view>
 
 namespace rudder::report {
+
+[[nodiscard]] std::uint32_t crc32c(std::string_view bytes) noexcept;
+/// As it stands in a record: a sum of bytes that hold sums would say little otherwise.
+[[nodiscard]] std::uint32_t masked_crc32c(std::string_view bytes) noexcept;
 
 /// Puts one event together and seals it as a record.
 class EventBytes {

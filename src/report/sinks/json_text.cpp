@@ -1,6 +1,7 @@
 #include "json_text.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/json.hpp"
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <charconv>
-#include <cmath>
 #include <concepts>
 #include <string>
 #include <string_view>

@@ -8,7 +8,6 @@
 
 #include "core/system.hpp"
 #include "report/catalogue.hpp"
-#include "report/epoch_metrics.hpp"
 
 namespace rudder::report {
 
@@ -139,9 +138,10 @@ void PrometheusMetrics::steps(std::span<const train::StepRecord> steps) {
             policy = step.knobs.policy;
         }
         if (!owners) continue;
-        for (std::size_t o = 0; o < s.owners; ++o)
+        for (std::size_t o = 0; o < s.owners; ++o) {
             s.bytes_by_owner[step.rank * s.owners + o] +=
                 static_cast<double>(step.bytes_by_owner[o]);
+        }
     }
 }
 

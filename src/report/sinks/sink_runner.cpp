@@ -64,8 +64,7 @@ public:
         state_.handover += taken;
         state_.cpu.fetch_add(taken, std::memory_order_relaxed);
     }
-    Handover(const Handover&) = delete;
-    Handover& operator=(const Handover&) = delete;
+    Handover(Handover&&) = delete;
 
 private:
     State& state_;

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "report/catalogue.hpp"
-#include "report/epoch_metrics.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
 

@@ -1,8 +1,6 @@
 // The agents, each with what there is to say about it and a way to make it.
 #pragma once
 
-#include <memory>
-
 #include "rudder/steer/agent_registry.hpp"
 
 namespace rudder::steer {

@@ -43,9 +43,10 @@ std::span<const float> floats(const Model& model, const std::string& name,
 std::span<const std::int32_t> wholes(const Model& model, const std::string& name,
                                      const std::string& where) {
     const ModelArray& array = model.array(name, where);
-    if (array.shape.size() != 1 || array.wholes.size() != array.shape[0])
+    if (array.shape.size() != 1 || array.wholes.size() != array.shape[0]) {
         refuse_model(fmt::format("invalid array '{}': not a flat list of whole numbers", name),
                      where);
+    }
     return array.wholes;
 }
 

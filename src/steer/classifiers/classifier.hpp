@@ -62,8 +62,7 @@ void write_model(const Model& model, const std::filesystem::path& path, bool for
 class Classifier {
 public:
     virtual ~Classifier() = default;
-    Classifier(const Classifier&) = delete;
-    Classifier& operator=(const Classifier&) = delete;
+    Classifier(Classifier&&) = delete;
 
     /// How likely replacing now is right; of standardised features.
     [[nodiscard]] virtual double probability(std::span<const float> standardised) = 0;

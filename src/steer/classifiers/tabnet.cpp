@@ -2,7 +2,6 @@
 // folded into factors and shifts.
 #include <algorithm>
 #include <array>
-#include <cmath>
 
 #include <fmt/format.h>
 

@@ -1,7 +1,6 @@
 // lr and svm, fitted by LIBLINEAR.
 #include <algorithm>
 #include <cmath>
-#include <memory>
 
 #include <linear.h>
 

@@ -39,8 +39,7 @@ public:
         : body_(std::move(body)), repeatable_(repeatable) {}
     /// Waits for a fit that is under way.
     ~LastLayerRefit();
-    LastLayerRefit(const LastLayerRefit&) = delete;
-    LastLayerRefit& operator=(const LastLayerRefit&) = delete;
+    LastLayerRefit(LastLayerRefit&&) = delete;
 
     /// One more sample: what the layer was given, and the answer that was right.
     void add(std::span<const float> input, bool label);

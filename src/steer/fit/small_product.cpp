@@ -24,9 +24,10 @@ struct Operands {
             const float a1 = a[(k + 1) * o.a_step];
             const float a2 = a[(k + 2) * o.a_step];
             const float a3 = a[(k + 3) * o.a_step];
-            for (std::size_t j = 0; j < o.columns; ++j)
+            for (std::size_t j = 0; j < o.columns; ++j) {
                 c[j] = (((c[j] + a0 * b[j]) + a1 * b[j + o.columns]) + a2 * b[j + 2 * o.columns]) +
                        a3 * b[j + 3 * o.columns];
+            }
         }
         for (; k < o.depth; ++k) {
             const float* __restrict b = o.b + k * o.columns;
@@ -49,10 +50,7 @@ void add_product(const float* a, std::size_t a_row, std::size_t a_step, const fl
         __builtin_cpu_init();
         return __builtin_cpu_supports("avx2") != 0;
     }();
-    if (wide)
-        add_avx2(o);
-    else
-        add_body(o);
+    wide ? add_avx2(o) : add_body(o);
 }
 
 }  // namespace rudder::steer

@@ -2,7 +2,6 @@
 #include "tabular.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <limits>
 #include <numeric>

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <memory>
 #include <vector>
 
 #include "tabular.hpp"
@@ -25,8 +24,7 @@ public:
         double loss;
     };
     explicit TabularNetwork(std::size_t inputs) : columns(inputs) {}
-    TabularNetwork(const TabularNetwork&) = delete;
-    TabularNetwork& operator=(const TabularNetwork&) = delete;
+    TabularNetwork(TabularNetwork&&) = delete;
     virtual ~TabularNetwork() = default;
     virtual Pass pass(Tape& tape, const TabularData& batch, Draws& draws) = 0;
 

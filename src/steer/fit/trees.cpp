@@ -1,21 +1,95 @@
 // xgb and rf, fitted by XGBoost and taken apart into flat arrays.
 #include <cmath>
+#include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include <dlfcn.h>
 #include <fmt/format.h>
 
+#include "core/build_parts.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
 #include "fit.hpp"
-#include "xgboost_library.hpp"
 
 namespace rudder::steer {
 
 namespace {
+
+/// XGBoost's C interface, loaded at its first use, so that only whoever fits trees needs it.
+struct XgboostLibrary {
+    using Handle = void*;
+    std::string path;
+    int (*matrix_create)(const float*, std::uint64_t, std::uint64_t, float, Handle*) = nullptr;
+    int (*matrix_set)(Handle, const char*, const float*, std::uint64_t) = nullptr;
+    int (*matrix_free)(Handle) = nullptr;
+    int (*booster_create)(const Handle*, std::uint64_t, Handle*) = nullptr;
+    int (*booster_set)(Handle, const char*, const char*) = nullptr;
+    int (*booster_update)(Handle, int, Handle) = nullptr;
+    int (*booster_save)(Handle, const char*, std::uint64_t*, const char**) = nullptr;
+    int (*booster_free)(Handle) = nullptr;
+    const char* (*last_error)() = nullptr;
+};
+
+constexpr const char* remedy =
+    "install libxgboost0 (Debian, Ubuntu), or set RUDDER_XGBOOST to a libxgboost.so";
+
+void* open(std::string& path) {
+    const char* given = std::getenv("RUDDER_XGBOOST");
+    if (given != nullptr && *given != '\0') {
+        path = given;
+        return ::dlopen(given, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE);
+    }
+    for (const char* name : {"libxgboost.so.0", "libxgboost.so"}) {
+        path = name;
+        if (void* library = ::dlopen(name, RTLD_LAZY | RTLD_LOCAL | RTLD_NODELETE)) return library;
+    }
+    return nullptr;
+}
+
+template <class Function>
+void find(void* library, const char* name, const std::string& path, Function*& function) {
+    function = reinterpret_cast<Function*>(::dlsym(library, name));
+    if (function == nullptr) {
+        throw Error(ErrorKind::failed, std::string("this XGBoost has no function ") + name, path,
+                    std::string("1.6 or newer is needed: ") + remedy);
+    }
+}
+
+XgboostLibrary load() {
+    if (!built_in("XGBoost")) throw missing_part("XGBoost", "agent train", "fit another kind");
+    XgboostLibrary xgboost;
+    void* library = open(xgboost.path);
+    if (library == nullptr) {
+        const char* why = ::dlerror();
+        throw Error(ErrorKind::failed,
+                    std::string("fitting trees needs XGBoost, which cannot be loaded: ") +
+                        (why != nullptr ? why : ""),
+                    xgboost.path, remedy);
+    }
+    const std::string& path = xgboost.path;
+    find(library, "XGDMatrixCreateFromMat", path, xgboost.matrix_create);
+    find(library, "XGDMatrixSetFloatInfo", path, xgboost.matrix_set);
+    find(library, "XGDMatrixFree", path, xgboost.matrix_free);
+    find(library, "XGBoosterCreate", path, xgboost.booster_create);
+    find(library, "XGBoosterSetParam", path, xgboost.booster_set);
+    find(library, "XGBoosterUpdateOneIter", path, xgboost.booster_update);
+    find(library, "XGBoosterSaveModelToBuffer", path, xgboost.booster_save);
+    find(library, "XGBoosterFree", path, xgboost.booster_free);
+    find(library, "XGBGetLastError", path, xgboost.last_error);
+    return xgboost;
+}
+
+/// Loads it once; a failed Error that says how to get it if it is not there.
+const XgboostLibrary& xgboost_library() {
+    static const XgboostLibrary library = load();
+    return library;
+}
 
 using Parameters = std::vector<std::pair<std::string, std::string>>;
 

@@ -1,7 +1,6 @@
 #include "helm.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -9,39 +8,44 @@
 
 #include "core/cpu_meter.hpp"
 #include "core/log.hpp"
-#include "rudder/core/error.hpp"
 
 #include "helm_state.hpp"
+#include "shadows.hpp"
 
 namespace rudder::steer {
 
-namespace {
-
-constexpr std::array<std::string_view, 3> mode_names{"async", "sync", "inline"};
-constexpr std::array<std::string_view, 3> scope_names{"rank", "host", "job"};
-
-}  // namespace
-
-AgentMode agent_mode(std::string_view name) {
-    const auto found = std::ranges::find(mode_names, name);
-    if (found == mode_names.end() || name == "inline") {
-        throw usage_error(fmt::format("unknown mode '{}'", name), "--agent-mode",
-                          "known are async, sync");
-    }
-    return static_cast<AgentMode>(found - mode_names.begin());
+Rows HelmCounts::step(const Rows& accounts) {
+    return accounts - std::exchange(accounts_, accounts);
 }
 
-AgentScope agent_scope(std::string_view name) {
-    const auto found = std::ranges::find(scope_names, name);
-    if (found == scope_names.end()) {
-        throw usage_error(fmt::format("unknown scope '{}'", name), "--agent-scope",
-                          "known are rank, host, job");
-    }
-    return static_cast<AgentScope>(found - scope_names.begin());
+void HelmCounts::timed(const Seconds& seconds, std::span<const std::uint64_t> rows_by_owner) {
+    seconds_ += seconds;
+    stall_ += seconds.stall;
+    rows_by_owner_.resize(std::max(rows_by_owner_.size(), rows_by_owner.size()), 0);
+    for (std::size_t r = 0; r < rows_by_owner.size(); ++r)
+        rows_by_owner_[r] += rows_by_owner[r];
 }
 
-std::string_view to_string(AgentScope scope) noexcept {
-    return scope_names[static_cast<std::size_t>(scope)];
+void HelmCounts::elsewhere(Rows rows, Seconds seconds) {
+    rows.steps = 0;  // the same steps as those of the buffer here
+    seconds.steps = 0;
+    others_ += rows;
+    all_others_ += rows;
+    seconds_ += seconds;
+}
+
+double HelmCounts::take_stall() {
+    return std::exchange(stall_, 0);
+}
+
+void HelmCounts::show(Observation& seen) {
+    seen.rows = accounts_ - marked_;
+    seen.rows += std::exchange(others_, {});
+    seen.total = accounts_;
+    seen.total += all_others_;
+    seen.rows_by_owner = std::exchange(rows_by_owner_, {});
+    seen.seconds = std::exchange(seconds_, {});
+    marked_ = accounts_;
 }
 
 Helm::State::State(HelmOptions given)
@@ -136,9 +140,10 @@ buffer::PilotOrder Helm::before(std::uint64_t step, const buffer::IdBuffer& buff
     std::vector<std::string> alarms;
     {
         Monitor::Lock lock(s.monitor);
-        if (buffer.residents().capacity() != s.now.capacity)
+        if (buffer.residents().capacity() != s.now.capacity) {
             s.order.changes.push_back(
                 {.policy = {}, .capacity = static_cast<buffer::SlotId>(s.now.capacity)});
+        }
         if (s.questions) s.receive(step);
         if (!s.o.follower) s.take_back(step);
         s.apply_due(step);

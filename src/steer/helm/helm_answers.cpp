@@ -132,9 +132,10 @@ void Helm::State::put(const Setting& setting, std::uint64_t step, std::optional<
     if (shadows) shadows->set(setting);
     buffer::BufferChange change;
     if (setting.policy != now.policy) change.policy = setting.policy;
-    if (setting.capacity != now.capacity)
+    if (setting.capacity != now.capacity) {
         change.capacity = static_cast<buffer::SlotId>(
             std::min<std::uint64_t>(setting.capacity, o.facts.limits.slots));
+    }
     if (change.policy || change.capacity) order.changes.push_back(std::move(change));
     if (times_of(setting) != times_of(now)) order.times = times_of(setting);
     guard.changed(step, std::move(undoable));

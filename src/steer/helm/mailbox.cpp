@@ -1,6 +1,7 @@
 #include "mailbox.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <utility>
 
@@ -44,8 +45,7 @@ class Spent {
 public:
     explicit Spent(double& seconds) : seconds_(seconds) {}
     ~Spent() { seconds_ += to_seconds(Executor::current().now() - start_); }
-    Spent(const Spent&) = delete;
-    Spent& operator=(const Spent&) = delete;
+    Spent(Spent&&) = delete;
 
 private:
     double& seconds_;

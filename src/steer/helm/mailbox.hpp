@@ -1,7 +1,6 @@
 // The only way between training and an agent: one slot each way.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,8 +38,6 @@ class Mailbox {
 public:
     Mailbox();
     ~Mailbox();
-    Mailbox(const Mailbox&) = delete;
-    Mailbox& operator=(const Mailbox&) = delete;
 
     // The training side: one call at a time.
     /// Posts a question to be answered by `deadline` (of the executor's time). Its sequence must be

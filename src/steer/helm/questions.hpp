@@ -20,8 +20,6 @@ public:
               std::atomic<std::uint64_t>& cpu);
     /// Ends the agent's task.
     ~Questions();
-    Questions(const Questions&) = delete;
-    Questions& operator=(const Questions&) = delete;
 
     /// What came of a question: an answer, or nothing within the deadline.
     struct Outcome {

@@ -25,7 +25,7 @@ public:
     explicit HelmRecords(const HelmOptions& options);
 
     /// Begins the record of what came of a question.
-    OpenRecord& note(const Observation& observation, const Reply& reply, std::uint64_t step);
+    OpenRecord& note(const Observation& observation, const Reply& given, std::uint64_t step);
     /// Null if there is none of that number, or no more.
     [[nodiscard]] OpenRecord* find(std::uint64_t number);
     void close(OpenRecord& record, DecisionStatus status, std::string problem);

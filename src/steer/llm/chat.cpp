@@ -1,8 +1,6 @@
 // Requests with their retries, the way down from schemas to plain replies, and who the server is.
 #include "chat.hpp"
 
-#include <atomic>
-
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -88,7 +86,6 @@ struct ChatServer::State {
     LlmApi api;
     std::string model;
     ReplyForm form = ReplyForm::schema;
-    std::uint64_t requests = 0;
     std::uint64_t pauses = 0;
 
     State(const LlmOptions& given, std::string key, const ChatSettings& chat)
@@ -125,7 +122,6 @@ HttpResponse ChatServer::State::exchange(std::string_view route, const std::stri
                                          Clock::time_point deadline) {
     const std::string path(route);
     for (std::uint32_t tries = 0;; ++tries) {
-        ++requests;
         HttpResponse response =
             body == nullptr ? client.get(path, deadline) : client.post(path, *body, deadline);
         if (!worth_another_try(response) || tries + 1 == most_tries) return response;
@@ -259,8 +255,4 @@ const std::string& ChatServer::model() const noexcept {
 ReplyForm ChatServer::form() const noexcept {
     return state_->form;
 }
-std::uint64_t ChatServer::requests() const noexcept {
-    return state_->requests;
-}
-
 }  // namespace rudder::steer

@@ -5,8 +5,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/llm/options.hpp"
@@ -47,8 +45,6 @@ public:
     /// A usage Error where the address will not do.
     ChatServer(const LlmOptions& options, std::string key, const ChatSettings& settings);
     ~ChatServer();
-    ChatServer(const ChatServer&) = delete;
-    ChatServer& operator=(const ChatServer&) = delete;
 
     /// Finds out what the server speaks and, where none was named, which model it has. Asks
     /// nothing that is known.
@@ -67,8 +63,6 @@ public:
     [[nodiscard]] LlmApi api() const noexcept;                ///< `automatic` until connected
     [[nodiscard]] const std::string& model() const noexcept;  ///< empty until connected
     [[nodiscard]] ReplyForm form() const noexcept;
-    /// Requests sent so far.
-    [[nodiscard]] std::uint64_t requests() const noexcept;
 
 private:
     struct State;

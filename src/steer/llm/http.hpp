@@ -65,8 +65,6 @@ public:
     /// `key` is sent as a bearer token; empty: none.
     HttpClient(Endpoint endpoint, std::string key);
     ~HttpClient();
-    HttpClient(const HttpClient&) = delete;
-    HttpClient& operator=(const HttpClient&) = delete;
 
     [[nodiscard]] HttpResponse get(const std::string& path, Clock::time_point deadline);
     /// Posts JSON.

@@ -1,6 +1,5 @@
 // In place of HTTP where a build has no libcurl: no address is accepted, so no client is made.
 #include "core/build_parts.hpp"
-#include "rudder/core/check.hpp"
 
 #include "http.hpp"
 

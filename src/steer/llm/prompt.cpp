@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/text.hpp"
+#include "steer/knob_range.hpp"
 
 namespace rudder::steer {
 
@@ -33,15 +33,8 @@ exceed what it costs. Change little at a time, then look at what it did.
 /// "1 to 64", where numbers can be chosen.
 std::string range_of(const Knob& k, const KnobLimits& limits) {
     if (k.kind == KnobKind::text) return "a policy, such as window:16";
-    double most = k.maximum;
-    const auto narrow = [&most](std::uint64_t to) {
-        most = std::min(most, static_cast<double>(to));
-    };
-    if (k.id == KnobId::window) narrow(limits.window);
-    if (k.id == KnobId::capacity) narrow(limits.slots);
-    if (k.id == KnobId::sample_threads) narrow(limits.sample_threads);
-    if (k.id == KnobId::fetch_threads) narrow(limits.fetch_threads);
-    return fmt::format("{} to {}", k.minimum, most);
+    const KnobRange range = KnobRange::of(k, limits);
+    return fmt::format("{} to {}", range.minimum, range.maximum);
 }
 
 std::string_view cost_text(CostKind cost) {

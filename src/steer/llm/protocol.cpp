@@ -98,9 +98,10 @@ std::string content_of(const Json* message, const std::string& where) {
     if (member(*message, "refusal") != nullptr) throw no_reply("the model refuses to reply", where);
     const Json* content = member(*message, "content");
     if (content == nullptr) throw no_reply("the message holds no text", where);
-    if (!content->is_string())
+    if (!content->is_string()) {
         throw no_reply("invalid response of the server: the content of the message is not a text",
                        where);
+    }
     if (content->get_ref<const std::string&>().empty())
         throw no_reply("the model's reply is empty", where);
     return content->get<std::string>();

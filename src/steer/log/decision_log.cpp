@@ -8,7 +8,7 @@
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
-#include "steer/action_json.hpp"
+#include "steer/knob_range.hpp"
 
 namespace rudder::steer {
 
@@ -153,6 +153,13 @@ std::vector<DecisionRecord> read_decisions(const std::filesystem::path& path) {
         }
     }
     return records;
+}
+
+std::string log_line(const DecisionRecord& record) {
+    Json line = to_json(record);
+    const auto seen = line.find("observation");
+    if (seen != line.end() && seen->is_object()) (*seen)["history"] = Json::array();
+    return line.dump();
 }
 
 }  // namespace rudder::steer

@@ -9,7 +9,9 @@
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
+#include "steer/helm/helm_options.hpp"
 
 namespace rudder::steer {
 
@@ -237,7 +239,7 @@ void Collector::prepare(std::uint64_t step) {
 
 buffer::PilotOrder Collector::before(std::uint64_t step, const buffer::IdBuffer& buffer) {
     State& s = *state_;
-    const buffer::PilotOrder order = s.helm.before(step, buffer);
+    buffer::PilotOrder order = s.helm.before(step, buffer);
     const std::span<const buffer::RowKey> rows = s.coming.front();
     for (OpenSample& one : s.under_way)
         s.go_on(one, step, rows);
@@ -286,6 +288,28 @@ void check_collectable(const buffer::PolicySpec& policy) {
     if (policy.info().takes_decisions && !buffer::has_own_signal(policy)) return;
     throw usage_error(fmt::format("policy '{}' takes no decisions", policy.text()), "--policy",
                       "use scored or scored-faithful, without every");
+}
+
+SampleTable collect(const buffer::Trace& trace, const std::string& graph,
+                    const buffer::PolicySpec& policy, const buffer::BufferSize& size,
+                    const CollectOptions& options) {
+    check_collectable(policy);
+    std::vector<SampleTable> parts(trace.size());
+    parallel_chunks(trace.size(), 1, [&](const Chunk& chunk) {
+        const buffer::HostTrace& host = *trace[chunk.index];
+        const std::uint64_t slots = std::min(size.of(host.halo()), host.distinct());
+        Collector collector(replay_helm_options(AgentSpec::parse("always"), host, policy, slots),
+                            options);
+        static_cast<void>(buffer::replay_host(host, policy, size.of(host.halo()), &collector));
+        parts[chunk.index] = collector.take();
+    });
+    SampleTable table;
+    table.horizon = options.horizon;
+    for (SampleTable& part : parts) {
+        part.graphs = {graph};
+        table.append(part, graph);
+    }
+    return table;
 }
 
 }  // namespace rudder::steer

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "rudder/buffer/pilot.hpp"
+#include "rudder/buffer/replay.hpp"
 #include "rudder/steer/steering_options.hpp"
 #include "steer/helm/helm.hpp"
 
@@ -30,8 +32,6 @@ public:
     /// judged are set here.
     Collector(HelmOptions helm, const CollectOptions& options);
     ~Collector() override;
-    Collector(const Collector&) = delete;
-    Collector& operator=(const Collector&) = delete;
 
     void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override;
     [[nodiscard]] std::uint64_t horizon() const override;
@@ -50,5 +50,11 @@ private:
     struct State;
     std::unique_ptr<State> state_;
 };
+
+/// Runs a policy without its own signal over all hosts, side by side, each with a collector. A
+/// usage Error where the policy takes no decisions.
+[[nodiscard]] SampleTable collect(const buffer::Trace& trace, const std::string& graph,
+                                  const buffer::PolicySpec& policy, const buffer::BufferSize& size,
+                                  const CollectOptions& options);
 
 }  // namespace rudder::steer

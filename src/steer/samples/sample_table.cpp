@@ -93,9 +93,10 @@ public:
     std::optional<bool> label() {
         const std::string_view cell = text();
         if (cell.empty()) return std::nullopt;
-        if (cell != "0" && cell != "1")
+        if (cell != "0" && cell != "1") {
             throw input_error(fmt::format("invalid label: '{}'", cell), where_,
                               "labels are 0 or 1");
+        }
         return cell == "1";
     }
 

@@ -1,12 +1,13 @@
 #include "checkpoint.hpp"
 
 #include <algorithm>
-#include <map>
 
 #include <fmt/format.h>
 
+#include "core/fields_json.hpp"
 #include "core/json.hpp"
 #include "core/staging.hpp"
+#include "rudder/core/array.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
@@ -16,6 +17,18 @@
 #include "safetensors.hpp"
 
 namespace rudder::train {
+
+Json to_json(const RunState& state) {
+    Json json = fields_json(state);
+    json["digest"] = to_hex(state.digest);
+    return json;
+}
+
+RunState run_state_from_json(const Json& json, const std::string& where) {
+    auto state = fields_from_json<RunState>(json, where);
+    state.digest = from_hex(json_string(json, "digest", where), where);
+    return state;
+}
 
 namespace fs = std::filesystem;
 
@@ -168,7 +181,7 @@ fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
 }
 
 fs::path write_checkpoint(const fs::path& run, const Checkpoint& c) {
-    const fs::path output = checkpoint_folder(run, c.state.step);
+    fs::path output = checkpoint_folder(run, c.state.step);
     Staging staging = Staging::folder(output, Existing::replace);
     write_tensors(staging.path(), c);
     Json state = {{"format", checkpoint_format},
@@ -316,7 +329,6 @@ SavedNetwork load_network(const fs::path& run) {
     saved.checkpoint = folder;
     saved.data = c.identity.data;
     saved.data_checksum = c.identity.data_checksum;
-    saved.precision = to_string(c.identity.train.precision);
     saved.train = c.identity.train;
     return saved;
 }

@@ -4,11 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "rudder/core/json_fwd.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/train/options.hpp"
@@ -84,7 +82,6 @@ struct SavedNetwork {
     std::filesystem::path checkpoint;
     std::string data;           ///< path of the partitioned data set it was trained on
     std::string data_checksum;  ///< of that data set's manifest
-    std::string precision;      ///< of the rows it was trained on
     TrainOptions train;  ///< as far as evaluation needs them: fan-outs, batch, seed, topology
 };
 

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <filesystem>
-#include <memory>
-#include <optional>
 
 #include "core/executor/executor.hpp"
 
@@ -25,11 +23,10 @@ struct CheckpointRhythm {
 class CheckpointKeeper {
 public:
     /// Keeps the `keep` last ones.
-    CheckpointKeeper(std::filesystem::path run, std::size_t keep = 2);
+    explicit CheckpointKeeper(std::filesystem::path run, std::size_t keep = 2);
     /// Waits for what is being written.
     ~CheckpointKeeper();
-    CheckpointKeeper(const CheckpointKeeper&) = delete;
-    CheckpointKeeper& operator=(const CheckpointKeeper&) = delete;
+    CheckpointKeeper(CheckpointKeeper&&) = delete;
 
     /// Memory for the next one: that of the one before, which is waited for. What is in it is to be
     /// written over.

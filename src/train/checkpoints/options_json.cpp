@@ -14,9 +14,7 @@ std::span<const Setting<nn::NetworkOptions>> network_settings() {
     using O = nn::NetworkOptions;
     static const std::array table{
         setting<O, &O::model>("model", ""),
-        setting<O, &O::objective>("objective", "").among([] {
-            return std::vector<std::string_view>{"classes", "multilabel", "regression"};
-        }),
+        setting<O, &O::objective>("objective", "").among({"classes", "multilabel", "regression"}),
         setting<O, &O::inputs>("inputs", ""),
         setting<O, &O::hidden>("hidden", ""),
         setting<O, &O::outputs>("outputs", ""),
@@ -65,7 +63,8 @@ nn::NetworkOptions network_from_json(const Json& json, const std::string& where)
 Json training_json(const TrainOptions& options) {
     Json json = Json::object();
     for (const auto& setting : all_options()) {
-        if (setting.identity) json[std::string(setting.name)] = setting.value(options);
+        if (setting.marked(Marks::identity))
+            json[std::string(setting.name)] = setting.value(options);
     }
     return json;
 }
@@ -73,7 +72,7 @@ Json training_json(const TrainOptions& options) {
 TrainOptions training_from_json(const Json& json, const std::string& where) {
     TrainOptions options;
     for (const auto& setting : all_options()) {
-        if (setting.identity) read_field(options, setting, json, where);
+        if (setting.marked(Marks::identity)) read_field(options, setting, json, where);
     }
     return options;
 }

@@ -1,8 +1,6 @@
 #include "safetensors.hpp"
 
-#include <array>
 #include <bit>
-#include <cstring>
 
 #include <fmt/format.h>
 

@@ -93,8 +93,8 @@ InferenceResult run_inference(const comm::Communicator& comm,
                               const partition::PartitionedDataset& data, const SavedNetwork& saved,
                               const InferenceOptions& options, const InferenceSink& sink) {
     const std::vector<partition::Part> parts = open_parts(comm, data, options.verify);
-    store::FeatureStore store(
-        comm, data, {.precision = store::precision(saved.precision), .shards = saved.train.shards});
+    store::FeatureStore store(comm, data,
+                              {.precision = saved.train.precision, .shards = saved.train.shards});
     const auto on_host = static_cast<std::uint64_t>(comm.host().size());
     ExactEvaluator evaluator(comm, data, parts, store,
                              {.network = saved.options,

@@ -161,8 +161,10 @@ std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) 
 double rows_asked(const Ground& g, std::uint64_t halo) {
     const TrainOptions& o = g.options;
     if (o.buffer_rows) return static_cast<double>(*o.buffer_rows);
-    if (o.buffer_bytes)
-        return std::floor(static_cast<double>(*o.buffer_bytes / g.store.format().row_bytes()));
+    if (o.buffer_bytes) {
+        const std::uint64_t rows = *o.buffer_bytes / g.store.format().row_bytes();
+        return static_cast<double>(rows);
+    }
     return std::floor(o.buffer * static_cast<double>(halo));
 }
 

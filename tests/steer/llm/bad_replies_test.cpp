@@ -108,7 +108,7 @@ std::vector<Bad> bad_transports() {
         {"SlowDrip", dripping(), "did not answer in time", ",deadline:0.3"},
         {"Silence", later(FakeReply::of(200, "{}")), "did not answer in time", ",deadline:0.3"},
         {"EmptyBody", FakeReply::of(200, ""), "invalid response of the server: not JSON"},
-        {"CutJson", FakeReply::of(200, R"({"choices": [)"), "unexpected end of input"},
+        {"CutJson", FakeReply::of(200, R"({"choices": [)"), "column 14: the text ends too early"},
         {"BadUtf8", FakeReply::of(200, "{\"model\": \"\xff\xfe\"}"), "invalid"},
         {"ListBody", FakeReply::of(200, "[]"), "not a JSON object"},
         {"ErrorBody", FakeReply::of(200, R"({"error": "out of <memory>"})"), "reports an error"},

@@ -7,9 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/progress.hpp"

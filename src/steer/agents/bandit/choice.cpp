@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "rudder/core/error.hpp"
-
 namespace rudder::steer {
 
 namespace {
@@ -74,9 +72,10 @@ Choices::Choices(const AgentSpec& spec) {
         }
     }
     const std::string names = spec.text("policies");
-    for (const std::string_view word : listed_words(names))
+    for (const std::string_view word : listed_words(names)) {
         policies_.push_back(
             on_its_own(buffer::PolicySpec::parse(word, "policies of agent 'bandit'")));
+    }
 }
 
 std::vector<Choice> Choices::on_ids(const Choice& now, const KnobLimits& limits) const {

@@ -1,8 +1,8 @@
 // What the bandit chooses among, and in which order it tries.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

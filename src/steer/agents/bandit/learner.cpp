@@ -1,7 +1,6 @@
 #include "learner.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <fmt/format.h>

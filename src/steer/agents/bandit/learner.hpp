@@ -1,8 +1,9 @@
 // The bandit: tries settings on shadows and on the clock, and takes what is better.
 #pragma once
 
-#include <atomic>
+#include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,10 +11,50 @@
 #include "choice.hpp"
 #include "drift.hpp"
 #include "duel.hpp"
-#include "evidence.hpp"
 #include "timed_trial.hpp"
 
 namespace rudder::steer {
+
+/// Remembers how choices compared. A choice that lost is tried again after a pause that doubles
+/// with each defeat: what was true may not stay so, but shadows and trials are not free.
+class Evidence {
+public:
+    /// Steps from one look to the next: after the first defeat, and at most.
+    Evidence(std::uint64_t first_pause, std::uint64_t longest_pause)
+        : first_pause_(first_pause), longest_pause_(longest_pause) {}
+
+    static constexpr std::uint64_t after_harm = 4096;  ///< the guard took it back
+
+    struct Finding {
+        std::uint64_t step = 0;
+        std::uint64_t pause = 0;
+        double difference = 0;  ///< of the cost of what was done then
+    };
+
+    void lost(const std::string& key, std::uint64_t step, double difference) {
+        Finding& finding = found_[key];
+        finding.pause = finding.pause == 0 ? first_pause_ : 2 * finding.pause;
+        if (finding.pause > longest_pause_) finding.pause = longest_pause_;
+        finding.step = step;
+        finding.difference = difference;
+    }
+    void harmed(const std::string& key, std::uint64_t step) { found_[key] = {step, after_harm, 0}; }
+    [[nodiscard]] const Finding* find(const std::string& key) const {
+        const auto found = found_.find(key);
+        return found == found_.end() ? nullptr : &found->second;
+    }
+    [[nodiscard]] bool due(const std::string& key, std::uint64_t step) const {
+        const Finding* finding = find(key);
+        return finding == nullptr || step >= finding->step + finding->pause;
+    }
+    /// All of it may be wrong now.
+    void forget() { found_.clear(); }
+
+private:
+    std::uint64_t first_pause_;
+    std::uint64_t longest_pause_;
+    std::map<std::string, Finding> found_;
+};
 
 /// Local search by paired sequential tests. Of the choices beside the present one, a few at a
 /// time run as shadows; the first that is surely better is taken, and the search goes on from

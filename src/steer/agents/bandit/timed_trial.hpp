@@ -1,7 +1,6 @@
 // A contest on the clock: alternating stretches of the real run.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <vector>
 

@@ -1,0 +1,64 @@
+// What GraphSAGE and GCN share: each layer is one product of the rows that destinations gather.
+#pragma once
+
+#include <vector>
+
+#include "rudder/nn/layered_network.hpp"
+
+namespace rudder::nn {
+
+/// Networks whose layers gather a row per destination, of one or more pieces as wide as the input,
+/// and multiply it by the weights of all pieces side by side.
+class ProductNetwork : public LayeredNetwork {
+protected:
+    explicit ProductNetwork(const NetworkOptions& options)
+        : LayeredNetwork(options, Activation::rectifier), layers_(layers()) {}
+
+    /// Which parameters a layer has, and where its matrices of the present pass lie.
+    struct Layer {
+        std::vector<std::size_t> pieces;  ///< the weights of each
+        std::size_t bias = 0;
+        Matrix weights;   ///< outputs x columns of all pieces, packed
+        Matrix gathered;  ///< destinations x the same columns; later their gradient
+        TransposedBlock readers;
+    };
+    [[nodiscard]] Layer& layer(std::size_t l) noexcept { return layers_[l]; }
+    /// Adds the weights of a layer's next piece, uniform within the bound.
+    void add_piece(std::size_t l, const char* name, double bound);
+
+    /// Writes the gathered rows of some destinations.
+    virtual void gather_rows(std::size_t l, Rows rows, const Matrix& gathered) = 0;
+    /// The gradient of gathered rows is there: makes of it what source_gradient reads.
+    virtual void gather_back(std::size_t /*l*/, Rows /*rows*/, const Matrix& /*gathered*/) {}
+
+    void plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
+                          WorkspacePlan& memory, Offsets& offsets) const override;
+    void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
+
+private:
+    [[nodiscard]] std::size_t columns(std::size_t l) const noexcept {
+        return layers_[l].pieces.size() * layer_inputs(l);
+    }
+    [[nodiscard]] LaneSums lane_sums(std::size_t l) {
+        return {sums(), Lanes(view(l).out.rows), layer_outputs(l), columns(l)};
+    }
+    [[nodiscard]] std::size_t sum_floats(std::size_t l, const sample::Block& block) const final {
+        return LaneSums::floats(Lanes(block.destinations), layer_outputs(l), columns(l));
+    }
+    void forward_rows(std::size_t l, Rows rows, Pass pass) final;
+    void backward_rows(std::size_t l, Rows rows, LaneTurn turn) final;
+    void finish_backward(std::size_t l, std::span<float> gradient) final;
+
+    std::vector<Layer> layers_;
+};
+
+/// The numbers of rows, as kernels take them.
+struct RowNumbers {
+    std::uint32_t first;
+    std::uint32_t last;
+    explicit RowNumbers(Rows rows)
+        : first(static_cast<std::uint32_t>(rows.first)),
+          last(static_cast<std::uint32_t>(rows.first + rows.count)) {}
+};
+
+}  // namespace rudder::nn

@@ -1,0 +1,76 @@
+// rudder with three agents at fault: one throws, one answers nonsense, one never answers.
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stdexcept>
+
+#include "rudder/cli/program.hpp"
+#include "rudder/steer/agent_registry.hpp"
+
+namespace {
+
+namespace steer = rudder::steer;
+
+class Throws final : public steer::Agent {
+    steer::Answer decide(const steer::Observation& /*seen*/) override {
+        throw std::runtime_error("planted: no idea");
+    }
+};
+
+/// No two of its answers are wrong in the same way.
+class Nonsense final : public steer::Agent {
+    steer::Answer decide(const steer::Observation& seen) override {
+        using steer::Action;
+        using steer::KnobId;
+        using steer::Reason;
+        switch (seen.sequence % 4) {
+            case 0:
+                return {.action = Action::set({{KnobId::policy, "widow"}}, Reason::none)};
+            case 1:
+                return {.action = Action::set({{KnobId::capacity, -5.0}}, Reason::none)};
+            case 2:
+                return {.action = Action::set({{KnobId::bulk, 1e300}}, Reason::none)};
+            default:
+                return {.action = Action::replace(Reason::none, 7)};
+        }
+    }
+};
+
+/// Waits outside the executor, as for a server that has gone, until nobody wants an answer.
+class Silent final : public steer::Agent {
+    steer::Answer decide(const steer::Observation& /*seen*/) override {
+        std::unique_lock lock(mutex_);
+        unwanted_.wait(lock, [this] { return cancelled_; });
+        throw std::runtime_error("planted: nobody waits any more");
+    }
+    void cancel() noexcept override {
+        const std::scoped_lock lock(mutex_);
+        cancelled_ = true;
+        unwanted_.notify_all();
+    }
+    std::mutex mutex_;
+    std::condition_variable unwanted_;
+    bool cancelled_ = false;
+};
+
+template <class T>
+std::unique_ptr<steer::Agent> make(const steer::AgentSpec& /*spec*/,
+                                   const steer::AgentFacts& /*facts*/) {
+    return std::make_unique<T>();
+}
+
+steer::AgentInfo about(const char* name) {
+    return {{name, "Is at fault, for tests."}, "nothing", "nothing", /*decides=*/true};
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    static const steer::AgentInfo throws = about("throws");
+    static const steer::AgentInfo nonsense = about("nonsense");
+    static const steer::AgentInfo silent = about("silent");
+    steer::register_agent(throws, make<Throws>);
+    steer::register_agent(nonsense, make<Nonsense>);
+    steer::register_agent(silent, make<Silent>);
+    return rudder::cli::run_program({argv + 1, argv + argc});
+}
