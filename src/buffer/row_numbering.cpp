@@ -9,13 +9,6 @@
 
 namespace rudder::buffer {
 
-namespace {
-
-/// How many ids ahead an entry is asked for, so that misses of the cache overlap.
-constexpr std::size_t lead = 24;
-
-}  // namespace
-
 void VertexList::push_back(VertexId v) {
     const std::size_t i = size_.load(std::memory_order_relaxed);
     const std::size_t piece = piece_of(i);

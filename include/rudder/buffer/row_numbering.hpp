@@ -16,6 +16,8 @@ namespace rudder::buffer {
 /// The number of a remote row: halo vertices first, in ascending id, then others as first seen.
 using RowKey = std::uint32_t;
 inline constexpr RowKey no_row = 0xffffffffU;
+/// In loops over rows: how many ahead a row's memory is asked for, so that misses overlap.
+inline constexpr std::size_t lead = 16;
 
 /// Vertices in a row. One task adds while others read what they know to be there: nothing moves.
 class VertexList {

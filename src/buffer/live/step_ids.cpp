@@ -1,5 +1,7 @@
 #include "step_ids.hpp"
 
+#include <numeric>
+
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
@@ -26,6 +28,11 @@ void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
         });
     }
     numbering_.add_missing(ids, keys_);
+    if (once_) {
+        std::iota(positions.begin(), positions.end(), static_cast<std::uint32_t>(rows.size()));
+        rows.insert(rows.end(), keys_.begin(), keys_.end());
+        return;
+    }
     if (seen_.size() < numbering_.size()) {
         seen_.resize(numbering_.size() + std::size_t{numbering_.size() / 8});
     }

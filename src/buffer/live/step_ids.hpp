@@ -17,7 +17,9 @@ inline constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>:
 /// Finds the distinct rows of a list.
 class DistinctRows {
 public:
-    explicit DistinctRows(RowNumbering& numbering) : numbering_(numbering) {}
+    /// `once`: no list has an id twice, so that all are distinct.
+    explicit DistinctRows(RowNumbering& numbering, bool once = false)
+        : numbering_(numbering), once_(once) {}
 
     /// Begins a new list.
     void begin() { ++list_; }
@@ -32,6 +34,7 @@ private:
         std::uint32_t position = 0;
     };
     RowNumbering& numbering_;
+    bool once_;
     std::vector<Seen> seen_;  ///< by row
     std::vector<RowKey> keys_;
     std::uint32_t list_ = 0;

@@ -10,7 +10,7 @@ StepQueue::StepQueue(const LiveBufferOptions& options, bool first, std::size_t m
       local_(options.local, options.parts),
       numbering_(first ? options.vertices : 0, first ? std::span<const VertexId>(options.facts.halo)
                                                      : std::span<const VertexId>()),
-      distinct_(numbering_),
+      distinct_(numbering_, members == 0 && local_.counts_once()),
       own_numbering_(members > 0 ? options.vertices : 0, {}),
       own_distinct_(own_numbering_),
       needs_(members),

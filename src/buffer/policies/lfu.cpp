@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <tuple>
 
+#include "core/huge_vector.hpp"
+
 #include "policies.hpp"
 #include "worst_first.hpp"
 
@@ -33,7 +35,7 @@ public:
             const RowKey row = residents_->row_at(slot);
             if (row == no_row) continue;
             uses_[row].last = ++clock_;
-            heap_.push(row, uses_[row]);
+            ranked_.push(row, uses_[row]);
         }
         capacity_changed(step, fill);
     }
@@ -41,14 +43,16 @@ public:
     void advance(std::uint64_t /*step*/, std::span<const RowKey> rows, const Decision& /*decision*/,
                  StepPlan& plan) override {
         know();
-        for (const RowKey row : rows) {
-            uses_[row] = {uses_[row].count + 1, ++clock_};
-            heap_.push(row, uses_[row]);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            if (i + lead < rows.size()) __builtin_prefetch(&uses_[rows[i + lead]], 1);
+            Uses& uses = uses_[rows[i]];
+            uses = {uses.count + 1, ++clock_};
+            ranked_.push(rows[i], uses);
         }
         const std::size_t all = residents_->count() + rows.size() - plan.hits;
         shrink(all, plan);
         for (std::size_t i = 0; i < rows.size(); ++i) {
-            if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
+            if (plan.slots[i] != no_slot || !ranked_.has(rows[i])) continue;
             plan.admit.push_back({static_cast<std::uint32_t>(i), residents_->place(rows[i])});
         }
     }
@@ -58,26 +62,27 @@ public:
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return uses_.capacity() * sizeof(Uses) + heap_.bytes();
+        return uses_.capacity() * sizeof(Uses) + ranked_.bytes();
     }
 
 private:
     void know() {
         if (known() > uses_.size()) uses_.resize(known());
-        heap_.know(known());
+        ranked_.know(known());
     }
-    /// Of `all` rows in the heap the worst leave until the capacity is kept.
+    /// Of `all` ranked rows the worst leave until the capacity is kept.
     void shrink(std::size_t all, StepPlan& plan) {
-        for (; all > residents_->capacity(); --all) {
-            const RowKey row =
-                heap_.front([](RowKey) { return true; }, [&](RowKey r) { return uses_[r]; });
-            heap_.pop();
-            if (residents_->holds(row)) leave(row, plan);
-        }
+        ranked_.take(
+            all - std::min<std::size_t>(all, residents_->capacity()),
+            [&](RowKey row) { __builtin_prefetch(&uses_[row]); }, [](RowKey) { return true; },
+            [&](RowKey row) { return uses_[row]; },
+            [&](RowKey row) {
+                if (residents_->holds(row)) leave(row, plan);
+            });
     }
 
-    std::vector<Uses> uses_;  ///< by row
-    WorstFirst<Uses> heap_;   ///< the rows that stay
+    HugeVector<Uses> uses_;    ///< by row
+    WorstFirst<Uses> ranked_;  ///< the rows that stay
     std::uint64_t clock_ = 0;
 };
 

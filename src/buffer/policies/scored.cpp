@@ -56,20 +56,17 @@ public:
         return std::min<std::uint64_t>(rows, allowed({true, fraction_}, residents_->capacity()));
     }
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return counts_.bytes() + heap_.bytes() + candidates_.capacity() * sizeof(RowKey);
+        return counts_.bytes() + ranked_.bytes() + candidates_.capacity() * sizeof(RowKey);
     }
 
 private:
     void know() {
         counts_.know(known());
-        heap_.know(known());
-    }
-    RowKey worst() {
-        return heap_.front([](RowKey) { return true; }, [&](RowKey row) { return counts_[row]; });
+        ranked_.know(known());
     }
     /// Neither held nor of this step, and used more than just once lately.
     [[nodiscard]] bool candidate(RowKey row) const {
-        return counts_[row] > counts_.weight() && !heap_.has(row);
+        return counts_[row] > counts_.weight() && !ranked_.has(row);
     }
     void shrink(std::size_t all, StepPlan& plan);
     /// The best `limit` candidates for a fetch enter the competition.
@@ -78,7 +75,7 @@ private:
     AgedCounts counts_;
     Signal signal_;
     double fraction_;
-    WorstFirst<double> heap_;  ///< the rows that stay
+    WorstFirst<double> ranked_;  ///< the rows that stay
     std::vector<RowKey> candidates_;
 };
 
@@ -86,26 +83,29 @@ void ScoredPolicy::begin(std::uint64_t step, StepPlan& fill) {
     know();
     for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
         const RowKey row = residents_->row_at(slot);
-        if (row != no_row) heap_.push(row, 0);
+        if (row != no_row) ranked_.push(row, 0);
     }
     capacity_changed(step, fill);
 }
 
 void ScoredPolicy::shrink(std::size_t all, StepPlan& plan) {
-    for (; all > residents_->capacity(); --all) {
-        const RowKey row = worst();
-        heap_.pop();
-        if (residents_->holds(row)) leave(row, plan);
-    }
+    ranked_.take(
+        all - std::min<std::size_t>(all, residents_->capacity()),
+        [&](RowKey row) { counts_.ask(row); }, [](RowKey) { return true; },
+        [&](RowKey row) { return counts_[row]; },
+        [&](RowKey row) {
+            if (residents_->holds(row)) leave(row, plan);
+        });
 }
 
 void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
                            const Decision& decision, StepPlan& plan) {
     know();
-    if (const double factor = counts_.step(); factor != 1) heap_.scale(factor);
-    for (const RowKey row : rows) {
-        counts_.use(row);
-        heap_.push(row, counts_[row]);
+    if (const double factor = counts_.step(); factor != 1) ranked_.scale(factor);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (i + lead < rows.size()) counts_.ask(rows[i + lead]);
+        counts_.use(rows[i]);
+        ranked_.push(rows[i], counts_[rows[i]]);
     }
     candidates_.clear();
     if (const Decision now = signal_.at(step, decision, facts_); now.replace) {
@@ -114,11 +114,11 @@ void ScoredPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
     // Rows of the step and candidates compete with those held; the lowest counts go, or stay out.
     shrink(residents_->count() + rows.size() - plan.hits + candidates_.size(), plan);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (plan.slots[i] != no_slot || !heap_.has(rows[i])) continue;
+        if (plan.slots[i] != no_slot || !ranked_.has(rows[i])) continue;
         plan.admit.push_back({static_cast<std::uint32_t>(i), residents_->place(rows[i])});
     }
     for (const RowKey row : candidates_) {
-        if (heap_.has(row)) plan.replacement.push_back({row, residents_->place(row)});
+        if (ranked_.has(row)) plan.replacement.push_back({row, residents_->place(row)});
     }
 }
 
@@ -135,7 +135,7 @@ void ScoredPolicy::choose(std::size_t limit) {
         candidates_.resize(limit);
     }
     for (const RowKey row : candidates_)
-        heap_.push(row, counts_[row]);
+        ranked_.push(row, counts_[row]);
 }
 
 }  // namespace

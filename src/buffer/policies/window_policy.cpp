@@ -5,14 +5,22 @@
 
 #include "rudder/core/check.hpp"
 #include "rudder/core/checked.hpp"
+#include "rudder/core/parallel.hpp"
 
 #include "policies.hpp"
 #include "signal.hpp"
 
 namespace rudder::buffer {
 
+namespace {
+
+/// Rows of a step that one thread takes at a time.
+constexpr std::size_t chunk_rows = std::size_t{1} << 13;
+
+}  // namespace
+
 WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const WindowRules& rules)
-    : ClonedPolicy(facts, residents), rules_(rules), counts_(rules.decay) {}
+    : ClonedPolicy(facts, residents), rules_(rules), weight_(rules.decay) {}
 
 WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     WindowRules rules;
@@ -27,7 +35,6 @@ WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
 
 void WindowPolicy::know() {
     if (known() > rows_.size()) rows_.resize(known());
-    counts_.know(known());
     beyond_.know(known());
 }
 
@@ -36,7 +43,7 @@ bool WindowPolicy::complete() const noexcept {
 }
 
 double WindowPolicy::worth(RowKey row) const noexcept {
-    if (!rules_.inclusion) return counts_[row];
+    if (!rules_.inclusion) return rows_[row].count;
     return row < facts_.inclusion.size() ? facts_.inclusion[row] : 0;
 }
 
@@ -61,41 +68,40 @@ void WindowPolicy::look_ahead(std::uint64_t step, std::span<const RowKey> rows) 
 
 void WindowPolicy::announce(Step step) {
     Coming& now = coming(step);
-    now.next.assign(now.rows.size(), never);
-    now.flags.assign(now.rows.size(), 0);
+    const std::size_t count = now.rows.size();
+    now.next.assign(count, never);
+    now.flags.assign(count, 0);
     now.pending.clear();
-    now.first = no_row;
-    now.listed = 0;
-    for (std::uint32_t i = 0; i < now.rows.size(); ++i) {
-        Row& row = rows_[now.rows[i]];
-        if (row.next_use == never) {
-            row.next_use = step;
-            if (row.kept) link(now.rows[i], step);
-        } else {
-            coming(row.last_step).next[row.last_position] = step;
+    now.kept.clear();
+    const std::size_t chunks = chunk_count(count, chunk_rows);
+    if (chunks_.size() < chunks) chunks_.resize(chunks);
+    // No row is in a step twice, and no position has two rows behind it: chunks do not meet.
+    parallel_chunks(count, chunk_rows, [&](const Chunk& chunk) {
+        std::vector<RowKey>& kept = chunks_[chunk.index].beyond;
+        kept.clear();
+        for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+            if (i + lead < count) __builtin_prefetch(&rows_[now.rows[i + lead]], 1);
+            Row& row = rows_[now.rows[i]];
+            if (row.next_use == never) {
+                row.next_use = step;
+                if (row.kept) kept.push_back(now.rows[i]);
+            } else {
+                coming(row.last_step).next[row.last_position] = step;
+            }
+            row.last_step = step;
+            row.last_position = static_cast<std::uint32_t>(i);
         }
-        row.last_step = step;
-        row.last_position = i;
-    }
+    });
+    for (std::size_t c = 0; c < chunks; ++c)
+        keep_for(step, chunks_[c].beyond);
 }
 
-void WindowPolicy::link(RowKey key, Step step) {
-    Coming& at = coming(step);
-    Row& row = rows_[key];
-    row.before = no_row;
-    row.after = at.first;
-    if (at.first != no_row) rows_[at.first].before = key;
-    at.first = key;
-    ++at.listed;
+void WindowPolicy::keep_for(Step step, std::span<const RowKey> rows) {
+    if (rows.empty()) return;
+    std::vector<RowKey>& kept = coming(step).kept;
+    kept.insert(kept.end(), rows.begin(), rows.end());
+    kept_known_ += rows.size();
     farthest_ = std::max(farthest_, step);
-}
-
-void WindowPolicy::unlink(RowKey key) {
-    Row& row = rows_[key];
-    Coming& at = coming(row.next_use);
-    (row.before == no_row ? at.first : rows_[row.before].after) = row.after;
-    if (row.after != no_row) rows_[row.after].before = row.before;
-    --at.listed;
 }
 
 // ---- planning ----------------------------------------------------------------------------------
@@ -103,79 +109,118 @@ void WindowPolicy::unlink(RowKey key) {
 void WindowPolicy::plan_step() {
     const Step step = planned_;
     Coming& now = coming(step);
-    plan_uses(step, now);
+    double use = 0;  // what one adds to a count; steps that are planned again were counted before
+    if (step >= counted_) {
+        counted_ = step + 1;
+        count_step();
+        use = weight_.now();
+    }
+    plan_uses(step, use);
     ++planned_;
     plan_leaving(step);
     now.held = static_cast<std::uint32_t>(kept_);
     beyond_.tidy(2 * (std::size_t{residents_->capacity()} + now.rows.size()) + 1024,
-                 [&](RowKey row) { return rows_[row].kept && rows_[row].next_use == never; });
+                 [&](RowKey row) { return rows_[row].kept_beyond(); });
 }
 
-void WindowPolicy::plan_uses(Step step, Coming& now) {
-    const bool count = step >= counted_;
-    if (count) {
-        counted_ = step + 1;
-        const double factor = counts_.step();
-        if (factor != 1 && !rules_.inclusion) beyond_.scale(factor);
+void WindowPolicy::count_step() {
+    const double factor = weight_.step();
+    if (factor == 1) return;
+    for (Row& row : rows_)
+        row.count *= factor;
+    if (!rules_.inclusion) beyond_.scale(factor);
+}
+
+void WindowPolicy::plan_uses(Step step, double use) {
+    Coming& now = coming(step);
+    const std::size_t chunks = chunk_count(now.rows.size(), chunk_rows);
+    parallel_chunks(now.rows.size(), chunk_rows, [&](const Chunk& chunk) {
+        plan_chunk(step, use, chunk, chunks_[chunk.index]);
+    });
+    // The rows that were kept for this step are kept for others now.
+    kept_known_ -= now.kept.size();
+    now.kept.clear();
+    for (std::size_t c = 0; c < chunks; ++c) {
+        const Planned& of = chunks_[c];
+        now.pending.insert(now.pending.end(), of.missed.begin(), of.missed.end());
+        for (const Planned::Use& next : of.again) {
+            coming(next.step).kept.push_back(next.row);
+            farthest_ = std::max(farthest_, next.step);
+        }
+        kept_known_ += of.again.size();
+        for (const RowKey row : of.beyond)
+            beyond_.push(row, worth(row));
+        kept_ = kept_ + of.again.size() + of.beyond.size() - of.kept_before;
     }
+}
+
+void WindowPolicy::plan_chunk(Step step, double use, const Chunk& chunk, Planned& out) {
+    Coming& now = coming(step);
+    out.again.clear();
+    out.beyond.clear();
+    out.missed.clear();
+    out.kept_before = 0;
     const bool all_known = complete();
-    for (std::uint32_t i = 0; i < now.rows.size(); ++i) {
+    for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+        if (i + lead < chunk.end) __builtin_prefetch(&rows_[now.rows[i + lead]], 1);
         const RowKey key = now.rows[i];
         Row& row = rows_[key];
-        if (count) counts_.use(key);
-        if (!row.kept) {
+        row.count += use;
+        if (row.kept) {
+            ++out.kept_before;
+        } else {
             now.flags[i] = missed;
-            now.pending.push_back(i);
+            out.missed.push_back(static_cast<std::uint32_t>(i));
         }
         row.next_use = now.next[i];
         row.planned_step = step;
-        row.planned_position = i;
-        const bool stays = row.next_use != never || !all_known;
-        kept_ = kept_ + (stays ? 1U : 0U) - (row.kept ? 1U : 0U);
-        row.kept = stays;
+        row.planned_position = static_cast<std::uint32_t>(i);
+        row.kept = row.next_use != never || !all_known;
         if (row.next_use != never) {
-            link(key, row.next_use);
-        } else if (stays) {
-            beyond_.push(key, worth(key));
+            out.again.push_back({row.next_use, key});
+        } else if (row.kept) {
+            out.beyond.push_back(key);
         } else {
             now.flags[i] |= last_use;
         }
     }
-    // Its list held the rows that were kept for it; they are in others now.
-    now.first = no_row;
-    now.listed = 0;
 }
 
 void WindowPolicy::plan_leaving(Step step) {
-    while (kept_ > residents_->capacity()) {
-        const RowKey worst = beyond_.front(
-            [&](RowKey row) { return rows_[row].kept && rows_[row].next_use == never; },
-            [&](RowKey row) { return worth(row); });
-        if (worst == no_row) break;
-        beyond_.pop();
-        evict(worst, step);
-    }
+    if (kept_ > residents_->capacity()) leave_beyond(step);
     while (kept_ > residents_->capacity())
         leave_farthest(step);
 }
 
+/// Of the rows without a known use the least worthy leave; all of them need no order.
+void WindowPolicy::leave_beyond(Step step) {
+    const auto wanted = [&](RowKey row) { return rows_[row].kept_beyond(); };
+    if (kept_known_ >= residents_->capacity()) {
+        beyond_.take_all([&](RowKey row) {
+            if (wanted(row)) evict(row, step);
+        });
+    } else {
+        beyond_.take(
+            kept_ - residents_->capacity(), [&](RowKey row) { __builtin_prefetch(&rows_[row], 1); },
+            wanted, [&](RowKey row) { return worth(row); }, [&](RowKey row) { evict(row, step); });
+    }
+}
+
+/// Of rows used next in the same step the highest leave, so that the order is of the rule.
 void WindowPolicy::leave_farthest(Step step) {
-    while (coming(farthest_).listed == 0)
+    while (coming(farthest_).kept.empty())
         --farthest_;
-    const std::size_t excess = kept_ - residents_->capacity();
-    scratch_.clear();
-    for (RowKey row = coming(farthest_).first; row != no_row; row = rows_[row].after)
-        scratch_.push_back(row);
-    if (excess < scratch_.size()) {
-        // Of rows used next in the same step the highest leave, so that the order is of the rule.
-        std::nth_element(scratch_.begin(), scratch_.begin() + static_cast<std::ptrdiff_t>(excess),
-                         scratch_.end(), std::greater<>());
-        scratch_.resize(excess);
+    std::vector<RowKey>& kept = coming(farthest_).kept;
+    const std::size_t stay = kept.size() - std::min(kept.size(), kept_ - residents_->capacity());
+    if (stay != 0)
+        std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(stay),
+                         kept.end());
+    for (std::size_t i = stay; i < kept.size(); ++i) {
+        if (i + lead < kept.size()) __builtin_prefetch(&rows_[kept[i + lead]], 1);
+        evict(kept[i], step);
     }
-    for (const RowKey row : scratch_) {
-        unlink(row);
-        evict(row, step);
-    }
+    kept_known_ -= kept.size() - stay;
+    kept.resize(stay);
 }
 
 void WindowPolicy::evict(RowKey key, Step step) {
@@ -262,23 +307,25 @@ void WindowPolicy::plan_anew() {
     know();
     for (const Coming& step : coming_) {
         for (const RowKey row : step.rows)
-            rows_[row] = Row{};
+            rows_[row].forget();
     }
     beyond_.clear();
     dead_.clear();
     kept_ = residents_->count();
+    kept_known_ = 0;
     planned_ = taken_;
     farthest_ = taken_;
     for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
-        if (residents_->row_at(slot) == no_row) continue;
-        rows_[residents_->row_at(slot)] = Row{};
-        rows_[residents_->row_at(slot)].kept = true;
+        const RowKey row = residents_->row_at(slot);
+        if (row == no_row) continue;
+        rows_[row].forget();
+        rows_[row].kept = true;
     }
     for (std::size_t i = 0; i < coming_.size(); ++i)
         announce(static_cast<Step>(taken_ + i));
     for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
         const RowKey row = residents_->row_at(slot);
-        if (row != no_row && rows_[row].next_use == never) beyond_.push(row, worth(row));
+        if (row != no_row && rows_[row].kept_beyond()) beyond_.push(row, worth(row));
     }
     plan_leaving(taken_);
 }
@@ -293,16 +340,17 @@ bool WindowPolicy::retune(std::uint64_t /*step*/, const PolicySpec& spec) {
     const WindowRules rules = rules_of(spec);
     if (rules.inclusion != rules_.inclusion) return false;
     rules_ = rules;
-    counts_.set_decay(rules.decay);
+    weight_.set_decay(rules.decay);
     plan_anew();
     return true;
 }
 
 std::uint64_t WindowPolicy::bytes() const noexcept {
-    std::uint64_t bytes = rows_.capacity() * sizeof(Row) + counts_.bytes() + beyond_.bytes();
+    std::uint64_t bytes = rows_.capacity() * sizeof(Row) + beyond_.bytes();
     for (const Coming& step : coming_) {
         bytes += sizeof(Coming) + step.next.capacity() * sizeof(Step) + step.flags.capacity() +
-                 step.pending.capacity() * sizeof(std::uint32_t);
+                 step.pending.capacity() * sizeof(std::uint32_t) +
+                 step.kept.capacity() * sizeof(RowKey);
     }
     return bytes;
 }

@@ -5,7 +5,9 @@
 #include <deque>
 #include <vector>
 
+#include "core/huge_vector.hpp"
 #include "rudder/buffer/cloned_policy.hpp"
+#include "rudder/core/parallel.hpp"
 
 #include "aged_counts.hpp"
 #include "worst_first.hpp"
@@ -56,20 +58,35 @@ private:
         std::vector<Step> next;              ///< by position: when the row is used again
         std::vector<std::uint8_t> flags;     ///< by position, once planned
         std::vector<std::uint32_t> pending;  ///< positions planned to be missed, not fetched yet
-        RowKey first = no_row;               ///< of the list of planned rows used here next
-        std::uint32_t listed = 0;            ///< its length
+        std::vector<RowKey> kept;            ///< rows held, as planned, whose next use is here
         std::uint32_t held = 0;              ///< rows held after it, as planned
     };
-    /// What is known of a row.
-    struct Row {
+    /// What is known of a row: half a cache line, so that a row costs one when it is announced and
+    /// one when it is planned.
+    struct alignas(32) Row {
+        double count = 0;        ///< of its uses, aged
         Step next_use = never;   ///< the first known use that is not planned yet
         Step last_step = never;  ///< where its last known use is
         std::uint32_t last_position = 0;
         Step planned_step = never;  ///< where its last planned use is
         std::uint32_t planned_position = 0;
-        RowKey before = no_row;  ///< in the list of its next use
-        RowKey after = no_row;
         bool kept = false;  ///< held, at the planned step
+
+        [[nodiscard]] bool kept_beyond() const noexcept { return kept && next_use == never; }
+        /// Nothing is known of it but how often it was used.
+        void forget() noexcept { *this = {.count = count}; }
+    };
+    static_assert(sizeof(Row) == 32);
+    /// What one chunk of a planned step came to; the chunks are added up in their order.
+    struct Planned {
+        struct Use {
+            Step step;
+            RowKey row;
+        };
+        std::vector<Use> again;             ///< rows that stay, and when they are used again
+        std::vector<RowKey> beyond;         ///< rows that stay without a known use
+        std::vector<std::uint32_t> missed;  ///< positions
+        std::uint32_t kept_before = 0;
     };
 
     [[nodiscard]] Coming& coming(Step step) noexcept { return coming_[step - taken_]; }
@@ -77,10 +94,12 @@ private:
     [[nodiscard]] double worth(RowKey row) const noexcept;
     void know();
     void announce(Step step);
-    void link(RowKey key, Step step);
-    void unlink(RowKey key);
+    void keep_for(Step step, std::span<const RowKey> rows);
     void plan_step();
-    void plan_uses(Step step, Coming& now);
+    void count_step();
+    void plan_uses(Step step, double use);
+    void plan_chunk(Step step, double use, const Chunk& chunk, Planned& out);
+    void leave_beyond(Step step);
     void plan_leaving(Step step);
     void leave_farthest(Step step);
     void evict(RowKey key, Step step);
@@ -96,13 +115,14 @@ private:
     Step counted_ = 0;  ///< steps whose uses were counted
     std::deque<Coming> coming_;
     std::vector<Coming> spare_;
-    std::vector<Row> rows_;
-    std::size_t kept_ = 0;  ///< rows held at the planned step
-    Step farthest_ = 0;     ///< no list beyond this step has a row
-    AgedCounts counts_;
-    WorstFirst<double> beyond_;  ///< kept rows without a known use
-    std::vector<RowKey> dead_;   ///< held and not used again: leave at once
-    std::vector<RowKey> scratch_;
+    HugeVector<Row> rows_;
+    std::size_t kept_ = 0;        ///< rows held at the planned step
+    std::size_t kept_known_ = 0;  ///< those of them with a known use
+    Step farthest_ = 0;           ///< no row is kept for a step beyond this one
+    AgedWeight weight_;           ///< of a use
+    WorstFirst<double> beyond_;   ///< kept rows without a known use
+    std::vector<RowKey> dead_;    ///< held and not used again: leave at once
+    std::vector<Planned> chunks_;
 };
 
 }  // namespace rudder::buffer
