@@ -128,10 +128,10 @@ std::optional<std::string> meant_option(const CLI::App& app, const std::string& 
     }
     for (const auto* candidates : {&names, &guesses}) {
         const std::vector<std::string_view> views(candidates->begin(), candidates->end());
-        const auto close = nearest(typed, views);
-        if (close)
-            return names[static_cast<std::size_t>(std::ranges::find(views, *close) -
-                                                  views.begin())];
+        if (const auto close = nearest(typed, views)) {
+            const auto at = std::ranges::find(views, *close) - views.begin();
+            return names[static_cast<std::size_t>(at)];
+        }
     }
     return std::nullopt;
 }

@@ -16,6 +16,7 @@
 #include "core/executor/executor.hpp"
 #include "rudder/core/check.hpp"
 
+#include "cpu_meter.hpp"
 #include "interrupt.hpp"
 #include "system.hpp"
 
@@ -107,8 +108,10 @@ int thread_count() noexcept {
 void parallel_chunks(std::size_t count, std::size_t size, FunctionRef<void(const Chunk&)> body) {
     RUDDER_CHECK(size > 0);
     const std::size_t chunks = chunk_count(count, size);
+    const CpuMeter* meter = CpuMeter::current();
     const auto run = [&](std::size_t index) {
         throw_if_interrupted();
+        const CpuMeter::Helper helper(meter);
         const NoWaitScope no_wait("a data-parallel loop");
         const std::size_t begin = index * size;
         body(Chunk{index, begin, std::min(begin + size, count)});

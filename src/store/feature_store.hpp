@@ -25,6 +25,7 @@ struct StoreOptions {
 struct RowsWanted {
     std::span<const VertexId> vertices;
     std::span<float> rows;
+    bool distinct = false;  ///< no vertex is there twice: saves looking
 };
 
 /// What a pull fetched. Each distinct row counts once, further uses in the same pull are `saved`.

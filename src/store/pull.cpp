@@ -26,6 +26,10 @@ public:
         }
     }
     [[nodiscard]] std::size_t total() const noexcept { return total_; }
+    /// No vertex is there twice.
+    [[nodiscard]] bool distinct() const noexcept {
+        return wanted_.size() == 1 && wanted_.front().distinct;
+    }
 
     /// Calls `f(vertex, place)` for the rows [begin, end).
     template <class F>
@@ -53,16 +57,17 @@ private:
 void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch, Pulled& accounts) {
     const RowPlaces& places = core.places;
     const partition::PartitionBook& book = places.book();
-    if (places.host_parts().size() < book.parts()) scratch.places.reset(rows.total());
+    const bool distinct = rows.distinct();
+    if (!distinct && places.host_parts().size() < book.parts()) scratch.places.reset(rows.total());
     rows.walk(0, rows.total(), core.format.width(), [&](VertexId v, float* place) {
         RUDDER_CHECK_NORMAL(v < book.vertices());
         const PartId part = book.owner(v);
         if (places.local(part)) {
-            ++(scratch.seen.insert(places.host_row(part, v)) ? accounts.rows.local
-                                                             : accounts.rows.saved);
+            const bool fresh = distinct || scratch.seen.insert(places.host_row(part, v));
+            ++(fresh ? accounts.rows.local : accounts.rows.saved);
             return;
         }
-        const float* first = scratch.places.insert(v, place);
+        const float* first = distinct ? place : scratch.places.insert(v, place);
         if (first != place) {
             scratch.repeats.push_back({first, place});
             return;

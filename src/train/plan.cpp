@@ -46,6 +46,39 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
     return own;
 }
 
+/// What a rank needs, and what its batches need per epoch.
+struct Figures {
+    double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
+    int host;
+};
+
+/// Collective: rows of all ranks, and the bytes of the host that needs most.
+TrainPlan fullest_host(const comm::Communicator& comm, const Figures& own, bool replicated) {
+    TrainPlan all;
+    std::vector<TrainPlan> hosts(static_cast<std::size_t>(comm.hosts().hosts()));
+    for (const auto& each : comm.all_gather(std::span<const Figures>(&own, 1))) {
+        const Figures& f = each.front();
+        all.rows += f.rows;
+        all.remote_rows += f.remote;
+        TrainPlan& host = hosts[static_cast<std::size_t>(f.host)];
+        host.network_bytes += static_cast<std::uint64_t>(f.network);
+        host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
+        host.buffer_bytes += static_cast<std::uint64_t>(f.buffer);
+        host.queue_bytes += static_cast<std::uint64_t>(f.queue);
+        host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
+        host.memory_bytes = static_cast<std::uint64_t>(f.memory);
+        host.store_bytes = static_cast<std::uint64_t>(f.store);
+        // A replicated topology is one per host, a partitioned one the sum of its ranks'.
+        const auto topology = static_cast<std::uint64_t>(f.topology);
+        host.topology_bytes = replicated ? topology : host.topology_bytes + topology;
+    }
+    TrainPlan plan = *std::ranges::max_element(
+        hosts, {}, [](const TrainPlan& host) { return host.needed_bytes(); });
+    plan.rows = all.rows;
+    plan.remote_rows = all.remote_rows;
+    return plan;
+}
+
 }  // namespace
 
 TrainPlan Trainer::plan() {
@@ -54,23 +87,16 @@ TrainPlan Trainer::plan() {
     const Ground& g = s.ground;
     const std::uint64_t looked_at = std::min(steps_looked_at, g.schedule.steps_per_epoch());
     const Samples own = sample_steps(g, s.learner.network(), looked_at);
-    TrainPlan plan;
-    plan.steps_per_epoch = g.schedule.steps_per_epoch();
-    plan.parameters = s.learner.network().weights().size();
-    plan.topology = g.source->name();
-    const double epoch = static_cast<double>(plan.steps_per_epoch) /
+    const std::uint64_t parameters = s.learner.weights().size();
+    const double epoch = static_cast<double>(g.schedule.steps_per_epoch()) /
                          static_cast<double>(std::max<std::uint64_t>(looked_at, 1));
-    const double weights = static_cast<double>(plan.parameters) * sizeof(float);
+    const double weights = static_cast<double>(parameters) * sizeof(float);
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
     const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
     const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
     const double queue = std::min(
         own.batch_bytes * static_cast<double>(steps_ahead(g.options) + g.options.in_flight),
         static_cast<double>(g.queue_limit()));
-    struct Figures {
-        double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
-        int host;
-    };
     const Figures figures{own.rows * epoch,
                           own.remote * epoch,
                           network,
@@ -82,34 +108,10 @@ TrainPlan Trainer::plan() {
                           static_cast<double>(s.buffer.slots * g.store.format().row_bytes()),
                           static_cast<double>(s.evaluation.planned_bytes()),
                           g.comm.hosts().host_of(g.comm.rank())};
-    std::vector<TrainPlan> hosts(static_cast<std::size_t>(g.comm.hosts().hosts()));
-    for (const auto& each : g.comm.all_gather(std::span<const Figures>(&figures, 1))) {
-        const Figures& f = each.front();
-        plan.rows += f.rows;
-        plan.remote_rows += f.remote;
-        TrainPlan& host = hosts[static_cast<std::size_t>(f.host)];
-        host.network_bytes += static_cast<std::uint64_t>(f.network);
-        host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
-        host.buffer_bytes += static_cast<std::uint64_t>(f.buffer);
-        host.queue_bytes += static_cast<std::uint64_t>(f.queue);
-        host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
-        host.memory_bytes = static_cast<std::uint64_t>(f.memory);
-        host.store_bytes = static_cast<std::uint64_t>(f.store);
-        // A replicated topology is one per host, a partitioned one the sum of its ranks'.
-        const auto topology = static_cast<std::uint64_t>(f.topology);
-        host.topology_bytes =
-            plan.topology == "replicated" ? topology : host.topology_bytes + topology;
-    }
-    const auto largest = std::ranges::max_element(
-        hosts, {}, [](const TrainPlan& host) { return host.needed_bytes(); });
-    plan.topology_bytes = largest->topology_bytes;
-    plan.store_bytes = largest->store_bytes;
-    plan.network_bytes = largest->network_bytes;
-    plan.in_flight_bytes = largest->in_flight_bytes;
-    plan.buffer_bytes = largest->buffer_bytes;
-    plan.queue_bytes = largest->queue_bytes;
-    plan.evaluation_bytes = largest->evaluation_bytes;
-    plan.memory_bytes = largest->memory_bytes;
+    TrainPlan plan = fullest_host(g.comm, figures, g.source->name() == "replicated");
+    plan.steps_per_epoch = g.schedule.steps_per_epoch();
+    plan.parameters = parameters;
+    plan.topology = g.source->name();
     plan.feature_bytes = plan.remote_rows * static_cast<double>(g.store.format().row_bytes());
     const auto ranks = static_cast<double>(g.comm.size());
     // Each rank sends its contributions once and gets the sum once, less its own piece.

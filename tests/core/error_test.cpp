@@ -15,6 +15,7 @@
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "core/system.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/text.hpp"
 
@@ -126,6 +127,30 @@ TEST(CpuMeter, AddsToTheSum) {
         burn(100'000);
     }
     EXPECT_GE(sum, 301'000U);
+}
+
+TEST(CpuMeter, CountsTheThreadsThatTakeChunksOfItsLoops) {
+    constexpr std::uint64_t work = 4'000'000;
+    const int before = thread_count();
+    set_thread_count(4);
+    std::atomic<std::uint64_t> outer{0};
+    std::atomic<std::uint64_t> inner{0};
+    std::atomic<std::uint64_t> other{0};
+    {
+        const CpuMeter all(outer);
+        {
+            const CpuMeter meter(inner);
+            parallel_chunks(12, 1, [&](const Chunk&) { burn(work); });
+        }
+        EXPECT_GE(inner, 12 * work);
+        const CpuMeter meter(other);
+        burn(work);
+    }
+    set_thread_count(before);
+    EXPECT_GE(outer, 13 * work);
+    EXPECT_GE(other, work);
+    EXPECT_LT(other, 12 * work);
+    EXPECT_EQ(CpuMeter::current(), nullptr);
 }
 
 // ---- raw vectors -------------------------------------------------------------------------------

@@ -82,7 +82,7 @@ public:
         options_.split = graph::parse_split(form_.split);
         options_.provenance = context.provenance;
         read_shares();
-        options_.generator = form_;
+        options_.generator = static_cast<const graph::GeneratorOptions&>(form_);
         const graph::DatasetInfo info = graph::generate_dataset(options_, *context.progress);
         if (context.json) {
             print_json(run::dataset_json(info));

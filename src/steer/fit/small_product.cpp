@@ -43,6 +43,7 @@ struct Operands {
 
 }  // namespace
 
+// NOLINTNEXTLINE(readability-non-const-parameter): c is written through the operands
 void add_product(const float* a, std::size_t a_row, std::size_t a_step, const float* b, float* c,
                  std::size_t rows, std::size_t columns, std::size_t depth) {
     const Operands o{a, a_row, a_step, b, c, rows, columns, depth};

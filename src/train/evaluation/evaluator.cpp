@@ -74,7 +74,7 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
         sampler.sample({.step = job.number, .part = job.part->id()}, job.seeds, next.batch);
         next.rows =
             Array<float>::uninitialised(next.batch.vertices.size() * store_.format().width());
-        const store::RowsWanted wanted{next.batch.vertices, next.rows.span()};
+        const store::RowsWanted wanted{next.batch.vertices, next.rows.span(), true};
         store_.pull(std::span(&wanted, 1), comm::Kind::evaluation).wait();
         if (!ready.push(std::move(next))) return;
     }

@@ -96,7 +96,7 @@ struct Pipeline::State {
         make_room(step, store.format().width());
         std::vector<store::RowsWanted> wanted;
         for (std::size_t i = 0; i < step.rows.size(); ++i)
-            wanted.push_back({step.sampled.batches[i].vertices, step.rows[i]});
+            wanted.push_back({step.sampled.batches[i].vertices, step.rows[i], true});
         const Duration start = Executor::current().now();
         if (buffer == nullptr) {
             store::Pull pull = store.pull(wanted);
