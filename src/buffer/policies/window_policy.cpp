@@ -212,9 +212,10 @@ void WindowPolicy::leave_farthest(Step step) {
         --farthest_;
     std::vector<RowKey>& kept = coming(farthest_).kept;
     const std::size_t stay = kept.size() - std::min(kept.size(), kept_ - residents_->capacity());
-    if (stay != 0)
-        std::nth_element(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(stay),
-                         kept.end());
+    if (stay != 0) {
+        const auto middle = kept.begin() + static_cast<std::ptrdiff_t>(stay);
+        std::nth_element(kept.begin(), middle, kept.end());
+    }
     for (std::size_t i = stay; i < kept.size(); ++i) {
         if (i + lead < kept.size()) __builtin_prefetch(&rows_[kept[i + lead]], 1);
         evict(kept[i], step);
