@@ -28,7 +28,7 @@ struct Rows {
             for (std::size_t c = 0; c < width; ++c)
                 x.push_back(static_cast<float>(draws.normal()));
             const float* row = x.data() + i * width;
-            y.push_back((row[0] > 0) != (row[1] > 0) ? 1 : 0);
+            y.push_back((row[0] > 0) != (row[width > 1 ? 1 : 0] > 0) ? 1 : 0);
             weight.push_back(1 + static_cast<float>(i % 3));
         }
     }
