@@ -52,8 +52,8 @@ target_compile_options(rudder_flags INTERFACE
   # Files compiled together see each other's unnamed namespaces; the preset dev looks at each alone.
   $<$<AND:$<BOOL:${RUDDER_UNITY}>,$<CXX_COMPILER_ID:GNU>>:-Wno-subobject-linkage$<SEMICOLON>-Wshadow=local>
   # Under sanitizers GCC takes members of variants for uninitialised that are not looked at, and finds
-  # bounds in fmt that are not there.
-  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<STREQUAL:${RUDDER_SANITIZE},>>>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-array-bounds>
+  # bounds that are passed where they are not.
+  $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<STREQUAL:${RUDDER_SANITIZE},>>>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-array-bounds$<SEMICOLON>-Wno-stringop-overread>
   $<$<BOOL:${RUDDER_WERROR}>:-Werror>
   $<$<CONFIG:Release>:-fno-math-errno>)
 target_compile_definitions(rudder_flags INTERFACE
