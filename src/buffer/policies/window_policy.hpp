@@ -77,14 +77,16 @@ private:
         void forget() noexcept { *this = {.count = count}; }
     };
     static_assert(sizeof(Row) == 32);
-    /// What one chunk of a planned step came to; the chunks are added up in their order.
+    /// What one chunk of a step came to; the chunks are added up in their order.
     struct Planned {
         struct Use {
             Step step;
             RowKey row;
         };
-        std::vector<Use> again;             ///< rows that stay, and when they are used again
-        std::vector<RowKey> beyond;         ///< rows that stay without a known use
+        std::vector<Use> again;  ///< rows that stay, and when they are used again
+        /// Rows that stay without a known use; when a step is announced: held rows it is the first
+        /// known use of.
+        std::vector<RowKey> beyond;
         std::vector<std::uint32_t> missed;  ///< positions
         std::uint32_t kept_before = 0;
     };
