@@ -1,12 +1,21 @@
 #include "rudder/buffer/id_buffer.hpp"
 
+#include <atomic>
 #include <numeric>
 #include <utility>
 
 #include "rudder/buffer/residents.hpp"
 #include "rudder/core/check.hpp"
+#include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
+
+namespace {
+
+/// Rows that one thread looks up at a time.
+constexpr std::size_t looked_up_at_once = std::size_t{1} << 13;
+
+}  // namespace
 
 Residents::Residents(SlotId slots, SlotId capacity)
     : row_of_(slots, no_row), free_(slots), capacity_(capacity) {
@@ -20,6 +29,7 @@ std::uint32_t Residents::look_up(std::span<const RowKey> rows,
     std::uint32_t found = 0;
     const SlotId* slots = slot_of_.data();
     for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (i + lead < rows.size()) __builtin_prefetch(slots + rows[i + lead]);
         out[i] = slots[rows[i]];
         found += out[i] != no_slot ? 1U : 0U;
     }
@@ -108,11 +118,7 @@ const StepPlan& IdBuffer::advance(const Decision& decision) {
     const auto rows = published_.front();
     plan_.clear();
     fill_.clear();
-    plan_.slots.resize(rows.size());
-    plan_.hits = residents_.look_up(rows, plan_.slots);
-    for (const SlotId slot : plan_.slots) {
-        if (slot != no_slot) unused_[slot] = 0;
-    }
+    look_up(rows);
     policy_->advance(next_, rows, decision, plan_);
     ++accounts_.steps;
     accounts_.needed += rows.size();
@@ -123,6 +129,21 @@ const StepPlan& IdBuffer::advance(const Decision& decision) {
     ++next_;
     if (shown_ < next_) shown_ = next_;
     return plan_;
+}
+
+/// Finds the step's rows and notes that they were of use; on all threads.
+void IdBuffer::look_up(std::span<const RowKey> rows) {
+    plan_.slots.resize(rows.size());
+    std::atomic<std::uint32_t> hits{0};
+    parallel_chunks(rows.size(), looked_up_at_once, [&](const Chunk& chunk) {
+        const std::size_t count = chunk.end - chunk.begin;
+        const auto slots = std::span(plan_.slots).subspan(chunk.begin, count);
+        hits += residents_.look_up(rows.subspan(chunk.begin, count), slots);
+        for (const SlotId slot : slots) {
+            if (slot != no_slot) unused_[slot] = 0;
+        }
+    });
+    plan_.hits = hits;
 }
 
 void IdBuffer::account(const StepPlan& plan) {

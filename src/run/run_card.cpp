@@ -74,7 +74,9 @@ Json run_facts(const comm::Communicator& comm, const partition::PartitionedDatas
             {"seed", options.seed},
             {"epochs", options.epochs},
             {"steps_per_epoch", steps_per_epoch},
-            {"policy", train::policy_of(options).text()},
+            // A window that was not given gets its length when the graph has been opened.
+            {"policy",
+             train::window_adapts(options) ? options.policy : train::policy_of(options).text()},
             {"agent", train::agent_of(options).text()},
             {"link", ranks.link}};
 }

@@ -17,7 +17,7 @@ namespace rudder::run {
 [[nodiscard]] Json run_facts(const comm::Communicator& comm,
                              const partition::PartitionedDataset& data, const std::string& path,
                              const train::TrainOptions& options, const RankOptions& ranks,
-                             std::uint64_t steps_per_epoch);
+                             const train::Trainer& trainer);
 
 /// Keeps run.json, from one thread or several. That it cannot be written is said once, as a
 /// warning.

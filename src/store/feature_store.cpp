@@ -136,7 +136,7 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
                             .places = std::move(places),
                             .parts = std::move(parts),
                             .window = nullptr,
-                            .pool = ScratchPool(comm.size(), host_rows),
+                            .pool = ScratchPool(host_rows),
                             .exchange = nullptr,
                             .bulk = options.bulk}});
     shared ? place_in_window(*state_) : place_in_files(*state_);

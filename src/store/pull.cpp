@@ -2,6 +2,7 @@
 // rows are turned into floats meanwhile, and what lands is put in place.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 
 #include "rudder/core/parallel.hpp"
@@ -15,6 +16,8 @@ namespace {
 /// Rows per chunk of a loop, and per call of a loader.
 constexpr std::size_t pull_chunk_rows = 512;
 constexpr std::size_t group_rows = 128;
+/// Ids per chunk of the loop that only looks whose they are.
+constexpr std::size_t list_chunk_rows = 4096;
 
 /// Rows of several batches, numbered through.
 class Numbered {
@@ -53,44 +56,74 @@ private:
     std::size_t total_ = 0;
 };
 
-/// Counts every row, and lists those of other hosts by owner.
-void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch, Pulled& accounts) {
+/// Lists the rows of other hosts where no vertex comes twice: on all threads.
+void list_distinct(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
+                   Pulled& accounts) {
     const RowPlaces& places = core.places;
-    const partition::PartitionBook& book = places.book();
-    const bool distinct = rows.distinct();
-    if (!distinct && places.host_parts().size() < book.parts()) scratch.places.reset(rows.total());
+    std::atomic<std::uint64_t> remote{0};
+    scratch.wanted.begin(chunk_count(rows.total(), list_chunk_rows),
+                         static_cast<std::size_t>(core.comm.size()));
+    parallel_chunks(rows.total(), list_chunk_rows, [&](const Chunk& chunk) {
+        auto& wanted = scratch.wanted.part(chunk.index);
+        rows.walk(chunk.begin, chunk.end, core.format.width(), [&](VertexId v, float* place) {
+            const PartId part = places.part(v);
+            if (!places.local(part)) wanted.add({v, place, places.owner(part)});
+        });
+        remote += wanted.size();
+    });
+    accounts.rows.local = rows.total() - remote;
+}
+
+/// The same where vertices may: the first use of each counts, the others are copied from there.
+void list_repeated(const StoreCore& core, const Numbered& rows, PullScratch& scratch,
+                   Pulled& accounts) {
+    const RowPlaces& places = core.places;
+    scratch.wanted.begin(1, static_cast<std::size_t>(core.comm.size()));
+    if (core.exchange != nullptr) scratch.first.reset(rows.total());
     rows.walk(0, rows.total(), core.format.width(), [&](VertexId v, float* place) {
-        RUDDER_CHECK_NORMAL(v < book.vertices());
-        const PartId part = book.owner(v);
+        const PartId part = places.part(v);
         if (places.local(part)) {
-            const bool fresh = distinct || scratch.seen.insert(places.host_row(part, v));
+            const bool fresh = scratch.seen.insert(places.host_row(part, v));
             ++(fresh ? accounts.rows.local : accounts.rows.saved);
             return;
         }
-        const float* first = distinct ? place : scratch.places.insert(v, place);
-        if (first != place) {
+        if (const float* first = scratch.first.insert(v, place); first != place) {
             scratch.repeats.push_back({first, place});
-            return;
+        } else {
+            scratch.wanted.part(0).add({v, place, places.owner(part)});
         }
-        OwnerRows& owner = scratch.owners[static_cast<std::size_t>(places.owner(part))];
-        owner.vertices.push_back(v);
-        owner.places.push_back(place);
     });
     accounts.rows.saved += scratch.repeats.size();
+}
+
+/// Counts every row, and lists those of other hosts.
+void classify(const StoreCore& core, const Numbered& rows, PullScratch& scratch, Pulled& accounts) {
+    if (!rows.distinct()) {
+        list_repeated(core, rows, scratch, accounts);
+    } else if (core.exchange != nullptr) {
+        list_distinct(core, rows, scratch, accounts);
+    } else {
+        scratch.wanted.begin(0, static_cast<std::size_t>(core.comm.size()));
+        accounts.rows.local = rows.total();
+    }
 }
 
 /// Asks for what other hosts have; accounts for it.
 RemoteFetch ask(const StoreCore& core, PullScratch& scratch, Pulled& accounts, comm::Kind kind,
                 std::vector<FetchRun>& runs) {
-    scratch.land(core.format.row_bytes());
-    accounts.bytes_by_owner.assign(scratch.owners.size(), 0);
-    for (std::size_t r = 0; r < scratch.owners.size(); ++r) {
-        const OwnerRows& owner = scratch.owners[r];
-        if (owner.vertices.empty()) continue;
-        accounts.rows.demand += owner.vertices.size();
-        accounts.bytes_by_owner[r] = owner.landing.size();
-        runs.push_back({static_cast<int>(r), owner.vertices, owner.landing});
+    const std::size_t row_bytes = core.format.row_bytes();
+    accounts.bytes_by_owner.assign(static_cast<std::size_t>(core.comm.size()), 0);
+    scratch.order(row_bytes, accounts.bytes_by_owner);  // rows, at first
+    std::size_t at = 0;
+    for (std::size_t r = 0; r < accounts.bytes_by_owner.size(); ++r) {
+        const std::size_t count = accounts.bytes_by_owner[r];
+        if (count == 0) continue;
+        runs.push_back({static_cast<int>(r), std::span(scratch.vertices).subspan(at, count),
+                        scratch.landing.span().subspan(at * row_bytes, count * row_bytes)});
+        at += count;
+        accounts.bytes_by_owner[r] = count * row_bytes;
     }
+    accounts.rows.demand = at;
     accounts.rows.needed = accounts.rows.local + accounts.rows.demand;
     if (runs.empty()) return {};
     return core.exchange->fetch(runs, kind, core.bulk.load(std::memory_order_relaxed));
@@ -108,7 +141,7 @@ void gather(const StoreCore& core, const Numbered& rows) {
             count = 0;
         };
         rows.walk(chunk.begin, chunk.end, core.format.width(), [&](VertexId v, float* place) {
-            const PartId part = places.book().owner(v);
+            const PartId part = places.part(v);
             if (!places.local(part)) return;
             from[count] = places.row(part, v);
             to[count] = place;
@@ -151,7 +184,8 @@ struct Pull::State {
 
     void decode(const RemoteFetch::Piece& piece) const {
         const FetchRun& run = runs[piece.run];
-        const OwnerRows& owner = scratch->owners[static_cast<std::size_t>(run.owner)];
+        float* const* places =
+            scratch->places.data() + (run.vertices.data() - scratch->vertices.data());
         const std::size_t row_bytes = core->format.row_bytes();
         parallel_chunks(piece.count, pull_chunk_rows, [&](const Chunk& chunk) {
             std::array<const std::byte*, pull_chunk_rows> from{};
@@ -159,7 +193,7 @@ struct Pull::State {
             const std::size_t count = chunk.end - chunk.begin;
             for (std::size_t i = 0; i < count; ++i)
                 from[i] = run.rows.data() + (first + i) * row_bytes;
-            core->format.decode_rows({from.data(), count}, owner.places.data() + first);
+            core->format.decode_rows({from.data(), count}, places + first);
         });
     }
 };

@@ -21,26 +21,20 @@ void NumberSet::clear() noexcept {
 }
 
 void PullScratch::clear() noexcept {
-    for (OwnerRows& owner : owners) {
-        owner.vertices.clear();
-        owner.places.clear();
-        owner.landing = {};
-    }
     repeats.clear();
     seen.clear();
 }
 
-void PullScratch::land(std::size_t row_bytes) {
-    std::size_t rows = 0;
-    for (const OwnerRows& owner : owners)
-        rows += owner.vertices.size();
+void PullScratch::order(std::size_t row_bytes, std::span<std::uint64_t> by_owner) {
+    const std::size_t rows = wanted.order(by_owner);
+    vertices.resize(rows);
+    places.resize(rows);
     const std::size_t bytes = checked_mul(rows, row_bytes, "bytes of a pull");
-    if (landing.size() < bytes) landing = Array<std::byte>::uninitialised(bytes);
-    std::size_t at = 0;
-    for (OwnerRows& owner : owners) {
-        owner.landing = landing.span().subspan(at, owner.vertices.size() * row_bytes);
-        at += owner.landing.size();
-    }
+    if (landing.size() < bytes) landing = Array<std::byte>::uninitialised(bytes + bytes / 8);
+    wanted.walk([&](std::uint32_t place, const OwnerOrder<float*>::Row& row) {
+        vertices[place] = row.vertex;
+        places[place] = row.purpose;
+    });
 }
 
 std::shared_ptr<PullScratch> ScratchPool::take() {
@@ -52,7 +46,7 @@ std::shared_ptr<PullScratch> ScratchPool::take() {
             return scratch;
         }
     }
-    return std::make_shared<PullScratch>(ranks_, host_rows_);
+    return std::make_shared<PullScratch>(host_rows_);
 }
 
 void ScratchPool::give_back(std::shared_ptr<PullScratch> scratch) {

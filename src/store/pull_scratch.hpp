@@ -8,7 +8,10 @@
 
 #include "core/executor/monitor.hpp"
 #include "rudder/core/array.hpp"
+#include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
+
+#include "owner_order.hpp"
 
 namespace rudder::store {
 
@@ -60,13 +63,6 @@ private:
     std::vector<std::uint64_t> touched_;
 };
 
-/// Distinct rows that one other rank is asked for, and where each goes first.
-struct OwnerRows {
-    std::vector<VertexId> vertices;
-    std::vector<float*> places;
-    std::span<std::byte> landing;
-};
-
 /// A row that goes to a second place.
 struct RepeatedRow {
     const float* from;
@@ -74,29 +70,31 @@ struct RepeatedRow {
 };
 
 struct PullScratch {
-    PullScratch(int ranks, VertexId host_rows)
-        : owners(static_cast<std::size_t>(ranks)), seen(host_rows) {}
+    explicit PullScratch(VertexId host_rows) : seen(host_rows) {}
 
-    std::vector<OwnerRows> owners;  ///< by rank
-    std::vector<RepeatedRow> repeats;
-    FirstPlaces places;
-    NumberSet seen;            ///< own-host rows of this pull
+    OwnerOrder<float*> wanted;  ///< rows of other hosts, and where each goes first
+    // The same in the order in which they are asked for.
+    RawVector<VertexId> vertices;
+    RawVector<float*> places;
     Array<std::byte> landing;  ///< only grows
+    std::vector<RepeatedRow> repeats;
+    FirstPlaces first;
+    NumberSet seen;  ///< own-host rows of this pull
 
     void clear() noexcept;
-    /// Cuts landing memory for all owners' rows.
-    void land(std::size_t row_bytes);
+    /// Orders what is wanted, with `row_bytes` of landing memory for each; how many rows of each
+    /// owner there are goes to `by_owner`.
+    void order(std::size_t row_bytes, std::span<std::uint64_t> by_owner);
 };
 
 /// Scratch of pulls that are over, for those to come. As many are made as pulls run at once.
 class ScratchPool {
 public:
-    ScratchPool(int ranks, VertexId host_rows) : ranks_(ranks), host_rows_(host_rows) {}
+    explicit ScratchPool(VertexId host_rows) : host_rows_(host_rows) {}
     [[nodiscard]] std::shared_ptr<PullScratch> take();
     void give_back(std::shared_ptr<PullScratch> scratch);
 
 private:
-    int ranks_;
     VertexId host_rows_;
     Monitor monitor_;
     std::vector<std::shared_ptr<PullScratch>> free_;

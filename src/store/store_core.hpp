@@ -33,6 +33,11 @@ public:
     void set_row_bytes(std::size_t bytes) noexcept { row_bytes_ = bytes; }
 
     [[nodiscard]] const partition::PartitionBook& book() const noexcept { return book_; }
+    /// The part that holds v.
+    [[nodiscard]] PartId part(VertexId v) const {
+        RUDDER_CHECK_NORMAL(v < book_.vertices());
+        return book_.owner(v);
+    }
     [[nodiscard]] int owner(PartId p) const noexcept { return parts_[p].rank; }
     [[nodiscard]] bool local(PartId p) const noexcept { return parts_[p].on_host; }
     /// The address of a row of this host.

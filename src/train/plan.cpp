@@ -94,9 +94,11 @@ TrainPlan Trainer::plan() {
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
     const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
     const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
-    const double queue = std::min(
-        own.batch_bytes * static_cast<double>(steps_ahead(g.options) + g.options.in_flight),
-        static_cast<double>(g.queue_limit()));
+    const std::uint64_t ahead =
+        std::max(steps_ahead(g.options), buffer::horizon_of(s.buffer.policy));
+    const double queue =
+        std::min(own.batch_bytes * static_cast<double>(ahead + g.options.in_flight),
+                 static_cast<double>(g.queue_limit()));
     const Figures figures{own.rows * epoch,
                           own.remote * epoch,
                           network,

@@ -82,8 +82,9 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.version = version();
     s.data = facts.data;
     s.model = options.model;
-    s.policy = policy_of(options).text();
-    s.steps_ahead = steps_ahead(options);
+    const buffer::PolicySpec policy = result.policy.value_or(policy_of(options));
+    s.policy = policy.text();
+    s.steps_ahead = std::max(steps_ahead(options), buffer::horizon_of(policy));
     s.buffer_rows = result.capacity;
     s.buffer_scope = to_string(options.buffer_scope);
     s.ranks = count(facts.ranks);

@@ -184,7 +184,7 @@ TEST(DistinctRows, AreInTheOrderOfTheirFirstUse) {
     buffer::RowNumbering numbering(100, std::vector<VertexId>{10, 20});
     buffer::DistinctRows distinct(numbering);
     Rows rows;
-    std::vector<std::uint32_t> positions(4);
+    std::vector<std::uint32_t> positions;
     distinct.begin();
     distinct.add(std::vector<VertexId>{20, 5, 20, 10}, rows, positions);
     EXPECT_EQ(rows, (Rows{1, 2, 0}));
@@ -222,7 +222,7 @@ void expect_distinct(std::uint64_t seed, std::size_t most, VertexId universe) {
         distinct.begin();
         for (std::uint64_t part = draws.below(3) + 1; part-- > 0;) {
             const auto ids = random_ids(draws, most / 2 + draws.below(most / 2 + 1), universe);
-            std::vector<std::uint32_t> positions(ids.size());
+            std::vector<std::uint32_t> positions;
             distinct.add(ids, rows, positions);
             for (std::size_t i = 0; i < ids.size(); ++i)
                 ASSERT_EQ(positions[i], slow.add(ids[i])) << "seed " << seed;
@@ -305,16 +305,23 @@ TEST(Landings, AreUsedAgain) {
     EXPECT_GT(pool->bytes(), bytes);
 }
 
-TEST(Landings, TheLargestIsTakenFirst) {
+TEST(Landings, TheSmallestThatIsLargeEnoughIsTaken) {
     const auto pool = std::make_shared<buffer::LandingPool>(4);
     auto small = pool->take(10);
     auto large = pool->take(1000);
-    const std::byte* memory = large->rows.data();
+    const std::byte* little = small->rows.data();
+    const std::byte* much = large->rows.data();
     small.reset();
     large.reset();
     const std::uint64_t bytes = pool->bytes();
-    EXPECT_EQ(pool->take(900)->rows.data(), memory);
+    EXPECT_EQ(pool->take(900)->rows.data(), much);
+    EXPECT_EQ(pool->take(9)->rows.data(), little);
+    EXPECT_EQ(pool->take(11)->rows.data(), little);  // there is room for a quarter more
+    EXPECT_EQ(pool->take(20)->rows.data(), much);
     EXPECT_EQ(pool->bytes(), bytes);
+    const auto larger = pool->take(2000);  // the largest grows
+    EXPECT_EQ(pool->take(5)->rows.data(), little);
+    EXPECT_GT(pool->bytes(), bytes);
 }
 
 TEST(Landings, MayOutliveTheirPool) {

@@ -58,6 +58,7 @@ public:
 
 private:
     IdBuffer(const IdBuffer& other);
+    void look_up(std::span<const RowKey> rows);
     void account(const StepPlan& plan);
     /// Lets a policy that was made for it begin.
     void start(std::unique_ptr<Policy> policy);

@@ -29,6 +29,11 @@ public:
         const std::size_t piece = piece_of(i);
         return pieces_[piece][i - begin_of(piece)];
     }
+    /// Brings an element that is about to be read into the cache.
+    void prefetch(std::size_t i) const noexcept {
+        const std::size_t piece = piece_of(i);
+        __builtin_prefetch(pieces_[piece].get() + (i - begin_of(piece)));
+    }
     void push_back(VertexId v);
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
@@ -62,6 +67,8 @@ public:
     [[nodiscard]] RowKey halo() const noexcept { return halo_; }
     [[nodiscard]] VertexId universe() const noexcept { return universe_; }
     [[nodiscard]] VertexId vertex(RowKey row) const noexcept { return vertices_[row]; }
+    /// Before `vertex`, some rows ahead of it.
+    void prefetch(RowKey row) const noexcept { vertices_.prefetch(row); }
 
     /// The numbers of `ids`, new ones for those not seen before. An id outside the universe is an
     /// InternalError: readers refuse it before.

@@ -52,6 +52,8 @@ struct TrainResult {
     std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps, and on their way to the buffer
     std::uint64_t buffer_bytes = 0;     ///< of the slots
     std::uint64_t capacity = 0;         ///< rows that fit in them
+    /// As the first rank's buffer began: a window that was not given has its length.
+    std::optional<buffer::PolicySpec> policy;
     std::optional<std::uint64_t> floor{};  ///< rows the best possible policy would have fetched
     std::uint64_t row_bytes = 0;           ///< of one row on the wire
     std::string topology;                  ///< as chosen

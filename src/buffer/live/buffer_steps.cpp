@@ -81,17 +81,18 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
         const CpuMeter meter(clocks_.piloting);
         options_.pilot->prepare(number);
     }
+    slots_.wait_for_room();
     // It may have taken a while.
-    if (options_.pilot != nullptr && !turns_.wait(number)) return false;
+    if (!turns_.wait(number)) return false;
     const Span span("policy", number);
     const CpuMeter meter(clocks_.bookkeeping);
     announce();
     std::optional<TimeKnobs> times;
     const StepPlan& plan = advance(number, times);
-    step = queue_.take();
+    queue_.take(step);
     keep(step.rows);
     sources.demand_by_owner.assign(ranks_, 0);
-    if (Profiler::on()) slots_.note_uses(plan, number);
+    slots_.note_uses(plan, number);
     slots_.plan_step(plan, step.rows, queue_.numbering(), sources);
     carry_out(plan);
     rows = std::exchange(extra_, {});

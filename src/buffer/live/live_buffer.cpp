@@ -16,7 +16,8 @@ namespace rudder::buffer {
 
 namespace {
 
-constexpr std::size_t chunk_rows = 512;
+/// Rows that are decoded in one call.
+constexpr std::size_t decoded_at_once = 256;
 
 /// How many ranks share the buffer; 0: this one is alone.
 std::size_t members(const comm::Communicator& comm, const LiveBufferOptions& options) {
@@ -28,13 +29,20 @@ bool is_first(const comm::Communicator& comm, const LiveBufferOptions& options) 
     return members(comm, options) == 0 || comm.host().rank() == 0;
 }
 
-std::vector<const std::byte*> rows_of(const RankShare& share, const RowSlots::Sources& sources) {
-    std::vector<const std::byte*> rows;
-    rows.reserve(share.positions.size());
-    for (const std::uint32_t position : share.positions)
-        rows.push_back(sources.rows[position]);
-    return rows;
-}
+/// What assembling a step needs, kept for the steps to come.
+struct StepWork {
+    SharedStep step;
+    RowSlots::Sources sources;
+    OwnStep own;
+    std::vector<StepPiece> pieces;
+    std::vector<const std::byte*> rows;  ///< of one rank
+
+    void list_rows(const RankShare& share) {
+        rows.clear();
+        for (const std::uint32_t position : share.positions)
+            rows.push_back(sources.rows[position]);
+    }
+};
 
 }  // namespace
 
@@ -52,6 +60,8 @@ struct LiveBuffer::State {
     BufferClocks clocks;
     StepTurns turns;
     StepQueue queue;
+    Monitor monitor;                               ///< guards `works`
+    std::vector<std::unique_ptr<StepWork>> works;  ///< that no step uses
     // Destroyed in the reverse order: tasks end before what they use goes.
     std::unique_ptr<BufferSteps> steps;      ///< on the first rank
     std::unique_ptr<HostExchange> exchange;  ///< where several share the buffer
@@ -59,13 +69,19 @@ struct LiveBuffer::State {
     State(const comm::Communicator& comm, const store::FeatureStore& s, LiveBufferOptions o);
     void join(const comm::Communicator& host);
     [[nodiscard]] Knobs knobs() const;
-    [[nodiscard]] bool assemble_first(const sample::SampledStep& step,
-                                      std::span<const store::RowsWanted> wants, StepRows& rows);
-    [[nodiscard]] bool assemble_member(const sample::SampledStep& step,
-                                       std::span<const store::RowsWanted> wants, StepRows& rows);
+    [[nodiscard]] std::unique_ptr<StepWork> take_work();
+    void give_back(std::unique_ptr<StepWork> work);
+    [[nodiscard]] bool assemble(std::uint64_t step, std::span<const store::RowsWanted> wants,
+                                StepWork& work, StepRows& rows);
+    [[nodiscard]] bool assemble_first(std::uint64_t step, std::span<const store::RowsWanted> wants,
+                                      StepWork& work, StepRows& rows);
+    [[nodiscard]] bool assemble_member(std::uint64_t step, std::span<const store::RowsWanted> wants,
+                                       StepWork& work, StepRows& rows);
     /// Remote rows to floats, on all threads.
-    void decode(const OwnStep& own, std::span<const std::byte* const> rows,
+    void decode(StepWork& work, std::span<const std::byte* const> rows,
                 std::span<const store::RowsWanted> wants) const;
+    void decode_piece(const StepPiece& piece, std::size_t remote, const OwnStep& own,
+                      std::span<const std::byte* const> rows, float* out) const;
 };
 
 LiveBuffer::State::State(const comm::Communicator& comm, const store::FeatureStore& s,
@@ -92,66 +108,95 @@ void LiveBuffer::State::join(const comm::Communicator& host) {
     exchange = std::make_unique<HostExchange>(host, store.format().row_bytes(), std::move(events));
 }
 
-bool LiveBuffer::State::assemble_first(const sample::SampledStep& step,
-                                       std::span<const store::RowsWanted> wants, StepRows& rows) {
-    SharedStep all;
-    RowSlots::Sources sources;
-    if (!steps->begin(step.step, all, sources, rows)) return false;
-    rows.counts += all.shares.front().counts;
+std::unique_ptr<StepWork> LiveBuffer::State::take_work() {
+    Monitor::Lock lock(monitor);
+    if (works.empty()) return std::make_unique<StepWork>();
+    std::unique_ptr<StepWork> work = std::move(works.back());
+    works.pop_back();
+    return work;
+}
+
+void LiveBuffer::State::give_back(std::unique_ptr<StepWork> work) {
+    Monitor::Lock lock(monitor);
+    works.push_back(std::move(work));
+}
+
+bool LiveBuffer::State::assemble(std::uint64_t step, std::span<const store::RowsWanted> wants,
+                                 StepWork& work, StepRows& rows) {
+    return steps ? assemble_first(step, wants, work, rows)
+                 : assemble_member(step, wants, work, rows);
+}
+
+bool LiveBuffer::State::assemble_first(std::uint64_t step, std::span<const store::RowsWanted> wants,
+                                       StepWork& work, StepRows& rows) {
+    RowSlots::Sources& sources = work.sources;
+    if (!steps->begin(step, work.step, sources, rows)) return false;
+    rows.counts += work.step.shares.front().counts;
     RowSlots& slots = steps->slots();
     slots.ask(sources);
     store.load_local(wants);
     slots.wait(sources);
     for (int member = 1; exchange && member < exchange->size(); ++member) {
-        const RankShare& share = all.shares[static_cast<std::size_t>(member)];
-        exchange->deliver(member, step.step, rows_of(share, sources), share.counts);
+        const RankShare& share = work.step.shares[static_cast<std::size_t>(member)];
+        work.list_rows(share);
+        exchange->deliver(member, step, work.rows, share.counts);
     }
-    const OwnStep own = queue.take_own(step.step);
+    queue.take_own(step, work.own);
     if (exchange) {
-        decode(own, rows_of(all.shares.front(), sources), wants);
+        work.list_rows(work.step.shares.front());
+        decode(work, work.rows, wants);
     } else {
-        decode(own, sources.rows, wants);
+        decode(work, sources.rows, wants);
     }
     slots.done(sources);
     return true;
 }
 
-bool LiveBuffer::State::assemble_member(const sample::SampledStep& step,
-                                        std::span<const store::RowsWanted> wants, StepRows& rows) {
-    const OwnStep own = queue.take_own(step.step);
-    const auto landing = pool->take(own.remote);
-    exchange->want(step.step, landing);
+bool LiveBuffer::State::assemble_member(std::uint64_t step,
+                                        std::span<const store::RowsWanted> wants, StepWork& work,
+                                        StepRows& rows) {
+    queue.take_own(step, work.own);
+    const auto landing = pool->take(work.own.remote);
+    exchange->want(step, landing);
     store.load_local(wants);
     Rows mine;
-    if (!exchange->wait(step.step, mine)) return false;
+    if (!exchange->wait(step, mine)) return false;
     rows.counts += mine;
     rows.by_owner.assign(ranks, 0);
-    std::vector<const std::byte*> from(own.remote);
-    for (std::size_t i = 0; i < from.size(); ++i)
-        from[i] = landing->rows.data() + i * store.format().row_bytes();
-    decode(own, from, wants);
+    work.rows.resize(work.own.remote);
+    for (std::size_t i = 0; i < work.rows.size(); ++i)
+        work.rows[i] = landing->rows.data() + i * store.format().row_bytes();
+    decode(work, work.rows, wants);
     return true;
 }
 
-void LiveBuffer::State::decode(const OwnStep& own, std::span<const std::byte* const> rows,
+void LiveBuffer::State::decode(StepWork& work, std::span<const std::byte* const> rows,
                                std::span<const store::RowsWanted> wants) const {
+    work.pieces.clear();
+    for (std::size_t b = 0; b < wants.size(); ++b)
+        cut_batch(wants[b].vertices, b, work.pieces);
+    parallel_chunks(work.pieces.size(), 1, [&](const Chunk& chunk) {
+        const StepPiece& piece = work.pieces[chunk.index];
+        float* out = wants[piece.batch].rows.data() + piece.first * store.format().width();
+        decode_piece(piece, work.own.before[chunk.index], work.own, rows, out);
+    });
+}
+
+void LiveBuffer::State::decode_piece(const StepPiece& piece, std::size_t remote, const OwnStep& own,
+                                     std::span<const std::byte* const> rows, float* out) const {
     const std::size_t width = store.format().width();
-    std::span<const std::uint32_t> left = own.positions;
-    for (const store::RowsWanted& batch : wants) {
-        const auto at = left.subspan(0, batch.vertices.size());
-        left = left.subspan(batch.vertices.size());
-        parallel_chunks(at.size(), chunk_rows, [&](const Chunk& chunk) {
-            std::array<const std::byte*, chunk_rows> from{};
-            std::array<float*, chunk_rows> to{};
-            std::size_t count = 0;
-            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
-                if (at[i] == no_position) continue;
-                from[count] = rows[at[i]];
-                to[count++] = batch.rows.data() + i * width;
-            }
-            store.format().decode_rows({from.data(), count}, to.data());
-        });
+    std::array<const std::byte*, decoded_at_once> from{};
+    std::array<float*, decoded_at_once> to{};
+    std::size_t count = 0;
+    for (std::size_t i = 0; i < piece.vertices.size(); ++i) {
+        if (queue.local().contains(piece.vertices[i])) continue;
+        from[count] = rows[own.position(remote++)];
+        to[count++] = out + i * width;
+        if (count < decoded_at_once) continue;
+        store.format().decode_rows(from, to.data());
+        count = 0;
     }
+    store.format().decode_rows({from.data(), count}, to.data());
 }
 
 LiveBuffer::LiveBuffer(const comm::Communicator& comm, const store::FeatureStore& store,
@@ -169,8 +214,10 @@ void LiveBuffer::publish(const sample::SampledStep& step) {
 bool LiveBuffer::assemble(const sample::SampledStep& step,
                           std::span<const store::RowsWanted> wanted, StepRows& rows) {
     rows = {};
-    return first() ? state_->assemble_first(step, wanted, rows)
-                   : state_->assemble_member(step, wanted, rows);
+    std::unique_ptr<StepWork> work = state_->take_work();
+    const bool whole = state_->assemble(step.step, wanted, *work, rows);
+    state_->give_back(std::move(work));
+    return whole;
 }
 
 void LiveBuffer::halt() {

@@ -5,6 +5,7 @@
 
 #include "core/executor/patience.hpp"
 #include "core/span.hpp"
+#include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
 
@@ -14,6 +15,10 @@ namespace {
 constexpr std::size_t bulk_bytes = std::size_t{2} << 20;
 /// Background links under way at once; the others wait, so that landings stay small.
 constexpr std::size_t bulks_under_way = 8;
+/// Rows of a plan that one thread takes at a time.
+constexpr std::size_t plan_chunk = std::size_t{1} << 13;
+/// Rows that one thread puts away at a time.
+constexpr std::size_t put_chunk = 1024;
 
 }  // namespace
 
@@ -22,7 +27,7 @@ struct RowSlots::Link {
         SlotId slot;
         std::uint32_t index;
     };
-    std::uint64_t number = 0;
+    std::uint32_t number = 0;
     bool background = false;
     std::vector<VertexId> ids;  ///< of a background link, until it is asked for
     std::vector<Put> puts;
@@ -30,7 +35,8 @@ struct RowSlots::Link {
     std::vector<comm::Request> requests;
     bool asked = false;
     bool reading = false;
-    std::uint64_t noted = 0;  ///< number of the last step that waits for it
+    std::uint32_t noted = 0;     ///< number of the last step that waits for it
+    std::uint32_t noted_at = 0;  ///< where that step has noted it
 };
 
 RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
@@ -40,8 +46,7 @@ RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
           checked_mul<std::size_t>(slots, row_bytes_, "size of the buffer"))),
       pool_(std::make_shared<LandingPool>(row_bytes_)),
       bulk_rows_(std::max<std::size_t>(1, bulk_bytes / row_bytes_)),
-      written_by_(slots, 0),
-      index_(slots, 0) {
+      written_by_(slots) {
     Executor& executor = Executor::current();
     asking_ = executor.spawn("buffer asking", [this] { guarded([this] { ask_in_background(); }); });
     keeping_ = executor.spawn("buffer keeping", [this] { guarded([this] { put_into_slots(); }); });
@@ -81,105 +86,203 @@ void RowSlots::guarded(Body&& body) {
 
 // ---- planning ----------------------------------------------------------------------------------
 
-void RowSlots::group_by_owner(std::span<std::uint64_t> by_owner) {
-    owner_of_.resize(wanted_.size());
-    std::vector<std::size_t> start(by_owner.size() + 1, 0);
-    for (std::size_t i = 0; i < wanted_.size(); ++i) {
-        owner_of_[i] = store_.owner(wanted_[i].vertex);
-        ++start[static_cast<std::size_t>(owner_of_[i]) + 1];
+/// A link without contents, behind the last of the chain.
+std::shared_ptr<RowSlots::Link> RowSlots::take_link() {
+    Monitor::Lock lock(monitor_);
+    std::shared_ptr<Link> link;
+    if (idle_.empty()) {
+        link = std::make_shared<Link>();
+    } else {
+        link = std::move(idle_.back());
+        idle_.pop_back();
     }
-    for (std::size_t r = 0; r < by_owner.size(); ++r) {
-        by_owner[r] += start[r + 1];
-        start[r + 1] += start[r];
+    return link;
+}
+
+/// One holder less of a link; the last one puts it aside for others. Under the lock, as is every
+/// change of who holds a link.
+void RowSlots::let_go(std::shared_ptr<Link>& link) {
+    if (link.use_count() == 1) {
+        link->landing.reset();
+        link->requests.clear();
+        link->ids.clear();
+        link->puts.clear();
+        link->asked = false;
+        link->reading = false;
+        link->background = false;
+        link->noted = 0;
+        idle_.push_back(std::move(link));
     }
-    grouped_.resize(wanted_.size());
-    for (std::size_t i = 0; i < wanted_.size(); ++i)
-        grouped_[start[static_cast<std::size_t>(owner_of_[i])]++] = wanted_[i];
-    wanted_.swap(grouped_);
+    link.reset();
 }
 
 void RowSlots::write_to(SlotId slot, const Link& link, std::uint32_t index) {
-    written_by_[slot] = link.number;
-    index_[slot] = index;
-    if (Profiler::on()) fetched_by_.resize(written_by_.size(), 0);
+    written_by_[slot] = {link.number, index};
     if (!fetched_by_.empty()) fetched_by_[slot] = link.background ? link.number : 0;
 }
 
 void RowSlots::note_uses(const StepPlan& plan, std::uint64_t step) {
-    Monitor::Lock lock(monitor_);
-    if (fetched_by_.empty()) return;
-    std::vector<std::uint64_t> links;
+    if (!Profiler::on()) return;
+    fetched_by_.resize(written_by_.size(), 0);
+    std::vector<std::uint32_t> links;
     for (const SlotId slot : plan.slots) {
         if (slot == no_slot) continue;
-        if (const std::uint64_t link = std::exchange(fetched_by_[slot], 0)) links.push_back(link);
+        if (const std::uint32_t link = std::exchange(fetched_by_[slot], 0)) links.push_back(link);
     }
     std::ranges::sort(links);
     links.erase(std::unique(links.begin(), links.end()), links.end());
-    for (const std::uint64_t link : links)
+    for (const std::uint32_t link : links)
         Profiler::use(link, step);
 }
 
 void RowSlots::plan_step(const StepPlan& plan, std::span<const RowKey> rows,
                          const RowNumbering& numbering, Sources& out) {
-    auto link = std::make_shared<Link>();
-    wanted_.clear();
-    out.rows.assign(rows.size(), nullptr);
-    Monitor::Lock lock(monitor_);
-    link->number = first_ + chain_.size();
+    std::shared_ptr<Link> link = take_link();
+    {
+        // Links may leave the chain meanwhile; their rows are then read where they landed.
+        Monitor::Lock lock(monitor_);
+        first_link_ = first_;
+        links_.assign(chain_.begin(), chain_.end());
+        link->number = first_ + static_cast<std::uint32_t>(chain_.size());
+        RUDDER_CHECK(link->number != 0);
+    }
     link->reading = true;
-    for (std::uint32_t p = 0; p < rows.size(); ++p) {
-        const SlotId slot = plan.slots[p];
-        if (slot == no_slot) {
-            wanted_.push_back({numbering.vertex(rows[p]), p});
-        } else if (written_by_[slot] == 0) {
-            out.rows[p] = slots_.data() + slot * row_bytes_;
-        } else {
-            const auto& writer = chain_[written_by_[slot] - first_];
-            if (std::exchange(writer->noted, link->number) != link->number)
-                out.awaited.push_back(writer);
-            out.late.push_back({p, index_[slot], writer.get()});
-        }
-    }
-    group_by_owner(out.demand_by_owner);
-    out.demand = wanted_.size();
-    landed_at_.resize(rows.size());
-    if (!wanted_.empty()) link->landing = pool_->take(wanted_.size());
-    for (std::uint32_t i = 0; i < wanted_.size(); ++i) {
-        link->landing->ids[i] = wanted_[i].vertex;
-        landed_at_[wanted_[i].purpose] = i;
-        out.rows[wanted_[i].purpose] = link->landing->rows.data() + i * row_bytes_;
-    }
-    for (const Admitted& row : plan.admit) {
-        link->puts.push_back({row.slot, landed_at_[row.position]});
-        write_to(row.slot, *link, landed_at_[row.position]);
-    }
+    find_rows(plan, rows, numbering, out);
+    land_wanted(plan, *link, out);
+    Monitor::Lock lock(monitor_);
+    await_late(out);
     chain_.push_back(link);
     out.own = std::move(link);
+}
+
+/// Rows in their slots are pointed at; the others become late or wanted.
+void RowSlots::find_rows(const StepPlan& plan, std::span<const RowKey> rows,
+                         const RowNumbering& numbering, Sources& out) {
+    const std::size_t chunks = chunk_count(rows.size(), plan_chunk);
+    wanted_.begin(chunks, out.demand_by_owner.size());
+    if (late_.size() < chunks) late_.resize(chunks);
+    out.rows.resize(rows.size());
+    parallel_chunks(rows.size(), plan_chunk,
+                    [&](const Chunk& chunk) { find_chunk(plan, rows, numbering, chunk, out); });
+    out.late.clear();
+    for (std::size_t c = 0; c < chunks; ++c)
+        out.late.insert(out.late.end(), late_[c].begin(), late_[c].end());
+}
+
+void RowSlots::find_chunk(const StepPlan& plan, std::span<const RowKey> rows,
+                          const RowNumbering& numbering, const Chunk& chunk, Sources& out) {
+    std::vector<LateRow>& late = late_[chunk.index];
+    late.clear();
+    WantedRows::Part& wanted = wanted_.part(chunk.index);
+    for (std::size_t p = chunk.begin; p < chunk.end; ++p) {
+        if (p + lead < chunk.end) {
+            const SlotId coming = plan.slots[p + lead];
+            if (coming == no_slot) {
+                numbering.prefetch(rows[p + lead]);
+            } else {
+                __builtin_prefetch(&written_by_[coming]);
+            }
+        }
+        const SlotId slot = plan.slots[p];
+        const auto position = static_cast<std::uint32_t>(p);
+        if (slot == no_slot) {
+            const VertexId v = numbering.vertex(rows[p]);
+            wanted.add({v, position, store_.owner(v)});
+        } else if (written_by_[slot].link < first_link_) {
+            out.rows[p] = slots_.data() + slot * row_bytes_;
+        } else {
+            late.push_back({position, written_by_[slot].index, written_by_[slot].link});
+        }
+    }
+}
+
+/// Gives what the step lacks a place to land, and slots to those of it that are to stay.
+void RowSlots::land_wanted(const StepPlan& plan, Link& link, Sources& out) {
+    out.demand = wanted_.order(out.demand_by_owner);
+    if (out.demand == 0) return;
+    link.landing = pool_->take(out.demand);
+    landed_at_.resize(std::max(landed_at_.size(), out.rows.size()));
+    wanted_.walk([&](std::uint32_t place, const WantedRows::Row& row) {
+        link.landing->ids[place] = row.vertex;
+        landed_at_[row.purpose] = place;
+        out.rows[row.purpose] = link.landing->rows.data() + place * row_bytes_;
+    });
+    link.puts.resize(plan.admit.size());
+    parallel_chunks(plan.admit.size(), plan_chunk, [&](const Chunk& chunk) {
+        for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+            if (i + lead < chunk.end)
+                __builtin_prefetch(&written_by_[plan.admit[i + lead].slot], 1);
+            const Admitted& row = plan.admit[i];
+            link.puts[i] = {row.slot, landed_at_[row.position]};
+            write_to(row.slot, link, link.puts[i].index);
+        }
+    });
+}
+
+/// Holds the links of late rows, once each. Under the lock.
+void RowSlots::await_late(Sources& out) {
+    const auto mine = first_ + static_cast<std::uint32_t>(chain_.size());
+    for (LateRow& row : out.late) {
+        const std::shared_ptr<Link>& writer = links_[row.link - first_link_];
+        if (std::exchange(writer->noted, mine) != mine) {
+            writer->noted_at = static_cast<std::uint32_t>(out.awaited.size());
+            out.awaited.push_back(writer);
+        }
+        row.link = writer->noted_at;
+    }
+    for (std::shared_ptr<Link>& link : links_)
+        let_go(link);
+    links_.clear();
 }
 
 void RowSlots::plan_background(std::span<const Placed> placed, const RowNumbering& numbering,
                                std::span<std::uint64_t> by_owner) {
     if (placed.empty()) return;
-    wanted_.clear();
-    for (const Placed& row : placed)
-        wanted_.push_back({numbering.vertex(row.row), row.slot});
-    group_by_owner(by_owner);
-    Monitor::Lock lock(monitor_);
-    for (std::size_t at = 0; at < wanted_.size(); at += bulk_rows_) {
-        auto link = std::make_shared<Link>();
-        link->number = first_ + chain_.size();
-        link->background = true;
-        const std::size_t end = std::min(at + bulk_rows_, wanted_.size());
-        for (std::size_t i = at; i < end; ++i) {
-            const auto index = static_cast<std::uint32_t>(i - at);
-            link->ids.push_back(wanted_[i].vertex);
-            link->puts.push_back({wanted_[i].purpose, index});
-            write_to(wanted_[i].purpose, *link, index);
+    wanted_.begin(chunk_count(placed.size(), plan_chunk), by_owner.size());
+    parallel_chunks(placed.size(), plan_chunk, [&](const Chunk& chunk) {
+        WantedRows::Part& wanted = wanted_.part(chunk.index);
+        for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+            if (i + lead < chunk.end) numbering.prefetch(placed[i + lead].row);
+            const VertexId v = numbering.vertex(placed[i].row);
+            wanted.add({v, placed[i].slot, store_.owner(v)});
         }
+    });
+    const std::size_t rows = wanted_.order(by_owner);
+    for (std::size_t at = 0; at < rows; at += bulk_rows_)
+        links_.push_back(make_bulk(links_.size(), std::min(bulk_rows_, rows - at)));
+    wanted_.walk([&](std::uint32_t place, const WantedRows::Row& row) {
+        Link& link = *links_[place / bulk_rows_];
+        const auto index = static_cast<std::uint32_t>(place % bulk_rows_);
+        link.ids[index] = row.vertex;
+        link.puts[index] = {row.purpose, index};
+        write_to(row.purpose, link, index);
+    });
+    Monitor::Lock lock(monitor_);
+    for (std::shared_ptr<Link>& link : links_) {
         chain_.push_back(link);
         unasked_.push_back(std::move(link));
     }
+    links_.clear();
+    unasked_rows_ += rows;
     monitor_.notify_all();
+}
+
+/// A link for rows fetched ahead, so many links behind the chain's end.
+std::shared_ptr<RowSlots::Link> RowSlots::make_bulk(std::size_t behind, std::size_t rows) {
+    std::shared_ptr<Link> link = take_link();
+    link->background = true;
+    link->ids.resize(rows);
+    link->puts.resize(rows);
+    Monitor::Lock lock(monitor_);
+    link->number = first_ + static_cast<std::uint32_t>(chain_.size() + behind);
+    return link;
+}
+
+void RowSlots::wait_for_room() {
+    Monitor::Lock lock(monitor_);
+    monitor_.wait(lock, "rows fetched ahead",
+                  [&] { return failure_ != nullptr || unasked_rows_ <= written_by_.size(); });
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
 // ---- fetching ----------------------------------------------------------------------------------
@@ -216,16 +319,19 @@ void RowSlots::wait(Sources& sources) {
     }
     std::vector<comm::Request> own = sources.own->requests;
     comm::wait_all(own);
-    for (const Sources::Late& row : sources.late)
-        sources.rows[row.position] = row.link->landing->rows.data() + row.index * row_bytes_;
+    for (const LateRow& row : sources.late) {
+        const Landing& landing = *sources.awaited[row.link]->landing;
+        sources.rows[row.position] = landing.rows.data() + row.index * row_bytes_;
+    }
 }
 
 void RowSlots::done(Sources& sources) {
     Monitor::Lock lock(monitor_);
     sources.own->reading = false;
-    sources.late.clear();
+    for (std::shared_ptr<Link>& link : sources.awaited)
+        let_go(link);
     sources.awaited.clear();
-    sources.own.reset();
+    let_go(sources.own);
     monitor_.notify_all();
 }
 
@@ -244,12 +350,16 @@ void RowSlots::ask_in_background() {
             link = std::move(unasked_.front());
             unasked_.pop_front();
             background_rows_ += link->ids.size();
+            unasked_rows_ -= link->ids.size();
+            monitor_.notify_all();
         }
         Span span("fetching ahead");
         span.set_id(link->number);
         link->landing = pool_->take(link->ids.size());
         link->landing->ids.swap(link->ids);
         fetch(link);
+        Monitor::Lock lock(monitor_);
+        let_go(link);
     }
 }
 
@@ -273,22 +383,24 @@ void RowSlots::put_into_slots() {
         }
         put(*link);
         Monitor::Lock lock(monitor_);
-        for (const Link::Put& row : link->puts) {
-            if (written_by_[row.slot] == link->number) written_by_[row.slot] = 0;
-        }
         if (link->background) background_rows_ -= link->landing->ids.size();
+        let_go(chain_.front());
         chain_.pop_front();
         ++first_;
+        let_go(link);
         monitor_.notify_all();
     }
 }
 
 void RowSlots::put(const Link& link) {
     const Span span("keeping rows");
-    for (const Link::Put& row : link.puts) {
-        std::memcpy(slots_.data() + row.slot * row_bytes_,
-                    link.landing->rows.data() + row.index * row_bytes_, row_bytes_);
-    }
+    parallel_chunks(link.puts.size(), put_chunk, [&](const Chunk& chunk) {
+        for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
+            const Link::Put& row = link.puts[i];
+            std::memcpy(slots_.data() + row.slot * row_bytes_,
+                        link.landing->rows.data() + row.index * row_bytes_, row_bytes_);
+        }
+    });
 }
 
 void RowSlots::finish() {

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "core/executor/monitor.hpp"
+#include "core/huge_vector.hpp"
 #include "rudder/buffer/policy.hpp"
 #include "rudder/core/array.hpp"
 #include "store/feature_store.hpp"
+#include "store/owner_order.hpp"
 
 #include "landing.hpp"
 
@@ -25,12 +27,18 @@ namespace rudder::buffer {
 /// Plans become *links* of a chain: a step's (what it reads; what it fetched on demand, of which
 /// some rows go to slots), or rows fetched for the buffer alone. Links are put into their slots in
 /// the order of the chain, each after its rows have landed and its step has been read. So a slot
-/// needs no lock or count of its own: it knows the last link that wrote to it, as long as that link
-/// is in the chain.
+/// needs no lock or count of its own: it knows the last link that was to write to it, and holds the
+/// row if that link has left the chain.
 class RowSlots {
 public:
     struct Link;
-    /// Where the rows of one step are or will be.
+    /// A row of a step that has not reached its slot: where it is in the link that fetches it.
+    struct LateRow {
+        std::uint32_t position;
+        std::uint32_t index;
+        std::uint32_t link;  ///< its number; once the step is planned, its place in `awaited`
+    };
+    /// Where the rows of one step are or will be. May be used for step after step.
     struct Sources {
         std::vector<const std::byte*> rows;  ///< by position in the step; whole after `wait`
         std::uint64_t demand = 0;
@@ -38,12 +46,7 @@ public:
 
     private:
         friend class RowSlots;
-        struct Late {
-            std::uint32_t position;
-            std::uint32_t index;
-            const Link* link;
-        };
-        std::vector<Late> late;  ///< rows that lie, or will, where they landed
+        std::vector<LateRow> late;  ///< rows that lie, or will, where they landed
         std::vector<std::shared_ptr<Link>> awaited;
         std::shared_ptr<Link> own;
     };
@@ -63,6 +66,9 @@ public:
     /// For a profile: which of the rows fetched for the buffer this step is the first to use.
     /// Before `plan_step`.
     void note_uses(const StepPlan& plan, std::uint64_t step);
+    /// Waits until few enough rows are queued to be fetched for the buffer: a policy that replaces
+    /// faster than the network fetches is held up here.
+    void wait_for_room();
     void ask(Sources& sources);
     /// Waits until all rows of the step can be read.
     void wait(Sources& sources);
@@ -75,14 +81,24 @@ public:
     [[nodiscard]] std::uint64_t landing_bytes() const { return pool_->bytes(); }
 
 private:
-    /// A row to fetch, and what it is for: a position in the step, or a slot.
-    struct Wanted {
-        VertexId vertex;
-        std::uint32_t purpose;
+    /// Rows to fetch, for a position in the step or for a slot.
+    using WantedRows = store::OwnerOrder<std::uint32_t>;
+    /// Of a slot: the last link that was to write to it, and the row's place there.
+    struct Writer {
+        std::uint32_t link = 0;
+        std::uint32_t index = 0;
     };
-    /// Sorts wanted_ by owner, keeping the order otherwise, and counts them by rank.
-    void group_by_owner(std::span<std::uint64_t> by_owner);
+
+    void find_rows(const StepPlan& plan, std::span<const RowKey> rows,
+                   const RowNumbering& numbering, Sources& out);
+    void find_chunk(const StepPlan& plan, std::span<const RowKey> rows,
+                    const RowNumbering& numbering, const Chunk& chunk, Sources& out);
+    void land_wanted(const StepPlan& plan, Link& link, Sources& out);
+    void await_late(Sources& out);
     void write_to(SlotId slot, const Link& link, std::uint32_t index);
+    [[nodiscard]] std::shared_ptr<Link> take_link();
+    [[nodiscard]] std::shared_ptr<Link> make_bulk(std::size_t behind, std::size_t rows);
+    void let_go(std::shared_ptr<Link>& link);
     void fetch(const std::shared_ptr<Link>& link);
     void ask_in_background();
     void put_into_slots();
@@ -99,19 +115,22 @@ private:
     Monitor monitor_;  ///< guards what follows
     std::deque<std::shared_ptr<Link>> chain_;
     std::deque<std::shared_ptr<Link>> unasked_;
-    std::uint64_t first_ = 1;                ///< number of the chain's first link
-    std::vector<std::uint64_t> written_by_;  ///< by slot: number of a link of the chain; 0: none
-    std::vector<std::uint32_t> index_;       ///< by slot: of its row in that link
-    std::vector<std::uint64_t> fetched_by_;  ///< by slot: link of a row not used yet; may be empty
-    std::uint64_t background_rows_ = 0;      ///< asked for and not in their slots
+    std::vector<std::shared_ptr<Link>> idle_;
+    std::uint32_t first_ = 1;            ///< number of the chain's first link
+    std::uint64_t unasked_rows_ = 0;     ///< of `unasked_`
+    std::uint64_t background_rows_ = 0;  ///< asked for and not in their slots
     bool finishing_ = false;
     std::exception_ptr failure_;
 
-    // Scratch of whoever plans; planning is one at a time.
-    std::vector<Wanted> wanted_;
-    std::vector<Wanted> grouped_;
-    std::vector<int> owner_of_;
-    std::vector<std::uint32_t> landed_at_;  ///< by position
+    // Of whoever plans; planning is one at a time.
+    HugeVector<Writer> written_by_;          ///< by slot
+    std::vector<std::uint32_t> fetched_by_;  ///< by slot: link of a row not used yet; may be empty
+    // Scratch of one plan.
+    std::vector<std::shared_ptr<Link>> links_;  ///< of the chain, as the plan found it
+    std::uint32_t first_link_ = 1;              ///< number of the first of them
+    WantedRows wanted_;
+    std::vector<std::vector<LateRow>> late_;  ///< by chunk
+    HugeVector<std::uint32_t> landed_at_;     ///< by position
 
     Task asking_;
     Task keeping_;

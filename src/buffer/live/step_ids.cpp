@@ -1,6 +1,6 @@
 #include "step_ids.hpp"
 
-#include <numeric>
+#include <algorithm>
 
 #include "rudder/core/parallel.hpp"
 
@@ -8,35 +8,46 @@ namespace rudder::buffer {
 
 namespace {
 
-/// Ids from which several threads are worth starting, and those of one chunk.
-constexpr std::size_t parallel_from = std::size_t{1} << 16;
-constexpr std::size_t chunk_ids = std::size_t{1} << 14;
+/// Vertices of a piece; and ids that one thread looks up at a time.
+constexpr std::size_t piece_vertices = std::size_t{1} << 11;
+constexpr std::size_t chunk_ids = std::size_t{1} << 13;
 
 }  // namespace
 
-void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
-                       std::span<std::uint32_t> positions) {
-    keys_.resize(ids.size());
-    // Looking up is most of it and safe on all threads; only the few new rows need an order.
-    if (ids.size() < parallel_from) {
-        numbering_.find(ids, keys_);
-    } else {
-        parallel_chunks(ids.size(), chunk_ids, [&](const Chunk& chunk) {
-            const std::size_t count = chunk.end - chunk.begin;
-            numbering_.find(ids.subspan(chunk.begin, count),
-                            std::span(keys_).subspan(chunk.begin, count));
-        });
+void cut_batch(std::span<const VertexId> vertices, std::size_t batch,
+               std::vector<StepPiece>& pieces) {
+    for (std::size_t first = 0; first < vertices.size(); first += piece_vertices) {
+        const std::size_t count = std::min(piece_vertices, vertices.size() - first);
+        pieces.push_back({vertices.subspan(first, count), batch, first});
     }
-    numbering_.add_missing(ids, keys_);
+}
+
+/// Looking up is most of it and safe on all threads; only the few new rows need an order.
+void DistinctRows::find(std::span<const VertexId> ids, std::span<RowKey> keys) {
+    parallel_chunks(ids.size(), chunk_ids, [&](const Chunk& chunk) {
+        const std::size_t count = chunk.end - chunk.begin;
+        numbering_.find(ids.subspan(chunk.begin, count), keys.subspan(chunk.begin, count));
+    });
+    numbering_.add_missing(ids, keys);
+}
+
+void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
+                       std::vector<std::uint32_t>& positions) {
     if (once_) {
-        std::iota(positions.begin(), positions.end(), static_cast<std::uint32_t>(rows.size()));
-        rows.insert(rows.end(), keys_.begin(), keys_.end());
+        const std::size_t before = rows.size();
+        rows.resize(before + ids.size());
+        find(ids, std::span(rows).subspan(before));
+        positions.clear();
         return;
     }
+    keys_.resize(ids.size());
+    find(ids, keys_);
+    positions.resize(ids.size());
     if (seen_.size() < numbering_.size()) {
         seen_.resize(numbering_.size() + std::size_t{numbering_.size() / 8});
     }
     for (std::size_t i = 0; i < ids.size(); ++i) {
+        if (i + lead < ids.size()) __builtin_prefetch(&seen_[keys_[i + lead]], 1);
         Seen& seen = seen_[keys_[i]];
         if (seen.list != list_) {
             seen = {list_, static_cast<std::uint32_t>(rows.size())};
@@ -47,10 +58,16 @@ void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
 }
 
 LocalRows::LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches)
-    : ranges_(ranges.begin(), ranges.end()), batches_(batches) {
+    : batches_(batches) {
     VertexId all = 0;
-    for (const LocalRange& range : ranges_) {
-        base_.push_back(all);
+    for (const LocalRange& range : ranges) {
+        if (range.begin == range.end) continue;
+        if (!ranges_.empty() && ranges_.back().end == range.begin) {
+            ranges_.back().end = range.end;
+        } else {
+            ranges_.push_back(range);
+            base_.push_back(all);
+        }
         all += range.end - range.begin;
     }
     if (!counts_once()) words_.resize((all + 63) / 64);

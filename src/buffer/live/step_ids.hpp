@@ -2,17 +2,24 @@
 #pragma once
 
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <vector>
 
 #include "buffer/live_buffer.hpp"
 #include "rudder/buffer/row_numbering.hpp"
+#include "rudder/core/raw_vector.hpp"
 
 namespace rudder::buffer {
 
-/// In a list of positions: the row is local.
-inline constexpr std::uint32_t no_position = std::numeric_limits<std::uint32_t>::max();
+/// A piece of a batch, of a size that threads share well.
+struct StepPiece {
+    std::span<const VertexId> vertices;
+    std::size_t batch;
+    std::size_t first;  ///< of these vertices in the batch
+};
+/// Appends the pieces of a batch.
+void cut_batch(std::span<const VertexId> vertices, std::size_t batch,
+               std::vector<StepPiece>& pieces);
 
 /// Finds the distinct rows of a list.
 class DistinctRows {
@@ -24,11 +31,13 @@ public:
     /// Begins a new list.
     void begin() { ++list_; }
     /// Appends the rows of `ids` that the list lacks to `rows`; where each id is in it goes to
-    /// `positions`.
+    /// `positions`, which stays empty where ids come once: they are in their order.
     void add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
-             std::span<std::uint32_t> positions);
+             std::vector<std::uint32_t>& positions);
 
 private:
+    void find(std::span<const VertexId> ids, std::span<RowKey> keys);
+
     struct Seen {
         std::uint32_t list = 0;
         std::uint32_t position = 0;
@@ -36,7 +45,7 @@ private:
     RowNumbering& numbering_;
     bool once_;
     std::vector<Seen> seen_;  ///< by row
-    std::vector<RowKey> keys_;
+    RawVector<RowKey> keys_;
     std::uint32_t list_ = 0;
 };
 
@@ -59,8 +68,8 @@ public:
     [[nodiscard]] bool counts_once() const noexcept { return batches_ <= 1; }
 
 private:
-    std::vector<LocalRange> ranges_;
-    std::vector<VertexId> base_;  ///< of each range among all
+    std::vector<LocalRange> ranges_;  ///< apart from each other
+    std::vector<VertexId> base_;      ///< of each range among all
     std::uint64_t batches_;
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> touched_;

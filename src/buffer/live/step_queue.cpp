@@ -1,6 +1,11 @@
 #include "step_queue.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "rudder/core/checked.hpp"
+#include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
 
@@ -17,24 +22,21 @@ StepQueue::StepQueue(const LiveBufferOptions& options, bool first, std::size_t m
       complete_(options.first_step) {}
 
 void StepQueue::publish(const sample::SampledStep& step, HostExchange* exchange) {
-    OwnStep own;
+    OwnStep own = spare_own();
     split(step, own);
+    if (exchange == nullptr) return publish_alone(step.step, std::move(own));
+    RankNeeds of;
+    std::vector<RowKey> rows;
+    own_distinct_.begin();
+    own_distinct_.add(remote_ids_, rows, own.positions);
+    own.remote = rows.size();
+    for (const RowKey row : rows)
+        of.remote.push_back(own_numbering_.vertex(row));
+    of.local.assign(local_ids_.begin(), local_ids_.end());
+    of.repeats = remote_ids_.size() - rows.size();
+    if (!exchange->first()) exchange->publish(step.step, of);
     std::uint64_t complete = 0;
-    if (exchange == nullptr) {
-        Monitor::Lock lock(monitor_);
-        publish_alone(own);
-        own_steps_.emplace(step.step, std::move(own));
-        complete = complete_;
-    } else {
-        RankNeeds of;
-        std::vector<RowKey> rows;
-        own_distinct_.begin();
-        number(own_distinct_, rows, own);
-        for (const RowKey row : rows)
-            of.remote.push_back(own_numbering_.vertex(row));
-        of.local = local_ids_;
-        of.repeats = remote_ids_.size() - rows.size();
-        if (!exchange->first()) exchange->publish(step.step, of);
+    {
         Monitor::Lock lock(monitor_);
         own_steps_.emplace(step.step, std::move(own));
         if (!exchange->first()) return;
@@ -55,43 +57,63 @@ void StepQueue::add(int member, std::uint64_t step, RankNeeds needs) {
 }
 
 void StepQueue::split(const sample::SampledStep& step, OwnStep& own) {
-    remote_ids_.clear();
-    local_ids_.clear();
-    places_.clear();
-    std::uint32_t at = 0;
-    for (const sample::Batch& batch : step.batches) {
-        for (const VertexId v : batch.vertices) {
-            if (local_.contains(v)) {
-                local_ids_.push_back(v);
-            } else {
-                remote_ids_.push_back(v);
-                places_.push_back(at);
+    pieces_.clear();
+    for (std::size_t b = 0; b < step.batches.size(); ++b)
+        cut_batch(step.batches[b].vertices, b, pieces_);
+    own.before.assign(pieces_.size() + 1, 0);
+    parallel_chunks(pieces_.size(), 1, [&](const Chunk& chunk) {
+        std::uint32_t remote = 0;
+        for (const VertexId v : pieces_[chunk.index].vertices)
+            remote += local_.contains(v) ? 0U : 1U;
+        own.before[chunk.index + 1] = remote;
+    });
+    std::partial_sum(own.before.begin(), own.before.end(), own.before.begin());
+    list_ids(own);
+}
+
+void StepQueue::list_ids(const OwnStep& own) {
+    std::size_t all = 0;
+    for (const StepPiece& piece : pieces_)
+        all += piece.vertices.size();
+    remote_ids_.resize(own.before.back());
+    local_count_ = all - remote_ids_.size();
+    const bool list_local = !needs_.empty() || !local_.counts_once();
+    local_ids_.resize(list_local ? local_count_ : 0);
+    std::size_t start = 0;
+    starts_.clear();
+    for (const StepPiece& piece : pieces_)
+        starts_.push_back(std::exchange(start, start + piece.vertices.size()));
+    parallel_chunks(pieces_.size(), 1, [&](const Chunk& chunk) {
+        std::size_t remote = own.before[chunk.index];
+        std::size_t local = starts_[chunk.index] - remote;
+        for (const VertexId v : pieces_[chunk.index].vertices) {
+            if (!local_.contains(v)) {
+                remote_ids_[remote++] = v;
+            } else if (list_local) {
+                local_ids_[local++] = v;
             }
-            ++at;
         }
-    }
-    own.positions.assign(at, no_position);
+    });
 }
 
-void StepQueue::number(DistinctRows& in, std::vector<RowKey>& rows, OwnStep& own) {
-    positions_.resize(remote_ids_.size());
-    in.add(remote_ids_, rows, positions_);
-    for (std::size_t i = 0; i < places_.size(); ++i)
-        own.positions[places_[i]] = positions_[i];
-    own.remote = rows.size();
-}
-
-void StepQueue::publish_alone(OwnStep& own) {
-    SharedStep& step = shared_.emplace_back();
+void StepQueue::publish_alone(std::uint64_t number, OwnStep own) {
+    SharedStep step = spare_shared();
     distinct_.begin();
-    number(distinct_, step.rows, own);
+    distinct_.add(remote_ids_, step.rows, own.positions);
+    own.remote = step.rows.size();
     RankShare& share = step.shares.emplace_back();
-    share.end = static_cast<std::uint32_t>(step.rows.size());
+    share.end = narrow<std::uint32_t>(step.rows.size(), "remote rows of a step");
     local_.begin();
-    share.counts.local = local_.add(local_ids_);
-    share.counts.saved =
-        local_ids_.size() - share.counts.local + remote_ids_.size() - step.rows.size();
-    ++complete_;
+    share.counts.local = local_.counts_once() ? local_count_ : local_.add(local_ids_);
+    share.counts.saved = local_count_ - share.counts.local + remote_ids_.size() - step.rows.size();
+    std::uint64_t complete = 0;
+    {
+        Monitor::Lock lock(monitor_);
+        shared_.push_back(std::move(step));
+        own_steps_.emplace(number, std::move(own));
+        complete = ++complete_;
+    }
+    turns_.published(complete);
 }
 
 std::uint64_t StepQueue::merge() {
@@ -103,7 +125,6 @@ std::uint64_t StepQueue::merge() {
             const RankNeeds of = std::move(member.extract(complete_).mapped());
             RankShare& share = step.shares.emplace_back();
             share.begin = static_cast<std::uint32_t>(step.rows.size());
-            share.positions.resize(of.remote.size());
             distinct_.add(of.remote, step.rows, share.positions);
             share.end = static_cast<std::uint32_t>(step.rows.size());
             share.counts.local = local_.add(of.local);
@@ -115,9 +136,27 @@ std::uint64_t StepQueue::merge() {
     return complete_;
 }
 
-OwnStep StepQueue::take_own(std::uint64_t step) {
+OwnStep StepQueue::spare_own() {
     Monitor::Lock lock(monitor_);
-    return std::move(own_steps_.extract(step).mapped());
+    if (spare_own_.empty()) return {};
+    OwnStep own = std::move(spare_own_.back());
+    spare_own_.pop_back();
+    return own;
+}
+
+SharedStep StepQueue::spare_shared() {
+    Monitor::Lock lock(monitor_);
+    if (spare_shared_.empty()) return {};
+    SharedStep step = std::move(spare_shared_.back());
+    spare_shared_.pop_back();
+    step.rows.clear();
+    step.shares.clear();
+    return step;
+}
+
+void StepQueue::take_own(std::uint64_t step, OwnStep& out) {
+    Monitor::Lock lock(monitor_);
+    spare_own_.push_back(std::exchange(out, std::move(own_steps_.extract(step).mapped())));
 }
 
 std::vector<std::span<const RowKey>> StepQueue::rows_from(std::uint64_t step) {
@@ -129,11 +168,10 @@ std::vector<std::span<const RowKey>> StepQueue::rows_from(std::uint64_t step) {
     return rows;
 }
 
-SharedStep StepQueue::take() {
+void StepQueue::take(SharedStep& out) {
     Monitor::Lock lock(monitor_);
-    SharedStep step = std::move(shared_.front());
+    spare_shared_.push_back(std::exchange(out, std::move(shared_.front())));
     shared_.pop_front();
-    return step;
 }
 
 }  // namespace rudder::buffer

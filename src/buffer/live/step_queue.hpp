@@ -17,8 +17,13 @@ namespace rudder::buffer {
 
 /// A published step as this rank needs it.
 struct OwnStep {
-    std::vector<std::uint32_t> positions;  ///< by vertex of all batches, in its list of remote ids
+    std::vector<std::uint32_t> before;     ///< by piece of its batches: remote ids before it
+    std::vector<std::uint32_t> positions;  ///< by remote id, in its list of rows; empty: in order
     std::size_t remote = 0;                ///< distinct
+
+    [[nodiscard]] std::size_t position(std::size_t id) const noexcept {
+        return positions.empty() ? id : positions[id];
+    }
 };
 
 /// What a rank has in a step of all who share the buffer.
@@ -46,22 +51,25 @@ public:
     /// On the first rank: what a member needs in a step.
     void add(int member, std::uint64_t step, RankNeeds needs);
 
-    /// Hands out this rank's side of a step, once.
-    [[nodiscard]] OwnStep take_own(std::uint64_t step);
+    /// Hands out this rank's side of a step, once. The memory of what was there is used again.
+    void take_own(std::uint64_t step, OwnStep& out);
     /// On the first rank: the rows of all complete steps from `step` on. Valid until each is taken
     /// and done with.
     [[nodiscard]] std::vector<std::span<const RowKey>> rows_from(std::uint64_t step);
-    /// On the first rank: hands out the next step.
-    [[nodiscard]] SharedStep take();
+    /// On the first rank: hands out the next step. The memory of what was there is used again.
+    void take(SharedStep& out);
 
+    [[nodiscard]] const LocalRows& local() const noexcept { return local_; }
     /// Of the buffer's rows, on the first rank.
     [[nodiscard]] RowNumbering& numbering() noexcept { return numbering_; }
 
 private:
-    /// Tells remote ids from local ones.
+    /// Tells remote ids from local ones, on all threads.
     void split(const sample::SampledStep& step, OwnStep& own);
-    void number(DistinctRows& in, std::vector<RowKey>& rows, OwnStep& own);
-    void publish_alone(OwnStep& own);
+    void list_ids(const OwnStep& own);
+    void publish_alone(std::uint64_t number, OwnStep own);
+    [[nodiscard]] OwnStep spare_own();
+    [[nodiscard]] SharedStep spare_shared();
     /// Steps that all ranks have published become the buffer's, in the order of the parts. How
     /// many there are.
     std::uint64_t merge();
@@ -78,12 +86,15 @@ private:
     std::vector<std::map<std::uint64_t, RankNeeds>> needs_;  ///< by member: published, not merged
     std::deque<SharedStep> shared_;
     std::uint64_t complete_;  ///< steps before it are, or were, in `shared_`
+    std::vector<OwnStep> spare_own_;
+    std::vector<SharedStep> spare_shared_;
 
     // Scratch of `publish`.
-    std::vector<VertexId> remote_ids_;
-    std::vector<VertexId> local_ids_;
-    std::vector<std::uint32_t> places_;
-    std::vector<std::uint32_t> positions_;
+    std::vector<StepPiece> pieces_;
+    std::vector<std::size_t> starts_;  ///< of each piece in the step
+    RawVector<VertexId> remote_ids_;
+    RawVector<VertexId> local_ids_;  ///< where somebody has to see them
+    std::size_t local_count_ = 0;
 };
 
 }  // namespace rudder::buffer

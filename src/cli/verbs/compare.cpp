@@ -37,7 +37,7 @@ struct Contender {
 
     /// As it is called in the table.
     [[nodiscard]] std::string policy() const {
-        const std::string policy = train::policy_of(options).text();
+        const std::string policy = result.policy.value_or(train::policy_of(options)).text();
         return steered ? policy + " + " + train::agent_of(options).text() : policy;
     }
     [[nodiscard]] std::uint64_t fetched() const {

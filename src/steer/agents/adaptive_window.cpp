@@ -11,11 +11,11 @@ public:
     [[nodiscard]] std::uint64_t interval() const noexcept override { return 32; }
 
     [[nodiscard]] Answer decide(const Observation& seen) override {
-        constexpr std::uint64_t longest = 64;
         constexpr std::uint64_t shortest = 4;
         constexpr double much_stall = 0.05;
         const bool waits = seen.seconds.stall > much_stall * seen.seconds.step;
         const std::uint64_t before = seen.setting.policy.whole("window");
+        const std::uint64_t longest = std::max<std::uint64_t>(64, before);
         std::uint64_t window = before;
         if (seen.queue_bytes > seen.queue_limit / 10 * 9) {
             window = std::max(shortest, before / 2);

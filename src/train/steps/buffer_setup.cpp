@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
+#include "buffer/fitting_window.hpp"
 #include "buffer/inclusion.hpp"
 #include "comm/together.hpp"
 #include "core/span.hpp"
@@ -194,6 +196,50 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
     return static_cast<buffer::SlotId>(std::min(asked, most));
 }
 
+// ---- window ------------------------------------------------------------------------------------
+
+/// What decides how far to look ahead, of one rank.
+struct WindowFacts {
+    std::uint64_t slots = 0;
+    std::uint64_t rows = 0;   ///< remote, of its first step
+    std::uint64_t bytes = 0;  ///< of that step's batches
+};
+
+WindowFacts sample_first_step(const Ground& g, const BufferSetup& setup) {
+    WindowFacts facts{.slots = setup.slots};
+    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
+    std::vector<VertexId> seeds;
+    sample::Batch batch;
+    for (const partition::Part& part : g.parts) {
+        g.schedule.seeds(part.id(), 0, seeds);
+        sampler.sample({.step = 0, .part = part.id()}, seeds, batch);
+        facts.rows += static_cast<std::uint64_t>(
+            std::ranges::count_if(batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
+        facts.bytes += batch.bytes();
+    }
+    return facts;
+}
+
+/// Where nobody has said how far to look ahead: as far as its first step says is good, and as the
+/// batches that wait may take half of their memory. Collective; ranks that share a buffer agree.
+void fit_window(const Ground& g, BufferSetup& setup) {
+    const Span span("fitting the window");
+    WindowFacts all = sample_first_step(g, setup);
+    if (shared(g)) {
+        const WindowFacts own = std::exchange(all, {});
+        for (const auto& each : g.comm.host().all_gather(std::span(&own, 1))) {
+            all.slots += each.front().slots;
+            all.rows += each.front().rows;
+            all.bytes = std::max(all.bytes, each.front().bytes);
+        }
+    }
+    const std::uint64_t fits = g.queue_limit() / 2 / std::max<std::uint64_t>(all.bytes, 1);
+    const std::uint64_t window = std::min(buffer::fitting_window(all.slots, all.rows), fits);
+    setup.policy.set("window",
+                     static_cast<double>(std::max(window, buffer::shortest_fitting_window)));
+    g.comm.barrier();  // nobody asks for neighbours any more, whatever comes next
+}
+
 }  // namespace
 
 BufferSetup set_up_buffer(const Ground& g) {
@@ -212,6 +258,7 @@ BufferSetup set_up_buffer(const Ground& g) {
         if (first(g) && (!none || watched)) setup.floor_slots = find_slots(g, setup);
         if (!none) setup.slots = setup.floor_slots;
     });
+    if (window_adapts(g.options)) fit_window(g, setup);
     return setup;
 }
 

@@ -195,6 +195,7 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.in_flight_bytes = all.in_flight_bytes;
     result.buffer_bytes = all.buffer_bytes;
     result.capacity = all.capacity;
+    result.policy = s_.buffer.policy;
     if (result.floor) result.floor = all.floor;
     result.policy_seconds = all.policy_seconds;
     result.pilot_seconds = all.pilot_seconds;
