@@ -56,7 +56,7 @@ Json earlier_starts(const std::filesystem::path& file) {
 
 Json run_facts(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const std::string& path, const train::TrainOptions& options,
-               const RankOptions& ranks, std::uint64_t steps_per_epoch) {
+               const RankOptions& ranks, const train::Trainer& trainer) {
     Json command = Json::array({"rudder"});
     for (const std::string& word : typed_arguments(ranks.arguments, comm.size()))
         command.push_back(word);
@@ -73,10 +73,8 @@ Json run_facts(const comm::Communicator& comm, const partition::PartitionedDatas
             {"model", options.model},
             {"seed", options.seed},
             {"epochs", options.epochs},
-            {"steps_per_epoch", steps_per_epoch},
-            // A window that was not given gets its length when the graph has been opened.
-            {"policy",
-             train::window_adapts(options) ? options.policy : train::policy_of(options).text()},
+            {"steps_per_epoch", trainer.steps_per_epoch()},
+            {"policy", trainer.policy().text()},
             {"agent", train::agent_of(options).text()},
             {"link", ranks.link}};
 }

@@ -57,6 +57,10 @@ std::uint64_t Trainer::steps_per_epoch() const noexcept {
     return state_->ground.schedule.steps_per_epoch();
 }
 
+const buffer::PolicySpec& Trainer::policy() const noexcept {
+    return state_->buffer.policy;
+}
+
 const nn::NetworkOptions& Trainer::network_options() const noexcept {
     return state_->learner.options();
 }

@@ -72,6 +72,8 @@ public:
     TrainResult run(TrainObserver& observer, const CheckpointPlan& checkpoints = {});
 
     [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept;
+    /// As this rank's buffer begins: a window that was not given has its length.
+    [[nodiscard]] const buffer::PolicySpec& policy() const noexcept;
     /// What its network was made from.
     [[nodiscard]] const nn::NetworkOptions& network_options() const noexcept;
     /// The weights, the same on all ranks.

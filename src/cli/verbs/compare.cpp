@@ -221,8 +221,8 @@ void CompareVerb::train_one(const comm::Communicator& comm,
         std::optional<run::RunFolder> folder;
         if (!one.folder.empty())
             folder.emplace(one.folder, Existing::refuse, context.provenance.config);
-        Json card = run::run_facts(comm, data, settings_.data, one.options, settings_.ranks,
-                                   trainer.steps_per_epoch());
+        Json card =
+            run::run_facts(comm, data, settings_.data, one.options, settings_.ranks, trainer);
         card["title"] = one.policy();
         recorder.emplace(std::move(folder), card, settings_.sinks, run::RunPosition(),
                          known.regression);

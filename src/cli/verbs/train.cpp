@@ -197,10 +197,10 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     if (first && (kept || settings_.sinks.port)) {
         std::optional<run::RunFolder> folder;
         if (kept) folder = make_folder(start, context);
-        recorder.emplace(std::move(folder),
-                         run::run_facts(comm, data, settings_.data, options(), settings_.ranks,
-                                        trainer.steps_per_epoch()),
-                         settings_.sinks, start, facts.regression);
+        recorder.emplace(
+            std::move(folder),
+            run::run_facts(comm, data, settings_.data, options(), settings_.ranks, trainer),
+            settings_.sinks, start, facts.regression);
         observers.add(*recorder);
     }
     if (first && kept) {
