@@ -63,6 +63,8 @@ public:
                 background(ids.set_capacity(
                     static_cast<buffer::SlotId>(draws.below(drawn_.slots + std::uint64_t{1}))));
             }
+            slots_.wait_for_room();
+            EXPECT_LE(slots_.queued_rows(), drawn_.slots);
             OpenStep& step = open.emplace_back();
             const buffer::StepPlan& plan = ids.advance({draws.below(2) == 0, 1});
             step.rows = steps_[s];

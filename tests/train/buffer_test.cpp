@@ -84,6 +84,32 @@ TEST_F(Buffer, EitherTopologyAndEveryInFlight) {
     }
 }
 
+TEST_F(Buffer, AWindowThatIsNotGivenFitsStepsAndBuffer) {
+    train::TrainOptions options = with("window");
+    options.buffer_rows = 1;
+    const train::TrainResult least = expect_same(options, {.ranks = 2, .seed = 5});
+    EXPECT_EQ(least.policy->whole("window"), 16U);
+    options.batch = 2;
+    options.fanout = {1, 1};
+    options.epochs = 1;
+    options.buffer_rows = 60;
+    for (const int per_host : {1, 2}) {
+        std::vector<std::uint64_t> windows;
+        for (const Trained& rank :
+             train_simulated(data(), options, {.ranks = 4, .ranks_per_host = per_host, .seed = 6}))
+            if (rank.result.policy) windows.push_back(rank.result.policy->whole("window"));
+        ASSERT_EQ(windows.size(), 1U);  // told by rank 0
+        // At most 12 rows of a rank's step are remote, so ten buffers full are at least 25 steps.
+        EXPECT_GE(windows.front(), 25U);
+        EXPECT_LE(windows.front(), 128U);
+    }
+    options.window = 7;
+    EXPECT_EQ(train_simulated(data(), options, {.ranks = 2, .seed = 6})
+                  .front()
+                  .result.policy->whole("window"),
+              7U);
+}
+
 TEST_F(Buffer, RowCountsDoNotDependOnTheSchedule) {
     for (const char* policy : {"window:4", "lru", "scored-faithful,every:2"}) {
         std::optional<Rows> counts;

@@ -278,6 +278,11 @@ std::shared_ptr<RowSlots::Link> RowSlots::make_bulk(std::size_t behind, std::siz
     return link;
 }
 
+std::uint64_t RowSlots::queued_rows() const {
+    Monitor::Lock lock(monitor_);
+    return unasked_rows_;
+}
+
 void RowSlots::wait_for_room() {
     Monitor::Lock lock(monitor_);
     monitor_.wait(lock, "rows fetched ahead",

@@ -77,6 +77,8 @@ public:
     /// Waits until every row under way is in its slot; nothing may be planned any more.
     void finish();
 
+    /// Rows to be fetched for the buffer that have not been asked for.
+    [[nodiscard]] std::uint64_t queued_rows() const;
     [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slots_.size(); }
     [[nodiscard]] std::uint64_t landing_bytes() const { return pool_->bytes(); }
 
@@ -112,7 +114,7 @@ private:
     std::shared_ptr<LandingPool> pool_;
     std::size_t bulk_rows_;  ///< of one background link, at most
 
-    Monitor monitor_;  ///< guards what follows
+    mutable Monitor monitor_;  ///< guards what follows
     std::deque<std::shared_ptr<Link>> chain_;
     std::deque<std::shared_ptr<Link>> unasked_;
     std::vector<std::shared_ptr<Link>> idle_;
