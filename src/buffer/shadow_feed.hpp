@@ -2,6 +2,8 @@
 // shadows.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -18,6 +20,13 @@ struct ShadowOptions {
     std::uint32_t sample = 16;
     std::uint32_t salt = 0;  ///< another one follows other rows
 };
+
+/// One row in so many, so that shadows hold about 4,096 rows where the real buffer has `slots`;
+/// `least` where that is more. Beyond, a larger sample costs more and tells hardly more.
+[[nodiscard]] constexpr std::uint32_t sample_for(SlotId slots, std::uint32_t least) noexcept {
+    constexpr SlotId enough = 4096;
+    return std::max(least, std::bit_floor(slots / enough));
+}
 
 /// Maps the rows of each step to those that are followed, and keeps the result for any number of
 /// shadows. It copies what it keeps, so nothing has to stay valid but the facts.

@@ -20,6 +20,16 @@ std::vector<VertexId> followed(const buffer::ShadowFeed& feed, std::uint64_t ste
     return vertices;
 }
 
+TEST(ShadowSample, OfLargeBuffersIsSmaller) {
+    EXPECT_EQ(buffer::sample_for(0, 16), 16U);
+    EXPECT_EQ(buffer::sample_for(100'000, 16), 16U);
+    EXPECT_EQ(buffer::sample_for(131'071, 16), 16U);
+    EXPECT_EQ(buffer::sample_for(131'072, 16), 32U);
+    EXPECT_EQ(buffer::sample_for(403'000, 16), 64U);
+    EXPECT_EQ(buffer::sample_for(403'000, 4096), 4096U);
+    EXPECT_EQ(buffer::sample_for(100, 1), 1U);
+}
+
 TEST(ShadowFeeds, FollowTheSameVerticesInEveryStep) {
     const PlainTrace plain = random_trace(2, {2000, 30, 400});
     const auto trace = plain.host();

@@ -26,7 +26,7 @@ struct HelmOptions {
     AgentFacts facts{};
     AgentMode mode = AgentMode::async;
     double deadline = 30;            ///< seconds an answer may take
-    std::uint32_t sample = 16;       ///< shadows follow one id in so many
+    std::uint32_t sample = 16;       ///< shadows follow one id in so many; fewer of large buffers
     std::uint64_t horizon = 16;      ///< steps after which a decision to replace is judged
     std::uint64_t set_horizon = 64;  ///< the same of a change of knobs
     /// Decisions that are judged at once, at most: each needs two more shadows.

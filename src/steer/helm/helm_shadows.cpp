@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "buffer/shadow_feed.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::steer {
@@ -18,7 +19,7 @@ constexpr std::size_t most_shadows = 8;  ///< that an agent may have
 HelmShadows::HelmShadows(const HelmOptions& options, const buffer::PolicyFacts& facts,
                          buffer::SlotId slots, std::uint64_t first_step, const Setting& now,
                          const Setting& fallback)
-    : shadows_(facts, options.sample, slots, first_step),
+    : shadows_(facts, buffer::sample_for(slots, options.sample), slots, first_step),
       judge_(shadows_, fallback.policy,
              Judge::Rules{options.horizon, options.set_horizon, options.judged_at_once}),
       fallback_(fallback),
