@@ -11,26 +11,25 @@ const PolicyInfo lru_info{
 
 namespace {
 
-/// A doubly linked list over slots, least recently used first; the end is slot number slots().
+/// Uses are written down one after the other; only the last one of a slot counts. The rows that
+/// were not used for longest are found by going through them from the first: no list through slots.
 class LruPolicy final : public ClonedPolicy<LruPolicy> {
 public:
     LruPolicy(const PolicyFacts& facts, Residents& residents)
-        : ClonedPolicy(facts, residents),
-          end_(residents.slots()),
-          next_(residents.slots() + std::size_t{1}, end_),
-          before_(residents.slots() + std::size_t{1}, end_) {}
+        : ClonedPolicy(facts, residents), last_use_(residents.slots(), never) {}
 
     void begin(std::uint64_t step, StepPlan& fill) override {
-        for (SlotId slot = 0; slot < end_; ++slot) {
-            if (residents_->row_at(slot) != no_row) append(slot);
+        for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
+            if (residents_->row_at(slot) != no_row) use(slot);
         }
         capacity_changed(step, fill);
     }
 
     void advance(std::uint64_t /*step*/, std::span<const RowKey> rows, const Decision& /*decision*/,
                  StepPlan& plan) override {
+        tidy();
         for (const SlotId slot : plan.slots) {
-            if (slot != no_slot) unlink(slot);
+            if (slot != no_slot) last_use_[slot] = never;
         }
         // Of the rows used before and the step's, in order of last use, the first leave.
         const std::size_t older = residents_->count() - std::size_t{plan.hits};
@@ -49,7 +48,7 @@ public:
                 slot = residents_->place(rows[i]);
                 plan.admit.push_back({static_cast<std::uint32_t>(i), slot});
             }
-            append(slot);
+            use(slot);
         }
     }
 
@@ -59,30 +58,41 @@ public:
     }
 
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return (next_.capacity() + before_.capacity()) * sizeof(SlotId);
+        return (uses_.capacity() + last_use_.capacity()) * sizeof(SlotId);
     }
 
 private:
-    void append(SlotId slot) {
-        const SlotId last = before_[end_];
-        next_[last] = slot;
-        before_[slot] = last;
-        next_[slot] = end_;
-        before_[end_] = slot;
-    }
-    void unlink(SlotId slot) {
-        next_[before_[slot]] = next_[slot];
-        before_[next_[slot]] = before_[slot];
+    using Place = std::uint32_t;  ///< of a use, in `uses_`
+    static constexpr Place never = 0xffffffffU;
+
+    void use(SlotId slot) {
+        last_use_[slot] = static_cast<Place>(uses_.size());
+        uses_.push_back(slot);
     }
     void drop_first(StepPlan& plan) {
-        const SlotId slot = next_[end_];
-        unlink(slot);
-        leave(residents_->row_at(slot), plan);
+        while (last_use_[uses_[first_]] != first_)
+            ++first_;
+        if (first_ + lead < uses_.size()) __builtin_prefetch(&last_use_[uses_[first_ + lead]]);
+        leave(residents_->row_at(uses_[first_]), plan);
+        last_use_[uses_[first_++]] = never;
+    }
+    /// Forgets uses that no longer count, once they are most of all.
+    void tidy() {
+        if (uses_.size() < 2 * last_use_.size() + 4096) return;
+        Place left = 0;
+        for (Place at = first_; at < uses_.size(); ++at) {
+            const SlotId slot = uses_[at];
+            if (last_use_[slot] != at) continue;
+            last_use_[slot] = left;
+            uses_[left++] = slot;
+        }
+        uses_.resize(left);
+        first_ = 0;
     }
 
-    SlotId end_;
-    std::vector<SlotId> next_;
-    std::vector<SlotId> before_;
+    std::vector<SlotId> uses_;     ///< in order
+    Place first_ = 0;              ///< those before it do not count
+    std::vector<Place> last_use_;  ///< by slot
 };
 
 }  // namespace

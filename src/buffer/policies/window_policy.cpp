@@ -77,7 +77,7 @@ void WindowPolicy::announce(Step step) {
     if (chunks_.size() < chunks) chunks_.resize(chunks);
     // No row is in a step twice, and no position has two rows behind it: chunks do not meet.
     parallel_chunks(count, chunk_rows, [&](const Chunk& chunk) {
-        std::vector<RowKey>& kept = chunks_[chunk.index].beyond;
+        std::vector<RowKey>& kept = chunks_[chunk.index].first_known;
         kept.clear();
         for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
             if (i + lead < count) __builtin_prefetch(&rows_[now.rows[i + lead]], 1);
@@ -93,7 +93,7 @@ void WindowPolicy::announce(Step step) {
         }
     });
     for (std::size_t c = 0; c < chunks; ++c)
-        keep_for(step, chunks_[c].beyond);
+        keep_for(step, chunks_[c].first_known);
 }
 
 void WindowPolicy::keep_for(Step step, std::span<const RowKey> rows) {

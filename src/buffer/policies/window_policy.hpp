@@ -83,10 +83,10 @@ private:
             Step step;
             RowKey row;
         };
-        std::vector<Use> again;  ///< rows that stay, and when they are used again
-        /// Rows that stay without a known use; when a step is announced: held rows it is the first
-        /// known use of.
-        std::vector<RowKey> beyond;
+        std::vector<RowKey>
+            first_known;             ///< of a step announced: rows held, of no known use before
+        std::vector<Use> again;      ///< rows that stay, and when they are used again
+        std::vector<RowKey> beyond;  ///< rows that stay without a known use
         std::vector<std::uint32_t> missed;  ///< positions
         std::uint32_t kept_before = 0;
     };
