@@ -60,10 +60,32 @@ struct StepRows {
     std::optional<TimeKnobs> times{};     ///< that the pilot has ordered before the step
 };
 
+struct StepWork;
+
+/// A step that has begun: the policy has taken it, and what it lacks is on its way. Empty where the
+/// buffer was halted before.
+class BegunStep {
+public:
+    BegunStep() noexcept;
+    explicit BegunStep(std::unique_ptr<StepWork> work) noexcept;
+    BegunStep(BegunStep&&) noexcept;
+    BegunStep& operator=(BegunStep&&) noexcept;
+    ~BegunStep();
+
+    [[nodiscard]] explicit operator bool() const noexcept { return work_ != nullptr; }
+    /// What it came to so far: all but what the first rank tells its members.
+    [[nodiscard]] const StepRows& rows() const noexcept;
+
+private:
+    friend class LiveBuffer;
+    std::unique_ptr<StepWork> work_;
+};
+
 /// One rank's side of a buffer. The policy has one owner, the first rank that shares the buffer; it
 /// fetches for all of them, and the others get their rows through the host's window.
 ///
-/// Every step is published, in order; then assembled. Only the pilot changes it, between steps.
+/// Every step is published, in order; then begun, in order; then assembled or dropped. Only the
+/// pilot changes it, between steps.
 /// Whatever the policy does, and whenever rows arrive, the floats of a batch are those that
 /// FeatureStore::pull would give.
 class LiveBuffer {
@@ -76,10 +98,15 @@ public:
 
     /// What a coming step of this rank needs; in the order of steps, one call at a time.
     void publish(const sample::SampledStep& step);
-    /// Puts the rows of a published step in place. Steps may be assembled side by side; each waits
-    /// for its turn. False if the buffer was halted before that came.
-    [[nodiscard]] bool assemble(const sample::SampledStep& step,
-                                std::span<const store::RowsWanted> wanted, StepRows& rows);
+    /// Lets the policy take a published step, in order, and asks for what it lacks. Steps may be
+    /// begun while others are assembled.
+    [[nodiscard]] BegunStep begin(std::uint64_t step);
+    /// Puts the rows of a step that has begun in place. False if the buffer was halted before they
+    /// came.
+    [[nodiscard]] bool assemble(BegunStep step, std::span<const store::RowsWanted> wanted,
+                                StepRows& rows);
+    /// Instead of that: nobody needs the step any more. What it came to, and was wasted.
+    [[nodiscard]] Rows drop(BegunStep step);
 
     /// No further step begins; those that have begun are assembled to their end.
     void halt();

@@ -29,25 +29,38 @@ bool is_first(const comm::Communicator& comm, const LiveBufferOptions& options) 
     return members(comm, options) == 0 || comm.host().rank() == 0;
 }
 
-/// What assembling a step needs, kept for the steps to come.
-struct StepWork {
-    SharedStep step;
-    RowSlots::Sources sources;
-    OwnStep own;
-    std::vector<StepPiece> pieces;
-    std::vector<const std::byte*> rows;  ///< of one rank
-
-    void list_rows(const RankShare& share) {
-        rows.clear();
-        for (const std::uint32_t position : share.positions)
-            rows.push_back(sources.rows[position]);
-    }
-};
-
 }  // namespace
 
 std::string_view to_string(BufferScope scope) noexcept {
     return scope == BufferScope::host ? "host" : "rank";
+}
+
+/// What a step needs from its beginning to its end; kept for the steps to come.
+struct StepWork {
+    std::uint64_t number = 0;
+    StepRows rows;
+    SharedStep step;            ///< on the first rank
+    RowSlots::Sources sources;  ///< the same
+    OwnStep own;
+    std::shared_ptr<Landing> landing;  ///< of a member
+    std::vector<StepPiece> pieces;
+    std::vector<const std::byte*> addresses;  ///< of one rank's rows
+
+    void list_rows(const RankShare& share) {
+        addresses.clear();
+        for (const std::uint32_t position : share.positions)
+            addresses.push_back(sources.rows[position]);
+    }
+};
+
+BegunStep::BegunStep() noexcept = default;
+BegunStep::BegunStep(std::unique_ptr<StepWork> work) noexcept : work_(std::move(work)) {}
+BegunStep::BegunStep(BegunStep&&) noexcept = default;
+BegunStep& BegunStep::operator=(BegunStep&&) noexcept = default;
+BegunStep::~BegunStep() = default;
+
+const StepRows& BegunStep::rows() const noexcept {
+    return work_->rows;
 }
 
 /// One rank's side: what steps need (queue), when they begin (turns), what the policy makes of them
@@ -70,13 +83,11 @@ struct LiveBuffer::State {
     void join(const comm::Communicator& host);
     [[nodiscard]] Knobs knobs() const;
     [[nodiscard]] std::unique_ptr<StepWork> take_work();
-    void give_back(std::unique_ptr<StepWork> work);
-    [[nodiscard]] bool assemble(std::uint64_t step, std::span<const store::RowsWanted> wants,
-                                StepWork& work, StepRows& rows);
-    [[nodiscard]] bool assemble_first(std::uint64_t step, std::span<const store::RowsWanted> wants,
-                                      StepWork& work, StepRows& rows);
-    [[nodiscard]] bool assemble_member(std::uint64_t step, std::span<const store::RowsWanted> wants,
-                                       StepWork& work, StepRows& rows);
+    [[nodiscard]] bool begin(StepWork& work);
+    /// Waits for the rows of a step; on the first rank, members get theirs.
+    [[nodiscard]] bool receive(StepWork& work);
+    void decode_all(StepWork& work, std::span<const store::RowsWanted> wants) const;
+    void end(std::unique_ptr<StepWork> work);
     /// Remote rows to floats, on all threads.
     void decode(StepWork& work, std::span<const std::byte* const> rows,
                 std::span<const store::RowsWanted> wants) const;
@@ -116,58 +127,55 @@ std::unique_ptr<StepWork> LiveBuffer::State::take_work() {
     return work;
 }
 
-void LiveBuffer::State::give_back(std::unique_ptr<StepWork> work) {
-    Monitor::Lock lock(monitor);
-    works.push_back(std::move(work));
+bool LiveBuffer::State::begin(StepWork& work) {
+    work.rows = {};
+    if (steps) {
+        if (!steps->begin(work.number, work.step, work.sources, work.rows)) return false;
+        work.rows.counts += work.step.shares.front().counts;
+        steps->slots().ask(work.sources);
+        queue.take_own(work.number, work.own);
+    } else {
+        queue.take_own(work.number, work.own);
+        work.landing = pool->take(work.own.remote);
+        exchange->want(work.number, work.landing);
+    }
+    return true;
 }
 
-bool LiveBuffer::State::assemble(std::uint64_t step, std::span<const store::RowsWanted> wants,
-                                 StepWork& work, StepRows& rows) {
-    return steps ? assemble_first(step, wants, work, rows)
-                 : assemble_member(step, wants, work, rows);
-}
-
-bool LiveBuffer::State::assemble_first(std::uint64_t step, std::span<const store::RowsWanted> wants,
-                                       StepWork& work, StepRows& rows) {
-    RowSlots::Sources& sources = work.sources;
-    if (!steps->begin(step, work.step, sources, rows)) return false;
-    rows.counts += work.step.shares.front().counts;
-    RowSlots& slots = steps->slots();
-    slots.ask(sources);
-    store.load_local(wants);
-    slots.wait(sources);
+bool LiveBuffer::State::receive(StepWork& work) {
+    if (!steps) {
+        Rows mine;
+        if (!exchange->wait(work.number, mine)) return false;
+        work.rows.counts += mine;
+        work.rows.by_owner.assign(ranks, 0);
+        return true;
+    }
+    steps->slots().wait(work.sources);
     for (int member = 1; exchange && member < exchange->size(); ++member) {
         const RankShare& share = work.step.shares[static_cast<std::size_t>(member)];
         work.list_rows(share);
-        exchange->deliver(member, step, work.rows, share.counts);
+        exchange->deliver(member, work.number, work.addresses, share.counts);
     }
-    queue.take_own(step, work.own);
-    if (exchange) {
-        work.list_rows(work.step.shares.front());
-        decode(work, work.rows, wants);
-    } else {
-        decode(work, sources.rows, wants);
-    }
-    slots.done(sources);
     return true;
 }
 
-bool LiveBuffer::State::assemble_member(std::uint64_t step,
-                                        std::span<const store::RowsWanted> wants, StepWork& work,
-                                        StepRows& rows) {
-    queue.take_own(step, work.own);
-    const auto landing = pool->take(work.own.remote);
-    exchange->want(step, landing);
-    store.load_local(wants);
-    Rows mine;
-    if (!exchange->wait(step, mine)) return false;
-    rows.counts += mine;
-    rows.by_owner.assign(ranks, 0);
-    work.rows.resize(work.own.remote);
-    for (std::size_t i = 0; i < work.rows.size(); ++i)
-        work.rows[i] = landing->rows.data() + i * store.format().row_bytes();
-    decode(work, work.rows, wants);
-    return true;
+void LiveBuffer::State::decode_all(StepWork& work, std::span<const store::RowsWanted> wants) const {
+    if (!steps) {
+        work.addresses.resize(work.own.remote);
+        for (std::size_t i = 0; i < work.addresses.size(); ++i)
+            work.addresses[i] = work.landing->rows.data() + i * store.format().row_bytes();
+    } else if (exchange) {
+        work.list_rows(work.step.shares.front());
+    }
+    const bool alone = steps && !exchange;
+    decode(work, alone ? work.sources.rows : work.addresses, wants);
+}
+
+void LiveBuffer::State::end(std::unique_ptr<StepWork> work) {
+    if (steps) steps->slots().done(work->sources);
+    work->landing.reset();
+    Monitor::Lock lock(monitor);
+    works.push_back(std::move(work));
 }
 
 void LiveBuffer::State::decode(StepWork& work, std::span<const std::byte* const> rows,
@@ -211,13 +219,31 @@ void LiveBuffer::publish(const sample::SampledStep& step) {
     state_->queue.publish(step, state_->exchange.get());
 }
 
-bool LiveBuffer::assemble(const sample::SampledStep& step,
-                          std::span<const store::RowsWanted> wanted, StepRows& rows) {
-    rows = {};
+BegunStep LiveBuffer::begin(std::uint64_t step) {
     std::unique_ptr<StepWork> work = state_->take_work();
-    const bool whole = state_->assemble(step.step, wanted, *work, rows);
-    state_->give_back(std::move(work));
-    return whole;
+    work->number = step;
+    return state_->begin(*work) ? BegunStep(std::move(work)) : BegunStep();
+}
+
+bool LiveBuffer::assemble(BegunStep step, std::span<const store::RowsWanted> wanted,
+                          StepRows& rows) {
+    StepWork& work = *step.work_;
+    state_->store.load_local(wanted);
+    if (!state_->receive(work)) return false;
+    state_->decode_all(work, wanted);
+    rows = std::move(work.rows);
+    state_->end(std::move(step.work_));
+    return true;
+}
+
+Rows LiveBuffer::drop(BegunStep step) {
+    StepWork& work = *step.work_;
+    if (!state_->steps) return {};  // what comes of it is left over in the exchange
+    static_cast<void>(state_->receive(work));
+    Rows counts = work.rows.counts;
+    counts.wasted += counts.demand;
+    state_->end(std::move(step.work_));
+    return counts;
 }
 
 void LiveBuffer::halt() {

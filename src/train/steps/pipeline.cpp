@@ -1,6 +1,7 @@
 #include "pipeline.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -17,6 +18,7 @@ enum class Stage : std::uint8_t { free, filling, ready };
 
 struct Slot {
     AssembledStep step;
+    buffer::BegunStep begun;
     Stage stage = Stage::free;
 };
 
@@ -48,6 +50,8 @@ struct Pipeline::State {
     std::uint64_t taken = 0;   ///< steps that tasks have taken from the queue
     std::uint64_t handed = 0;  ///< steps handed out
     bool taking = false;       ///< a task waits for the next step of the queue
+    std::optional<Slot> next;  ///< has begun and waits for its place; with a buffer alone
+    bool ended = false;        ///< no further step begins
     bool stopping = false;
     std::exception_ptr failure;
     std::uint64_t row_bytes = 0;
@@ -69,29 +73,90 @@ struct Pipeline::State {
 
     [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % slots.size()]; }
 
-    /// Takes the next step of the queue into its slot; null once there are no more.
+    /// Takes the next step into its slot; null once there are no more.
     Slot* claim(std::uint64_t task) {
         {
             Monitor::Lock lock(monitor);
             monitor.wait(lock, "a free place for the next step", [&] {
-                return stopping || (task < active && !taking && slot(taken).stage == Stage::free);
+                return stopping || (task < active && !taking && slot(taken).stage == Stage::free &&
+                                    (buffer == nullptr || next || ended));
             });
             if (stopping) return nullptr;
+            if (buffer != nullptr) return next ? place_next() : nullptr;
             taking = true;
         }
-        sample::SampledStep next = look_ahead.take();
+        sample::SampledStep sampled = look_ahead.take();
         Monitor::Lock lock(monitor);
         taking = false;
         monitor.notify_all();
-        if (stopping || next.step >= last_step) return nullptr;
+        if (stopping || sampled.step >= last_step) return nullptr;
         Slot& place = slot(taken++);
-        place.step.sampled = std::move(next);
+        place.step.sampled = std::move(sampled);
         place.stage = Stage::filling;
         return &place;
     }
 
+    /// The step that has begun gets its place. Under the lock.
+    Slot* place_next() {
+        Slot& place = slot(taken++);
+        place.step.take_over(next->step);
+        place.begun = std::move(next->begun);
+        place.stage = Stage::filling;
+        next.reset();
+        monitor.notify_all();
+        return &place;
+    }
+
+    /// Begins steps, one ahead of those that are assembled: what the policy does for the next step
+    /// and the questions for its rows do not wait for a place to assemble it in.
+    void begin_steps() {
+        while (true) {
+            {
+                Monitor::Lock lock(monitor);
+                monitor.wait(lock, "the step begun last to be taken",
+                             [&] { return stopping || !next; });
+                if (stopping) return;
+            }
+            Slot begun;
+            begun.step.sampled = look_ahead.take();
+            const bool last = begun.step.sampled.step >= last_step || !begin(begun);
+            Monitor::Lock lock(monitor);
+            if (last) {
+                ended = true;
+            } else {
+                next = std::move(begun);
+            }
+            monitor.notify_all();
+            if (last) return;
+        }
+    }
+
+    /// False if the buffer was halted before its turn came.
+    [[nodiscard]] bool begin(Slot& place) {
+        AssembledStep& step = place.step;
+        const Duration start = Executor::current().now();
+        step.knobs = buffer->knobs();
+        const std::uint64_t ahead = buffer->steps_ahead();
+        follow_buffer(ahead);
+        // What the policy sees of the future must not depend on how fast the sampler happens to be.
+        look_ahead.wait_published(step.sampled.step + ahead);
+        place.begun = buffer->begin(step.sampled.step);
+        if (!place.begun) return false;
+        const buffer::StepRows& rows = place.begun.rows();
+        if (rows.knobs) step.knobs = *rows.knobs;
+        step.times = rows.times;
+        if (step.times) set_times(*step.times);
+        step.fetch_seconds = seconds_since(start);
+        return true;
+    }
+
+    [[nodiscard]] static double seconds_since(Duration start) {
+        return std::chrono::duration<double>(Executor::current().now() - start).count();
+    }
+
     /// False if the step was given up, as all are about to stop.
-    [[nodiscard]] bool assemble(AssembledStep& step) {
+    [[nodiscard]] bool assemble(Slot& place) {
+        AssembledStep& step = place.step;
         const Span span("fetching rows", step.sampled.step);
         make_room(step, store.format().width());
         std::vector<store::RowsWanted> wanted;
@@ -103,30 +168,16 @@ struct Pipeline::State {
             const store::Pulled& pulled = pull.wait();
             step.counts = pulled.rows;
             step.bytes_by_owner = pulled.bytes_by_owner;
-        } else if (!take_from_buffer(step, wanted)) {
-            return false;
+            step.fetch_seconds = 0;
+        } else {
+            buffer::StepRows rows;
+            if (!buffer->assemble(std::move(place.begun), wanted, rows)) return false;
+            step.counts = rows.counts;
+            step.bytes_by_owner = std::move(rows.by_owner);
+            for (std::uint64_t& bytes : step.bytes_by_owner)
+                bytes *= store.format().row_bytes();
         }
-        step.fetch_seconds =
-            std::chrono::duration<double>(Executor::current().now() - start).count();
-        return true;
-    }
-
-    [[nodiscard]] bool take_from_buffer(AssembledStep& step,
-                                        std::span<const store::RowsWanted> wanted) {
-        step.knobs = buffer->knobs();
-        const std::uint64_t ahead = buffer->steps_ahead();
-        follow_buffer(ahead);
-        // What the policy sees of the future must not depend on how fast the sampler happens to be.
-        look_ahead.wait_published(step.sampled.step + ahead);
-        buffer::StepRows taken_rows;
-        if (!buffer->assemble(step.sampled, wanted, taken_rows)) return false;
-        step.counts = taken_rows.counts;
-        if (taken_rows.knobs) step.knobs = std::move(*taken_rows.knobs);
-        step.times = taken_rows.times;
-        if (step.times) set_times(*step.times);
-        step.bytes_by_owner = std::move(taken_rows.by_owner);
-        for (std::uint64_t& rows : step.bytes_by_owner)
-            rows *= store.format().row_bytes();
+        step.fetch_seconds += seconds_since(start);
         return true;
     }
 
@@ -155,26 +206,33 @@ struct Pipeline::State {
     }
 
     void work(std::uint64_t task) {
+        while (Slot* place = claim(task)) {
+            if (!assemble(*place)) return;
+            Monitor::Lock lock(monitor);
+            place->stage = Stage::ready;
+            std::uint64_t bytes = 0;
+            for (const Slot& s : slots) {
+                for (const auto& memory : s.step.memory)
+                    bytes += memory.size() * sizeof(float);
+            }
+            row_bytes = std::max(row_bytes, bytes);
+            monitor.notify_all();
+        }
+    }
+
+    /// What ends a task is thrown again by `next`.
+    template <class Body>
+    void guarded(Body&& body) {
         try {
             wait_patiently();
-            while (Slot* place = claim(task)) {
-                if (!assemble(place->step)) return;
-                Monitor::Lock lock(monitor);
-                place->stage = Stage::ready;
-                std::uint64_t bytes = 0;
-                for (const Slot& s : slots) {
-                    for (const auto& memory : s.step.memory)
-                        bytes += memory.size() * sizeof(float);
-                }
-                row_bytes = std::max(row_bytes, bytes);
-                monitor.notify_all();
-            }
+            body();
         } catch (const Cancelled&) {
             throw;
         } catch (...) {
             Monitor::Lock lock(monitor);
             if (failure == nullptr) failure = std::current_exception();
             taking = false;
+            ended = true;
             monitor.notify_all();
         }
     }
@@ -189,9 +247,13 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
     state_ =
         std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
-        tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i),
-                                                   [state = state_, i] { state->work(i); }));
+        tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i), [state = state_, i] {
+            state->guarded([&] { state->work(i); });
+        }));
     }
+    if (buffer == nullptr) return;
+    tasks_.push_back(Executor::current().spawn(
+        "beginning", [state = state_] { state->guarded([&] { state->begin_steps(); }); }));
 }
 
 Pipeline::~Pipeline() {
@@ -250,6 +312,7 @@ Rows Pipeline::stop() {
         place.stage = Stage::free;
     }
     s.handed = s.taken;
+    if (s.next && s.next->begun) unused += s.buffer->drop(std::move(s.next->begun));
     if (s.buffer != nullptr) unused += s.buffer->finish();
     return unused;
 }

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "buffer/live_buffer.hpp"
@@ -27,6 +28,12 @@ struct AssembledStep {
     std::optional<buffer::Knobs> knobs;         ///< as the buffer was set; none: no buffer
     std::optional<buffer::TimeKnobs> times{};   ///< that its pilot ordered before the step
     double fetch_seconds = 0;
+
+    /// Becomes another step, with memory of its own.
+    void take_over(AssembledStep& other) {
+        std::swap(memory, other.memory);
+        *this = std::exchange(other, {});
+    }
 };
 
 /// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
