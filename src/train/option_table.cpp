@@ -65,8 +65,10 @@ Table sampling_options() {
             .among({"random", "clustered"}),
         option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement",
                                      identity | further),
-        option<&O::sample_tasks>("sample-tasks", "Number of concurrent sampling tasks", further)
-            .at_least(1),
+        option<&O::sample_tasks>("sample-tasks",
+                                 "Number of concurrent sampling tasks (0 = a quarter of --threads)",
+                                 further)
+            .at_least(0),
     };
 }
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
 #include "train/option_table.hpp"
 
 namespace rudder::train {
@@ -83,6 +84,10 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
 bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
     const std::uint32_t every = options.eval_every;
     return every != 0 && ((epoch + 1) % every == 0 || epoch + 1 == options.epochs);
+}
+
+int sampling_tasks(const TrainOptions& options) noexcept {
+    return options.sample_tasks > 0 ? options.sample_tasks : std::max(1, thread_count() / 4);
 }
 
 std::uint64_t steps_ahead(const TrainOptions& options) {

@@ -77,8 +77,8 @@ struct TrainOptions {
     bool floor = false;  ///< also without a trace: the fewest rows possible
     SteerOptions steer{};
     std::uint64_t in_flight = 2;  ///< assembled steps that exist at once
-    int sample_tasks = 1;
-    std::uint64_t bulk = 0;  ///< most rows per message between ranks; 0: about 256 KiB of them
+    int sample_tasks = 0;         ///< that draw steps side by side; 0: a quarter of the threads
+    std::uint64_t bulk = 0;       ///< most rows per message between ranks; 0: about 256 KiB of them
     store::Precision precision = store::Precision::native;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
@@ -103,6 +103,8 @@ struct TrainOptions {
                                        const buffer::PolicySpec& policy);
 /// Whether the epoch is one of those that are evaluated.
 [[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
+/// How many tasks draw steps side by side.
+[[nodiscard]] int sampling_tasks(const TrainOptions& options) noexcept;
 /// How many steps are sampled ahead.
 [[nodiscard]] std::uint64_t steps_ahead(const TrainOptions& options);
 

@@ -184,7 +184,9 @@ struct Pipeline::State {
     /// Samples as far ahead as asked, and as the buffer wants to see: it may have been changed.
     void follow_buffer(std::uint64_t ahead) {
         Monitor::Lock lock(monitor);
-        const std::uint64_t window = std::max(asked_window, ahead);
+        // A few more than it wants to see: they are drawn while it takes the next ones.
+        const auto drawn = static_cast<std::uint64_t>(look_ahead.tasks());
+        const std::uint64_t window = std::max(asked_window, ahead + 1 + drawn);
         if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
     }
 

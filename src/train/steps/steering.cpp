@@ -82,8 +82,8 @@ void check_scope(const Ground& ground) {
 
 int Steering::most_sample_tasks(const TrainOptions& options) {
     constexpr int enough = 4;
-    if (!steered(options)) return options.sample_tasks;
-    return std::max(options.sample_tasks, std::min(enough, thread_count()));
+    const int tasks = sampling_tasks(options);
+    return steered(options) ? std::max(tasks, std::min(enough, thread_count())) : tasks;
 }
 
 std::size_t Steering::extra_floats(const TrainOptions& options) {
@@ -163,7 +163,7 @@ steer::HelmOptions Steering::helm_options() {
     facts.refit = true;
     facts.seed = o.seed;
     facts.start.bulk = o.bulk;
-    facts.start.sample_threads = static_cast<std::uint64_t>(o.sample_tasks);
+    facts.start.sample_threads = static_cast<std::uint64_t>(sampling_tasks(o));
     facts.start.fetch_threads = std::max<std::uint64_t>(1, o.in_flight - 1);
     facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
     facts.limits.fetch_threads = o.in_flight;

@@ -28,7 +28,7 @@ sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
     options.first_step = std::min(first, ground_.steps());
     options.last_step = ground_.steps();
     options.max_bytes = ground_.queue_limit();
-    options.tasks = ground_.options.sample_tasks;
+    options.tasks = sampling_tasks(ground_.options);
     options.most_tasks = Steering::most_sample_tasks(ground_.options);
     for (PartId p = ground_.share.first; p < ground_.share.last; ++p)
         options.parts.push_back(p);
