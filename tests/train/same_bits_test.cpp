@@ -115,8 +115,11 @@ TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
                              const steer::AgentFacts& facts) -> std::unique_ptr<steer::Agent> {
                               return std::make_unique<RestlessAgent>(facts.seed * 100 + facts.rank);
                           });
+    train::TrainOptions longer = small_options();
+    longer.epochs = 4;  // so that not most steps have begun before the first order
+    const Trained plain = train_alone(data(), longer);
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-        train::TrainOptions options = small_options();
+        train::TrainOptions options = longer;
         options.in_flight = 1 + seed;
         options.bulk = seed;
         options.steer.agent = "restless";
@@ -129,7 +132,8 @@ TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
             Trained mine;
             mine.result = trainer.run(observer);
             mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
-            expect_same(mine);
+            EXPECT_EQ(mine.result.digest, plain.result.digest);
+            EXPECT_EQ(mine.weights, plain.weights);
             if (comm.rank() != 0) return;
             expect_closed(mine.result);
             EXPECT_GE(observer.bulks.size(), 2U) << "the orders are done";

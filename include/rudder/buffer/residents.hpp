@@ -59,12 +59,16 @@ public:
     /// Takes a row that is here out of its slot.
     SlotId remove(RowKey row) {
         const SlotId slot = slot_of_[row];
-        RUDDER_CHECK_HEAVY(slot != no_slot);
+        remove(row, slot);
+        return slot;
+    }
+    /// The same where its slot is known.
+    void remove(RowKey row, SlotId slot) {
+        RUDDER_CHECK_HEAVY(slot != no_slot && slot_of_[row] == slot);
         slot_of_[row] = no_slot;
         row_of_[slot] = no_row;
         free_.push_back(slot);
         --count_;
-        return slot;
     }
     /// Another capacity, at most slots(). Rows beyond it must be removed by whoever asked.
     void set_capacity(SlotId capacity);

@@ -8,8 +8,7 @@ namespace rudder::buffer {
 
 namespace {
 
-/// Vertices of a piece; and ids that one thread looks up at a time.
-constexpr std::size_t piece_vertices = std::size_t{1} << 11;
+/// Ids that one thread looks up at a time.
 constexpr std::size_t chunk_ids = std::size_t{1} << 13;
 
 }  // namespace

@@ -11,7 +11,9 @@
 
 namespace rudder::buffer {
 
-/// A piece of a batch, of a size that threads share well.
+/// Vertices of a piece of a batch, at most: a size that threads share well.
+inline constexpr std::size_t piece_vertices = std::size_t{1} << 11;
+/// One of them.
 struct StepPiece {
     std::span<const VertexId> vertices;
     std::size_t batch;
@@ -57,9 +59,22 @@ public:
 
     [[nodiscard]] bool contains(VertexId v) const noexcept {
         for (const LocalRange& range : ranges_) {
-            if (v >= range.begin && v < range.end) return true;
+            if (v - range.begin < range.end - range.begin) return true;
         }
         return false;
+    }
+    /// Calls `f(v, local)` for each; without a branch by v where the rows are one range.
+    template <class F>
+    void tell(std::span<const VertexId> vertices, F&& f) const {
+        if (ranges_.size() == 1) {
+            const VertexId begin = ranges_.front().begin;
+            const VertexId size = ranges_.front().end - begin;
+            for (const VertexId v : vertices)
+                f(v, v - begin < size);
+        } else {
+            for (const VertexId v : vertices)
+                f(v, contains(v));
+        }
     }
     /// Begins a new step.
     void begin() noexcept;

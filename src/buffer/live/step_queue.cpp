@@ -1,6 +1,7 @@
 #include "step_queue.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 
@@ -63,8 +64,8 @@ void StepQueue::split(const sample::SampledStep& step, OwnStep& own) {
     own.before.assign(pieces_.size() + 1, 0);
     parallel_chunks(pieces_.size(), 1, [&](const Chunk& chunk) {
         std::uint32_t remote = 0;
-        for (const VertexId v : pieces_[chunk.index].vertices)
-            remote += local_.contains(v) ? 0U : 1U;
+        local_.tell(pieces_[chunk.index].vertices,
+                    [&](VertexId /*v*/, bool local) { remote += local ? 0U : 1U; });
         own.before[chunk.index + 1] = remote;
     });
     std::partial_sum(own.before.begin(), own.before.end(), own.before.begin());
@@ -84,15 +85,22 @@ void StepQueue::list_ids(const OwnStep& own) {
     for (const StepPiece& piece : pieces_)
         starts_.push_back(std::exchange(start, start + piece.vertices.size()));
     parallel_chunks(pieces_.size(), 1, [&](const Chunk& chunk) {
-        std::size_t remote = own.before[chunk.index];
-        std::size_t local = starts_[chunk.index] - remote;
-        for (const VertexId v : pieces_[chunk.index].vertices) {
-            if (!local_.contains(v)) {
-                remote_ids_[remote++] = v;
-            } else if (list_local) {
-                local_ids_[local++] = v;
-            }
-        }
+        // One of the two places is right; which one cannot be foreseen, so both are written.
+        std::array<VertexId, piece_vertices + 1> far{};
+        std::array<VertexId, piece_vertices + 1> near{};
+        std::size_t remote = 0;
+        std::size_t local = 0;
+        local_.tell(pieces_[chunk.index].vertices, [&](VertexId v, bool here) {
+            far[remote] = v;
+            near[local] = v;
+            remote += here ? 0U : 1U;
+            local += here ? 1U : 0U;
+        });
+        const std::size_t before = own.before[chunk.index];
+        std::copy_n(far.begin(), remote, remote_ids_.begin() + static_cast<std::ptrdiff_t>(before));
+        if (!list_local) return;
+        const auto at = static_cast<std::ptrdiff_t>(starts_[chunk.index] - before);
+        std::copy_n(near.begin(), local, local_ids_.begin() + at);
     });
 }
 

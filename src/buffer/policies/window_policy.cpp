@@ -20,7 +20,7 @@ constexpr std::size_t chunk_rows = std::size_t{1} << 13;
 }  // namespace
 
 WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const WindowRules& rules)
-    : ClonedPolicy(facts, residents), rules_(rules), weight_(rules.decay) {}
+    : ClonedPolicy(facts, residents), rules_(rules), coming_(1), weight_(rules.decay) {}
 
 WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     WindowRules rules;
@@ -39,7 +39,7 @@ void WindowPolicy::know() {
 }
 
 bool WindowPolicy::complete() const noexcept {
-    return facts_.steps != 0 && origin_ + taken_ + coming_.size() >= facts_.steps;
+    return facts_.steps != 0 && origin_ + known_ >= facts_.steps;
 }
 
 double WindowPolicy::worth(RowKey row) const noexcept {
@@ -57,13 +57,19 @@ void WindowPolicy::begin(std::uint64_t step, StepPlan& fill) {
 
 void WindowPolicy::look_ahead(std::uint64_t step, std::span<const RowKey> rows) {
     const Step at = narrow<Step>(step - origin_, "step");
-    RUDDER_CHECK(at == taken_ + coming_.size() && at != never);
+    RUDDER_CHECK(at == known_ && at != never);
     know();
-    if (spare_.empty()) spare_.emplace_back();
-    coming_.push_back(std::move(spare_.back()));
-    spare_.pop_back();
-    coming_.back().rows = rows;
+    if (known_ - taken_ == coming_.size()) make_room();
+    ++known_;
+    coming(at).rows = rows;
     announce(at);
+}
+
+void WindowPolicy::make_room() {
+    std::vector<Coming> larger(2 * coming_.size());
+    for (Step step = taken_; step < known_; ++step)
+        larger[step & (larger.size() - 1)] = std::move(coming(step));
+    coming_ = std::move(larger);
 }
 
 void WindowPolicy::announce(Step step) {
@@ -243,26 +249,25 @@ void WindowPolicy::evict(RowKey key, Step step) {
 
 void WindowPolicy::advance(std::uint64_t step, std::span<const RowKey> rows,
                            const Decision& /*decision*/, StepPlan& plan) {
-    RUDDER_CHECK(step - origin_ == taken_ && !coming_.empty());
+    RUDDER_CHECK(step - origin_ == taken_ && known_ > taken_);
     know();
     const std::uint64_t needed = rules_.window - rules_.distance;
-    const Step end = static_cast<Step>(taken_ + coming_.size());
-    while (planned_ <= taken_ || (planned_ < end && planned_ - taken_ <= rules_.distance &&
-                                  (complete() || end - 1 - planned_ >= needed))) {
+    while (planned_ <= taken_ || (planned_ < known_ && planned_ - taken_ <= rules_.distance &&
+                                  (complete() || known_ - 1 - planned_ >= needed))) {
         plan_step();
     }
     take_step(rows, plan);
     fetch_ahead(plan);
-    RUDDER_CHECK_NORMAL(residents_->count() == coming_.front().held);
-    spare_.push_back(std::move(coming_.front()));
-    coming_.pop_front();
+    RUDDER_CHECK_NORMAL(residents_->count() == coming(taken_).held);
     ++taken_;
 }
 
 void WindowPolicy::take_step(std::span<const RowKey> rows, StepPlan& plan) {
-    const Coming& now = coming_.front();
+    const Coming& now = coming(taken_);
     for (std::size_t i = 0; i < rows.size(); ++i) {
-        if ((now.flags[i] & last_use) != 0 && plan.slots[i] != no_slot) leave(rows[i], plan);
+        if ((now.flags[i] & last_use) == 0 || plan.slots[i] == no_slot) continue;
+        residents_->remove(rows[i], plan.slots[i]);
+        plan.leave.push_back({rows[i], plan.slots[i]});
     }
     drop_dead(plan);
     for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -306,8 +311,8 @@ void WindowPolicy::fetch_ahead(StepPlan& plan) {
 
 void WindowPolicy::plan_anew() {
     know();
-    for (const Coming& step : coming_) {
-        for (const RowKey row : step.rows)
+    for (Step step = taken_; step < known_; ++step) {
+        for (const RowKey row : coming(step).rows)
             rows_[row].forget();
     }
     beyond_.clear();
@@ -322,8 +327,8 @@ void WindowPolicy::plan_anew() {
         rows_[row].forget();
         rows_[row].kept = true;
     }
-    for (std::size_t i = 0; i < coming_.size(); ++i)
-        announce(static_cast<Step>(taken_ + i));
+    for (Step step = taken_; step < known_; ++step)
+        announce(step);
     for (SlotId slot = 0; slot < residents_->slots(); ++slot) {
         const RowKey row = residents_->row_at(slot);
         if (row != no_row && rows_[row].kept_beyond()) beyond_.push(row, worth(row));

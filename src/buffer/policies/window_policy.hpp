@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <vector>
 
 #include "core/huge_vector.hpp"
@@ -91,7 +90,11 @@ private:
         std::uint32_t kept_before = 0;
     };
 
-    [[nodiscard]] Coming& coming(Step step) noexcept { return coming_[step - taken_]; }
+    /// A step that is known and has not been taken.
+    [[nodiscard]] Coming& coming(Step step) noexcept {
+        return coming_[step & (coming_.size() - 1)];
+    }
+    void make_room();
     [[nodiscard]] bool complete() const noexcept;
     [[nodiscard]] double worth(RowKey row) const noexcept;
     void know();
@@ -112,11 +115,11 @@ private:
 
     WindowRules rules_;
     std::uint64_t origin_ = 0;
-    Step taken_ = 0;    ///< steps taken: the number of the one in front
-    Step planned_ = 0;  ///< steps planned; at least taken_
-    Step counted_ = 0;  ///< steps whose uses were counted
-    std::deque<Coming> coming_;
-    std::vector<Coming> spare_;
+    Step taken_ = 0;              ///< steps taken: the number of the next one
+    Step known_ = 0;              ///< one past the last known step
+    Step planned_ = 0;            ///< steps planned; at least taken_
+    Step counted_ = 0;            ///< steps whose uses were counted
+    std::vector<Coming> coming_;  ///< a ring: its size is a power of two; memory stays
     HugeVector<Row> rows_;
     std::size_t kept_ = 0;        ///< rows held at the planned step
     std::size_t kept_known_ = 0;  ///< those of them with a known use
