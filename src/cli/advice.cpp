@@ -54,18 +54,26 @@ Advice shorter_rows(const RunSigns& s) {
 
 Advice better_partition(const RunSigns& s) {
     if (s.cut < much_cut || s.method == "metis" || s.method.empty()) return {};
-    if (s.stall < much_stall && s.reduce < much_reduce) return {};
+    if (s.stall < much_stall) return {};
     return fmt::format("rudder partition --method metis: {} cut {} of the edges", s.method,
                        format_percent(s.cut));
 }
 
 Advice fewer_ranks(const RunSigns& s) {
     const int wanted = s.ranks * s.threads;
-    if (s.reduce < much_reduce || s.ranks < 2 || wanted <= s.cores) return {};
+    const double waits = s.reduce + s.slower;
+    if (waits < much_reduce || s.ranks < 2 || wanted <= s.cores) return {};
     return fmt::format(
-        "fewer ranks: {} with {} each share {} cores, and wait for gradients {} of "
+        "fewer ranks: {} with {} each share {} cores, and wait for each other {} of "
         "their time",
         s.ranks, s.threads == 1 ? "1 thread" : fmt::format("{} threads", s.threads), s.cores,
+        format_percent(waits));
+}
+
+Advice shorter_gradients(const RunSigns& s) {
+    if (s.reduce < much_reduce || !s.float_gradients || s.ranks * s.threads > s.cores) return {};
+    return fmt::format(
+        "--gradient-precision bfloat16: steps wait for gradients {} of their time: half the bytes",
         format_percent(s.reduce));
 }
 
@@ -74,6 +82,13 @@ Advice larger_batch(const RunSigns& s) {
     if (s.steps_per_epoch < 8 || s.batch == 0) return {};
     return fmt::format("--batch {}: steps wait for gradients {} of their time, and would be fewer",
                        s.batch * 2, format_percent(s.reduce));
+}
+
+Advice even_ranks(const RunSigns& s) {
+    if (s.slower < much_reduce || s.ranks < 2 || s.ranks * s.threads > s.cores) return {};
+    return fmt::format(
+        "parts or cores that are even: steps wait for ranks that compute longer {} of their time",
+        format_percent(s.slower));
 }
 
 Advice more_hands(const RunSigns& s) {
@@ -112,14 +127,21 @@ Advice know_the_floor(const RunSigns& s) {
     return "--trace: says how far the buffer was from the best possible one";
 }
 
-constexpr std::array rules{
-    AdviceRule{"harmful agent", harmful_agent},       AdviceRule{"any buffer", any_buffer},
-    AdviceRule{"larger buffer", larger_buffer},       AdviceRule{"shorter rows", shorter_rows},
-    AdviceRule{"longer window", longer_window},       AdviceRule{"fewer ranks", fewer_ranks},
-    AdviceRule{"better partition", better_partition}, AdviceRule{"larger batch", larger_batch},
-    AdviceRule{"more epochs", more_epochs},           AdviceRule{"less overfit", less_overfit},
-    AdviceRule{"keep the run", keep_the_run},         AdviceRule{"more hands", more_hands},
-    AdviceRule{"know the floor", know_the_floor}};
+constexpr std::array rules{AdviceRule{"harmful agent", harmful_agent},
+                           AdviceRule{"any buffer", any_buffer},
+                           AdviceRule{"larger buffer", larger_buffer},
+                           AdviceRule{"shorter rows", shorter_rows},
+                           AdviceRule{"longer window", longer_window},
+                           AdviceRule{"fewer ranks", fewer_ranks},
+                           AdviceRule{"better partition", better_partition},
+                           AdviceRule{"larger batch", larger_batch},
+                           AdviceRule{"shorter gradients", shorter_gradients},
+                           AdviceRule{"even ranks", even_ranks},
+                           AdviceRule{"more epochs", more_epochs},
+                           AdviceRule{"less overfit", less_overfit},
+                           AdviceRule{"keep the run", keep_the_run},
+                           AdviceRule{"more hands", more_hands},
+                           AdviceRule{"know the floor", know_the_floor}};
 
 }  // namespace
 
@@ -139,9 +161,10 @@ std::vector<std::string> advice_for(const RunSigns& signs) {
 void read_signs(const train::Summary& summary, RunSigns& signs) {
     const Seconds& seconds = summary.seconds.steps;
     const double step = std::max(seconds.step, 1e-9);
-    signs.stall = seconds.stall / step;
+    signs.stall = seconds.wait_rows / step;
     signs.compute = seconds.compute / step;
-    signs.reduce = seconds.reduce / step;
+    signs.reduce = seconds.wait_gradients / step;
+    signs.slower = seconds.wait_ranks / step;
     const auto share = [](std::uint64_t part, std::uint64_t whole) {
         return whole > 0 ? static_cast<double>(part) / static_cast<double>(whole) : 0;
     };

@@ -17,18 +17,20 @@ namespace rudder::cli {
 /// What the rules look at. Shares are 0 to 1.
 struct RunSigns {
     // Of the time of steps.
-    double stall = 0;
+    double stall = 0;  ///< waiting for rows, those of the slowest rank included
     double compute = 0;
-    double reduce = 0;
+    double reduce = 0;  ///< waiting for gradients on their way
+    double slower = 0;  ///< waiting for ranks that compute longer
     // Rows and bytes.
-    double travelled = 0;      ///< rows fetched, as a share of those that no buffer would fetch
-    double feature_share = 0;  ///< of all bytes
-    bool float_rows = false;   ///< they travel as 32-bit floats
-    bool buffered = false;     ///< there is a buffer
-    double buffer = 0;         ///< its size, as a share of the halo; 0: given otherwise
-    std::uint64_t window = 0;  ///< steps looked ahead, if that was fixed; 0: it adapts
-    double cut = 0;            ///< share of edges between parts
-    std::string method;        ///< of the partition
+    double travelled = 0;          ///< rows fetched, as a share of those that no buffer would fetch
+    double feature_share = 0;      ///< of all bytes
+    bool float_rows = false;       ///< they travel as 32-bit floats
+    bool float_gradients = false;  ///< likewise
+    bool buffered = false;         ///< there is a buffer
+    double buffer = 0;             ///< its size, as a share of the halo; 0: given otherwise
+    std::uint64_t window = 0;      ///< steps looked ahead, if that was fixed; 0: it adapts
+    double cut = 0;                ///< share of edges between parts
+    std::string method;            ///< of the partition
     // The machine.
     int ranks = 1;    ///< on this machine
     int threads = 1;  ///< per rank

@@ -44,6 +44,13 @@ void add_time(const Summary& s, KeyValues& lines) {
                        fmt::format("compute {}, stall {}, gradients {}, rest {}",
                                    percent(of.compute, of.step), percent(of.stall, of.step),
                                    percent(of.reduce, of.step), percent(rest, of.step)));
+    if (of.wait_rows + of.wait_gradients + of.wait_ranks > 0) {
+        lines.emplace_back(
+            "it waits for",
+            fmt::format("rows {}, gradients on their way {}, slower ranks {}",
+                        percent(of.wait_rows, of.step), percent(of.wait_gradients, of.step),
+                        percent(of.wait_ranks, of.step)));
+    }
     lines.emplace_back("background",
                        fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks", of.sample,
                                    of.fetch, s.ranks));

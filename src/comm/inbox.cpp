@@ -24,6 +24,24 @@ std::exception_ptr wrong_size(int source, Tag tag, Kind kind, std::size_t bytes,
               "the ranks disagree about what they do; run with --paranoid"));
 }
 
+Inbox::Ticket envelope(int source, Tag tag, Kind kind) {
+    auto ticket = std::make_shared<Inbox::Arrival>();
+    ticket->source = source;
+    ticket->tag = tag;
+    ticket->kind = kind;
+    return ticket;
+}
+
+/// Where its bytes go: to the place that its receive names, if it has the size, or to its own.
+void make_place(Inbox::Arrival& arrival, std::size_t bytes) {
+    if (arrival.receive && arrival.receive->into && arrival.receive->into->size() == bytes) {
+        arrival.bytes = *arrival.receive->into;
+    } else {
+        arrival.own.resize(bytes);
+        arrival.bytes = arrival.own;
+    }
+}
+
 }  // namespace
 
 void Inbox::post(PostedReceive receive) {
@@ -44,29 +62,47 @@ void Inbox::post(PostedReceive receive) {
     if (ready != nullptr) finish(*ready);
 }
 
-Inbox::Ticket Inbox::announce(int source, Tag tag, Kind kind, std::size_t bytes) {
-    auto ticket = std::make_shared<Arrival>();
-    ticket->source = source;
-    ticket->tag = tag;
-    ticket->kind = kind;
-    {
-        const std::scoped_lock lock(mutex_);
-        const auto found = std::ranges::find_if(
-            posted_, [&](const PostedReceive& receive) { return matches(receive, source, tag); });
-        if (found == posted_.end()) {
-            unclaimed_.push_back(ticket);
-        } else {
-            ticket->receive = std::move(*found);
-            posted_.erase(found);
-        }
-        if (ticket->receive && ticket->receive->into && ticket->receive->into->size() == bytes) {
-            ticket->bytes = *ticket->receive->into;
-        } else {
-            ticket->own.resize(bytes);
-            ticket->bytes = ticket->own;
-        }
+Inbox::Posted::iterator Inbox::first_match(int source, Tag tag) {
+    return std::ranges::find_if(
+        posted_, [&](const PostedReceive& receive) { return matches(receive, source, tag); });
+}
+
+void Inbox::match(const Ticket& ticket, Posted::iterator receive) {
+    if (receive == posted_.end()) {
+        unclaimed_.push_back(ticket);
+        return;
     }
+    ticket->receive = std::move(*receive);
+    posted_.erase(receive);
+}
+
+Inbox::Ticket Inbox::announce(int source, Tag tag, Kind kind, std::size_t bytes) {
+    auto ticket = envelope(source, tag, kind);
+    const std::scoped_lock lock(mutex_);
+    match(ticket, first_match(source, tag));
+    make_place(*ticket, bytes);
     return ticket;
+}
+
+Inbox::Ticket Inbox::claim(int source, Tag tag, Kind kind, std::size_t bytes) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = first_match(source, tag);
+    if (found == posted_.end() || found->source != source) return nullptr;
+    auto ticket = envelope(source, tag, kind);
+    match(ticket, found);
+    make_place(*ticket, bytes);
+    return ticket;
+}
+
+Inbox::Ticket Inbox::set_aside(int source, Tag tag, Kind kind, std::size_t bytes) {
+    auto ticket = envelope(source, tag, kind);
+    make_place(*ticket, bytes);
+    return ticket;
+}
+
+void Inbox::announce(const Ticket& ticket) {
+    const std::scoped_lock lock(mutex_);
+    match(ticket, first_match(ticket->source, ticket->tag));
 }
 
 void Inbox::arrived(const Ticket& ticket) {

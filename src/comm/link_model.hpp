@@ -15,6 +15,10 @@ struct LinkModel {
     double bytes_per_second = 0;  ///< 0: no limit
 
     [[nodiscard]] Duration transfer(std::size_t bytes) const;
+    /// As many as leave before the first arrives; 0 without a rate.
+    [[nodiscard]] std::size_t bytes_under_way() const {
+        return static_cast<std::size_t>(to_seconds(delay) * bytes_per_second);
+    }
     [[nodiscard]] bool active() const noexcept {
         return delay > Duration::zero() || bytes_per_second > 0;
     }

@@ -1,16 +1,19 @@
-// The modelled link of the MPI transport: messages carry, in front, the time at which they may be
-// handed over, and are held back until then.
+// The modelled link of the MPI transport: messages carry the time at which they leave it, and are
+// handed over no earlier than they would arrive. Their bytes come when MPI brings them, straight to
+// their place.
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <functional>
-#include <memory>
+#include <map>
 #include <queue>
-#include <span>
+#include <utility>
 #include <vector>
 
 #include "rudder/comm/inbox.hpp"
 
+#include "link_clock.hpp"
 #include "link_model.hpp"
 #include "watch_board.hpp"
 
@@ -25,47 +28,58 @@ namespace rudder::comm {
 using Calls = std::vector<std::function<void()>>;
 
 /// Both ends of a rank's link to other hosts. Calls are made under the transport's lock, except
-/// `copy` and `next_due`.
+/// `next_due`.
 class ModelledLink {
 public:
-    using Bytes = std::shared_ptr<std::vector<std::byte>>;
+    /// `clock_of` gives the clock of the link over which a rank sends; ranks of a host share one.
+    ModelledLink(const LinkModel& model, Inbox& inbox, std::function<LinkClock&(int)> clock_of)
+        : model_(model), inbox_(inbox), clock_of_(std::move(clock_of)) {}
 
-    ModelledLink(const LinkModel& model, Inbox& inbox) : model_(model), inbox_(inbox) {}
+    /// The stamp of a message that rank `from` (of this host) hands in `now`.
+    [[nodiscard]] LinkStamp stamp(int from, Kind kind, std::size_t bytes, Duration now) const;
 
-    /// When the host's link is free, in memory that its ranks share (8 bytes, 0 at first).
-    void set_shared(std::shared_ptr<std::span<std::byte>> free) { free_ = std::move(free); }
-
-    /// A copy of a message with room for its stamp in front.
-    [[nodiscard]] static Bytes copy(std::span<const std::byte> bytes);
-    /// Stamps it with its arrival if it is handed in `now`: the host's link sends one message after
-    /// the other.
-    void stamp(std::vector<std::byte>& stamped, Duration now) const;
-    /// Keeps a message that has arrived ahead of its time.
-    void hold(int source, Tag tag, Kind kind, Bytes stamped);
-    /// Announces all whose time has come; the calls hand them over.
-    void release(Calls& calls);
-    /// When the first of those held may be handed over.
+    /// A message is coming; its bytes are to be written to the ticket's place. Messages of one
+    /// source and tag are handed over in the order of these calls.
+    [[nodiscard]] Inbox::Ticket expect(int source, Tag tag, Kind kind, std::size_t bytes,
+                                       const LinkStamp& stamp);
+    /// Its bytes are in their place.
+    void landed(const Inbox::Ticket& ticket);
+    /// Hands over all whose bytes are here and whose time has come `now`, by the calls.
+    void release(Duration now, Calls& calls);
+    /// When the first of those that are here may be handed over.
     [[nodiscard]] Duration next_due() const noexcept {
         return Duration(next_due_.load(std::memory_order_relaxed));
     }
 
 private:
     struct Held {
-        Duration due;
+        Inbox::Ticket ticket;
+        LinkStamp stamp;
+        LinkClass which;
+        bool leaving;  ///< others may still pass it: to be looked at when it should have left
+        bool announced;
+        bool landed = false;
+    };
+    /// Messages of one source and tag that have not been handed over.
+    using Line = std::deque<Held>;
+    /// A line whose first message is here.
+    struct Due {
+        Duration::rep when;
         std::uint64_t order;
-        int source;
-        Tag tag;
-        Kind kind;
-        Bytes bytes;  ///< with the stamp in front
-        friend bool operator<(const Held& a, const Held& b) {
-            return a.due != b.due ? a.due > b.due : a.order > b.order;  // earliest on top
+        Line* line;
+        friend bool operator<(const Due& a, const Due& b) {
+            return a.when != b.when ? a.when > b.when : a.order > b.order;  // earliest on top
         }
     };
 
+    void enqueue(Line& line);
+    void note_next();
+
     LinkModel model_;
     Inbox& inbox_;
-    std::shared_ptr<std::span<std::byte>> free_;
-    std::priority_queue<Held> held_;
+    std::function<LinkClock&(int)> clock_of_;
+    std::map<std::pair<int, Tag>, Line> lines_;
+    std::priority_queue<Due> due_;
     std::uint64_t next_order_ = 0;
     std::atomic<Duration::rep> next_due_{Duration::max().count()};
 };

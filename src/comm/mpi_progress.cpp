@@ -6,11 +6,12 @@
 #include <span>
 
 #include <sched.h>
-#include <sys/prctl.h>
 
 #include "core/executor/task_state.hpp"
 #include "core/interrupt.hpp"
 #include "core/span.hpp"
+#include "core/system.hpp"
+#include "rudder/core/parallel.hpp"
 
 namespace rudder::comm {
 
@@ -18,32 +19,31 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// How long a wait gives way (and polls) before it begins to sleep.
+/// How long a wait gives way (and polls) before it begins to sleep, where cores are to spare.
 constexpr auto awake_at_first = 500us;
 /// Open MPI gives way inside its own calls, MPICH does not; to do so after each would be too much.
 constexpr unsigned polls_per_yield = 4;
-constexpr auto short_sleep = 30us;
-/// Of who has waited for long, so that nothing is expected soon.
-constexpr auto long_sleep = 100us;
-constexpr auto long_idle = 1ms;
-/// Tasks that sleep while another looks in for them look up now and then, for cancels and signals.
-constexpr auto look_up = 2ms;
-/// Held messages due sooner than a sleep takes are waited for awake; at the very end without giving
-/// way, since the scheduler may take a time slice for itself.
-constexpr auto awake_before_due = 120us;
-constexpr auto alert_before_due = 20us;
-/// A thread that has polled within this long is taken to be waiting: no need to look in.
-constexpr auto recent = 200us;
-constexpr auto longest_pause = 500us;
 /// While MPI itself has work in hand, looking for messages that nobody awaits can wait a little.
 constexpr unsigned polls_per_probe = 4;
+/// Tasks that sleep look up now and then, for cancels and signals.
+constexpr auto look_up = 20ms;
+/// The thread's naps, each twice as long as the one before, as far as bells tell what has come ...
+constexpr auto first_nap = 100us;
+constexpr auto longest_nap_sending = 1ms;
+constexpr auto longest_nap_rung = 10ms;
+/// ... and where there are ranks on other machines, whether a task waits or not.
+constexpr auto first_nap_apart = 30us;
+constexpr auto longest_nap_awaited = 100us;
+constexpr auto longest_nap_apart = 500us;
+/// A sleep may end late by this. So a message held by a modelled link is waited for awake when it
+/// is due so soon, where ranks do not share cores; but for no more than a hundredth of the time.
+constexpr auto awake_before_due = 60us;
+constexpr int watched_share = 100;
+constexpr auto most_watched = 10ms;
 constexpr auto patience_after_signal = 500ms;
-
-/// Lets this thread's sleeps end when they should, not up to 50 us later.
-void sleep_exactly() {
-    thread_local const int done = ::prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
-    static_cast<void>(done);
-}
+constexpr auto threads_noted_for = 20ms;
+/// Longer messages leave MPI's sender when their receiver has taken them, not before.
+constexpr std::size_t eager_bytes = 4000;
 
 /// What a finished request has received; one byte too many stands for a message that was cut.
 std::size_t received_bytes(const MPI_Status& status, int code) {
@@ -64,7 +64,34 @@ void leave_if_interrupted(std::optional<Duration>& since) {
 
 }  // namespace
 
-void MpiProgress::test_active(Calls& calls) {
+MpiProgress::MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link)
+    : board_(std::move(board)),
+      probe_(std::move(probe)),
+      link_(link),
+      cores_(usable_cores()),
+      threads_(thread_count()),
+      threads_noted_(machine_now()),
+      watch_left_(most_watched),
+      watch_noted_(threads_noted_) {}
+
+MpiProgress::~MpiProgress() {
+    stopping_.store(true);
+    board_.own_bell().ring();
+    if (thread_.joinable()) thread_.join();
+}
+
+// ---- requests ----------------------------------------------------------------------------------
+
+void MpiProgress::add(MPI_Request request, Active active) {
+    active_count_.fetch_add(1);
+    if (active.sends) active_sends_.fetch_add(1);
+    requests_.push_back(request);
+    active_.push_back(std::move(active));
+    // A message that leaves in several pieces needs somebody who looks after it soon.
+    if (active_.back().sends && dozing_.load()) board_.own_bell().ring();
+}
+
+void MpiProgress::test_active(Calls& calls, std::vector<int>& taken_from) {
     if (requests_.empty()) return;
     indices_.resize(requests_.size());
     statuses_.resize(requests_.size());
@@ -78,9 +105,14 @@ void MpiProgress::test_active(Calls& calls) {
     auto status = statuses_.begin();
     for (const int index : finished) {
         Active& active = active_[static_cast<std::size_t>(index)];
-        calls.push_back([ended = std::move(active.ended), keep = std::move(active.keep),
-                         bytes = received_bytes(*status++, code)] { ended(bytes); });
+        const std::size_t bytes = received_bytes(*status++, code);
+        if (active.sends) active_sends_.fetch_sub(1);
+        if (!active.sends && bytes > eager_bytes) taken_from.push_back(active.peer);
+        calls.push_back([ended = std::move(active.ended), keep = std::move(active.keep), bytes] {
+            ended(bytes);
+        });
     }
+    active_count_.fetch_sub(count);
     std::ranges::sort(finished);
     for (std::size_t i = finished.size(); i-- > 0;) {
         const auto index = static_cast<std::size_t>(finished[i]);
@@ -91,104 +123,205 @@ void MpiProgress::test_active(Calls& calls) {
     }
 }
 
-bool MpiProgress::poll() {
+/// Looks once; whether anything had come. Unless it is to be thorough, it gives way to others who
+/// look, and does not always look for messages that nobody awaits.
+bool MpiProgress::poll(Thorough thorough) {
     Calls calls;
+    std::vector<int> taken_from;
     bool any = false;
     {
-        const std::unique_lock lock(mutex_, std::try_to_lock);
-        if (!lock) return false;
-        last_poll_.store(machine_now().count(), std::memory_order_relaxed);
-        test_active(calls);
-        if (calls.empty() && (requests_.empty() || ++polls_ % polls_per_probe == 0)) any = probe_();
-        if (link_ != nullptr) link_->release(calls);
+        std::unique_lock lock(mutex_, std::defer_lock);
+        if (thorough == Thorough::yes) {
+            lock.lock();
+        } else if (!lock.try_lock()) {
+            return false;
+        }
+        const std::uint32_t rings = board_.own_bell().rings();
+        test_active(calls, taken_from);
+        const bool skip =
+            thorough == Thorough::no &&
+            (!calls.empty() || (!requests_.empty() && ++polls_ % polls_per_probe != 0));
+        if (!skip) {
+            any = probe_();
+            seen_.store(rings);
+        }
+        if (link_ != nullptr) link_->release(machine_now(), calls);
     }
+    for (const int peer : taken_from)
+        ring(peer);
     for (const auto& call : calls)
         call();
     return any || !calls.empty();
 }
 
+// ---- tasks that wait ---------------------------------------------------------------------------
+
+/// The number of threads is set after the ranks have met; to ask for it takes a moment.
+void MpiProgress::note_threads(Duration now) {
+    if (now - threads_noted_ < threads_noted_for) return;
+    threads_.store(thread_count());
+    threads_noted_ = now;
+}
+
 void MpiProgress::wait(const Operation& operation) {
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
-    TaskState& me = TaskState::current();
-    std::optional<Span> waiting;  // told to the watchdog once the wait is not a short one
-    std::optional<Duration> signalled;
+    if (operation.done()) return;
+    if (!TaskState::current().patient() && may_stay_awake()) {
+        if (wait_awake(operation)) return;
+    } else {
+        poll(Thorough::no);
+    }
+    wait_asleep(operation);
+}
+
+/// False if nothing has come for so long that it is better to sleep.
+bool MpiProgress::wait_awake(const Operation& operation) {
+    {
+        const std::scoped_lock lock(sleep_mutex_);
+        if (awake_++ == 0) board_.own_bell().set_attended(true);
+    }
+    struct Leaving {
+        MpiProgress& progress;
+        ~Leaving() { progress.leave_awake(); }
+    };
     const Leaving leaving{*this};
+    const TaskState& me = TaskState::current();
     Duration idle_since = machine_now();
     unsigned in_vain = 0;
     while (!operation.done()) {
-        if (poll()) {
+        if (me.cancelled()) throw Cancelled{};
+        if (poll(Thorough::no)) {
             idle_since = machine_now();
             continue;
         }
-        if (me.cancelled()) throw Cancelled{};
-        const Duration now = machine_now();
-        const Duration idle = now - idle_since;
-        const Duration until_due = next_due() - now;
-        if (!me.patient()) {
-            if (until_due < alert_before_due) continue;
-            if (idle < awake_at_first || until_due < awake_before_due) {
-                if (++in_vain % polls_per_yield == 0) ::sched_yield();
-                continue;
-            }
+        if (machine_now() - idle_since > awake_at_first) return false;
+        if (++in_vain % polls_per_yield == 0) ::sched_yield();
+    }
+    return true;
+}
+
+/// Whoever has looked for messages hands that back to the thread.
+void MpiProgress::leave_awake() {
+    {
+        const std::scoped_lock lock(sleep_mutex_);
+        if (--awake_ != 0) return;
+        board_.own_bell().set_attended(false);
+    }
+    if (board_.own_bell().rings() != seen_.load()) board_.own_bell().ring();
+}
+
+void MpiProgress::wait_asleep(const Operation& operation) {
+    const TaskState& me = TaskState::current();
+    const bool watches = link_ != nullptr && !me.patient() && !cores_are_scarce();
+    std::optional<Span> waiting;  // told to the watchdog
+    std::optional<Duration> signalled;
+    Sleeper sleeper{&operation};
+    std::unique_lock lock(sleep_mutex_);
+    asleep_.fetch_add(1);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    sleepers_.push_back(&sleeper);
+    struct Leaving {
+        MpiProgress& progress;
+        Sleeper& sleeper;
+        ~Leaving() {
+            std::erase(progress.sleepers_, &sleeper);
+            progress.asleep_.fetch_sub(1);
         }
-        if (!waiting) waiting.emplace(waiting_phase);
+    };
+    const Leaving leaving{*this, sleeper};
+    while (!operation.done()) {
+        if (me.cancelled()) throw Cancelled{};
         leave_if_interrupted(signalled);
-        rest(operation, std::min<Duration>(idle < long_idle ? short_sleep : long_sleep, until_due));
+        if (!waiting) waiting.emplace(waiting_phase);
+        const Duration now = machine_now();
+        const Duration due = watches && may_watch(now) ? next_due() : Duration::max();
+        if (due - now < awake_before_due) {
+            lock.unlock();
+            watch_due(operation, due);
+            lock.lock();
+            watch_left_ -= machine_now() - now;
+            continue;
+        }
+        const Duration nap = std::min<Duration>(look_up, due - now - awake_before_due);
+        sleeper.wake.wait_for(lock, nap, [&] { return sleeper.called; });
     }
 }
 
-/// Sleeps: for `nap` if nobody else does who then looks in for all, else until it is called.
-void MpiProgress::rest(const Operation& operation, Duration nap) {
-    {
-        std::unique_lock lock(sleep_mutex_);
-        if (napping_) {
-            Sleeper me{&operation};
-            asleep_.fetch_add(1);
-            sleepers_.push_back(&me);
-            if (!operation.done()) me.wake.wait_for(lock, look_up, [&] { return me.called; });
-            std::erase(sleepers_, &me);
-            asleep_.fetch_sub(1);
-            return;
-        }
-        napping_ = true;
+/// Whether there is time left to stay awake; under the lock of those who sleep.
+bool MpiProgress::may_watch(Duration now) {
+    watch_left_ =
+        std::min<Duration>(most_watched, watch_left_ + (now - watch_noted_) / watched_share);
+    watch_noted_ = now;
+    return watch_left_ > awake_before_due;
+}
+
+void MpiProgress::watch_due(const Operation& operation, Duration due) {
+    while (!operation.done() && machine_now() < due) {
     }
-    sleep_exactly();
-    if (nap > Duration::zero()) std::this_thread::sleep_for(nap);
-    const std::scoped_lock lock(sleep_mutex_);
-    napping_ = false;
+    poll(Thorough::no);
 }
 
 void MpiProgress::completed() {
+    // The operation is done before it is asked who waits; who waits says so before it asks.
+    std::atomic_thread_fence(std::memory_order_seq_cst);
     if (asleep_.load() == 0) return;
     const std::scoped_lock lock(sleep_mutex_);
     for (Sleeper* sleeper : sleepers_) {
-        if (!sleeper->operation->done()) continue;
+        if (sleeper->called || !sleeper->operation->done()) continue;
         sleeper->called = true;
         sleeper->wake.notify_one();
     }
 }
 
-/// Nobody may be left who looks in: calls one of those that sleep.
-void MpiProgress::call_next() {
-    if (asleep_.load() == 0) return;
-    const std::scoped_lock lock(sleep_mutex_);
-    if (napping_ || sleepers_.empty()) return;
-    sleepers_.front()->called = true;
-    sleepers_.front()->wake.notify_one();
+// ---- the thread --------------------------------------------------------------------------------
+
+Duration MpiProgress::longest_nap() const {
+    if (!board_.whole()) return asleep_.load() > 0 ? longest_nap_awaited : longest_nap_apart;
+    return active_sends_.load() > 0 ? longest_nap_sending : longest_nap_rung;
 }
 
-/// Progress while nobody waits: messages of other ranks are answered all the same.
-void MpiProgress::look_in() {
-    sleep_exactly();
-    auto pause = short_sleep;
-    while (!stopping_.load(std::memory_order_relaxed)) {
-        const Duration since = machine_now() - Duration(last_poll_.load(std::memory_order_relaxed));
-        if (since < recent) {
-            std::this_thread::sleep_for(longest_pause);
+/// Messages that could not leave at once do so while their sender looks after them: nobody has rung
+/// for those.
+void MpiProgress::ring_receivers() {
+    std::vector<int> peers;
+    {
+        const std::scoped_lock lock(mutex_);
+        for (const Active& active : active_) {
+            if (active.sends) peers.push_back(active.peer);
+        }
+    }
+    std::ranges::sort(peers);
+    peers.erase(std::unique(peers.begin(), peers.end()), peers.end());
+    for (const int peer : peers)
+        ring(peer);
+}
+
+void MpiProgress::look_after() {
+    Doorbell& bell = board_.own_bell();
+    const Duration shortest = board_.whole() ? first_nap : first_nap_apart;
+    Duration nap = shortest;
+    while (!stopping_.load()) {
+        const std::uint32_t rings = bell.rings();
+        if (poll(Thorough::yes)) {
+            nap = shortest;
             continue;
         }
-        pause = poll() ? short_sleep : std::min<decltype(pause)>(pause * 2, longest_pause);
-        std::this_thread::sleep_for(pause);
+        const Duration due = next_due();
+        const Duration now = machine_now();
+        note_threads(now);
+        dozing_.store(true);
+        const bool under_way = active_count_.load() > 0 || !board_.whole();
+        if (under_way) dozing_.store(false);
+        const Duration longest = longest_nap();
+        nap = under_way ? std::min(nap, longest) : longest;
+        const bool rung = bell.sleep(rings, std::min(now + nap, due));
+        dozing_.store(false);
+        if (rung) {
+            nap = shortest;
+        } else {
+            nap = under_way ? nap * 2 : shortest;
+            if (active_sends_.load() > 0 && machine_now() < due) ring_receivers();
+        }
     }
 }
 

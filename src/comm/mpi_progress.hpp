@@ -1,5 +1,5 @@
-// Requests of MPI under way, and who looks after them: the tasks that wait, and a thread of its own
-// while none does.
+// Requests of MPI under way, and who looks after them: a thread of its own, which sleeps until
+// something may have come, and tasks that wait while there are cores to spare.
 #pragma once
 
 #include <atomic>
@@ -14,6 +14,7 @@
 
 #include "rudder/comm/request.hpp"
 
+#include "machine_board.hpp"
 #include "modelled_link.hpp"
 
 namespace rudder::comm {
@@ -23,6 +24,10 @@ void check_mpi(int code, const char* call);
 
 /// All calls of MPI are made under one lock (`mutex`); completions are called after it is released,
 /// since they may send again.
+///
+/// MPI has to be asked whether something has come. Ranks of this machine ring each other's bells
+/// after they have sent, or taken, a message: the thread asks then. What no bell tells of (messages
+/// of other machines, long ones in several pieces) is asked for after naps that grow longer.
 class MpiProgress {
 public:
     /// What to do at the end of a request.
@@ -30,26 +35,26 @@ public:
         /// Called with the bytes received (0 for a send).
         std::function<void(std::size_t)> ended;
         std::shared_ptr<const void> keep;  ///< memory the request uses
+        int peer;
+        bool sends;
     };
 
     /// `probe` begins to receive messages that nobody awaits (under the lock) and says whether
     /// there were any. The link may be null.
-    MpiProgress(std::function<bool()> probe, ModelledLink* link)
-        : probe_(std::move(probe)), link_(link) {}
-    ~MpiProgress() {
-        stopping_.store(true);
-        if (background_.joinable()) background_.join();
-    }
+    MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link);
+    ~MpiProgress();
+    MpiProgress(MpiProgress&&) = delete;
 
-    /// Starts the thread that looks in while nobody waits.
+    /// Starts the thread.
     void start() {
-        background_ = std::thread([this] { look_in(); });
+        thread_ = std::thread([this] { look_after(); });
     }
     [[nodiscard]] std::mutex& mutex() noexcept { return mutex_; }
     /// Looks after a request that has been started; under the lock.
-    void add(MPI_Request request, Active active) {
-        requests_.push_back(request);
-        active_.push_back(std::move(active));
+    void add(MPI_Request request, Active active);
+    /// A message has been sent to that rank, or one of its own taken. Not under the lock.
+    void ring(int rank) noexcept {
+        if (Doorbell* bell = board_.bell(rank)) bell->ring();
     }
     /// Waits until the operation is done.
     void wait(const Operation& operation);
@@ -57,29 +62,40 @@ public:
     void completed();
 
 private:
-    /// A task that waits while another looks in for it.
+    /// A task that waits for the thread.
     struct Sleeper {
         const Operation* operation;
         std::condition_variable wake{};
         bool called = false;
     };
-    /// Whoever looked in for others calls one of them when it goes.
-    struct Leaving {
-        MpiProgress& progress;
-        ~Leaving() { progress.call_next(); }
-    };
+    enum class Thorough : std::uint8_t { no, yes };
 
     [[nodiscard]] Duration next_due() const noexcept {
         return link_ == nullptr ? Duration::max() : link_->next_due();
     }
-    void rest(const Operation& operation, Duration nap);
-    void call_next();
-    bool poll();
-    void look_in();
-    void test_active(Calls& calls);
+    [[nodiscard]] bool may_stay_awake() const { return link_ == nullptr && !cores_are_scarce(); }
+    /// Whether ranks of this machine share cores.
+    [[nodiscard]] bool cores_are_scarce() const {
+        return board_.ranks() * threads_.load() > cores_;
+    }
+    void note_threads(Duration now);
+    [[nodiscard]] bool may_watch(Duration now);
+    void watch_due(const Operation& operation, Duration due);
+    bool wait_awake(const Operation& operation);
+    void wait_asleep(const Operation& operation);
+    void leave_awake();
+    bool poll(Thorough thorough);
+    void test_active(Calls& calls, std::vector<int>& taken_from);
+    void look_after();
+    [[nodiscard]] Duration longest_nap() const;
+    void ring_receivers();
 
+    MachineBoard board_;
     std::function<bool()> probe_;
     ModelledLink* link_;
+    int cores_;
+    std::atomic<int> threads_;  ///< of a loop, as last looked at
+    Duration threads_noted_;
 
     std::mutex mutex_;
     std::vector<MPI_Request> requests_;
@@ -87,15 +103,20 @@ private:
     std::vector<int> indices_;
     std::vector<MPI_Status> statuses_;
     unsigned polls_ = 0;
+    std::atomic<int> active_count_{0};
+    std::atomic<int> active_sends_{0};
 
     std::mutex sleep_mutex_;  ///< guards what follows
     std::vector<Sleeper*> sleepers_;
-    bool napping_ = false;  ///< a task sleeps for a moment only, and then looks in
+    int awake_ = 0;         ///< tasks that wait awake
+    Duration watch_left_;   ///< for which tasks may stay awake until what they wait for is due
+    Duration watch_noted_;  ///< when that was reckoned
     std::atomic<int> asleep_{0};
 
-    std::atomic<Duration::rep> last_poll_{0};
+    std::atomic<std::uint32_t> seen_{0};  ///< rings before the last look
+    std::atomic<bool> dozing_{false};     ///< the thread sleeps for long: nothing is under way
     std::atomic<bool> stopping_{false};
-    std::thread background_;
+    std::thread thread_;
 };
 
 }  // namespace rudder::comm

@@ -2,17 +2,20 @@
 //
 // On the wire a message is its payload alone: its tag, kind and whether it is a piece of a longer
 // one are in MPI's tag. A longer one begins with its size as a message of its own. Over a modelled
-// link every message carries, in front, the time at which it may be handed over.
+// link every message has a stamp: a short one in front, a longer one (in pieces) beside its size.
 #include "mpi_transport.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cstring>
 #include <map>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "rudder/comm/channels.hpp"
+#include "rudder/core/check.hpp"
 
 #include "mpi_progress.hpp"
 #include "window.hpp"
@@ -29,6 +32,15 @@ int wire_tag(Tag tag, Kind kind, bool piece) {
     return static_cast<int>(tag << 4U | static_cast<Tag>(kind) << 1U | (piece ? 1U : 0U));
 }
 
+/// Up to this size a copy with a stamp in front costs less than a message more.
+constexpr std::size_t stamped_copy_bytes = 2048;
+
+/// What a message in pieces begins with.
+struct PiecesHeader {
+    std::uint64_t bytes = 0;
+    LinkStamp stamp{};  ///< over a modelled link
+};
+
 /// A message that comes in pieces.
 struct Pieces {
     Inbox::Ticket ticket;
@@ -40,15 +52,20 @@ class MpiTransport final : public Transport {
 public:
     MpiTransport(MPI_Comm comm, int rank, int size, const MpiOptions& options)
         : Transport(rank, size), comm_(comm), options_(options) {
-        group_hosts();
         std::uint64_t job = static_cast<std::uint64_t>(::getpid()) << 32U ^
                             static_cast<std::uint64_t>(machine_now().count());
         check_mpi(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm_), "MPI_Bcast");
         job_ = job;
-        if (options_.link) link_.emplace(*options_.link, inbox());
-        progress_.emplace([this] { return probe(); }, link_ ? &*link_ : nullptr);
+        MachineBoard board = group_hosts();
+        if (options_.link) {
+            set_bytes_under_way(options_.link->bytes_under_way());
+            link_.emplace(*options_.link, inbox(), [this, board](int source) -> LinkClock& {
+                return board.clock(hosts().members(hosts().host_of(source)).front());
+            });
+        }
+        progress_.emplace(
+            std::move(board), [this] { return probe(); }, link_ ? &*link_ : nullptr);
         progress_->start();
-        if (link_) link_->set_shared(share(sizeof(Duration::rep), ~std::uint64_t{0}));
     }
 
     void wait(Operation& operation) override { progress_->wait(operation); }
@@ -65,43 +82,83 @@ protected:
 private:
     using Active = MpiProgress::Active;
 
-    void group_hosts();
+    MachineBoard group_hosts();
+    [[nodiscard]] HostMap make_hosts(const std::vector<int>& nodes) const;
+    [[nodiscard]] std::vector<std::string> machine_names() const;
+    [[nodiscard]] MachineBoard meet_machine(MPI_Comm node, std::span<const int> machines) const;
     bool probe();
     void begin_receive(MPI_Message* message, int source, int tag, std::size_t bytes);
     void begin_piece(MPI_Message* message, int source, Tag tag, Kind kind, std::size_t bytes);
-    void receive_held(MPI_Message* message, int source, Tag tag, Kind kind, std::size_t bytes);
+    void receive_stamped(MPI_Message* message, int source, Tag tag, Kind kind, std::size_t bytes);
+    void pieces_landed(int source, const Inbox::Ticket& ticket);
     void start_receive(MPI_Message* message, std::span<std::byte> into, Active active);
-    void start_send(int to, int tag, std::span<const std::byte> bytes, Active active);
+    void start_send(int to, int tag, std::span<const std::byte> bytes, Active active, Calls& calls);
+    void finish_send(int to, const Calls& calls);
     void send_pieces(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                      const std::shared_ptr<Operation>& operation);
-    void send_over_link(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
-                        const std::shared_ptr<Operation>& operation);
+    void send_stamped(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                      const std::shared_ptr<Operation>& operation);
     [[nodiscard]] bool linked(int peer) const { return link_ && !hosts().same(rank(), peer); }
 
     MPI_Comm comm_;
     MpiOptions options_;
     std::uint64_t job_ = 0;
     std::map<std::pair<int, Tag>, std::shared_ptr<Pieces>> in_pieces_;
+    std::array<std::byte, sizeof(LinkStamp) + stamped_copy_bytes> arriving_{};
     std::optional<ModelledLink> link_;
     std::optional<MpiProgress> progress_;  ///< ends first: it uses the others
 };
 
-void MpiTransport::group_hosts() {
+/// Labels machines by their first rank, and hosts; meets the ranks of this machine.
+MachineBoard MpiTransport::group_hosts() {
     MPI_Comm node = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node),
               "MPI_Comm_split_type");
     int first = rank();
     check_mpi(MPI_Bcast(&first, 1, MPI_INT, 0, node), "MPI_Bcast");
-    MPI_Comm_free(&node);
     std::vector<int> nodes(static_cast<std::size_t>(size()));
     check_mpi(MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm_), "MPI_Allgather");
+    if (options_.link) refuse_link_between(nodes, machine_names());
+    set_hosts(make_hosts(nodes));
+    MachineBoard board = meet_machine(node, nodes);
+    MPI_Comm_free(&node);
+    return board;
+}
+
+/// What each rank calls its machine.
+std::vector<std::string> MpiTransport::machine_names() const {
+    using Name = std::array<char, MPI_MAX_PROCESSOR_NAME>;
+    Name own{};
+    int length = 0;
+    check_mpi(MPI_Get_processor_name(own.data(), &length), "MPI_Get_processor_name");
+    std::vector<Name> all(static_cast<std::size_t>(size()));
+    check_mpi(MPI_Allgather(own.data(), static_cast<int>(own.size()), MPI_CHAR, all.data(),
+                            static_cast<int>(own.size()), MPI_CHAR, comm_),
+              "MPI_Allgather");
+    std::vector<std::string> names;
+    for (const Name& name : all)
+        names.emplace_back(name.data());
+    return names;
+}
+
+MachineBoard MpiTransport::meet_machine(MPI_Comm node, std::span<const int> machines) const {
+    const int first = machines[static_cast<std::size_t>(rank())];
+    const auto ranks = static_cast<int>(std::ranges::count(machines, first));
+    const std::string name = fmt::format("/rudder-{:x}-{}-board", job_, first);
+    std::shared_ptr<std::span<std::byte>> memory;
+    if (rank() == first) memory = create_shared_window(name, MachineBoard::bytes_for(ranks));
+    check_mpi(MPI_Barrier(node), "MPI_Barrier");
+    if (rank() != first) memory = open_shared_window(name, MachineBoard::bytes_for(ranks));
+    check_mpi(MPI_Barrier(node), "MPI_Barrier");
+    if (rank() == first) unlink_shared_window(name);
+    return {machines, rank(), std::move(memory)};
+}
+
+HostMap MpiTransport::make_hosts(const std::vector<int>& nodes) const {
     const int per_host = options_.ranks_per_host > 0 ? options_.ranks_per_host
                          : options_.link             ? 1
                                                      : 0;
-    if (per_host == 0) {
-        set_hosts(HostMap(nodes));
-        return;
-    }
+    if (per_host == 0) return HostMap(nodes);
     HostMap map = HostMap::consecutive(size(), per_host);
     for (int host = 0; host < map.hosts(); ++host) {
         for (const int member : map.members(host)) {
@@ -115,58 +172,87 @@ void MpiTransport::group_hosts() {
                               "--ranks-per-host", "give a number that divides those per machine");
         }
     }
-    set_hosts(std::move(map));
+    return map;
 }
 
 // ---- sending -----------------------------------------------------------------------------------
 
-void MpiTransport::start_send(int to, int tag, std::span<const std::byte> bytes, Active active) {
+/// Short messages leave at once: they are looked after no further, but by a call.
+void MpiTransport::start_send(int to, int tag, std::span<const std::byte> bytes, Active active,
+                              Calls& calls) {
     MPI_Request request = MPI_REQUEST_NULL;
     check_mpi(
         MPI_Isend(bytes.data(), static_cast<int>(bytes.size()), MPI_BYTE, to, tag, comm_, &request),
         "MPI_Isend");
-    progress_->add(request, std::move(active));
+    int left = 0;
+    check_mpi(MPI_Test(&request, &left, MPI_STATUS_IGNORE), "MPI_Test");
+    if (left == 0) return progress_->add(request, std::move(active));
+    calls.emplace_back([active = std::move(active)] { active.ended(0); });
+}
+
+/// After the lock has been released.
+void MpiTransport::finish_send(int to, const Calls& calls) {
+    progress_->ring(to);
+    for (const auto& call : calls)
+        call();
 }
 
 void MpiTransport::do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                            std::shared_ptr<Operation> operation) {
-    if (linked(to)) return send_over_link(to, tag, kind, bytes, operation);
-    if (bytes.size() > options_.piece_bytes) return send_pieces(to, tag, kind, bytes, operation);
-    const std::scoped_lock lock(progress_->mutex());
-    start_send(to, wire_tag(tag, kind, false), bytes,
-               {[operation](std::size_t) { operation->complete(); }, nullptr});
+    const bool stamped = linked(to);
+    if (stamped && bytes.size() <= stamped_copy_bytes)
+        return send_stamped(to, tag, kind, bytes, operation);
+    if (stamped || bytes.size() > options_.piece_bytes)
+        return send_pieces(to, tag, kind, bytes, operation);
+    Calls calls;
+    {
+        const std::scoped_lock lock(progress_->mutex());
+        start_send(to, wire_tag(tag, kind, false), bytes,
+                   {[operation](std::size_t) { operation->complete(); }, nullptr, to, true}, calls);
+    }
+    finish_send(to, calls);
 }
 
 void MpiTransport::send_pieces(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                                const std::shared_ptr<Operation>& operation) {
+    const Duration now = machine_now();
     const std::size_t pieces = (bytes.size() + options_.piece_bytes - 1) / options_.piece_bytes;
     auto left = std::make_shared<std::atomic<std::size_t>>(pieces + 1);
     const auto ended = [operation, left](std::size_t) {
         if (left->fetch_sub(1) == 1) operation->complete();
     };
-    auto size = std::make_shared<const std::uint64_t>(bytes.size());
+    auto header = std::make_shared<PiecesHeader>();
+    header->bytes = bytes.size();
     const int on_wire = wire_tag(tag, kind, true);
-    const std::scoped_lock lock(progress_->mutex());
-    start_send(to, on_wire, std::as_bytes(std::span(size.get(), 1)), {ended, size});
-    for (std::size_t at = 0; at < bytes.size(); at += options_.piece_bytes) {
-        start_send(to, on_wire,
-                   bytes.subspan(at, std::min(options_.piece_bytes, bytes.size() - at)),
-                   {ended, nullptr});
+    Calls calls;
+    {
+        const std::scoped_lock lock(progress_->mutex());
+        if (linked(to)) header->stamp = link_->stamp(rank(), kind, bytes.size(), now);
+        start_send(to, on_wire, std::as_bytes(std::span(header.get(), 1)),
+                   {ended, header, to, true}, calls);
+        for (std::size_t at = 0; at < bytes.size(); at += options_.piece_bytes) {
+            start_send(to, on_wire,
+                       bytes.subspan(at, std::min(options_.piece_bytes, bytes.size() - at)),
+                       {ended, nullptr, to, true}, calls);
+        }
     }
+    finish_send(to, calls);
 }
 
-void MpiTransport::send_over_link(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
-                                  const std::shared_ptr<Operation>& operation) {
-    const Duration now = machine_now();  // before the copy, which costs the link nothing
-    const ModelledLink::Bytes stamped = ModelledLink::copy(bytes);
-    if (stamped->size() > options_.piece_bytes) {
-        throw Error(ErrorKind::failed, "a message of over 1 GiB over a modelled link", "--link",
-                    "use smaller batches, or the real network");
+void MpiTransport::send_stamped(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
+                                const std::shared_ptr<Operation>& operation) {
+    const Duration now = machine_now();
+    auto copy = std::make_shared<std::vector<std::byte>>(sizeof(LinkStamp) + bytes.size());
+    std::ranges::copy(bytes, copy->begin() + sizeof(LinkStamp));
+    Calls calls;
+    {
+        const std::scoped_lock lock(progress_->mutex());
+        const LinkStamp stamp = link_->stamp(rank(), kind, bytes.size(), now);
+        std::memcpy(copy->data(), &stamp, sizeof(stamp));
+        start_send(to, wire_tag(tag, kind, false), *copy,
+                   {[operation](std::size_t) { operation->complete(); }, copy, to, true}, calls);
     }
-    const std::scoped_lock lock(progress_->mutex());  // stamps leave in the order they are made
-    link_->stamp(*stamped, now);
-    start_send(to, wire_tag(tag, kind, false), *stamped,
-               {[operation](std::size_t) { operation->complete(); }, stamped});
+    finish_send(to, calls);
 }
 
 // ---- receiving ---------------------------------------------------------------------------------
@@ -193,36 +279,36 @@ bool MpiTransport::do_receive(int from, Tag tag, Kind kind, std::span<std::byte>
                    {[this, from, tag, kind, expected = into.size(), operation](std::size_t got) {
                         inbox().direct(from, tag, kind, got, expected, *operation);
                     },
-                    nullptr});
+                    nullptr, from, false});
     return true;
 }
 
 void MpiTransport::begin_receive(MPI_Message* message, int source, int tag, std::size_t bytes) {
     const Tag ours = static_cast<Tag>(tag) >> 4U;
     const Kind kind = static_cast<Kind>(static_cast<Tag>(tag) >> 1U & 7U);
-    if (linked(source)) return receive_held(message, source, ours, kind, bytes);
-    if ((static_cast<Tag>(tag) & 1U) != 0) {
-        return begin_piece(message, source, ours, kind, bytes);
-    }
+    if ((static_cast<Tag>(tag) & 1U) != 0) return begin_piece(message, source, ours, kind, bytes);
+    if (linked(source)) return receive_stamped(message, source, ours, kind, bytes);
     Inbox::Ticket ticket = inbox().announce(source, ours, kind, bytes);
     const std::span<std::byte> place = ticket->bytes;
-    start_receive(
-        message, place,
-        {[this, ticket = std::move(ticket)](std::size_t) { inbox().arrived(ticket); }, nullptr});
+    start_receive(message, place,
+                  {[this, ticket = std::move(ticket)](std::size_t) { inbox().arrived(ticket); },
+                   nullptr, source, false});
 }
 
-/// The first piece is the message's size; the others follow in order.
+/// The first piece is the message's header; the others follow in order.
 void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind kind,
                                std::size_t bytes) {
     const std::pair key{source, tag};
     const auto found = in_pieces_.find(key);
     if (found == in_pieces_.end()) {
-        std::uint64_t size = 0;
-        check_mpi(MPI_Mrecv(&size, static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
+        PiecesHeader header;
+        check_mpi(MPI_Mrecv(&header, static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
                   "MPI_Mrecv");
         auto fresh = std::make_shared<Pieces>();
-        fresh->ticket = inbox().announce(source, tag, kind, size);
-        fresh->left = size;
+        fresh->ticket = linked(source)
+                            ? link_->expect(source, tag, kind, header.bytes, header.stamp)
+                            : inbox().announce(source, tag, kind, header.bytes);
+        fresh->left = header.bytes;
         in_pieces_.emplace(key, std::move(fresh));
         return;
     }
@@ -231,19 +317,32 @@ void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind k
     pieces->posted += bytes;
     if (pieces->posted == pieces->ticket->bytes.size()) in_pieces_.erase(found);
     start_receive(message, place,
-                  {[this, pieces, bytes](std::size_t) {
-                       if (pieces->left.fetch_sub(bytes) == bytes) inbox().arrived(pieces->ticket);
+                  {[this, source, pieces, bytes](std::size_t) {
+                       if (pieces->left.fetch_sub(bytes) == bytes)
+                           pieces_landed(source, pieces->ticket);
                    },
-                   nullptr});
+                   nullptr, source, false});
 }
 
-void MpiTransport::receive_held(MPI_Message* message, int source, Tag tag, Kind kind,
-                                std::size_t bytes) {
-    auto stamped = std::make_shared<std::vector<std::byte>>(bytes);
+/// Over a modelled link it is handed over when its time has come.
+void MpiTransport::pieces_landed(int source, const Inbox::Ticket& ticket) {
+    if (!linked(source)) return inbox().arrived(ticket);
+    const std::scoped_lock lock(progress_->mutex());
+    link_->landed(ticket);
+}
+
+void MpiTransport::receive_stamped(MPI_Message* message, int source, Tag tag, Kind kind,
+                                   std::size_t bytes) {
+    RUDDER_CHECK(bytes >= sizeof(LinkStamp) && bytes <= arriving_.size());
     check_mpi(
-        MPI_Mrecv(stamped->data(), static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
+        MPI_Mrecv(arriving_.data(), static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
         "MPI_Mrecv");
-    link_->hold(source, tag, kind, std::move(stamped));
+    LinkStamp stamp;
+    std::memcpy(&stamp, arriving_.data(), sizeof(stamp));
+    const auto payload = std::span(arriving_).first(bytes).subspan(sizeof(stamp));
+    const Inbox::Ticket ticket = link_->expect(source, tag, kind, payload.size(), stamp);
+    std::ranges::copy(payload, ticket->bytes.begin());
+    link_->landed(ticket);
 }
 
 bool MpiTransport::probe() {

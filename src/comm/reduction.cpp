@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "core/span.hpp"
+#include "rudder/core/element.hpp"
 
 namespace rudder::comm {
 
@@ -39,18 +40,59 @@ Range piece_of(const Range& segment, std::size_t index) {
     return {begin, std::min(begin + piece_floats, segment.end)};
 }
 
+/// A vector as it travels: its floats themselves, or their upper halves.
+class WireFloats {
+public:
+    WireFloats() = default;
+    WireFloats(std::byte* at, SumPrecision precision) : at_(at), precision_(precision) {}
+
+    [[nodiscard]] static std::size_t width(SumPrecision precision) noexcept {
+        return precision == SumPrecision::float32 ? sizeof(float) : sizeof(std::uint16_t);
+    }
+    [[nodiscard]] std::span<std::byte> bytes(std::size_t begin, std::size_t count) const {
+        const std::size_t each = width(precision_);
+        return {at_ + begin * each, count * each};
+    }
+    [[nodiscard]] bool narrow() const noexcept { return precision_ == SumPrecision::bfloat16; }
+
+    /// Calls `f(i, value)` for the values from `begin` on.
+    template <class F>
+    void each(std::size_t begin, std::size_t count, F&& f) const {
+        if (narrow()) {
+            const auto* from = reinterpret_cast<const std::uint16_t*>(at_) + begin;
+            for (std::size_t i = 0; i < count; ++i)
+                f(i, bf16_to_float(from[i]));
+        } else {
+            const auto* from = reinterpret_cast<const float*>(at_) + begin;
+            for (std::size_t i = 0; i < count; ++i)
+                f(i, from[i]);
+        }
+    }
+    /// Rounds values to where they travel from; of narrow ones alone.
+    void round(std::size_t begin, std::span<const float> values) const {
+        auto* to = reinterpret_cast<std::uint16_t*>(at_) + begin;
+        for (std::size_t i = 0; i < values.size(); ++i)
+            to[i] = float_to_bf16(values[i]);
+    }
+
+private:
+    std::byte* at_ = nullptr;
+    SumPrecision precision_ = SumPrecision::float32;
+};
+
 }  // namespace
 
 /// One reduction under way. Callbacks of its messages keep it alive; the last one ends it.
 struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
-    Reduction(const OrderedReducer& reducer, std::vector<std::span<const float>> given,
-              std::span<float> result, Kind of_kind, std::uint32_t in_slot)
+    Reduction(const OrderedReducer& reducer, const std::vector<std::span<const float>>& given,
+              std::span<float> result, Kind of_kind, std::uint32_t in_slot, SumPrecision in)
         : comm(reducer.comm_),
           owner(reducer.owner_),
           of_rank(reducer.of_rank_),
           out(result),
           kind(of_kind),
           slot(in_slot),
+          precision(in),
           segment(segment_of(out.size(), comm.rank(), comm.size())),
           inputs(owner.size()),
           pending(pieces_in(segment)),
@@ -58,8 +100,39 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
           operation(std::make_shared<Operation>(
               comm.transport(),
               OperationName{OperationName::Type::reduction, -1, 0, out.size_bytes()})) {
-        for (std::size_t i = 0; i < given.size(); ++i)
-            inputs[reducer.own_[i]] = given[i].data();
+        prepare(reducer.own_, given);
+    }
+
+    /// Where everything travels from and to.
+    void prepare(const std::vector<std::uint32_t>& own,
+                 const std::vector<std::span<const float>>& given) {
+        const std::size_t each = WireFloats::width(precision);
+        if (precision == SumPrecision::float32) {
+            sum = WireFloats(reinterpret_cast<std::byte*>(out.data()), precision);
+            for (std::size_t i = 0; i < given.size(); ++i) {
+                // Only read, as those of others are once they have come.
+                auto* values = const_cast<float*>(given[i].data());
+                inputs[own[i]] = {WireFloats(reinterpret_cast<std::byte*>(values), precision), 0};
+            }
+        } else {
+            rounded.resize((given.size() + 1) * out.size() * each);
+            const auto place = [&](std::size_t i) {
+                return WireFloats(rounded.data() + i * out.size() * each, precision);
+            };
+            sum = place(given.size());
+            for (std::size_t i = 0; i < given.size(); ++i) {
+                place(i).round(0, given[i]);
+                inputs[own[i]] = {place(i), 0};
+            }
+        }
+        remote = owner.size() - given.size();
+        scratch.resize(remote * segment.size() * each);
+        std::size_t next = 0;
+        for (std::size_t c = 0; c < owner.size(); ++c) {
+            if (owner[c] == comm.rank()) continue;
+            std::byte* at = scratch.data() + segment.size() * each * next++;
+            inputs[c] = {WireFloats(at, precision), segment.begin};
+        }
     }
 
     /// One message more or one less to wait for; the reduction ends with the last.
@@ -91,31 +164,25 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             const Range theirs = segment_of(out.size(), r, comm.size());
             for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
                 const Range piece = piece_of(theirs, i);
-                track(comm.receive(r, result_channels + slot,
-                                   out.subspan(piece.begin, piece.size()), kind));
+                begin_one();
+                comm.receive(r, result_channels + slot, sum.bytes(piece.begin, piece.size()), kind)
+                    .then([self = shared_from_this(), piece](const std::exception_ptr& error) {
+                        if (error == nullptr && self->sum.narrow()) self->widen(piece);
+                        self->end_one(error);
+                    });
             }
         }
     }
 
     void receive_contributions() {
-        std::size_t remote = 0;
-        for (const int r : owner)
-            remote += r != comm.rank() ? 1U : 0U;
-        scratch.resize(remote * segment.size());
-        std::size_t next = 0;
-        for (std::size_t c = 0; c < owner.size(); ++c) {
-            if (owner[c] == comm.rank()) continue;
-            // inputs are indexed by position in the whole vector, scratch by that in the segment
-            arriving.push_back({c, scratch.data() + segment.size() * next++});
-        }
         for (auto& count : pending)
             count.store(remote + 1, std::memory_order_relaxed);
         for (std::size_t i = 0; i < pending.size(); ++i) {
             const Range piece = piece_of(segment, i);
-            for (const Arriving& a : arriving) {
+            for (std::size_t c = 0; c < owner.size(); ++c) {
+                if (owner[c] == comm.rank()) continue;
                 begin_one();
-                comm.receive(owner[a.contribution], scatter_channels + slot,
-                             std::span(a.at + (piece.begin - segment.begin), piece.size()), kind)
+                comm.receive(owner[c], scatter_channels + slot, inputs[c].bytes(piece), kind)
                     .then([self = shared_from_this(), i](const std::exception_ptr& error) {
                         self->arrived(i);
                         self->end_one(error);
@@ -134,7 +201,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
                 const Range piece = piece_of(theirs, i);
                 for (const std::uint32_t c : own) {
                     track(comm.send(to, scatter_channels + slot, kind,
-                                    std::span(inputs[c] + piece.begin, piece.size())));
+                                    std::span<const std::byte>(inputs[c].bytes(piece))));
                 }
             }
         }
@@ -153,36 +220,45 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     }
 
     void send_result(const Range& piece) {
-        const auto sum = std::span<const float>(out).subspan(piece.begin, piece.size());
+        const std::span<const std::byte> bytes = sum.bytes(piece.begin, piece.size());
         for (int step = 1; step < comm.size(); ++step) {
-            track(comm.send((comm.rank() + step) % comm.size(), result_channels + slot, kind, sum));
+            track(
+                comm.send((comm.rank() + step) % comm.size(), result_channels + slot, kind, bytes));
         }
     }
 
     void add_up(const Range& piece) {
-        float* sum = out.data() + piece.begin;
+        float* total = out.data() + piece.begin;
         const std::size_t count = piece.size();
-        if (owner.empty()) {
-            std::fill_n(sum, count, 0.0F);
-            return;
-        }
-        auto next = arriving.begin();
+        if (owner.empty()) std::fill_n(total, count, 0.0F);
         for (std::size_t c = 0; c < owner.size(); ++c) {
-            const float* term = owner[c] == comm.rank()
-                                    ? inputs[c] + piece.begin
-                                    : (next++)->at + (piece.begin - segment.begin);
+            const Input& term = inputs[c];
             if (c == 0) {
-                std::copy_n(term, count, sum);
+                term.wire.each(piece.begin - term.begin, count,
+                               [=](std::size_t j, float value) { total[j] = value; });
             } else {
-                for (std::size_t j = 0; j < count; ++j)
-                    sum[j] += term[j];
+                term.wire.each(piece.begin - term.begin, count,
+                               [=](std::size_t j, float value) { total[j] += value; });
             }
         }
+        if (!sum.narrow()) return;
+        sum.round(piece.begin, {total, count});
+        widen(piece);
     }
 
-    struct Arriving {
-        std::size_t contribution;
-        float* at;
+    /// The rounded sum, as all ranks have it.
+    void widen(const Range& piece) const {
+        float* to = out.data() + piece.begin;
+        sum.each(piece.begin, piece.size(), [=](std::size_t j, float value) { to[j] = value; });
+    }
+
+    /// A contribution, from the position `begin` of the whole vector on.
+    struct Input {
+        WireFloats wire;
+        std::size_t begin = 0;
+        [[nodiscard]] std::span<std::byte> bytes(const Range& piece) const {
+            return wire.bytes(piece.begin - begin, piece.size());
+        }
     };
 
     Communicator comm;
@@ -191,15 +267,18 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     std::span<float> out;
     Kind kind;
     std::uint32_t slot;
+    SumPrecision precision;
     Range segment;
-    std::vector<const float*> inputs;
+    std::vector<Input> inputs;  ///< by contribution
+    WireFloats sum;
     std::vector<std::atomic<std::size_t>> pending;  ///< contributions missing, per piece
-    std::vector<Arriving> arriving;
-    std::vector<float> scratch;
-    std::mutex mutex;          // guards the next two
-    std::vector<bool> summed;  ///< pieces that can leave
-    std::size_t next_out = 0;  ///< the first that has not
-    std::mutex failure_mutex;  // innermost
+    std::size_t remote = 0;                         ///< contributions of others
+    std::vector<std::byte> scratch;  ///< where those land: this rank's segment of each
+    std::vector<std::byte> rounded;  ///< own ones and the sum, where they are narrower than given
+    std::mutex mutex;                // guards the next two
+    std::vector<bool> summed;        ///< pieces that can leave
+    std::size_t next_out = 0;        ///< the first that has not
+    std::mutex failure_mutex;        // innermost
     std::exception_ptr failure;
     std::atomic<std::size_t> left{0};
     std::shared_ptr<Operation> operation;
@@ -221,8 +300,8 @@ OrderedReducer::OrderedReducer(const Communicator& comm, std::span<const std::ui
     }
 }
 
-Request OrderedReducer::reduce(std::vector<std::span<const float>> contributions,
-                               std::span<float> out, Kind kind) {
+Request OrderedReducer::reduce(const std::vector<std::span<const float>>& contributions,
+                               std::span<float> out, Kind kind, SumPrecision precision) {
     const Span span("reduce");
     RUDDER_CHECK(contributions.size() == own_.size());
     for (const auto& values : contributions)
@@ -230,7 +309,7 @@ Request OrderedReducer::reduce(std::vector<std::span<const float>> contributions
     comm_.agree("reduction", 0, out.size_bytes());
     const std::uint32_t slot = (*comm_.reductions_)++ % slots;
     under_way_[slot].wait();
-    auto reduction = std::make_shared<Reduction>(*this, std::move(contributions), out, kind, slot);
+    auto reduction = std::make_shared<Reduction>(*this, contributions, out, kind, slot, precision);
     reduction->start();
     under_way_[slot] = Request(reduction->operation);
     return under_way_[slot];

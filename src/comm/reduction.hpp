@@ -9,9 +9,15 @@
 
 namespace rudder::comm {
 
+/// How contributions and sums travel: as they are, or rounded to half their size.
+enum class SumPrecision : std::uint8_t { float32, bfloat16 };
+
 /// Adds contributions 0, 1, 2, ... one by one in that order, whichever rank holds which: the owner
 /// of each piece of the vector adds ((c0 + c1) + c2) + ... and sends the sum to all. One code for
 /// all bodies, so the bits are the same in all of them.
+///
+/// In bfloat16 every contribution is rounded, those of the owner as well, and so is the sum, which
+/// is made in float32: the bits still do not depend on who holds what.
 ///
 /// Each rank sends and receives its contributions once and the result once, which is optimal for
 /// one contribution per rank; pieces are pipelined; up to eight reductions may be under way.
@@ -24,8 +30,8 @@ public:
     /// Starts a reduction; all ranks start theirs in the same order. contributions[i] is that of
     /// indices[i] and, like `out`, must stay in place until the request is done; they must not
     /// overlap. `out` has the same size on all ranks and gets the sum.
-    Request reduce(std::vector<std::span<const float>> contributions, std::span<float> out,
-                   Kind kind = Kind::gradients);
+    Request reduce(const std::vector<std::span<const float>>& contributions, std::span<float> out,
+                   Kind kind = Kind::gradients, SumPrecision precision = SumPrecision::float32);
 
     /// Contributions in all.
     [[nodiscard]] std::size_t contributions() const noexcept { return owner_.size(); }

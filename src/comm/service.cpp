@@ -1,7 +1,7 @@
 #include "service.hpp"
 
+#include <array>
 #include <atomic>
-#include <cstring>
 #include <deque>
 
 #include <fmt/format.h>
@@ -15,17 +15,33 @@ namespace rudder::comm {
 
 namespace {
 
-/// While answers of this many bytes to one rank have not left, its further questions wait.
+/// While answers of this many bytes to one rank have not left, its further questions wait; what is
+/// not urgent waits for half as many, so that what is does not find the way full.
 constexpr std::size_t leaving_at_once = std::size_t{512} << 10;
+
+/// Questions in the order in which they are answered: those of steps, ahead of them, of evaluation.
+enum class Turn : std::uint8_t { now, ahead, last };
+constexpr std::size_t turns = 3;
+
+Turn turn_of(Kind question) noexcept {
+    if (question == Kind::requests_ahead) return Turn::ahead;
+    return question == Kind::evaluation ? Turn::last : Turn::now;
+}
+
+constexpr std::size_t leaving_limit(Turn turn) noexcept {
+    return turn == Turn::now ? leaving_at_once : leaving_at_once / 2;
+}
 
 /// The kind of an answer.
 Kind answered_in(Kind question) noexcept {
+    if (question == Kind::requests_ahead) return Kind::features_ahead;
     return question == Kind::requests ? Kind::features : question;
 }
 
-/// Answers of training and of evaluation have a channel each: one channel keeps one order.
-Channel answer_channel(Channel channel, Kind kind) noexcept {
-    return channel + (kind == Kind::evaluation ? 2 : 1);
+/// Answers of each turn have a channel: one channel keeps one order.
+Channel answer_channel(Channel channel, Kind question) noexcept {
+    static constexpr std::array<Channel, turns> answers{1, 3, 2};
+    return channel + answers[static_cast<std::size_t>(turn_of(question))];
 }
 
 }  // namespace
@@ -34,7 +50,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// A rank that asks. Its questions wait while answers to it have not left: else they would fill
     /// the way to it, and our own questions would wait behind them.
     struct Peer {
-        std::deque<Message> questions;
+        std::array<std::deque<Message>, turns> questions;
         std::atomic<std::size_t> leaving{0};  ///< bytes of answers
         std::atomic<bool> waiting{false};     ///< it has questions that wait for them
     };
@@ -43,6 +59,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     Channel channel;
     Handler handler;
     std::vector<Peer> peers;
+    std::size_t next_peer = 0;  ///< whose turn it is
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
@@ -53,38 +70,50 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
           handler(std::move(h)),
           peers(static_cast<std::size_t>(comm.size())) {}
 
-    /// Until the empty message that the rank sends to itself; others of its own name a rank whose
-    /// answers have left.
+    /// Until the empty message that the rank sends to itself; others of its own only wake it, since
+    /// answers have left. Whatever has come is taken before the next question is answered.
     void serve() {
         wait_patiently();
-        for (;;) {
-            Message message = comm.receive_message(any_source, channel).take();
+        while (true) {
+            Request coming = comm.receive_message(any_source, channel);
+            while (!coming.done() && answer_next()) {
+            }
+            Message message = coming.take();
             if (message.source != comm.global_rank(comm.rank())) {
                 const int from = comm.group_rank(message.source);
-                peer(from).questions.push_back(std::move(message));
-                answer_some(from);
+                const auto turn = static_cast<std::size_t>(turn_of(message.kind));
+                peer(from).questions[turn].push_back(std::move(message));
             } else if (message.bytes.empty()) {
                 return;
-            } else {
-                answer_some(message.as<int>().front());
             }
         }
     }
 
     [[nodiscard]] Peer& peer(int rank) { return peers[static_cast<std::size_t>(rank)]; }
 
-    void answer_some(int to) {
-        Peer& asks = peer(to);
-        while (!asks.questions.empty()) {
-            if (asks.leaving >= leaving_at_once) {
-                asks.waiting = true;
-                // The last of them may have left before it could see that.
-                if (asks.leaving >= leaving_at_once || !asks.waiting.exchange(false)) return;
+    /// Answers one question, the most urgent; ranks take turns. False if none may be answered now.
+    bool answer_next() {
+        for (std::size_t turn = 0; turn < turns; ++turn) {
+            for (std::size_t i = 0; i < peers.size(); ++i) {
+                const std::size_t to = (next_peer + i) % peers.size();
+                if (peers[to].questions[turn].empty()) continue;
+                if (!may_answer(peers[to], leaving_limit(static_cast<Turn>(turn)))) continue;
+                next_peer = (to + 1) % peers.size();
+                const Message question = std::move(peers[to].questions[turn].front());
+                peers[to].questions[turn].pop_front();
+                answer(static_cast<int>(to), question);
+                return true;
             }
-            const Message question = std::move(asks.questions.front());
-            asks.questions.pop_front();
-            answer(to, question);
         }
+        return false;
+    }
+
+    /// Otherwise it is woken once enough have left.
+    static bool may_answer(Peer& asks, std::size_t limit) {
+        if (asks.leaving < limit) return true;
+        asks.waiting = true;
+        // The last of them may have left before it could see that.
+        return asks.leaving < limit && asks.waiting.exchange(false);
     }
 
     void answer(int to, const Message& question) {
@@ -102,11 +131,9 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// Called by whoever makes progress: wakes the task if it held questions back.
     void has_left(int to, std::size_t bytes) {
         Peer& asks = peer(to);
-        if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_at_once) return;
+        if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_limit(Turn::last)) return;
         if (!asks.waiting.exchange(false)) return;
-        std::vector<std::byte> text(sizeof(to));
-        std::memcpy(text.data(), &to, sizeof(to));
-        static_cast<void>(comm.send_owned(comm.rank(), channel, Kind::control, std::move(text)));
+        static_cast<void>(comm.send_owned(comm.rank(), channel, Kind::control, {std::byte{1}}));
     }
 };
 

@@ -12,9 +12,10 @@
 namespace rudder::comm {
 
 /// One rank's side of a service: answers what others ask, and asks them. Nobody has to call in the
-/// same order as anyone else; questions to one rank are answered in the order they were asked.
-/// While answers of half a mebibyte to a rank have not left, its further questions wait, so that
-/// answers fill neither memory nor the way of other messages.
+/// same order as anyone else. Questions of steps are answered before those of what is fetched ahead
+/// (`requests_ahead`), and evaluation's last; those of one rank and turn in the order they were
+/// asked. While answers of half a mebibyte to a rank have not left, its further questions wait, so
+/// that answers fill neither memory nor the way of other messages.
 ///
 /// Whoever destroys it must know that no other rank will ask any more (a barrier).
 class Service {
@@ -30,8 +31,8 @@ public:
     Service(Service&&) = delete;
 
     /// Asks rank `to` (not oneself); the answer must have exactly the size of `answer`, which stays
-    /// in place until the request is done. A question of kind `requests` is answered in `features`,
-    /// any other in its own kind. Safe from any task.
+    /// in place until the request is done. A question of kind `requests` is answered in `features`
+    /// (likewise those ahead), any other in its own kind. Safe from any task.
     Request ask(int to, Kind kind, std::vector<std::byte> question,
                 std::span<std::byte> answer) const;
     /// The same where the answer's size is unknown: take it from the request.

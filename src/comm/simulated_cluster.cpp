@@ -1,12 +1,15 @@
 #include "simulated_cluster.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <map>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "core/executor/monitor.hpp"
 
+#include "link_clock.hpp"
 #include "window.hpp"
 
 namespace rudder::comm {
@@ -23,45 +26,114 @@ struct SimulatedCluster::State {
         : options(with),
           executor(with.seed),
           hosts(HostMap::consecutive(with.ranks, with.ranks_per_host)),
-          out_free(static_cast<std::size_t>(with.ranks)),
-          in_free(static_cast<std::size_t>(with.ranks)),
+          out(static_cast<std::size_t>(with.ranks)),
+          in(static_cast<std::size_t>(with.ranks)),
           last(static_cast<std::size_t>(with.ranks) * static_cast<std::size_t>(with.ranks)),
           dead(static_cast<std::size_t>(with.ranks)) {}
 
-    /// When a message handed in now leaves, and when it arrives.
-    struct Times {
-        Duration left;
-        Duration arrived;
+    /// A message on its way. It is delivered when it has arrived, and so have those before it of
+    /// the same sender, receiver and tag.
+    struct Letter {
+        int from;
+        int to;
+        Tag tag;
+        Kind kind;
+        LinkClass which;
+        Duration transfer;
+        Duration late;  ///< by chance
+        LinkStamp stamp{};
+        std::vector<std::byte> bytes;
+        std::shared_ptr<Operation> operation;  ///< of its sender
+        bool here = false;
     };
-    Times schedule(int from, int to, std::size_t bytes) {
+    using LetterPointer = std::shared_ptr<Letter>;
+
+    void post(LetterPointer letter) {
         const Duration now = executor.now();
-        Duration& sender = out_free[static_cast<std::size_t>(from)];
-        Duration& receiver = in_free[static_cast<std::size_t>(to)];
-        Duration& before =
-            last[static_cast<std::size_t>(from) * static_cast<std::size_t>(options.ranks) +
-                 static_cast<std::size_t>(to)];
-        Times times{now, now};
-        if (options.link.active() && !hosts.same(from, to)) {
-            const Duration transfer = options.link.transfer(bytes);
-            sender = std::max(now, sender) + transfer;
-            receiver = std::max(sender + options.link.delay, receiver + transfer);
-            times = {sender, receiver};
-        }
+        // Without a link nothing is passed: pairs keep their order.
+        if (options.link.active()) line_of(*letter).push_back(letter);
         if (options.jitter > Duration::zero()) {
-            times.arrived += Duration(static_cast<Duration::rep>(
+            letter->late = Duration(static_cast<Duration::rep>(
                 executor.draw(static_cast<std::uint64_t>(options.jitter.count()) + 1)));
         }
-        before = times.arrived = std::max(times.arrived, before);
-        return times;
+        if (!options.link.active() || hosts.same(letter->from, letter->to)) {
+            letter->which = LinkClass::first;
+            arrive_at(now, letter);
+            return letter->operation->complete();
+        }
+        letter->transfer = options.link.transfer(letter->bytes.size());
+        letter->stamp = clock(out, letter->from).send(letter->which, now, letter->transfer);
+        if (letter->which != LinkClass::first) return leave_later(letter);
+        const Duration left(letter->stamp.left);
+        arrive_at(enter(letter), letter);
+        leave_at(left, letter);
+    }
+
+    /// A message that others may pass should have left.
+    void leave(const LetterPointer& letter) {
+        if (clock(out, letter->from).passed(letter->which, letter->stamp))
+            return leave_later(letter);
+        letter->operation->complete();
+        const Duration arrival = enter(letter);
+        executor.call_at(arrival, [this, letter] { end(letter); });
+    }
+    void leave_later(const LetterPointer& letter) {
+        executor.call_at(Duration(letter->stamp.left), [this, letter] { leave(letter); });
+    }
+    /// Likewise at its receiver's end of the link.
+    void end(const LetterPointer& letter) {
+        if (!clock(in, letter->to).passed(letter->which, letter->stamp))
+            return arrive_at(executor.now(), letter);
+        executor.call_at(Duration(letter->stamp.left), [this, letter] { end(letter); });
+    }
+
+    void leave_at(Duration when, const LetterPointer& letter) {
+        if (when <= executor.now()) {
+            letter->operation->complete();
+        } else {
+            executor.call_at(when, [letter] { letter->operation->complete(); });
+        }
+    }
+
+    /// When it will be whole at its receiver's end of the link, which has left this end; from there
+    /// on its stamp is of that end.
+    Duration enter(const LetterPointer& letter) {
+        const Duration begins =
+            Duration(letter->stamp.left) + options.link.delay - letter->transfer;
+        letter->stamp = clock(in, letter->to).send(letter->which, begins, letter->transfer);
+        return Duration(letter->stamp.left);
+    }
+
+    /// By chance later; but what cannot be passed keeps the order of its pair.
+    void arrive_at(Duration when, const LetterPointer& letter) {
+        when += letter->late;
+        if (letter->which == LinkClass::first) {
+            Duration& before = last[static_cast<std::size_t>(letter->from) *
+                                        static_cast<std::size_t>(options.ranks) +
+                                    static_cast<std::size_t>(letter->to)];
+            before = when = std::max(when, before);
+        }
+        executor.call_at(when, [this, letter] { deliver(letter); });
+    }
+    void deliver(const LetterPointer& letter);
+
+    void hand_over(const Letter& letter);
+    std::deque<LetterPointer>& line_of(const Letter& letter) {
+        return lines[{letter.from, letter.to, letter.tag}];
+    }
+
+    static LinkClock& clock(std::vector<LinkClock>& of, int rank) {
+        return of[static_cast<std::size_t>(rank)];
     }
 
     SimulationOptions options;
     SeededExecutor executor;
     HostMap hosts;
     std::vector<std::shared_ptr<SimulatedTransport>> transports;
-    std::vector<Duration> out_free;
-    std::vector<Duration> in_free;
-    std::vector<Duration> last;  ///< arrival of the last message, per pair
+    std::vector<LinkClock> out;  ///< by rank, as are the next
+    std::vector<LinkClock> in;
+    std::vector<Duration> last;  ///< arrival of the last message of the first class, per pair
+    std::map<std::tuple<int, int, Tag>, std::deque<LetterPointer>> lines;
     std::vector<bool> dead;
     std::exception_ptr failure;  ///< set when a death has been told
     std::map<std::pair<int, std::uint64_t>, std::shared_ptr<std::span<std::byte>>> windows;
@@ -75,6 +147,7 @@ public:
     SimulatedTransport(SimulatedCluster::State& cluster, int rank)
         : Transport(rank, cluster.options.ranks), cluster_(cluster) {
         set_hosts(cluster.hosts);
+        set_bytes_under_way(cluster.options.link.bytes_under_way());
     }
 
     void wait(Operation& operation) override {
@@ -100,26 +173,43 @@ protected:
     void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                  std::shared_ptr<Operation> operation) override {
         ++cluster_.messages;
-        const auto times = cluster_.schedule(rank(), to, bytes.size());
         // The bytes are copied now, so the message has left as soon as the link says so.
-        auto copy = std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end());
-        cluster_.executor.call_at(
-            times.arrived, [this, to, tag, kind, copy, peer = cluster_.transports[index(to)]] {
-                if (!cluster_.dead[index(to)]) peer->receive_from(rank(), tag, kind, *copy);
-            });
-        if (times.left <= cluster_.executor.now()) {
-            operation->complete();
-        } else {
-            cluster_.executor.call_at(times.left, [operation] { operation->complete(); });
-        }
+        cluster_.post(std::make_shared<SimulatedCluster::State::Letter>(
+            SimulatedCluster::State::Letter{.from = rank(),
+                                            .to = to,
+                                            .tag = tag,
+                                            .kind = kind,
+                                            .which = link_class(kind, bytes.size()),
+                                            .transfer = {},
+                                            .late = {},
+                                            .bytes = {bytes.begin(), bytes.end()},
+                                            .operation = std::move(operation)}));
     }
 
 private:
-    static std::size_t index(int rank) { return static_cast<std::size_t>(rank); }
-
     SimulatedCluster::State& cluster_;
     Monitor monitor_;
 };
+
+}  // namespace
+
+void SimulatedCluster::State::hand_over(const Letter& letter) {
+    const auto to = static_cast<std::size_t>(letter.to);
+    if (!dead[to]) transports[to]->receive_from(letter.from, letter.tag, letter.kind, letter.bytes);
+}
+
+void SimulatedCluster::State::deliver(const LetterPointer& letter) {
+    if (!options.link.active()) return hand_over(*letter);
+    letter->here = true;
+    auto& line = line_of(*letter);
+    while (!line.empty() && line.front()->here) {
+        const LetterPointer first = std::move(line.front());
+        line.pop_front();
+        hand_over(*first);
+    }
+}
+
+namespace {
 
 void plan_fault(SimulatedCluster::State& state, const SimulationOptions::Fault& fault) {
     state.executor.call_at(fault.at, [&state, fault] {

@@ -10,20 +10,22 @@
 namespace rudder::comm {
 
 std::string_view to_string(Kind kind) noexcept {
-    static constexpr std::array<std::string_view, kind_count> names{
-        "features", "requests", "topology", "gradients", "evaluation", "control"};
+    static constexpr std::array<std::string_view, kind_count + 2> names{
+        "features",   "requests", "topology",       "gradients",
+        "evaluation", "control",  "features ahead", "requests ahead"};
     return names[static_cast<std::size_t>(kind)];
 }
 
 void Accounts::sent(int peer, Kind kind, std::uint64_t bytes) noexcept {
-    sent_[static_cast<std::size_t>(kind)].fetch_add(bytes, std::memory_order_relaxed);
+    sent_[static_cast<std::size_t>(counted_as(kind))].fetch_add(bytes, std::memory_order_relaxed);
     sent_to_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_relaxed);
 }
 
 void Accounts::handed_over(int peer, Kind kind, std::uint64_t bytes) noexcept {
     received_total_.fetch_add(bytes, std::memory_order_relaxed);
     messages_.fetch_add(1, std::memory_order_relaxed);
-    received_[static_cast<std::size_t>(kind)].fetch_add(bytes, std::memory_order_relaxed);
+    received_[static_cast<std::size_t>(counted_as(kind))].fetch_add(bytes,
+                                                                    std::memory_order_relaxed);
     received_from_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_relaxed);
 }
 

@@ -94,7 +94,7 @@ T fields_from_json(const Json& json, const std::string& where) {
             member = fields_from_json<M>(
                 name.empty() ? json : json_field(json, name.c_str(), where), where);
         } else {
-            if (f.kind == FieldKind::inner) return;
+            if (f.kind == FieldKind::inner || (f.added && !json.contains(name))) return;
             if constexpr (requires { member.reset(); }) {
                 if (json.contains(name) && !json[name].is_null())
                     detail::read_member(json, name.c_str(), where, member.emplace());

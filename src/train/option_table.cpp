@@ -18,6 +18,7 @@ using Optimiser = nn::OptimiserOptions;
 constexpr Marks identity = Marks::identity;
 constexpr Marks further = Marks::further;
 constexpr Marks derived = Marks::derived;
+constexpr Marks added = Marks::added;
 
 template <auto... Path>
 Setting<O> option(std::string_view name, std::string_view help, Marks marks = Marks::none) {
@@ -94,6 +95,9 @@ Table training_options() {
         option<&O::optimiser, &Optimiser::weight_decay>(
             "weight-decay", "Weight decay (L2; decoupled with adamw)", identity | further)
             .at_least(0),
+        option<&O::gradient_precision>("gradient-precision", "Precision of gradients between ranks",
+                                       identity | further | added)
+            .among({"float32", "bfloat16"}),
     };
 }
 

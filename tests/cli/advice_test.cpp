@@ -74,6 +74,10 @@ const std::map<std::string_view, Case> cases{
       "random cut 70 %"}},
     {"fewer ranks", {[](cli::RunSigns& s) { s.reduce = 0.4, s.cores = 2; }, "fewer ranks"}},
     {"larger batch", {[](cli::RunSigns& s) { s.reduce = 0.4; }, "--batch 2000"}},
+    {"shorter gradients",
+     {[](cli::RunSigns& s) { s.reduce = 0.4, s.float_gradients = true; },
+      "--gradient-precision bfloat16: steps wait for gradients 40 %"}},
+    {"even ranks", {[](cli::RunSigns& s) { s.slower = 0.4; }, "ranks that compute longer 40 %"}},
     {"more hands", {[](cli::RunSigns& s) { s.compute = 0.9, s.threads = 1; }, "--threads 2"}},
     {"more epochs", {[](cli::RunSigns& s) { s.best_epoch = 10; }, "--epochs 20"}},
     {"less overfit",
@@ -109,6 +113,9 @@ TEST(Advice, IsSilentWhereItCannotHelp) {
     signs.reduce = 0.5;
     signs.cores = 2;
     EXPECT_FALSE(advised("larger batch", signs)) << "the cores are what is missing";
+    EXPECT_FALSE(advised("shorter gradients", signs)) << "likewise";
+    signs.slower = 0.5;
+    EXPECT_FALSE(advised("even ranks", signs)) << "likewise";
     signs.excess = 0.3;
     EXPECT_FALSE(advised("harmful agent", signs)) << "nobody steered";
 }
@@ -143,7 +150,15 @@ train::Summary summary() {
     s.accuracy = {.train = 0.92, .valid = 0.91, .test = 0.9};
     s.accuracy_last = s.accuracy;
     s.seconds = {.total = 12, .epoch = 3.9, .cpu = 20};
-    s.seconds.steps = {.step = 20, .sample = 1, .fetch = 8, .stall = 6, .compute = 10, .reduce = 3};
+    s.seconds.steps = {.step = 20,
+                       .sample = 1,
+                       .fetch = 8,
+                       .stall = 6,
+                       .compute = 10,
+                       .reduce = 3,
+                       .wait_rows = 8,
+                       .wait_gradients = 0.8,
+                       .wait_ranks = 0.2};
     s.rows.rows = {.needed = 1000, .local = 600, .hit = 300, .demand = 100, .ahead = 50};
     s.rows.floor = 120;
     s.bytes.received_total = 400000;
@@ -173,6 +188,11 @@ TEST(Summary, IsReadAsItWasWritten) {
     old["agent"].erase("excess");
     old["agent"]["regret"] = 0.1;
     EXPECT_EQ(train::summary_from_json(old, "here").agent.excess, 0.1);
+    // ... and did not tell what was waited for.
+    for (const char* key : {"wait_rows", "wait_gradients", "wait_ranks"})
+        old["seconds"].erase(key);
+    EXPECT_EQ(train::summary_from_json(old, "here").seconds.steps.wait_rows, 0);
+    EXPECT_EQ(train::summary_from_json(old, "here").seconds.steps.reduce, 3);
     old.erase("rows");
     EXPECT_THROW(static_cast<void>(train::summary_from_json(old, "here")), Error);
 }
@@ -183,6 +203,8 @@ TEST(SummaryText, StartsWithTheAnswerAndEndsWithTheReport) {
     EXPECT_THAT(text, testing::StartsWith("accuracy      test 90.00 %, valid 91.00 %"));
     EXPECT_THAT(text, testing::EndsWith("to look at    rudder report run\n"));
     EXPECT_THAT(text, testing::HasSubstr("compute 50 %, stall 30 %, gradients 15 %, rest 5 %"));
+    EXPECT_THAT(text,
+                testing::HasSubstr("rows 40 %, gradients on their way 4 %, slower ranks 1 %"));
     EXPECT_THAT(text, testing::HasSubstr("buffer saved  250 rows, 488.3 KiB: 62 % of what no "
                                          "buffer would fetch; fetched 1.250 times"));
     EXPECT_THAT(text, testing::HasSubstr("to try next   --agent never"));
@@ -201,6 +223,27 @@ TEST(SummaryText, FitsTheTerminalAndTwentyLines) {
         }
         EXPECT_TRUE(columns < 80 || std::ranges::count(text, '\n') <= 20) << text;
     }
+}
+
+/// A step that waits for the slowest rank's rows is told to fetch fewer, not to reduce less often.
+TEST(Advice, GoesByWhatWasWaitedFor) {
+    train::Summary s = summary();
+    s.seconds.steps = {.step = 20, .stall = 0.1, .compute = 6, .reduce = 13, .wait_rows = 13};
+    cli::RunSigns signs = content();
+    cli::read_signs(s, signs);
+    EXPECT_TRUE(advised("larger buffer", signs));
+    EXPECT_FALSE(advised("larger batch", signs));
+    s.seconds.steps.wait_rows = 0.1;
+    s.seconds.steps.wait_gradients = 13;
+    cli::read_signs(s, signs);
+    signs.cores = 64;
+    EXPECT_FALSE(advised("larger buffer", signs));
+    EXPECT_TRUE(advised("larger batch", signs));
+    s.seconds.steps.wait_gradients = 0;
+    s.seconds.steps.wait_ranks = 13;
+    cli::read_signs(s, signs);
+    EXPECT_FALSE(advised("larger batch", signs));
+    EXPECT_TRUE(advised("even ranks", signs));
 }
 
 TEST(SummaryText, SaysWhenTheBufferCostMoreThanItSaved) {

@@ -59,6 +59,10 @@ TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
     for (const char* key :
          {"total", "epoch", "sample", "fetch", "stall", "compute", "reduce", "cpu"})
         EXPECT_TRUE(s.at("seconds").at(key).is_number()) << key;
+    const auto seconds = [&](const char* key) { return s.at("seconds").at(key).get<double>(); };
+    EXPECT_NEAR(seconds("wait_rows") + seconds("wait_gradients") + seconds("wait_ranks"),
+                seconds("stall") + seconds("reduce"), 1e-6);
+    EXPECT_GE(seconds("wait_rows") + 1e-9, seconds("stall"));
     for (const char* key :
          {"needed", "local", "hit", "demand", "replacement", "ahead", "wasted", "saved", "floor"}) {
         EXPECT_TRUE(s.at("rows").contains(key)) << key;

@@ -138,6 +138,35 @@ TEST(SimulatedCluster, ManyToOneQueuesAtTheReceiver) {
     EXPECT_EQ(last, Duration(4ms));  // four messages of 1 ms each share rank 0's link
 }
 
+/// Two megabytes of rows fetched ahead, then gradients: those arrive as if they were alone, the
+/// rows as much later.
+TEST(SimulatedCluster, GradientsPassRowsFetchedAhead) {
+    comm::SimulatedCluster cluster(
+        {.ranks = 3, .seed = 1, .link = {.delay = 1ms, .bytes_per_second = 1e9}});
+    std::vector<Duration> arrived(2);
+    cluster.run([&](const comm::Communicator& comm) {
+        std::vector<std::byte> rows(2'000'000);
+        std::vector<std::byte> gradients(500'000);
+        std::vector<comm::Request> requests;
+        if (comm.rank() == 0) {
+            requests.push_back(comm.send(1, comm::user_channels, comm::Kind::features_ahead,
+                                         std::span<const std::byte>(rows)));
+            requests.push_back(comm.send(1, comm::user_channels + 1, comm::Kind::gradients,
+                                         std::span<const std::byte>(gradients)));
+        } else if (comm.rank() == 1) {
+            requests.push_back(comm.receive(0, comm::user_channels, std::span(rows)));
+            requests.push_back(comm.receive(0, comm::user_channels + 1, std::span(gradients)));
+            for (std::size_t i = 0; i < 2; ++i) {
+                requests[i].then(
+                    [&, i](const std::exception_ptr&) { arrived[i] = cluster.executor().now(); });
+            }
+        }
+        comm::wait_all(requests);
+    });
+    EXPECT_EQ(arrived[1], Duration(1500us));
+    EXPECT_EQ(arrived[0], Duration(3500us));
+}
+
 TEST(SimulatedCluster, PlantedDeadlockNamesEveryRankAndWhatItWaitsFor) {
     comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
     try {
@@ -191,6 +220,27 @@ TEST(SimulatedCluster, ReductionOfDifferentSizesIsAnError) {
         std::vector<float> in(comm.rank() == 0 ? 4 : 6);
         std::vector<float> out(in.size());
         EXPECT_THROW(reducer.reduce({in}, out).wait(), Error);
+    });
+}
+
+/// By hand: 1 + 2^-8 is halfway between two numbers of 8 bits and goes to the even one, 1; 3 + 2^-7
+/// to 3; 1 + 3 * 2^-8 up to 1 + 2^-6. The sum 1 + 3 + 1.015625 is 5.015625, which is 5 in 8 bits.
+TEST(Reduction, InBfloat16RoundsContributionsAndSum) {
+    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        const auto mine = static_cast<std::uint32_t>(comm.rank());
+        comm::OrderedReducer reducer(comm, std::span(&mine, 1));
+        const std::vector<float> terms{1.00390625F, 3.0078125F, 1.01171875F};
+        const std::vector<float> in{terms[mine], mine == 1 ? 1e-3F : 0.0F, -0.0F, 0.5F};
+        std::vector<float> out(in.size());
+        reducer.reduce({in}, out, comm::Kind::gradients, comm::SumPrecision::bfloat16).wait();
+        EXPECT_EQ(out[0], 5.0F);
+        EXPECT_EQ(out[1], 0.00099945068359375F) << "1e-3 in 8 bits";
+        EXPECT_EQ(out[3], 1.5F);
+        comm.barrier();
+        const std::size_t own = comm.rank() == 2 ? 2 : 1;  // floats that this rank adds up
+        EXPECT_EQ(comm.accounts().received[static_cast<std::size_t>(comm::Kind::gradients)],
+                  2 * own * 2 + (4 - own) * 2);
     });
 }
 

@@ -222,6 +222,44 @@ TEST(Services, QuestionsToOneRankAreAnsweredInOrder) {
     });
 }
 
+/// Whatever was asked before: what a step waits for, then what is fetched ahead, then evaluation.
+TEST(Services, TheMostUrgentQuestionIsAnsweredFirst) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    std::string order;
+    cluster.run([&](const comm::Communicator& comm) {
+        comm::Service service(comm, comm::user_channels,
+                              [&](int, std::span<const std::byte> question) {
+                                  // Answers take a while: all questions are there after the first.
+                                  Executor::current().sleep_for(1ms);
+                                  order += static_cast<char>(question[0]);
+                                  return std::vector<std::byte>(1000);
+                              });
+        if (comm.rank() == 0) {
+            std::vector<comm::Request> answers;
+            std::vector<std::vector<std::byte>> places;
+            const auto ask = [&](comm::Kind kind, char name) {
+                places.emplace_back(1000);
+                answers.push_back(
+                    service.ask(1, kind, {static_cast<std::byte>(name)}, places.back()));
+            };
+            ask(comm::Kind::evaluation, 'e');
+            ask(comm::Kind::requests_ahead, 'a');
+            ask(comm::Kind::requests_ahead, 'b');
+            ask(comm::Kind::evaluation, 'f');
+            ask(comm::Kind::requests, 'r');
+            ask(comm::Kind::topology, 't');
+            comm::wait_all(answers);
+            const comm::AccountTotals totals = comm.accounts();
+            EXPECT_EQ(totals.received[static_cast<std::size_t>(comm::Kind::features)], 3000U)
+                << "rows fetched ahead count as features";
+            EXPECT_EQ(totals.sent[static_cast<std::size_t>(comm::Kind::requests)], 3U);
+        }
+        comm.barrier();
+        service.stop();
+    });
+    EXPECT_EQ(order, "ertabf");
+}
+
 TEST(Services, WhatTheHandlerThrowsComesOutOfStop) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     std::string said;

@@ -1,7 +1,8 @@
-// An inbox by itself, with receives of unknown size to post.
+// An inbox by itself, with receives to post.
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -20,6 +21,12 @@ protected:
     std::shared_ptr<comm::Operation> post(int source, comm::Tag tag) {
         auto made = operation();
         inbox_.post({source, tag, std::nullopt, made});
+        return made;
+    }
+    std::shared_ptr<comm::Operation> post_into(int source, comm::Tag tag,
+                                               std::span<std::byte> into) {
+        auto made = operation();
+        inbox_.post({source, tag, into, made});
         return made;
     }
     static std::string text(const comm::Operation& operation) {

@@ -2,6 +2,7 @@
 // themselves.
 #include "rudder/comm/inbox.hpp"
 
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -24,12 +25,6 @@ using ::testing::HasSubstr;
 
 class InboxTest : public InboxFixture {
 protected:
-    std::shared_ptr<comm::Operation> post_into(int source, comm::Tag tag,
-                                               std::span<std::byte> into) {
-        auto made = operation();
-        inbox_.post({source, tag, into, made});
-        return made;
-    }
     void deliver(int source, comm::Tag tag, const std::string& text) {
         inbox_.deliver(source, tag, comm::Kind::features, std::as_bytes(std::span(text)));
     }
@@ -46,6 +41,34 @@ TEST_F(InboxTest, MessageBeforeAndAfterItsReceive) {
     ASSERT_TRUE(second->done());
     EXPECT_EQ(text(*second), "late");
     EXPECT_EQ(second->message.source, 1);
+}
+
+/// A claim takes a receive that names its source, and no other's.
+TEST_F(InboxTest, ClaimsLeaveReceivesOfAnySourceAlone) {
+    EXPECT_EQ(inbox_.claim(1, 5, comm::Kind::features, 3), nullptr) << "nobody waits for it";
+    const auto any = post(comm::any_source, 5);
+    std::array<std::byte, 3> place{};
+    const auto mine = post_into(1, 5, place);
+    EXPECT_EQ(inbox_.claim(1, 5, comm::Kind::features, 3), nullptr) << "any source is first";
+    deliver(2, 5, "any");
+    ASSERT_TRUE(any->done());
+    const auto ticket = inbox_.claim(1, 5, comm::Kind::features, 3);
+    ASSERT_NE(ticket, nullptr);
+    EXPECT_EQ(ticket->bytes.data(), place.data());
+    EXPECT_FALSE(mine->done());
+    inbox_.arrived(ticket);
+    EXPECT_TRUE(mine->done());
+}
+
+TEST_F(InboxTest, WhatWasSetAsideTakesItsPlaceWhenAnnounced) {
+    const auto ticket = comm::Inbox::set_aside(1, 5, comm::Kind::features, 4);
+    std::memcpy(ticket->bytes.data(), "then", 4);
+    deliver(1, 5, "now");
+    inbox_.announce(ticket);
+    inbox_.arrived(ticket);
+    EXPECT_EQ(text(*post(1, 5)), "now");
+    EXPECT_EQ(text(*post(1, 5)), "then");
+    EXPECT_EQ(accounts_.totals().received_total, 7U);
 }
 
 TEST_F(InboxTest, SourceAndTagMustMatch) {

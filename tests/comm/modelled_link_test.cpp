@@ -3,14 +3,13 @@
 #include "comm/modelled_link.hpp"
 
 #include <algorithm>
-#include <cstring>
+#include <map>
+#include <memory>
 #include <random>
-#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "comm/inbox_fixture.hpp"
-#include "comm/window.hpp"
 
 namespace rudder::test {
 namespace {
@@ -20,12 +19,6 @@ using namespace std::chrono_literals;
 std::vector<std::byte> bytes_of(const std::string& text) {
     const auto bytes = std::as_bytes(std::span(text));
     return {bytes.begin(), bytes.end()};
-}
-
-Duration stamp_of(const std::vector<std::byte>& stamped) {
-    Duration::rep due = 0;
-    std::memcpy(&due, stamped.data(), sizeof(due));
-    return Duration(due);
 }
 
 /// The obvious version of one sender's link.
@@ -44,139 +37,172 @@ struct SlowLink {
 
 class ModelledLinkTest : public InboxFixture {
 protected:
-    /// One end of a host's link; ends with the same window share it.
     comm::ModelledLink& end(const comm::LinkModel& model) {
-        auto& made = *ends_.emplace_back(std::make_unique<comm::ModelledLink>(model, inbox_));
-        made.set_shared(window_);
-        return made;
+        return *ends_.emplace_back(std::make_unique<comm::ModelledLink>(
+            model, inbox_, [this](int source) -> comm::LinkClock& { return clocks_[source]; }));
     }
-    /// Holds a message that is due then.
-    static void hold(comm::ModelledLink& link, int source, const std::string& text, Duration due) {
-        auto stamped = comm::ModelledLink::copy(bytes_of(text));
-        const Duration::rep count = due.count();
-        std::memcpy(stamped->data(), &count, sizeof(count));
-        link.hold(source, 1, comm::Kind::features, std::move(stamped));
+    /// A message that leaves then, whose bytes are here.
+    static comm::Inbox::Ticket hold(comm::ModelledLink& link, int source, const std::string& text,
+                                    Duration left, comm::Tag tag = 1,
+                                    comm::Kind kind = comm::Kind::features) {
+        const auto ticket = expect(link, source, text, {left.count(), 0}, tag, kind);
+        link.landed(ticket);
+        return ticket;
     }
-    static std::size_t release(comm::ModelledLink& link) {
+    static comm::Inbox::Ticket expect(comm::ModelledLink& link, int source, const std::string& text,
+                                      const comm::LinkStamp& stamp, comm::Tag tag = 1,
+                                      comm::Kind kind = comm::Kind::features) {
+        const auto ticket = link.expect(source, tag, kind, text.size(), stamp);
+        std::ranges::copy(bytes_of(text), ticket->bytes.begin());
+        return ticket;
+    }
+    static std::size_t release(comm::ModelledLink& link, Duration now) {
         comm::Calls calls;
-        link.release(calls);
+        link.release(now, calls);
         for (const auto& call : calls)
             call();
         return calls.size();
     }
 
-    std::shared_ptr<std::span<std::byte>> window_ = comm::private_window(sizeof(Duration::rep));
+    std::map<int, comm::LinkClock> clocks_;
     std::vector<std::unique_ptr<comm::ModelledLink>> ends_;
 };
 
 TEST_F(ModelledLinkTest, StampsAreThoseOfTheSlowLink) {
     std::mt19937_64 draw(7);
+    int rank = 0;
     for (const comm::LinkModel& model : {comm::LinkModel{.delay = 100us, .bytes_per_second = 1e9},
                                          comm::LinkModel{.delay = 0us, .bytes_per_second = 1e6},
                                          comm::LinkModel{.delay = 3ms, .bytes_per_second = 0}}) {
-        std::memset(window_->data(), 0, window_->size());
-        comm::ModelledLink& link = end(model);
+        const comm::ModelledLink& link = end(model);
         SlowLink slow{model};
         Duration now{0};
+        ++rank;
         for (int i = 0; i < 200; ++i) {
             now += Duration(static_cast<Duration::rep>(draw() % 20'000));
-            const std::vector<std::byte> bytes(draw() % 5000);
-            const auto stamped = comm::ModelledLink::copy(bytes);
-            ASSERT_EQ(stamped->size(), bytes.size() + sizeof(Duration::rep));
-            link.stamp(*stamped, now);
-            ASSERT_EQ(stamp_of(*stamped), slow.arrival(now, bytes.size())) << "message " << i;
+            const std::size_t bytes = draw() % 5000;
+            const comm::LinkStamp stamp = link.stamp(rank, comm::Kind::features, bytes, now);
+            ASSERT_EQ(Duration(stamp.left) + model.delay, slow.arrival(now, bytes))
+                << "message " << i;
         }
     }
-}
-
-TEST_F(ModelledLinkTest, MessagesLeaveOneAfterTheOther) {
-    const comm::ModelledLink& link = end({.delay = 100us, .bytes_per_second = 1e9});
-    const auto arrival = [&](Duration now) {
-        const auto stamped = comm::ModelledLink::copy(std::vector<std::byte>(1000));
-        link.stamp(*stamped, now);
-        return stamp_of(*stamped);
-    };
-    EXPECT_EQ(arrival(0us), Duration(101us));
-    EXPECT_EQ(arrival(0us), Duration(102us));
-    EXPECT_EQ(arrival(1ms), Duration(1101us));
-}
-
-TEST_F(ModelledLinkTest, ACopyKeepsThePayload) {
-    const auto stamped = comm::ModelledLink::copy(bytes_of("payload"));
-    const std::string behind(reinterpret_cast<const char*>(stamped->data() + sizeof(Duration::rep)),
-                             7);
-    EXPECT_EQ(behind, "payload");
-}
-
-/// Ranks of one host share its link: their transfers never overlap.
-TEST_F(ModelledLinkTest, RanksOfAHostShareItsRate) {
-    constexpr int messages = 500;
-    constexpr std::size_t size = 1000;
-    const comm::LinkModel model{.delay = 10us, .bytes_per_second = 1e9};
-    std::vector<std::vector<Duration>> due(3);
-    std::vector<std::thread> ranks;
-    for (auto& own : due) {
-        comm::ModelledLink& link = end(model);
-        ranks.emplace_back([&own, &link] {
-            for (int i = 0; i < messages; ++i) {
-                const auto stamped = comm::ModelledLink::copy(std::vector<std::byte>(size));
-                link.stamp(*stamped, Duration(0));
-                own.push_back(stamp_of(*stamped));
-            }
-        });
-    }
-    for (std::thread& rank : ranks)
-        rank.join();
-    std::vector<Duration> all;
-    for (const auto& own : due)
-        all.insert(all.end(), own.begin(), own.end());
-    std::ranges::sort(all);
-    for (std::size_t i = 0; i < all.size(); ++i)
-        ASSERT_EQ(all[i], Duration(10us) + static_cast<int>(i + 1) * Duration(1us));
 }
 
 TEST_F(ModelledLinkTest, HoldsBackUntilItIsTime) {
     comm::ModelledLink& link = end({.delay = 1ms});
     EXPECT_EQ(link.next_due(), Duration::max());
     const auto arrived = post(1, 1);
-    const Duration due = comm::machine_now() + 20ms;
-    hold(link, 1, "later", due);
-    EXPECT_EQ(link.next_due(), due);
-    EXPECT_EQ(release(link), 0U);
+    hold(link, 1, "later", 20ms);
+    EXPECT_EQ(link.next_due(), Duration(21ms));
+    EXPECT_EQ(release(link, Duration(21ms) - Duration(1)), 0U);
     EXPECT_FALSE(arrived->done());
     EXPECT_EQ(accounts_.totals().received_total, 0U) << "not handed over yet";
-    while (comm::machine_now() < due)
-        std::this_thread::sleep_for(1ms);
-    EXPECT_EQ(release(link), 1U);
+    EXPECT_EQ(release(link, 21ms), 1U);
     ASSERT_TRUE(arrived->done());
     EXPECT_EQ(text(*arrived), "later");
     EXPECT_EQ(accounts_.totals().received_total, 5U);
     EXPECT_EQ(link.next_due(), Duration::max());
 }
 
-/// By their times; those of one time as they came.
+/// A receive that names the source and the size has the bytes before it is done.
+TEST_F(ModelledLinkTest, BytesLandInTheirPlaceAheadOfTime) {
+    comm::ModelledLink& link = end({.delay = 1ms});
+    std::string place = "-----";
+    const auto operation = post_into(1, 1, std::as_writable_bytes(std::span(place)));
+    const auto ticket = hold(link, 1, "bytes", 1ms);
+    EXPECT_EQ(static_cast<const void*>(ticket->bytes.data()), place.data());
+    EXPECT_EQ(place, "bytes");
+    EXPECT_FALSE(operation->done());
+    EXPECT_EQ(release(link, 2ms), 1U);
+    EXPECT_TRUE(operation->done());
+}
+
+/// What whoever comes first may take is not given to one that came ahead of its time.
+TEST_F(ModelledLinkTest, AnySourceTakesWhatIsDueFirst) {
+    comm::ModelledLink& link = end({.delay = 1ms});
+    const auto any = post(comm::any_source, 1);
+    hold(link, 1, "late", 20ms);
+    hold(link, 2, "soon", 1ms);
+    EXPECT_EQ(release(link, 2ms), 1U);
+    ASSERT_TRUE(any->done());
+    EXPECT_EQ(text(*any), "soon");
+}
+
+TEST_F(ModelledLinkTest, WaitsForBytesThatAreLaterThanTheLink) {
+    comm::ModelledLink& link = end({.delay = 1ms});
+    const auto arrived = post(1, 1);
+    const auto ticket = expect(link, 1, "slow", {0, 0});
+    EXPECT_EQ(release(link, 1s), 0U);
+    EXPECT_EQ(link.next_due(), Duration::max());
+    link.landed(ticket);
+    EXPECT_EQ(release(link, 1s), 1U);
+    EXPECT_EQ(text(*arrived), "slow");
+}
+
+/// By their times; those of one source and tag as they came.
 TEST_F(ModelledLinkTest, ReleasesInTheOrderOfTheirTimes) {
     std::mt19937_64 draw(11);
     for (int round = 0; round < 50; ++round) {
         comm::ModelledLink& link = end({.delay = 1ms});
         std::vector<std::pair<int, std::string>> expected;
         for (int i = 0; i < 20; ++i) {
-            const int due = static_cast<int>(draw() % 6);
-            expected.emplace_back(due, std::to_string(i));
-            hold(link, 1, expected.back().second, Duration(due));
+            const int left = static_cast<int>(draw() % 6);
+            expected.emplace_back(left, std::to_string(i));
+            hold(link, 1 + i % 3, expected.back().second, Duration(left),
+                 static_cast<comm::Tag>(10 + i));
         }
         std::ranges::stable_sort(expected, {}, &std::pair<int, std::string>::first);
-        ASSERT_EQ(release(link), expected.size());
-        for (const auto& [due, name] : expected)
-            ASSERT_EQ(text(*post(1, 1)), name);
+        comm::Calls calls;
+        link.release(1s, calls);
+        ASSERT_EQ(calls.size(), expected.size());
+        for (std::size_t i = 0; i < calls.size(); ++i) {
+            const int number = std::stoi(expected[i].second);
+            const auto arrived = post(1 + number % 3, static_cast<comm::Tag>(10 + number));
+            ASSERT_FALSE(arrived->done());
+            calls[i]();
+            ASSERT_TRUE(arrived->done()) << "message " << number;
+            EXPECT_EQ(text(*arrived), expected[i].second);
+        }
     }
+}
+
+TEST_F(ModelledLinkTest, OneChannelKeepsItsOrder) {
+    comm::ModelledLink& link = end({.delay = 1ms});
+    hold(link, 1, "first", 50ms);
+    hold(link, 1, "second", 10ms);
+    EXPECT_EQ(release(link, 12ms), 0U) << "the second must not pass the first";
+    EXPECT_EQ(release(link, 51ms), 2U);
+    EXPECT_EQ(text(*post(1, 1)), "first");
+    EXPECT_EQ(text(*post(1, 1)), "second");
+}
+
+/// Rows fetched ahead that gradients pass arrive as much later, and no byte is lost.
+TEST_F(ModelledLinkTest, GradientsPassRowsFetchedAhead) {
+    const comm::LinkModel model{.delay = 1ms, .bytes_per_second = 1e9};
+    comm::ModelledLink& link = end(model);
+    const std::string rows(1'000'000, 'r');     // 1 ms
+    const std::string gradients(500'000, 'g');  // 0.5 ms
+    const auto low =
+        expect(link, 1, rows, link.stamp(1, comm::Kind::features_ahead, rows.size(), 0ms), 1,
+               comm::Kind::features_ahead);
+    link.landed(low);
+    const auto high =
+        expect(link, 1, gradients, link.stamp(1, comm::Kind::gradients, gradients.size(), 200us), 2,
+               comm::Kind::gradients);
+    link.landed(high);
+    EXPECT_EQ(release(link, Duration(1700us) - Duration(1)), 0U);
+    EXPECT_EQ(release(link, 1700us), 1U);
+    EXPECT_TRUE(post(1, 2)->done()) << "the gradients, at 0.2 + 0.5 + 1 ms";
+    EXPECT_EQ(release(link, Duration(2500us) - Duration(1)), 0U);
+    EXPECT_EQ(release(link, 2500us), 1U);
+    EXPECT_TRUE(post(1, 1)->done()) << "the rows, at 1 + 0.5 + 1 ms";
 }
 
 TEST_F(ModelledLinkTest, EmptyMessagesAreMessages) {
     comm::ModelledLink& link = end({.delay = 1ms});
     const auto arrived = post(2, 1);
     hold(link, 2, "", Duration(1));
-    EXPECT_EQ(release(link), 1U);
+    EXPECT_EQ(release(link, 1s), 1U);
     EXPECT_TRUE(arrived->done());
     EXPECT_EQ(accounts_.totals().messages, 1U);
 }

@@ -164,6 +164,7 @@ void reductions(const comm::Communicator& comm) {
     for (const std::uint32_t count : {0U, 1U, 4U, 7U}) {
         for (const std::size_t size : {0U, 1U, 3U, 1000U, 100000U}) {
             check_reduction(comm, count * 31 + size, count, size);
+            check_reduction(comm, count * 31 + size, count, size, comm::SumPrecision::bfloat16);
         }
     }
 }

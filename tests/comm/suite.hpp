@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "comm/reduction.hpp"
 #include "rudder/comm/communicator.hpp"
 
 namespace rudder::test {
@@ -34,9 +35,9 @@ inline void require(bool holds, const std::string& what) {
 [[nodiscard]] std::vector<float> contribution(std::uint64_t seed, std::uint32_t index,
                                               std::size_t size);
 [[nodiscard]] std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count,
-                                             std::size_t size);
+                                             std::size_t size, comm::SumPrecision precision = {});
 /// Reduces `count` contributions spread over the ranks as the seed says, and compares.
 void check_reduction(const comm::Communicator& comm, std::uint64_t seed, std::uint32_t count,
-                     std::size_t size);
+                     std::size_t size, comm::SumPrecision precision = {});
 
 }  // namespace rudder::test

@@ -9,6 +9,7 @@
 #include "comm/reduction.hpp"
 #include "comm/suite.hpp"
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/element.hpp"
 #include "rudder/core/random.hpp"
 
 namespace rudder::test {
@@ -25,18 +26,25 @@ std::vector<float> contribution(std::uint64_t seed, std::uint32_t index, std::si
     return values;
 }
 
-std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count, std::size_t size) {
+std::vector<float> ordered_sum(std::uint64_t seed, std::uint32_t count, std::size_t size,
+                               comm::SumPrecision precision) {
+    const auto rounded = [&](float value) {
+        return precision == comm::SumPrecision::float32 ? value
+                                                        : bf16_to_float(float_to_bf16(value));
+    };
     std::vector<float> sum(size, 0.0F);
     for (std::uint32_t c = 0; c < count; ++c) {
         const auto values = contribution(seed, c, size);
         for (std::size_t i = 0; i < size; ++i)
-            sum[i] = c == 0 ? values[i] : sum[i] + values[i];
+            sum[i] = c == 0 ? rounded(values[i]) : sum[i] + rounded(values[i]);
     }
+    for (float& value : sum)
+        value = rounded(value);
     return sum;
 }
 
 void check_reduction(const comm::Communicator& comm, std::uint64_t seed, std::uint32_t count,
-                     std::size_t size) {
+                     std::size_t size, comm::SumPrecision precision) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed, .epoch = 7});
     std::vector<std::uint32_t> mine;
     std::vector<std::vector<float>> values;
@@ -49,8 +57,8 @@ void check_reduction(const comm::Communicator& comm, std::uint64_t seed, std::ui
     comm::OrderedReducer reducer(comm, mine);
     std::vector<std::span<const float>> spans(values.begin(), values.end());
     std::vector<float> out(size, -1.0F);
-    reducer.reduce(spans, out).wait();
-    const auto expected = ordered_sum(seed, count, size);
+    reducer.reduce(spans, out, comm::Kind::gradients, precision).wait();
+    const auto expected = ordered_sum(seed, count, size, precision);
     require(size == 0 || std::memcmp(out.data(), expected.data(), size * sizeof(float)) == 0,
             fmt::format("reduction of {} contributions of {} floats", count, size));
 }

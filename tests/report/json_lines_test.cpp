@@ -34,14 +34,15 @@ TEST(JsonLines, AStepAsKnown) {
     report::StepLines().append(text, step);
     EXPECT_EQ(text,
               "{\"step\":0,\"epoch\":0,\"rank\":1,\"loss\":0.25,\"seconds\":{\"step\":11.0,"
-              "\"sample\":12.0,\"fetch\":13.0,\"stall\":1e-07,\"compute\":15.0,\"reduce\":16.0},"
-              "\"rows\":{\"needed\":17,\"local\":18,\"hit\":19,\"demand\":20,\"replacement\":21,"
-              "\"ahead\":22,\"wasted\":23,\"saved\":24},\"bytes\":{\"features\":25,\"requests\":26,"
-              "\"topology\":27,\"gradients\":28,\"evaluation\":29,\"control\":30},"
-              "\"bytes_by_owner\":[0,1],\"edges\":31,\"knobs\":{\"policy\":\"window:16,"
-              "distance:2\",\"window\":16,\"capacity\":33,\"decay\":0.99,\"distance\":2,\"bulk\":"
-              "34,\"sample_threads\":35,"
-              "\"fetch_threads\":36}}\n");
+              "\"sample\":12.0,\"fetch\":13.0,\"stall\":1e-07,\"compute\":15.0,\"reduce\":16.0,"
+              "\"wait_rows\":17.0,\"wait_gradients\":18.0,\"wait_ranks\":19.0},"
+              "\"rows\":{\"needed\":20,\"local\":21,\"hit\":22,\"demand\":23,\"replacement\":24,"
+              "\"ahead\":25,\"wasted\":26,\"saved\":27},\"bytes\":{\"features\":28,\"requests\":29,"
+              "\"topology\":30,\"gradients\":31,\"evaluation\":32,\"control\":33},"
+              "\"bytes_by_owner\":[0,1],\"edges\":34,\"knobs\":{\"policy\":\"window:16,"
+              "distance:2\",\"window\":16,\"capacity\":36,\"decay\":0.99,\"distance\":2,\"bulk\":"
+              "37,\"sample_threads\":38,"
+              "\"fetch_threads\":39}}\n");
 }
 
 TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {
@@ -55,7 +56,7 @@ TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {
     lines.append(text, some_steps(3, 1, 1, policy)[0]);
     EXPECT_THAT(text,
                 testing::HasSubstr("\"policy\":\"" + buffer::PolicySpec::parse(policy).text() +
-                                   "\",\"window\":0,\"capacity\":3023,"));
+                                   "\",\"window\":0,\"capacity\":3026,"));
 }
 
 TEST(JsonLines, NumbersAreThoseOfTheLibraryDigitForDigit) {

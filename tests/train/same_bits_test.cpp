@@ -62,6 +62,33 @@ TEST_F(SameBits, AnyNumberOfThreads) {
     set_thread_count(0);
 }
 
+/// Rounded gradients are another training; but the same on any ranks and threads.
+TEST_F(SameBits, GradientsInBfloat16OnAnyRanksAndThreads) {
+    train::TrainOptions options = small_options();
+    options.gradient_precision = "bfloat16";
+    const Trained rounded = train_alone(data(), options);
+    EXPECT_NE(rounded.result.digest, alone().result.digest);
+    EXPECT_EQ(rounded.result.steps, alone().result.steps);
+    set_thread_count(3);
+    EXPECT_EQ(train_alone(data(), options).result.digest, rounded.result.digest);
+    set_thread_count(0);
+    for (const int ranks : {2, 4}) {
+        const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 3});
+        for (const Trained& mine : all) {
+            EXPECT_EQ(mine.result.digest, rounded.result.digest) << ranks << " ranks";
+            EXPECT_EQ(mine.weights, rounded.weights) << ranks << " ranks";
+        }
+        expect_closed(all[0].result);
+        const auto whole = train_simulated(data(), small_options(), {.ranks = ranks, .seed = 3});
+        const auto bytes = [](const Trained& mine) {
+            return static_cast<double>(mine.result.bytes.gradients);
+        };
+        // Losses and wishes travel as they are.
+        EXPECT_LT(bytes(all[0]), 0.65 * bytes(whole[0]));
+        EXPECT_GT(bytes(all[0]), 0.5 * bytes(whole[0]));
+    }
+}
+
 TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     for (const std::uint64_t window : {1U, 16U}) {
         for (const std::uint64_t in_flight : {1U, 2U, 4U}) {

@@ -11,8 +11,25 @@
 namespace rudder::comm {
 
 /// What a message is about; every byte on the wire belongs to one kind.
-enum class Kind : std::uint8_t { features, requests, topology, gradients, evaluation, control };
+enum class Kind : std::uint8_t {
+    features,
+    requests,
+    topology,
+    gradients,
+    evaluation,
+    control,
+    // Of rows that no step waits for yet: they let others pass, and are counted with those above.
+    features_ahead,
+    requests_ahead,
+};
+/// Kinds that are counted, the first ones.
 inline constexpr std::size_t kind_count = 6;
+
+/// The kind under which a message is counted.
+[[nodiscard]] constexpr Kind counted_as(Kind kind) noexcept {
+    if (kind == Kind::features_ahead) return Kind::features;
+    return kind == Kind::requests_ahead ? Kind::requests : kind;
+}
 
 [[nodiscard]] std::string_view to_string(Kind kind) noexcept;
 

@@ -10,8 +10,9 @@ namespace rudder::comm {
 /// Lines of conversation between the same ranks; messages of one channel keep their order.
 using Channel = std::uint32_t;
 inline constexpr Channel channel_limit = 64;
-/// A Service takes this many: questions, answers of training, answers of evaluation.
-inline constexpr Channel service_channels = 3;
+/// A Service takes this many: questions, and answers of training, of evaluation, and of what is
+/// fetched ahead.
+inline constexpr Channel service_channels = 4;
 
 /// What is talked about.
 enum class Talk : std::size_t {

@@ -52,6 +52,12 @@ public:
     void post(PostedReceive receive);
     /// A message of so many bytes is coming. Where the bytes are to go is in the ticket.
     [[nodiscard]] Ticket announce(int source, Tag tag, Kind kind, std::size_t bytes);
+    /// The same, if the first receive that it matches names its source; null otherwise. Nothing
+    /// that others send can then take its place, so that its bytes may come ahead of its time.
+    [[nodiscard]] Ticket claim(int source, Tag tag, Kind kind, std::size_t bytes);
+    /// A place of its own for a message that is to be announced later, by the call below.
+    [[nodiscard]] static Ticket set_aside(int source, Tag tag, Kind kind, std::size_t bytes);
+    void announce(const Ticket& ticket);
     /// Its bytes are in place: hands it over.
     void arrived(const Ticket& ticket);
     /// Both at once, for bytes that are at hand.
@@ -65,12 +71,16 @@ public:
                 Operation& operation);
 
 private:
+    using Posted = std::list<PostedReceive>;
     static void finish(Arrival& arrival);
+    [[nodiscard]] Posted::iterator first_match(int source, Tag tag);
+    /// Gives a receive its message, or the message a place in the queue.
+    void match(const Ticket& ticket, Posted::iterator receive);
 
     int rank_;
     Accounts& accounts_;
     std::mutex mutex_;
-    std::list<PostedReceive> posted_;
+    Posted posted_;
     std::list<Ticket> unclaimed_;
 };
 

@@ -29,6 +29,9 @@ public:
     [[nodiscard]] int size() const noexcept { return size_; }
     [[nodiscard]] const HostMap& hosts() const noexcept { return hosts_; }
     [[nodiscard]] Accounts& accounts() noexcept { return accounts_; }
+    /// How many bytes leave for another host before the first arrives there; 0: not known. The same
+    /// on all ranks.
+    [[nodiscard]] std::size_t bytes_under_way() const noexcept { return bytes_under_way_; }
 
     /// Sends bytes, which must stay until the operation is done. Never waits.
     std::shared_ptr<Operation> send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes);
@@ -59,10 +62,12 @@ protected:
     }
     [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
     void set_hosts(HostMap hosts) { hosts_ = std::move(hosts); }
+    void set_bytes_under_way(std::size_t bytes) noexcept { bytes_under_way_ = bytes; }
 
 private:
     int rank_;
     int size_;
+    std::size_t bytes_under_way_ = 0;
     HostMap hosts_;
     Accounts accounts_;
     Inbox inbox_;

@@ -35,12 +35,20 @@ struct Field {
     M T::*member;
     FieldKind kind = FieldKind::inner;
     std::string_view help{};  ///< one sentence, without its full stop
+    bool added = false;       ///< what earlier versions wrote lacks it: it means zero there
 };
 
 template <class T, class M>
 constexpr Field<T, M> field(std::string_view name, M T::*member, FieldKind kind = FieldKind::inner,
                             std::string_view help = {}) {
     return {name, member, kind, help};
+}
+
+/// One that earlier versions did not write.
+template <class T, class M>
+constexpr Field<T, M> added_field(std::string_view name, M T::*member, FieldKind kind,
+                                  std::string_view help) {
+    return {name, member, kind, help, true};
 }
 
 /// In the order of their declaration.

@@ -60,6 +60,8 @@ struct TrainOptions {
     std::uint64_t seed = 0;
 
     nn::OptimiserOptions optimiser;
+    /// As which the parts' gradients are added up: float32, or bfloat16 (each rounded, and the sum)
+    std::string gradient_precision = "float32";
     std::string lr_schedule = "constant";
     std::uint64_t warmup = 0;    ///< steps
     std::uint32_t patience = 0;  ///< evaluations without a better one until training ends; 0: any

@@ -295,7 +295,9 @@ void RowSlots::wait_for_room() {
 void RowSlots::fetch(const std::shared_ptr<Link>& link) {
     std::vector<comm::Request> requests;
     if (link->landing != nullptr) {
-        store::RemoteFetch fetch = store_.fetch(link->landing->ids, link->landing->rows);
+        store::RemoteFetch fetch =
+            store_.fetch(link->landing->ids, link->landing->rows,
+                         link->background ? comm::Kind::requests_ahead : comm::Kind::requests);
         fetch.keep(link->landing);
         for (store::RemoteFetch::Piece& piece : fetch.pieces())
             requests.push_back(piece.landed);

@@ -261,6 +261,7 @@ private:
         Json json = Json::object();
         std::string pairs;
         if (comm.size() > 1) {
+            run::share_cores(comm, context.threads);
             const RankFindings ranks = examine_ranks(comm);
             findings.insert(findings.end(), ranks.findings.begin(), ranks.findings.end());
             json = ranks.json;

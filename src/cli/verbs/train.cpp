@@ -296,6 +296,7 @@ RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
     signs.float_rows = options().precision != store::Precision::bfloat16 &&
                        (options().precision == store::Precision::float32 ||
                         data.info().features.type == ElementType::f32);
+    signs.float_gradients = options().gradient_precision == "float32";
     signs.cut = data.summary().cut;
     signs.method = data.summary().method;
     signs.cores = usable_cores();

@@ -41,20 +41,25 @@ void find_time(const RunData& run, Answers& a) {
     double compute = 0;
     double stall = 0;
     double reduce = 0;
+    double slower = 0;
     double lines = 0;
     for (const RankTotals& rank : run.metrics.by_rank) {
         step += rank.seconds.step;
         compute += rank.seconds.compute;
-        stall += rank.seconds.stall;
-        reduce += rank.seconds.reduce;
+        const bool divided = rank.seconds.wait_rows + rank.seconds.wait_gradients > 0;
+        stall += divided ? rank.seconds.wait_rows : rank.seconds.stall;
+        reduce += divided ? rank.seconds.wait_gradients : rank.seconds.reduce;
+        slower += rank.seconds.wait_ranks;
         lines += static_cast<double>(rank.lines);
     }
     const Facts& s = run.summary;
     if (const auto whole = s.number("seconds.step"); whole && *whole > 0) {
         step = *whole;
         compute = s.number("seconds.compute").value_or(0);
-        stall = s.number("seconds.stall").value_or(0);
-        reduce = s.number("seconds.reduce").value_or(0);
+        const bool divided = s.number("seconds.wait_rows").has_value();
+        stall = s.number(divided ? "seconds.wait_rows" : "seconds.stall").value_or(0);
+        reduce = s.number(divided ? "seconds.wait_gradients" : "seconds.reduce").value_or(0);
+        slower = s.number("seconds.wait_ranks").value_or(0);
         lines = s.number("steps").value_or(0) * s.number("ranks").value_or(0);
     }
     if (!(step > 0)) return;
@@ -64,7 +69,8 @@ void find_time(const RunData& run, Answers& a) {
     a.compute = compute / step;
     a.stall = stall / step;
     a.reduce = reduce / step;
-    a.rest = std::max(0.0, 1 - *a.compute - *a.stall - *a.reduce);
+    a.slower = slower / step;
+    a.rest = std::max(0.0, 1 - *a.compute - *a.stall - *a.reduce - *a.slower);
 }
 
 void find_rows(const RunData& run, Answers& a) {

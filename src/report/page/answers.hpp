@@ -11,13 +11,14 @@ namespace rudder::report {
 struct Answers {
     using Number = std::optional<double>;
     Number test, valid, train, best_epoch, epochs, steps, steps_planned, ranks;
-    Number seconds, step_seconds;         ///< of the clock; of a step, on average
-    Number compute, stall, reduce, rest;  ///< shares of a step
-    Number needed, local, hit, fetched;   ///< rows
-    Number remote;                        ///< hit + demand
-    Number hit_rate;                      ///< of the remote rows
-    Number saved;                         ///< share of remote rows that was not fetched
-    Number floor, over_floor;             ///< rows; fetched over floor
+    Number seconds, step_seconds;        ///< of the clock; of a step, on average
+    Number compute, rest;                ///< shares of a step, and of what it waited for:
+    Number stall, reduce, slower;        ///< rows, gradients, slower ranks (if told apart)
+    Number needed, local, hit, fetched;  ///< rows
+    Number remote;                       ///< hit + demand
+    Number hit_rate;                     ///< of the remote rows
+    Number saved;                        ///< share of remote rows that was not fetched
+    Number floor, over_floor;            ///< rows; fetched over floor
     Number feature_bytes, peak_memory;
     std::string agent;                         ///< empty: nobody steered
     Number decisions, applied, judged, right;  ///< right: a share of the judged

@@ -44,7 +44,12 @@ void time_sentence(Html& html, const Answers& a) {
     number(html, *a.stall, percent_text(*a.stall));
     html.text(" waiting for rows, ");
     number(html, *a.reduce, percent_text(*a.reduce));
-    html.text(fmt::format(" waiting for gradients and {} the rest. ", percent_text(*a.rest)));
+    html.text(" waiting for gradients, ");
+    if (*a.slower > 0) {
+        number(html, *a.slower, percent_text(*a.slower));
+        html.text(" waiting for slower ranks ");
+    }
+    html.text(fmt::format("and {} the rest. ", percent_text(*a.rest)));
 }
 
 /// The policy, and the one that the agent went to.

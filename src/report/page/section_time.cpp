@@ -16,15 +16,13 @@ struct Part {
 };
 
 /// One bar for the whole run.
-void write_bar(Html& html, const std::array<Part, 4>& parts) {
-    html.open("div",
-              {{"class", "bar"},
-               {"role", "img"},
-               {"aria-label", fmt::format("{} {}, {} {}, {} {}, {} {}", parts[0].name,
-                                          value_text(parts[0].share, Unit::share), parts[1].name,
-                                          value_text(parts[1].share, Unit::share), parts[2].name,
-                                          value_text(parts[2].share, Unit::share), parts[3].name,
-                                          value_text(parts[3].share, Unit::share))}});
+void write_bar(Html& html, const std::array<Part, 5>& parts) {
+    std::string label;
+    for (const Part& part : parts) {
+        label += fmt::format("{}{} {}", label.empty() ? "" : ", ", part.name,
+                             value_text(part.share, Unit::share));
+    }
+    html.open("div", {{"class", "bar"}, {"role", "img"}, {"aria-label", label}});
     for (const Part& part : parts) {
         const double share = part.share.value_or(0);
         html.open("span", {{"class", "piece " + colour_class(part.colour)},
@@ -63,8 +61,8 @@ void write_ranks(Html& html, const ShownRun& shown) {
     html.open("figure", {{"class", "chart wide table"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
     html.leaf("p",
-              "Sums over the run. A rank that computes longer makes the others wait for "
-              "gradients.");
+              "Sums over the run. A rank that computes longer, or waits longer for rows, makes the "
+              "others wait for gradients (reduce).");
     html.close();
     numbers(html, table);
     html.close();
@@ -78,6 +76,7 @@ void write_time(Html& html, const ShownRun& shown) {
     if (a.stall) {
         write_bar(html, {{{"compute", colour::compute, a.compute},
                           {"gradients", colour::reduce, a.reduce},
+                          {"slower ranks", colour::slower, a.slower},
                           {"rest", colour::rest, a.rest},
                           {"stall, waiting for rows", colour::stall, a.stall}}});
     }

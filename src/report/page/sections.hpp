@@ -87,6 +87,7 @@ namespace colour {
 inline constexpr int compute = 0;
 inline constexpr int stall = 1;
 inline constexpr int reduce = 2;
+inline constexpr int slower = 3;
 inline constexpr int rest = 6;
 inline constexpr int local = 6;
 inline constexpr int hit = 2;

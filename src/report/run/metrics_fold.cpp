@@ -14,6 +14,9 @@ struct Places {
     std::size_t stall = metric_index("seconds.stall");
     std::size_t compute = metric_index("seconds.compute");
     std::size_t reduce = metric_index("seconds.reduce");
+    std::size_t wait_rows = metric_index("seconds.wait_rows");
+    std::size_t wait_gradients = metric_index("seconds.wait_gradients");
+    std::size_t wait_ranks = metric_index("seconds.wait_ranks");
     std::size_t needed = metric_index("rows.needed");
     std::size_t local = metric_index("rows.local");
     std::size_t hit = metric_index("rows.hit");
@@ -88,7 +91,10 @@ void MetricsFold::add_to_rank(const MetricsLine& line) {
     rank.seconds += Seconds{.step = line.values[p.step],
                             .stall = line.values[p.stall],
                             .compute = line.values[p.compute],
-                            .reduce = line.values[p.reduce]};
+                            .reduce = line.values[p.reduce],
+                            .wait_rows = line.values[p.wait_rows],
+                            .wait_gradients = line.values[p.wait_gradients],
+                            .wait_ranks = line.values[p.wait_ranks]};
     rank.rows += Rows{.needed = whole(line.values[p.needed]),
                       .local = whole(line.values[p.local]),
                       .hit = whole(line.values[p.hit]),

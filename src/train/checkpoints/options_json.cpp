@@ -72,7 +72,9 @@ Json training_json(const TrainOptions& options) {
 TrainOptions training_from_json(const Json& json, const std::string& where) {
     TrainOptions options;
     for (const auto& setting : all_options()) {
-        if (setting.marked(Marks::identity)) read_field(options, setting, json, where);
+        if (!setting.marked(Marks::identity)) continue;
+        if (setting.marked(Marks::added) && !json.contains(std::string(setting.name))) continue;
+        read_field(options, setting, json, where);
     }
     return options;
 }

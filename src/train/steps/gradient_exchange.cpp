@@ -19,6 +19,8 @@ constexpr std::size_t stop_fact = 1;
 constexpr std::size_t checkpoint_fact = 2;
 constexpr std::size_t records_fact = 3;
 constexpr std::size_t first_flag = 4;
+/// Floats of a rank's pace.
+constexpr std::size_t pace_floats = 2;
 
 std::vector<std::uint32_t> indices_of(partition::PartShare own) {
     std::vector<std::uint32_t> indices;
@@ -29,42 +31,70 @@ std::vector<std::uint32_t> indices_of(partition::PartShare own) {
 
 }  // namespace
 
-GradientExchange::GradientExchange(const comm::Communicator& comm, partition::PartShare own,
-                                   PartId parts, std::size_t size,
-                                   std::span<const nn::Bucket> buckets, std::size_t extra)
-    : sum_(Array<float>::zeroed(size)), extra_(extra), own_(own), reducer_(comm, indices_of(own)) {
-    for (PartId p = own.first; p < own.last; ++p) {
-        gradients_.push_back(Array<float>::zeroed(size));
-        facts_.emplace_back(first_flag + parts + extra);
-    }
-    fact_sum_.resize(first_flag + parts + extra);
+std::vector<BucketGroup> group_buckets(std::span<const nn::Bucket> buckets, std::size_t bytes_each,
+                                       std::size_t least) {
     const std::size_t per_group =
         std::max<std::size_t>(1, (buckets.size() + most_groups - 1) / most_groups);
-    for (std::size_t b = 0; b < buckets.size(); b += per_group) {
-        const std::size_t end = std::min(b + per_group, buckets.size());
-        // Backward completes buckets from the end of the flat vector to its start.
-        std::size_t low = buckets[b].offset;
-        std::size_t high = low + buckets[b].size;
-        for (std::size_t i = b; i < end; ++i) {
-            low = std::min(low, buckets[i].offset);
-            high = std::max(high, buckets[i].offset + buckets[i].size);
+    std::vector<BucketGroup> groups;
+    std::size_t in_group = 0;
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+        const bool full = !groups.empty() && in_group >= per_group &&
+                          groups.back().range.size * bytes_each >= least;
+        if (groups.empty() || full) {
+            groups.push_back({buckets[b], b});
+            in_group = 1;
+            continue;
         }
-        groups_.push_back({low, high - low});
-        group_end_.push_back(end - 1);
+        // Backward completes buckets from the end of the flat vector to its start.
+        BucketGroup& group = groups.back();
+        const std::size_t low = std::min(group.range.offset, buckets[b].offset);
+        const std::size_t high =
+            std::max(group.range.offset + group.range.size, buckets[b].offset + buckets[b].size);
+        group = {{low, high - low}, b};
+        ++in_group;
+    }
+    return groups;
+}
+
+GradientExchange::GradientExchange(const comm::Communicator& comm, partition::PartShare own,
+                                   PartId parts, const GradientLayout& layout)
+    : sum_(Array<float>::zeroed(layout.size)),
+      groups_(group_buckets(layout.buckets, layout.precision == comm::SumPrecision::float32 ? 4 : 2,
+                            comm.transport().bytes_under_way())),
+      precision_(layout.precision),
+      extra_(layout.extra),
+      own_(own),
+      first_pace_(first_flag + parts),
+      rank_(static_cast<std::size_t>(comm.rank())),
+      reducer_(comm, indices_of(own)) {
+    fact_sum_.resize(first_pace_ + pace_floats * static_cast<std::size_t>(comm.size()) +
+                     layout.extra);
+    for (PartId p = own.first; p < own.last; ++p) {
+        gradients_.push_back(Array<float>::zeroed(layout.size));
+        facts_.emplace_back(fact_sum_.size());
     }
 }
 
 void GradientExchange::bucket_ready(std::size_t b) {
-    if (next_group_ == groups_.size() || group_end_[next_group_] != b) return;
-    const nn::Bucket group = groups_[next_group_++];
+    if (next_group_ == groups_.size() || groups_[next_group_].last != b) return;
+    const nn::Bucket group = groups_[next_group_++].range;
     std::vector<std::span<const float>> parts;
     for (const auto& gradient : gradients_)
         parts.push_back(gradient.span().subspan(group.offset, group.size));
-    under_way_.push_back(
-        reducer_.reduce(std::move(parts), sum_.span().subspan(group.offset, group.size)));
+    under_way_.push_back(reducer_.reduce(parts, sum_.span().subspan(group.offset, group.size),
+                                         comm::Kind::gradients, precision_));
 }
 
-StepConsensus GradientExchange::finish(std::span<const float> losses, const StepWishes& wishes) {
+void divide_waits(Seconds& seconds, const StepPace& own, const StepPace& slowest) noexcept {
+    const double late = std::clamp(slowest.ready - own.ready, 0.0, seconds.reduce);
+    const double rows = std::clamp(slowest.rows - own.rows, 0.0, late);
+    seconds.wait_rows = seconds.stall + rows;
+    seconds.wait_ranks = late - rows;
+    seconds.wait_gradients = seconds.reduce - late;
+}
+
+StepConsensus GradientExchange::finish(std::span<const float> losses, const StepWishes& wishes,
+                                       const StepPace& pace) {
     RUDDER_CHECK(next_group_ == groups_.size() && losses.size() == facts_.size());
     std::vector<std::span<const float>> contributions;
     for (std::size_t i = 0; i < facts_.size(); ++i) {
@@ -77,8 +107,13 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
         facts_[i][first_flag + own_.first + i] = broken ? 1.0F : 0.0F;
         contributions.emplace_back(facts_[i]);
     }
-    if (!facts_.empty()) std::ranges::copy(extra_, facts_[0].end() - std::ssize(extra_));
-    under_way_.push_back(reducer_.reduce(std::move(contributions), fact_sum_));
+    if (!facts_.empty()) {
+        float* own = facts_[0].data() + first_pace_ + pace_floats * rank_;
+        own[0] = static_cast<float>(pace.rows);
+        own[1] = static_cast<float>(pace.ready);
+        std::ranges::copy(extra_, facts_[0].end() - std::ssize(extra_));
+    }
+    under_way_.push_back(reducer_.reduce(contributions, fact_sum_));
     {
         const Span span("reducing gradients");
         comm::wait_all(under_way_);
@@ -88,11 +123,21 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
     StepConsensus consensus{fact_sum_[loss_fact], fact_sum_[stop_fact] > 0,
                             fact_sum_[checkpoint_fact] > 0, fact_sum_[records_fact] > 0, -1};
     std::ranges::fill(extra_, 0.0F);
-    const auto flags =
-        std::span(fact_sum_).subspan(first_flag, fact_sum_.size() - first_flag - extra_.size());
+    const auto flags = std::span(fact_sum_).subspan(first_flag, first_pace_ - first_flag);
     const auto broken = std::ranges::find_if(flags, [](float flag) { return flag > 0; });
     if (broken != flags.end()) consensus.broken_part = static_cast<int>(broken - flags.begin());
+    consensus.slowest = slowest();
     return consensus;
+}
+
+StepPace GradientExchange::slowest() const {
+    StepPace last;
+    const std::size_t end = fact_sum_.size() - extra_.size();
+    for (std::size_t at = first_pace_; at < end; at += pace_floats) {
+        const StepPace pace{double{fact_sum_[at]}, double{fact_sum_[at + 1]}};
+        if (pace.ready > last.ready) last = pace;
+    }
+    return last;
 }
 
 }  // namespace rudder::train

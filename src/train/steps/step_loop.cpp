@@ -45,8 +45,11 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     record.seconds.compute = watch.lap();
     if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
     if (steering_ != nullptr) steering_->send(record.step, step.counts, exchange_.extra());
-    const StepConsensus consensus = exchange_.finish(losses_, wishes());
+    const StepPace pace{.rows = record.seconds.stall, .ready = pace_watch_.passed()};
+    const StepConsensus consensus = exchange_.finish(losses_, wishes(), pace);
     record.seconds.reduce = watch.lap();
+    pace_watch_.lap();
+    divide_waits(record.seconds, pace, consensus.slowest);
     if (steering_ != nullptr) steering_->receive(record.step, exchange_.extra_sum(), pipeline_);
     refuse_broken(consensus, record.step);
     learner_.update(record.step, exchange_.sum(), rate_factor);

@@ -29,7 +29,10 @@ public:
     /// names step and rank.
     StepConsensus step(StepRecord& record, FunctionRef<StepWishes()> wishes, double rate_factor);
     /// What was done since the last step is not part of the next one.
-    void skip_time() { step_watch_.lap(); }
+    void skip_time() {
+        step_watch_.lap();
+        pace_watch_.lap();
+    }
     /// What this rank's training vertices scored since the last time.
     [[nodiscard]] Score take_score() noexcept { return std::exchange(score_, {}); }
     /// Of all losses so far.
@@ -52,6 +55,7 @@ private:
     Steering* steering_;
     Pipeline pipeline_;
     Stopwatch step_watch_;
+    Stopwatch pace_watch_;  ///< since the last gradients were there
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
     Score score_;

@@ -1,0 +1,104 @@
+// What a step waits for, divided; and gradients reduced in groups that fill the link.
+#include <gtest/gtest.h>
+
+#include "comm/simulated_cluster.hpp"
+#include "train/steps/gradient_exchange.hpp"
+
+namespace rudder::test {
+namespace {
+
+using namespace std::chrono_literals;
+using train::StepPace;
+
+Seconds divided(double stall, double reduce, const StepPace& own, const StepPace& slowest) {
+    Seconds seconds{.stall = stall, .reduce = reduce};
+    train::divide_waits(seconds, own, slowest);
+    EXPECT_DOUBLE_EQ(seconds.wait_rows + seconds.wait_gradients + seconds.wait_ranks,
+                     stall + reduce);
+    return seconds;
+}
+
+TEST(Waits, OfTheSlowestRankAreItsRowsAndItsGradients) {
+    const StepPace slowest{.rows = 3, .ready = 10};
+    const Seconds s = divided(3, 2, slowest, slowest);
+    EXPECT_DOUBLE_EQ(s.wait_rows, 3);
+    EXPECT_DOUBLE_EQ(s.wait_gradients, 2);
+    EXPECT_DOUBLE_EQ(s.wait_ranks, 0);
+}
+
+/// Ready 6 s before the slowest, which lacked rows for 4 s more: 4 s are rows', 2 s are computing.
+TEST(Waits, ForARankThatLacksRowsAreForRows) {
+    const Seconds s = divided(1, 8, {.rows = 1, .ready = 4}, {.rows = 5, .ready = 10});
+    EXPECT_DOUBLE_EQ(s.wait_rows, 1 + 4);
+    EXPECT_DOUBLE_EQ(s.wait_ranks, 2);
+    EXPECT_DOUBLE_EQ(s.wait_gradients, 2);
+}
+
+TEST(Waits, ForARankThatComputesLongerAreForThatRank) {
+    const Seconds s = divided(5, 7, {.rows = 5, .ready = 6}, {.rows = 0, .ready = 12});
+    EXPECT_DOUBLE_EQ(s.wait_rows, 5);
+    EXPECT_DOUBLE_EQ(s.wait_ranks, 6);
+    EXPECT_DOUBLE_EQ(s.wait_gradients, 1);
+}
+
+/// Clocks begin a little apart: what was not waited for is not divided.
+TEST(Waits, AreNeverMoreThanThereWere) {
+    const Seconds s = divided(0, 2, {.rows = 0, .ready = 1}, {.rows = 9, .ready = 10});
+    EXPECT_DOUBLE_EQ(s.wait_rows, 2);
+    EXPECT_DOUBLE_EQ(s.wait_ranks, 0);
+    EXPECT_DOUBLE_EQ(s.wait_gradients, 0);
+    EXPECT_DOUBLE_EQ(divided(0, 2, {.rows = 0, .ready = 11}, {.rows = 0, .ready = 10}).wait_ranks,
+                     0);
+}
+
+/// Rank 1 waits 5 ms for rows and rank 2 computes 2 ms longer: all learn that rank 1 came last.
+TEST(Waits, AllRanksLearnThePaceOfTheSlowest) {
+    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
+    const std::vector<nn::Bucket> buckets{{0, 4}};
+    cluster.run([&](const comm::Communicator& comm) {
+        const auto rank = static_cast<PartId>(comm.rank());
+        train::GradientExchange exchange(comm, {rank, rank + 1}, 3,
+                                         {.size = 4, .buckets = buckets, .extra = 2});
+        for (int step = 0; step < 3; ++step) {
+            exchange.extra()[0] = static_cast<float>(rank + 1);
+            exchange.bucket_ready(0);
+            const StepPace pace{.rows = rank == 1 ? 0.5 : 0.25,
+                                .ready = 1.0 + (rank == 1   ? 0.5
+                                                : rank == 2 ? 0.25
+                                                            : 0)};
+            const std::vector<float> losses{1.0F};
+            const train::StepConsensus consensus = exchange.finish(losses, {}, pace);
+            EXPECT_DOUBLE_EQ(consensus.slowest.rows, 0.5);
+            EXPECT_DOUBLE_EQ(consensus.slowest.ready, 1.5);
+            EXPECT_FLOAT_EQ(consensus.loss, 3.0F);
+            EXPECT_EQ(consensus.broken_part, -1);
+            EXPECT_FLOAT_EQ(exchange.extra_sum()[0], 6.0F);
+        }
+    });
+}
+
+std::vector<std::size_t> last_buckets(const std::vector<train::BucketGroup>& groups) {
+    std::vector<std::size_t> last;
+    for (const train::BucketGroup& group : groups)
+        last.push_back(group.last);
+    return last;
+}
+
+TEST(BucketGroups, AreAtMostAsManyAsMayBeUnderWayAndFillTheLink) {
+    std::vector<nn::Bucket> buckets;
+    for (std::size_t i = 0; i < 9; ++i)
+        buckets.push_back({(8 - i) * 100, 100});
+    using Last = std::vector<std::size_t>;
+    EXPECT_EQ(last_buckets(train::group_buckets(buckets, 4, 0)), (Last{1, 3, 5, 7, 8}));
+    EXPECT_EQ(last_buckets(train::group_buckets(buckets, 4, 1600)), (Last{3, 7, 8}));
+    EXPECT_EQ(last_buckets(train::group_buckets(buckets, 2, 1600)), (Last{7, 8}));
+    EXPECT_EQ(last_buckets(train::group_buckets(buckets, 4, 1'000'000)), (Last{8}));
+    EXPECT_TRUE(train::group_buckets({}, 4, 100).empty());
+    const auto groups = train::group_buckets(buckets, 4, 1600);
+    EXPECT_EQ(groups[0].range.offset, 500U);
+    EXPECT_EQ(groups[0].range.size, 400U);
+    EXPECT_EQ(groups[2].range.offset, 0U);
+}
+
+}  // namespace
+}  // namespace rudder::test
