@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <deque>
+#include <mutex>
 
 #include <fmt/format.h>
 
@@ -59,7 +60,9 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     Channel channel;
     Handler handler;
     std::vector<Peer> peers;
-    std::size_t next_peer = 0;  ///< whose turn it is
+    std::size_t next_peer = 0;                    ///< whose turn it is
+    std::mutex memory_mutex;                      ///< guards `memory`; held for a few instructions
+    std::vector<std::shared_ptr<Answer>> memory;  ///< of answers that have left
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
@@ -118,18 +121,33 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
     void answer(int to, const Message& question) {
         const Span span("serving");
-        auto bytes = handler(to, question.bytes);
-        const std::size_t size = bytes.size();
-        peer(to).leaving += size;
-        const Request sent = comm.send_owned(to, answer_channel(channel, question.kind),
-                                             answered_in(question.kind), std::move(bytes));
-        sent.then([state = weak_from_this(), to, size](const std::exception_ptr&) {
-            if (const auto self = state.lock()) self->has_left(to, size);
+        std::shared_ptr<Answer> bytes = take_memory();
+        handler(to, question.bytes, *bytes);
+        peer(to).leaving += bytes->size();
+        const Request sent =
+            comm.send(to, answer_channel(channel, question.kind), answered_in(question.kind),
+                      std::span<const std::byte>(*bytes));
+        sent.then([state = weak_from_this(), to, bytes](const std::exception_ptr&) {
+            if (const auto self = state.lock()) self->has_left(to, bytes);
         });
     }
 
+    [[nodiscard]] std::shared_ptr<Answer> take_memory() {
+        const std::scoped_lock lock(memory_mutex);
+        if (memory.empty()) return std::make_shared<Answer>();
+        std::shared_ptr<Answer> bytes = std::move(memory.back());
+        memory.pop_back();
+        bytes->clear();
+        return bytes;
+    }
+
     /// Called by whoever makes progress: wakes the task if it held questions back.
-    void has_left(int to, std::size_t bytes) {
+    void has_left(int to, const std::shared_ptr<Answer>& answer) {
+        const std::size_t bytes = answer->size();
+        {
+            const std::scoped_lock lock(memory_mutex);
+            memory.push_back(answer);
+        }
         Peer& asks = peer(to);
         if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_limit(Turn::last)) return;
         if (!asks.waiting.exchange(false)) return;

@@ -8,6 +8,7 @@
 
 #include "core/executor/executor.hpp"
 #include "rudder/comm/communicator.hpp"
+#include "rudder/core/raw_vector.hpp"
 
 namespace rudder::comm {
 
@@ -20,9 +21,12 @@ namespace rudder::comm {
 /// Whoever destroys it must know that no other rank will ask any more (a barrier).
 class Service {
 public:
-    /// Turns a question into the answer's bytes. Runs in the service's own task, one question at a
-    /// time; it may wait. What it throws ends the service, and is rethrown by `stop`.
-    using Handler = std::function<std::vector<std::byte>(int from, std::span<const std::byte>)>;
+    /// Memory that is used for answer after answer.
+    using Answer = RawVector<std::byte>;
+    /// Writes the answer to a question; it is empty at first. Runs in the service's own task, one
+    /// question at a time; it may wait. What it throws ends the service, and is rethrown by `stop`.
+    using Handler =
+        std::function<void(int from, std::span<const std::byte> question, Answer& answer)>;
 
     /// Takes `channel` and the next ones (service_channels in all).
     Service(const Communicator& comm, Channel channel, Handler handler);

@@ -96,8 +96,8 @@ decltype(auto) with_width(std::size_t width, F&& f) {
 }
 
 /// Appends numbers in their width on the wire.
-template <class From>
-void append(std::vector<std::byte>& bytes, std::size_t width, std::span<const From> values) {
+template <class From, class Bytes>
+void append(Bytes& bytes, std::size_t width, std::span<const From> values) {
     const std::size_t start = bytes.size();
     bytes.resize(start + values.size() * width);
     with_width(width, [&](auto zero) {
@@ -147,7 +147,9 @@ public:
         if (with_degrees) gather_degrees(own);
         if (comm_.size() > 1) {
             service_.emplace(comm_, draw_channel,
-                             [this](int /*from*/, auto question) { return answer(question); });
+                             [this](int /*from*/, auto question, comm::Service::Answer& out) {
+                                 answer(question, out);
+                             });
         }
         comm_.barrier();  // whoever asks is answered
     }
@@ -275,7 +277,7 @@ private:
     }
 
     /// Another rank's question. Only the service's task calls it, so its memory can be kept.
-    [[nodiscard]] std::vector<std::byte> answer(std::span<const std::byte> question) {
+    void answer(std::span<const std::byte> question, comm::Service::Answer& bytes) {
         QuestionHead head{};
         RUDDER_CHECK(question.size() >= sizeof head);
         std::memcpy(&head, question.data(), sizeof head);
@@ -290,14 +292,12 @@ private:
                    .fanout = head.fanout,
                    .with_replacement = head.with_replacement != 0},
                   drawn_);
-        std::vector<std::byte> bytes;
         bytes.reserve(drawn_.neighbours.size() * widths.id + asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const VertexId>(drawn_.neighbours));
         for (std::size_t i = 0; i < asked_.size(); ++i)
             drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
         append(bytes, widths.count,
                std::span<const std::uint32_t>(drawn_.offsets).first(asked_.size()));
-        return bytes;
     }
 
     comm::Communicator comm_;

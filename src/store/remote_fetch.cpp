@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
 
 namespace rudder::store {
 
@@ -64,29 +65,29 @@ struct RowExchange::State {
         return narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
     }
 
-    [[nodiscard]] std::vector<std::byte> answer(int from, std::span<const std::byte> ids) const {
-        return id_bytes(rank) == sizeof(std::uint32_t) ? rows<std::uint32_t>(from, ids)
-                                                       : rows<std::uint64_t>(from, ids);
+    void answer(int from, std::span<const std::byte> ids, comm::Service::Answer& out) const {
+        id_bytes(rank) == sizeof(std::uint32_t) ? write_rows<std::uint32_t>(from, ids, out)
+                                                : write_rows<std::uint64_t>(from, ids, out);
     }
 
+    /// On all threads.
     template <class Id>
-    [[nodiscard]] std::vector<std::byte> rows(int from, std::span<const std::byte> ids) const {
+    void write_rows(int from, std::span<const std::byte> ids, comm::Service::Answer& out) const {
         constexpr std::size_t group = 256;
         const std::size_t count = ids.size() / sizeof(Id);
         const VertexId own = end(rank) - begin(rank);
-        std::vector<std::byte> out(count * layout.row_bytes);
-        std::array<VertexId, group> vertices{};
-        for (std::size_t at = 0; at < count; at += group) {
-            const std::size_t some = std::min(group, count - at);
+        out.resize(count * layout.row_bytes);
+        parallel_chunks(count, group, [&](const Chunk& chunk) {
+            std::array<VertexId, group> vertices{};
+            const std::size_t some = chunk.end - chunk.begin;
             for (std::size_t i = 0; i < some; ++i) {
                 Id position = 0;
-                std::memcpy(&position, ids.data() + (at + i) * sizeof(Id), sizeof(Id));
+                std::memcpy(&position, ids.data() + (chunk.begin + i) * sizeof(Id), sizeof(Id));
                 if (position >= own) refuse(from, position, own);
                 vertices[i] = begin(rank) + position;
             }
-            writer({vertices.data(), some}, out.data() + at * layout.row_bytes);
-        }
-        return out;
+            writer({vertices.data(), some}, out.data() + chunk.begin * layout.row_bytes);
+        });
     }
 
     [[noreturn]] static void refuse(int from, VertexId position, VertexId own) {
@@ -105,9 +106,9 @@ RowExchange::RowExchange(const comm::Communicator& comm, comm::Channel channel, 
     state_ = std::make_shared<const State>(
         State{.layout = std::move(layout), .writer = std::move(writer), .rank = rank_});
     service_ = std::make_unique<comm::Service>(
-        comm, channel, [state = state_](int from, std::span<const std::byte> question) {
-            return state->answer(from, question);
-        });
+        comm, channel,
+        [state = state_](int from, std::span<const std::byte> question,
+                         comm::Service::Answer& out) { state->answer(from, question, out); });
 }
 
 std::size_t RowExchange::id_bytes(int owner) const noexcept {

@@ -53,7 +53,8 @@ public:
         std::vector<VertexId> starts;  ///< of each rank's range, and the end: ranks + 1 numbers
         std::size_t row_bytes = 0;
     };
-    /// Writes the wire rows of own vertices to `out`, one after the other. Must not throw.
+    /// Writes the wire rows of own vertices to `out`, one after the other; called by several
+    /// threads at once. Must not throw.
     using Writer = std::function<void(std::span<const VertexId> vertices, std::byte* out)>;
 
     /// Takes `channel` and the next ones (comm::service_channels in all).

@@ -204,9 +204,10 @@ TEST(Services, QuestionsToOneRankAreAnsweredInOrder) {
     on_clusters(14, [](const comm::Communicator& comm, std::uint64_t) {
         std::vector<int> next(static_cast<std::size_t>(comm.size()));
         comm::Service service(
-            comm, comm::user_channels, [&](int from, std::span<const std::byte> question) {
+            comm, comm::user_channels,
+            [&](int from, std::span<const std::byte> question, comm::Service::Answer& answer) {
                 EXPECT_EQ(static_cast<int>(question[0]), next[static_cast<std::size_t>(from)]++);
-                return std::vector<std::byte>(question.begin(), question.end());
+                answer.assign(question.begin(), question.end());
             });
         std::vector<comm::Request> answers;
         for (int i = 0; i < 30; ++i) {
@@ -227,13 +228,14 @@ TEST(Services, TheMostUrgentQuestionIsAnsweredFirst) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     std::string order;
     cluster.run([&](const comm::Communicator& comm) {
-        comm::Service service(comm, comm::user_channels,
-                              [&](int, std::span<const std::byte> question) {
-                                  // Answers take a while: all questions are there after the first.
-                                  Executor::current().sleep_for(1ms);
-                                  order += static_cast<char>(question[0]);
-                                  return std::vector<std::byte>(1000);
-                              });
+        comm::Service service(
+            comm, comm::user_channels,
+            [&](int, std::span<const std::byte> question, comm::Service::Answer& answer) {
+                // Answers take a while: all questions are there after the first.
+                Executor::current().sleep_for(1ms);
+                order += static_cast<char>(question[0]);
+                answer.resize(1000);
+            });
         if (comm.rank() == 0) {
             std::vector<comm::Request> answers;
             std::vector<std::vector<std::byte>> places;
@@ -265,7 +267,7 @@ TEST(Services, WhatTheHandlerThrowsComesOutOfStop) {
     std::string said;
     cluster.run([&](const comm::Communicator& comm) {
         comm::Service service(comm, comm::user_channels,
-                              [](int, std::span<const std::byte>) -> std::vector<std::byte> {
+                              [](int, std::span<const std::byte>, comm::Service::Answer&) {
                                   throw std::runtime_error("the handler's own");
                               });
         if (comm.rank() == 0)
@@ -283,8 +285,8 @@ TEST(Services, WhatTheHandlerThrowsComesOutOfStop) {
 
 TEST(Services, NoneAsksItselfOrTakesChannelsThatAreNot) {
     const comm::Communicator comm = comm::Communicator::local();
-    const auto echo = [](int, std::span<const std::byte> question) {
-        return std::vector<std::byte>(question.begin(), question.end());
+    const auto echo = [](int, std::span<const std::byte> question, comm::Service::Answer& answer) {
+        answer.assign(question.begin(), question.end());
     };
     const comm::Service service(comm, comm::user_channels, echo);
     EXPECT_THROW(static_cast<void>(service.ask(0, comm::Kind::control, {})), InternalError);
@@ -295,9 +297,10 @@ TEST(Services, NoneAsksItselfOrTakesChannelsThatAreNot) {
 TEST(Services, AnswersOfAnotherSizeAreRefused) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     cluster.run([](const comm::Communicator& comm) {
-        comm::Service service(comm, comm::user_channels, [](int, std::span<const std::byte>) {
-            return std::vector<std::byte>(7);
-        });
+        comm::Service service(comm, comm::user_channels,
+                              [](int, std::span<const std::byte>, comm::Service::Answer& answer) {
+                                  answer.resize(7);
+                              });
         if (comm.rank() == 0) {
             std::array<std::byte, 8> answer{};
             try {

@@ -237,12 +237,12 @@ void random_programs(const comm::Communicator& comm) {
 
 /// Several tasks of every rank ask every other, in both kinds and both ways; answers are checked.
 void service_answers(const comm::Communicator& comm) {
-    comm::Service service(comm, comm::user_channels + 8,
-                          [](int from, std::span<const std::byte> question) {
-                              std::vector<std::byte> answer(question.rbegin(), question.rend());
-                              answer.push_back(static_cast<std::byte>(from));
-                              return answer;
-                          });
+    comm::Service service(
+        comm, comm::user_channels + 8,
+        [](int from, std::span<const std::byte> question, comm::Service::Answer& answer) {
+            answer.assign(question.rbegin(), question.rend());
+            answer.push_back(static_cast<std::byte>(from));
+        });
     const auto ask_around = [&](comm::Kind kind, bool known_size) {
         for (std::size_t round = 0; round < 12; ++round) {
             for (int to = 0; to < comm.size(); ++to) {
@@ -280,9 +280,8 @@ void service_with_large_answers(const comm::Communicator& comm) {
     constexpr std::size_t size = std::size_t{200} << 10;
     constexpr std::size_t rounds = 12;
     comm::Service service(comm, comm::user_channels + 8,
-                          [](int, std::span<const std::byte> question) {
-                              return std::vector<std::byte>(size, question[0]);
-                          });
+                          [](int, std::span<const std::byte> question,
+                             comm::Service::Answer& answer) { answer.assign(size, question[0]); });
     std::vector<std::vector<std::byte>> answers;
     std::vector<comm::Request> requests;
     for (std::size_t round = 0; round < rounds; ++round) {

@@ -224,10 +224,9 @@ InferenceResult write_predictions(const comm::Communicator& comm,
                          data.info().vertices, shape);
     });
     const comm::Communicator line = comm.duplicate();
-    comm::Service service(line, prediction_channel, [&](int from, std::span<const std::byte> rows) {
-        gathered->put(from, rows);
-        return std::vector<std::byte>{};
-    });
+    comm::Service service(line, prediction_channel,
+                          [&](int from, std::span<const std::byte> rows,
+                              comm::Service::Answer& /*nothing*/) { gathered->put(from, rows); });
     const std::size_t step =
         std::max<std::size_t>(1, piece_bytes / (sizeof(VertexId) + shape.bytes()));
     const auto sink = [&](const InferredRows& rows) {
