@@ -80,11 +80,6 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
         agent.text(), policy.text());
 }
 
-bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
-    const std::uint32_t every = options.eval_every;
-    return every != 0 && ((epoch + 1) % every == 0 || epoch + 1 == options.epochs);
-}
-
 std::uint64_t steps_ahead(const TrainOptions& options) {
     return std::max(options.window.value_or(16), buffer::horizon_of(policy_of(options)));
 }
