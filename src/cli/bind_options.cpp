@@ -42,7 +42,7 @@ void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown) 
             description(info));
         option->type_name(std::string(info.unit));
         offer(*option, info);
-        if (!info.marked(Marks::derived)) option->default_str(setting_text(setting.value));
+        if (!info.marked(Marks::derived)) option->default_str(setting_text(info, setting.value));
     }
     if (shown == HelpListing::none ||
         (shown == HelpListing::declared && info.marked(Marks::further)))

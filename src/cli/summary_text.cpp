@@ -31,6 +31,11 @@ void add_answer(const Summary& s, KeyValues& lines) {
         "accuracy", fmt::format("test {}, valid {}, train {} (epoch {} of {}, best by validation)",
                                 share_text(s.accuracy.test), share_text(s.accuracy.valid),
                                 share_text(s.accuracy.train), *s.best_epoch, s.epochs));
+    if (s.evaluations.value_or(s.epochs) != s.epochs) {
+        lines.emplace_back("evaluated",
+                           fmt::format("{} of {} epochs, lately every {}", *s.evaluations, s.epochs,
+                                       s.eval_every.value_or(0)));
+    }
 }
 
 void add_time(const Summary& s, KeyValues& lines) {

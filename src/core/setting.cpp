@@ -32,7 +32,7 @@ std::string limits_text(const SettingInfo& info) {
 std::string remedy(const SettingInfo& info) {
     if (info.kind == SettingKind::bytes) return "give a number of bytes, such as 8GiB or 500MB";
     if (info.kind == SettingKind::list) return "give whole numbers, such as 10,25";
-    return limits_text(info);
+    return limits_text(info) + (info.none.empty() ? "" : fmt::format(", or {}", info.none));
 }
 
 Error invalid(const SettingInfo& info, std::string_view text) {
@@ -93,6 +93,10 @@ std::string setting_text(const Json& value) {
     return text;
 }
 
+std::string setting_text(const SettingInfo& info, const Json& value) {
+    return value.is_null() ? std::string(info.none) : setting_text(value);
+}
+
 std::size_t word_index(const SettingInfo& info, std::string_view word) {
     const auto known = info.words();
     const auto found = std::ranges::find(known, word);
@@ -142,6 +146,7 @@ void check_setting(const SettingInfo& info, const Json& value) {
 }
 
 Json parse_setting(const SettingInfo& info, std::string_view text) {
+    if (!info.none.empty() && text == info.none) return nullptr;
     const auto value = parse_value(info.kind, text);
     if (!value) throw invalid(info, text);
     check_setting(info, *value);

@@ -44,6 +44,7 @@ struct SettingInfo {
     std::string_view name{};  ///< as in a configuration file; on the command line after two dashes
     std::string_view help{};
     std::string_view unit{};  ///< what stands for a value in help texts
+    std::string_view none{};  ///< the word for no value, such as auto, where people may write one
     SettingKind kind = SettingKind::text;
     SettingLimits limits{};
     std::function<std::vector<std::string_view>()> words{};   ///< the only values, where such exist
@@ -57,6 +58,8 @@ struct SettingInfo {
 [[nodiscard]] Json parse_setting(const SettingInfo& info, std::string_view text);
 /// As a person would write it; nothing for a value that is not set.
 [[nodiscard]] std::string setting_text(const Json& value);
+/// The same of a setting's value, which may have a word for one that is not set.
+[[nodiscard]] std::string setting_text(const SettingInfo& info, const Json& value);
 /// Refuses (usage Error) a value outside the limits or the words of its setting.
 void check_setting(const SettingInfo& info, const Json& value);
 /// The position of a word among those of its setting; a usage Error that lists them otherwise.
@@ -84,6 +87,10 @@ struct Setting : SettingInfo {
     }
     Setting offering(std::function<std::vector<std::string_view>()> names) const {
         return with(&SettingInfo::offers, std::move(names));
+    }
+    /// A word that people write for no value.
+    Setting or_else(std::string_view word) const {
+        return with(&SettingInfo::none, word).offering([word] { return std::vector{word}; });
     }
     Setting in(std::string_view shown_unit) const { return with(&SettingInfo::unit, shown_unit); }
     Setting in_bytes() const { return in("BYTES").with(&SettingInfo::kind, SettingKind::bytes); }

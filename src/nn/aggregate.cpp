@@ -100,10 +100,13 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
     }
     const std::size_t end = gather.offsets[row + 1];
     for (std::size_t e = gather.offsets[row]; e < end; ++e) {
-        const std::size_t later = std::min(e + fetch_ahead, gather.edges - 1);
-        const float* next = gather.table.row(gather.ids[later]) + column;
-        for (std::size_t line = 0; line < Tiles * W; line += 16)
-            __builtin_prefetch(next + line);
+        if (column == 0) {
+            // All of the row: the strips that follow find it in the cache.
+            const std::size_t later = std::min(e + fetch_ahead, gather.edges - 1);
+            const float* next = gather.table.row(gather.ids[later]);
+            for (std::size_t line = 0; line < gather.table.columns; line += 16)
+                __builtin_prefetch(next + line);
+        }
         const float* from = gather.table.row(gather.ids[e]) + column;
         [[maybe_unused]] const float weight = Finish::weighted ? gather.weights[gather.ids[e]] : 1;
 #pragma GCC unroll 16

@@ -26,7 +26,7 @@ protected:
     void plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
                           WorkspacePlan& memory, Offsets& offsets) const override;
     void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
-    void gather_rows(std::size_t l, Rows rows, const Matrix& gathered) override;
+    void sum_rows(std::size_t l, Rows rows, const ConstMatrix& table, const Matrix& sums) override;
     void source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
                          const Matrix& out) override;
 
@@ -61,32 +61,33 @@ void Gcn::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
     const auto own = offsets.end() - 3;
     own_[l] = {workspace().at<float>(own[0]), workspace().at<float>(own[1]),
                workspace().at<float>(own[2])};
-    weigh(l);
+    if (!view(l).summed) weigh(l);
 }
 
 void Gcn::weigh(std::size_t l) {
     const GcnWeights& own = own_[l];
     const sample::Block& block = *view(l).block;
     const auto degrees = view(l).degrees;
-    for (std::uint32_t s = 0; s < block.sources; ++s) {
-        own.roots[s] = 1.F / std::sqrt(static_cast<float>(degrees[s]) + 1.F);
-        own.shares[s] = own.roots[s] * own.roots[s];
-    }
-    for (std::uint32_t d = 0; d < block.destinations; ++d) {
-        const std::uint32_t sampled = block.offsets[d + 1] - block.offsets[d];
-        const float scale =
-            sampled == 0 ? 0.F : static_cast<float>(degrees[d]) / static_cast<float>(sampled);
-        own.reach[d] = own.roots[d] * scale;
-    }
+    constexpr std::size_t at_once = 8192;
+    parallel_chunks(block.sources, at_once, [&](const Chunk& chunk) {
+        for (std::size_t s = chunk.begin; s < chunk.end; ++s) {
+            own.roots[s] = 1.F / std::sqrt(static_cast<float>(degrees[s]) + 1.F);
+            own.shares[s] = own.roots[s] * own.roots[s];
+            if (s >= block.destinations) continue;
+            const std::uint32_t sampled = block.offsets[s + 1] - block.offsets[s];
+            const float scale =
+                sampled == 0 ? 0.F : static_cast<float>(degrees[s]) / static_cast<float>(sampled);
+            own.reach[s] = own.roots[s] * scale;
+        }
+    });
 }
 
-void Gcn::gather_rows(std::size_t l, Rows rows, const Matrix& gathered) {
+void Gcn::sum_rows(std::size_t l, Rows rows, const ConstMatrix& table, const Matrix& sums) {
     const GcnWeights& own = own_[l];
     const sample::Block& block = *view(l).block;
-    const ConstMatrix& input = view(l).input;
     const RowNumbers of(rows);
-    weighted_sum(block.offsets, block.neighbours, {input, own.roots, own.reach, input, own.shares},
-                 of.first, of.last, gathered);
+    weighted_sum(block.offsets, block.neighbours, {table, own.roots, own.reach, table, own.shares},
+                 of.first, of.last, sums);
 }
 
 void Gcn::source_gradient(std::size_t l, Rows rows, const ActiveRows& active, const Matrix& out) {

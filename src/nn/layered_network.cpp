@@ -82,12 +82,14 @@ std::size_t LayeredNetwork::extra_floats(std::size_t layer, const sample::Block&
 }
 
 LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const sample::Block& block,
-                                                      Pass pass, WorkspacePlan& memory) const {
+                                                      Pass pass, WorkspacePlan& memory,
+                                                      OutRows out_rows) const {
     const std::size_t in = layer_inputs(layer);
     const std::size_t out = layer_outputs(layer);
     LayerPlace place;
     plan_convolution(layer, block, pass, memory, place.convolution);
-    place.out = memory.add<float>(block.destinations * aligned_columns(out));
+    if (out_rows == OutRows::planned)
+        place.out = memory.add<float>(block.destinations * aligned_columns(out));
     if (layers_[layer].mapped) place.map_weights = memory.add<float>(out * aligned_columns(in));
     if (normed(layer)) {
         place.columns = memory.add<float>(2 * aligned_columns(out));
@@ -106,7 +108,7 @@ LayeredNetwork::PassPlan LayeredNetwork::plan(const sample::Batch& batch, Pass p
     std::size_t extras = 0;
     for (std::size_t l = 0; l < layers(); ++l) {
         const sample::Block& block = batch.blocks[l];
-        plan.layers.push_back(plan_layer(l, block, pass, plan.memory));
+        plan.layers.push_back(plan_layer(l, block, pass, plan.memory, OutRows::planned));
         if (pass == Pass::predict) continue;
         sums = std::max(sums, sum_floats(l, block));
         extras = std::max(extras, extra_floats(l, block));
@@ -136,7 +138,6 @@ void LayeredNetwork::begin_layer(std::size_t index, const sample::Block& block,
     };
     Layer& layer = layers_[index];
     layer.view.block = &block;
-    layer.view.input = {};
     layer.view.degrees = degrees;
     layer.view.out = matrix(place.out, block.destinations, out);
     if (layer.mapped) {
@@ -162,6 +163,7 @@ LayeredNetwork::PassPlan LayeredNetwork::begin(const sample::Batch& batch, Pass 
         const sample::Block& block = batch.blocks[l];
         std::span<const std::uint32_t> degrees;
         if (wants_degrees()) degrees = std::span(batch.degrees).subspan(0, block.sources);
+        layers_[l].view = {};
         begin_layer(l, block, degrees, places.layers[l], pass);
     }
     return places;
@@ -317,25 +319,91 @@ void LayeredNetwork::predict(const sample::Batch& batch, std::span<const float> 
         std::copy_n(out.row(r), out.columns, scores.data() + r * out.columns);
 }
 
-void LayeredNetwork::infer_layer(std::size_t index, const sample::Block& block,
-                                 std::span<const std::uint32_t> degrees,
-                                 std::span<const float> sources, std::span<float> out) {
-    const std::size_t in = layer_inputs(index);
+/// Kernels may write whole vectors, which must not reach into the next row.
+bool LayeredNetwork::writes_in_place(std::size_t layer) const noexcept {
+    return last(layer) || activation_ == Activation::rectifier ||
+           layer_outputs(layer) % row_alignment == 0;
+}
+
+/// A layer of inference: `given` has the block and what is read.
+void LayeredNetwork::infer(std::size_t index, const View& given, std::span<float> out) {
+    const sample::Block& block = *given.block;
     const std::size_t columns = layer_outputs(index);
-    RUDDER_CHECK(sources.size() == block.sources * in);
     RUDDER_CHECK(out.size() == block.destinations * columns);
-    RUDDER_CHECK(!wants_degrees() || degrees.size() == block.sources);
+    RUDDER_CHECK(given.summed || !wants_degrees() || given.degrees.size() == block.sources);
+    const bool in_place = writes_in_place(index);
     WorkspacePlan memory;
-    const LayerPlace place = plan_layer(index, block, Pass::predict, memory);
+    const LayerPlace place = plan_layer(index, block, Pass::predict, memory,
+                                        in_place ? OutRows::elsewhere : OutRows::planned);
     workspace().fit(memory);
-    begin_layer(index, block, degrees, place, Pass::predict);
-    layers_[index].view.input = {sources.data(), block.sources, in, in};
+    layers_[index].view = given;
+    begin_layer(index, block, given.degrees, place, Pass::predict);
+    if (in_place) layers_[index].view.out = {out.data(), block.destinations, columns, columns};
     forward_layer(index, {}, {}, Pass::predict);
+    if (in_place) return;
     const Matrix& result = view(index).out;
     parallel_chunks(block.destinations, chunk_rows, [&](const Chunk& chunk) {
         for (std::size_t r = chunk.begin; r < chunk.end; ++r)
             std::copy_n(result.row(r), columns, out.data() + r * columns);
     });
+}
+
+void LayeredNetwork::infer_layer(std::size_t index, const sample::Block& block,
+                                 std::span<const std::uint32_t> degrees,
+                                 std::span<const float> sources, std::span<float> out) {
+    const std::size_t in = layer_inputs(index);
+    RUDDER_CHECK(sources.size() == block.sources * in);
+    View given;
+    given.block = &block;
+    given.degrees = degrees;
+    given.input = {sources.data(), block.sources, in, in};
+    infer(index, given, out);
+}
+
+void LayeredNetwork::infer_rows(std::size_t index, const sample::Block& block,
+                                const LayerRows& rows, std::span<float> out) {
+    const std::size_t in = layer_inputs(index);
+    const std::size_t reads = layer_reads(index);
+    const bool mapped = reads != in;
+    RUDDER_CHECK(rows.own.size() == block.destinations * in);
+    RUDDER_CHECK(rows.summed || rows.sources.size() == block.sources * reads);
+    RUDDER_CHECK(!rows.summed || (sums_rows(index) && !rows.sums.empty()));
+    RUDDER_CHECK(rows.sums.empty() || rows.sums.size() == block.destinations * reads);
+    View given;
+    given.block = &block;
+    given.degrees = rows.degrees;
+    given.input = {rows.own.data(), block.destinations, in, in};
+    if (!mapped && !rows.summed) given.input = {rows.sources.data(), block.sources, in, in};
+    if (mapped) given.mapped = {rows.sources.data(), block.sources, reads, reads};
+    if (!rows.sums.empty()) given.sums = {rows.sums.data(), block.destinations, reads, reads};
+    given.summed = rows.summed;
+    infer(index, given, out);
+}
+
+/// From the plans of small blocks: it takes so much for each destination, source and edge.
+InferenceBytes LayeredNetwork::inference_bytes(std::size_t index) const {
+    constexpr std::uint32_t some = 1024;
+    const auto planned = [&](std::uint32_t destinations, std::uint32_t sources,
+                             std::uint32_t edges) -> std::uint64_t {
+        sample::Block block;
+        block.destinations = destinations;
+        block.sources = sources;
+        block.neighbours.resize(edges);
+        WorkspacePlan memory;
+        static_cast<void>(
+            plan_layer(index, block, Pass::predict, memory,
+                       writes_in_place(index) ? OutRows::elsewhere : OutRows::planned));
+        return Workspace::bytes_for(memory);
+    };
+    const auto each = [&](std::uint64_t more, std::uint64_t less) {
+        return (more - less + some - 1) / some;
+    };
+    const std::uint64_t none = planned(0, 0, 0);
+    const std::uint64_t sources = planned(0, some, 0);
+    return {.fixed = none,
+            .destination = each(planned(some, some, 0), sources),
+            .source = each(sources, none),
+            .edge = each(planned(0, some, some), sources)};
 }
 
 void LayeredNetwork::absorb_statistics(std::span<float> gradient) {

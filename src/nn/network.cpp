@@ -75,6 +75,11 @@ void check_options(const NetworkOptions& options) {
 
 }  // namespace
 
+void Network::map_rows(std::size_t /*layer*/, std::span<const float> /*input*/,
+                       std::span<float> /*out*/) {
+    RUDDER_CHECK(false);  // of a network that says it maps rows
+}
+
 std::vector<std::string_view> model_names() {
     std::vector<std::string_view> names;
     for (const ModelInfo& model : models())

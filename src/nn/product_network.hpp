@@ -1,15 +1,28 @@
 // What GraphSAGE and GCN share: each layer is one product of the rows that destinations gather.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include "rudder/nn/layered_network.hpp"
 
 namespace rudder::nn {
 
-/// Networks whose layers gather a row per destination, of one or more pieces as wide as the input,
-/// and multiply it by the weights of all pieces side by side.
+/// Networks whose layers gather a row per destination, of one or two pieces as wide as the input
+/// (perhaps its own row, and a sum over its neighbours), and multiply it by the weights of all
+/// pieces side by side. The sum is linear, so inference may multiply first, where that leaves fewer
+/// columns to sum.
 class ProductNetwork : public LayeredNetwork {
+public:
+    [[nodiscard]] std::size_t layer_reads(std::size_t l) const noexcept final {
+        const std::size_t products = aligned_columns(layer_outputs(l));
+        return std::min(products, layer_inputs(l));
+    }
+    void map_rows(std::size_t l, std::span<const float> input, std::span<float> out) final;
+    [[nodiscard]] bool sums_rows(std::size_t l) const noexcept final {
+        return layer_reads(l) == layer_inputs(l);
+    }
+
 protected:
     explicit ProductNetwork(const NetworkOptions& options)
         : LayeredNetwork(options, Activation::rectifier), layers_(layers()) {}
@@ -19,15 +32,16 @@ protected:
         std::vector<std::size_t> pieces;  ///< the weights of each
         std::size_t bias = 0;
         Matrix weights;   ///< outputs x columns of all pieces, packed
-        Matrix gathered;  ///< destinations x the same columns; later their gradient
+        Matrix gathered;  ///< training: destinations x the same columns; later their gradient
         TransposedBlock readers;
     };
     [[nodiscard]] Layer& layer(std::size_t l) noexcept { return layers_[l]; }
     /// Adds the weights of a layer's next piece, uniform within the bound.
     void add_piece(std::size_t l, const char* name, double bound);
 
-    /// Writes the gathered rows of some destinations.
-    virtual void gather_rows(std::size_t l, Rows rows, const Matrix& gathered) = 0;
+    /// Writes what some destinations sum up of the rows of `table`, which is by source.
+    virtual void sum_rows(std::size_t l, Rows rows, const ConstMatrix& table,
+                          const Matrix& sums) = 0;
     /// The gradient of gathered rows is there: makes of it what source_gradient reads.
     virtual void gather_back(std::size_t /*l*/, Rows /*rows*/, const Matrix& /*gathered*/) {}
 
@@ -39,6 +53,14 @@ private:
     [[nodiscard]] std::size_t columns(std::size_t l) const noexcept {
         return layers_[l].pieces.size() * layer_inputs(l);
     }
+    /// The columns of `rows`, of all pieces, that are of one piece.
+    template <class M>
+    [[nodiscard]] M piece(std::size_t l, const M& rows, std::size_t which) const noexcept {
+        const std::size_t in = layer_inputs(l);
+        return {rows.data + which * in, rows.rows, in, rows.stride};
+    }
+    void gather_rows(std::size_t l, Rows rows, const Matrix& gathered);
+    void add_mapped(std::size_t l, Rows rows);
     [[nodiscard]] LaneSums lane_sums(std::size_t l) {
         return {sums(), Lanes(view(l).out.rows), layer_outputs(l), columns(l)};
     }

@@ -1,5 +1,4 @@
 // GraphSAGE with means: each layer one product of [own | mean of neighbours], chunk by chunk.
-#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -15,17 +14,20 @@ public:
     explicit Sage(const NetworkOptions& network_options);
 
 protected:
-    void gather_rows(std::size_t l, Rows rows, const Matrix& gathered) override;
+    void sum_rows(std::size_t l, Rows rows, const ConstMatrix& table, const Matrix& sums) override {
+        const RowNumbers of(rows);
+        mean_of_neighbours(*view(l).block, table, of.first, of.last, sums);
+    }
     void gather_back(std::size_t l, Rows rows, const Matrix& gathered) override {
         const RowNumbers of(rows);
-        divide_by_neighbours(*view(l).block, of.first, of.last, piece(gathered, 1));
+        divide_by_neighbours(*view(l).block, of.first, of.last, half(gathered, 1));
     }
     void source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
                          const Matrix& out) override;
 
 private:
     /// Own rows (0) or means (1).
-    [[nodiscard]] static Matrix piece(const Matrix& gathered, std::size_t which) noexcept {
+    [[nodiscard]] static Matrix half(const Matrix& gathered, std::size_t which) noexcept {
         const std::size_t in = gathered.columns / 2;
         return {gathered.data + which * in, gathered.rows, in, gathered.stride};
     }
@@ -45,18 +47,10 @@ Sage::Sage(const NetworkOptions& network_options) : ProductNetwork(network_optio
     seal();
 }
 
-void Sage::gather_rows(std::size_t l, Rows rows, const Matrix& gathered) {
-    const ConstMatrix& input = view(l).input;
-    for (std::size_t r = 0; r < rows.count; ++r)
-        std::copy_n(input.row(rows.first + r), input.columns, gathered.row(r));
-    const RowNumbers of(rows);
-    mean_of_neighbours(*view(l).block, input, of.first, of.last, piece(gathered, 1));
-}
-
 void Sage::source_gradient(std::size_t l, Rows rows, const ActiveRows& active, const Matrix& out) {
     const Matrix& gathered = layer(l).gathered;
     const RowNumbers of(rows);
-    gather_gradient(layer(l).readers, {piece(gathered, 0), piece(gathered, 1), active}, of.first,
+    gather_gradient(layer(l).readers, {half(gathered, 0), half(gathered, 1), active}, of.first,
                     of.last, out);
 }
 

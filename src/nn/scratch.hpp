@@ -9,7 +9,7 @@
 namespace rudder::nn {
 
 /// Who uses scratch rows; two users of one thread at a time must differ.
-enum class Scratch : unsigned char { input, gradient, product, count };
+enum class Scratch : unsigned char { input, gradient, product, gathered, count };
 
 /// Rows of the calling thread, of whatever values; they last until its next call for the same use.
 inline Matrix scratch_rows(Scratch use, std::size_t rows, std::size_t columns) {

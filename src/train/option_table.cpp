@@ -109,8 +109,11 @@ Table evaluation_options() {
     return {
         option<&O::eval>("eval", "Evaluation (exact = over all neighbours)", identity | further)
             .among({"exact", "sampled"}),
-        option<&O::eval_every>("eval-every", "Epochs between evaluations (0 = never)",
-                               identity | further),
+        option<&O::eval_every>("eval-every",
+                               "Epochs between evaluations (0 = never, auto = so many that they\n"
+                               "take under a fifth of the time)",
+                               identity | further)
+            .or_else("auto"),
         option<&O::patience>("patience",
                              "Early stopping: evaluations without improvement (0 = off)",
                              identity | further),

@@ -81,11 +81,6 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
         agent.text(), policy.text());
 }
 
-bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept {
-    const std::uint32_t every = options.eval_every;
-    return every != 0 && ((epoch + 1) % every == 0 || epoch + 1 == options.epochs);
-}
-
 int sampling_tasks(const TrainOptions& options) noexcept {
     return options.sample_tasks > 0 ? options.sample_tasks : std::max(1, thread_count() / 4);
 }

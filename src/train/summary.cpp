@@ -5,6 +5,7 @@
 #include "core/fields_json.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/version.hpp"
+#include "train/evaluation/pace.hpp"
 
 namespace rudder::train {
 
@@ -104,6 +105,8 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.accuracy = accuracy_of(best, facts.regression);
     s.accuracy_last = accuracy_of(last, facts.regression);
     if (result.best_epoch) s.best_epoch = *result.best_epoch + 1;
+    s.evaluations = evaluations(result.epochs);
+    s.eval_every = evaluation_interval(options, result.epochs);
     s.loss = {static_cast<double>(result.first_loss), static_cast<double>(result.last_loss),
               to_hex(result.digest)};
     s.seconds = seconds_of(result);

@@ -159,6 +159,9 @@ struct Summary {
     Accuracy accuracy;  ///< at the best epoch by validation
     Accuracy accuracy_last;
     std::optional<std::uint64_t> best_epoch;  ///< counted from 1
+    // Not known of runs of earlier versions.
+    std::optional<std::uint64_t> evaluations;  ///< epochs that were evaluated
+    std::optional<std::uint64_t> eval_every;   ///< epochs between them, at the end; 0: none were
     SummaryLoss loss;
     SummarySeconds seconds;
     SummaryRows rows;
@@ -192,7 +195,9 @@ struct Summary {
         field("stopped_early", &Summary::stopped_early, FieldKind::plain),
         field("resumed_at", &Summary::resumed_at, FieldKind::plain),
         field("accuracy", &Summary::accuracy), field("accuracy_last", &Summary::accuracy_last),
-        field("best_epoch", &Summary::best_epoch, FieldKind::plain), field("loss", &Summary::loss),
+        field("best_epoch", &Summary::best_epoch, FieldKind::plain),
+        field("evaluations", &Summary::evaluations, FieldKind::plain),
+        field("eval_every", &Summary::eval_every, FieldKind::plain), field("loss", &Summary::loss),
         field("seconds", &Summary::seconds), field("rows", &Summary::rows),
         field("row_bytes", &Summary::row_bytes, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),

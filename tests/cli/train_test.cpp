@@ -52,6 +52,8 @@ TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
     EXPECT_EQ(s.at("schema"), 1);
     for (const char* key : {"version", "ranks", "hosts", "seed", "epochs", "steps"})
         EXPECT_TRUE(s.contains(key)) << key;
+    EXPECT_EQ(s.at("evaluations"), s.at("epochs"));
+    EXPECT_EQ(s.at("eval_every"), 1);
     for (const char* set : {"train", "valid", "test"}) {
         EXPECT_TRUE(s.at("accuracy").at(set).is_number()) << set;
         EXPECT_TRUE(s.at("accuracy_last").at(set).is_number()) << set;
@@ -134,6 +136,24 @@ TEST_F(Train, ALinePerEpochAndWhereTheTimeWent) {
         ok({"train", "parts", "--epochs", "2", "--hidden", "8", "--batch", "50"});
     for (const char* words : {"epoch 1/2", "epoch 2/2", "accuracy", "digest", "compute", "stall"})
         EXPECT_THAT(text, HasSubstr(words));
+}
+
+TEST_F(Train, EvaluationsAsOftenAsAsked) {
+    const Json some = train({"--epochs", "5", "--eval-every", "3"});
+    EXPECT_EQ(some.at("evaluations"), 2);
+    EXPECT_EQ(some.at("eval_every"), 3);
+    const Json none = train({"--epochs", "2", "--eval-every", "0"});
+    EXPECT_EQ(none.at("evaluations"), 0);
+    EXPECT_EQ(none.at("eval_every"), 0);
+    EXPECT_TRUE(none.at("accuracy").at("test").is_null());
+    const Json paced = train({"--epochs", "2", "--eval-every", "auto"});
+    EXPECT_EQ(paced.at("evaluations"), 2);
+    EXPECT_TRUE(paced.at("accuracy_last").at("test").is_number());
+    EXPECT_THAT(ok({"train", "parts", "--epochs", "5", "--hidden", "8", "--eval-every", "3"}),
+                HasSubstr("2 of 5 epochs, lately every 3"));
+    EXPECT_THAT(ok({"train", "parts", "--print-config"}), HasSubstr("eval-every = 'auto'"));
+    for (const char* wrong : {"often", "-1", "1.5", ""})
+        refuse({"train", "parts", "--eval-every", wrong}, 2, {"eval-every", "or auto"});
 }
 
 TEST_F(Train, WrongUseIsRefused) {

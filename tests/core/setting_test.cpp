@@ -20,6 +20,7 @@ struct Owner {
     int count = 2;
     std::uint16_t port = 1;
     std::optional<std::uint64_t> window{};
+    std::optional<std::uint32_t> every{};
     double rate = 0.25;
     std::string name = "x";
     std::filesystem::path file = "a/b";
@@ -38,6 +39,7 @@ std::vector<Setting<Owner>> table() {
             setting<O, &O::count>("count", "").limit(1, 64),
             setting<O, &O::port>("port", ""),
             setting<O, &O::window>("window", "").at_least(1),
+            setting<O, &O::every>("every", "").or_else("auto"),
             setting<O, &O::rate>("rate", "").at_least(0).below(1),
             setting<O, &O::name>("name", ""),
             setting<O, &O::file>("file", ""),
@@ -66,6 +68,28 @@ void refuse(std::string_view name, std::string_view text) {
         EXPECT_THAT(error.problem(), testing::HasSubstr("'" + std::string(text) + "'"));
         EXPECT_FALSE(error.remedy().empty());
     }
+}
+
+TEST(Setting, AWordForNoValue) {
+    Owner owner;
+    const auto& every = named("every");
+    EXPECT_EQ(setting_text(every, every.value(owner)), "auto");
+    put(owner, "every", "7");
+    EXPECT_EQ(owner.every, 7U);
+    EXPECT_EQ(setting_text(every, every.value(owner)), "7");
+    put(owner, "every", "auto");
+    EXPECT_EQ(owner.every, std::nullopt);
+    EXPECT_TRUE(every.value(owner).is_null());
+    for (const char* text : {"", "aut", "autos", "Auto", "1.5", "-1", "none"})
+        refuse("every", text);
+    try {
+        static_cast<void>(parse_setting(every, "often"));
+        ADD_FAILURE();
+    } catch (const Error& error) {
+        EXPECT_EQ(error.remedy(), "give a whole number from 0 on, or auto");
+    }
+    // Who has no such word takes none.
+    refuse("window", "auto");
 }
 
 TEST(Setting, ReadsAndWritesEveryType) {

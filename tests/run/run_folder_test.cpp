@@ -97,12 +97,12 @@ TEST_F(RunFolderOf, OneThatIsInterruptedAndGoesOn) {
         EXPECT_EQ(card("run").at("state"), "running");
         ::kill(pid, SIGINT);
     };
-    const Outcome cut = rudder(train("run", {"--epochs", "60"}), options);
+    const Outcome cut = rudder(train("run", {"--epochs", "60", "--eval-every", "1"}), options);
     EXPECT_EQ(cut.code, 5) << cut.err;
     EXPECT_TRUE(was_locked);
     EXPECT_EQ(card("run").at("state"), "interrupted");
     EXPECT_FALSE(fs::exists(folder_ / "run/summary.json"));
-    const Json summary = ok_json(train("run", {"--epochs", "60", "--resume"}));
+    const Json summary = ok_json(train("run", {"--epochs", "60", "--eval-every", "1", "--resume"}));
     const auto lines = epochs("run");
     ASSERT_EQ(lines.size(), summary.at("epochs"));
     for (std::size_t i = 0; i < lines.size(); ++i) {

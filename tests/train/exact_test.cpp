@@ -136,6 +136,75 @@ TEST_F(Exact, EveryModelOnAnyRanksInAnyMemory) {
     }
 }
 
+/// Rows that are wider than what they are mapped to, from the features on.
+TEST_F(Exact, ProductsFirstWhereThatLeavesFewerColumns) {
+    const auto data = make({.vertices = 2100, .degree = 9, .width = 70, .parts = 4});
+    for (const char* model : {"sage", "gcn"}) {
+        for (const int layers : {1, 2, 3}) {
+            SCOPED_TRACE(std::string(model) + ", layers: " + std::to_string(layers));
+            const train::SavedNetwork saved = random_network(data, layers, 34, 5, model);
+            EXPECT_EQ(nn::make_network(saved.options)->layer_reads(0), layers == 1 ? 16U : 48U);
+            const AllRows alone = infer_alone(data, saved);
+            if (model == std::string_view("sage")) expect_near(alone, infer_naively(data, saved));
+            const std::vector<float> expected = predict_at_once(data, saved);
+            for (std::size_t i = 0; i < expected.size(); ++i)
+                ASSERT_NEAR(alone.scores[i], expected[i],
+                            1e-5F * std::max(1.0F, std::fabs(expected[i])));
+            for (const int ranks : {1, 2, 4}) {
+                const std::uint64_t least = least_memory(data, saved, ranks);
+                for (const std::uint64_t memory : {least, least * 5 / 4, std::uint64_t{0}}) {
+                    EXPECT_TRUE(infer_simulated(data, saved, {.ranks = ranks}, memory) == alone)
+                        << ranks << " ranks, " << memory << " bytes";
+                }
+            }
+        }
+    }
+}
+
+/// With room for it every row of another rank comes once per layer, as wide as it is read; and once
+/// what the first layer sums up is kept, its features do not come again.
+TEST_F(Exact, RowsOfOtherRanksComeOnce) {
+    const auto data = make({.vertices = 1900, .degree = 9, .parts = 4});
+    const train::SavedNetwork saved = random_network(data, 2, 40);  // 12 to 40 to 4
+    const std::uint64_t first = 12 * sizeof(float) + sizeof(std::uint32_t);
+    const std::uint64_t second = 16 * sizeof(float) + sizeof(std::uint32_t);
+    comm::SimulatedCluster machines({.ranks = 4});
+    machines.run([&](const comm::Communicator& comm) {
+        std::vector<partition::Part> parts;
+        parts.push_back(data.part(static_cast<PartId>(comm.rank())));
+        const std::int64_t halo =
+            all_sum(comm, static_cast<std::int64_t>(parts.front().halo().size()));
+        store::FeatureStore store(comm, data, {});
+        for (const bool again : {false, true}) {
+            train::ExactEvaluator evaluator(comm, data, parts, store,
+                                            {.network = saved.options, .again = again});
+            const auto network = nn::make_network(saved.options);
+            std::ranges::copy(saved.weights, network->weights().begin());
+            train::Scores before;
+            for (int round = 0; round < 3; ++round) {
+                const auto received = [&] {
+                    comm.barrier();
+                    const auto kind = static_cast<std::size_t>(comm::Kind::evaluation);
+                    return all_sum(comm, static_cast<std::int64_t>(comm.accounts().received[kind]));
+                };
+                const std::int64_t start = received();
+                train::Scores scores;
+                evaluator.evaluate(*network, scores);
+                const std::int64_t moved = received() - start;
+                const std::uint64_t row = second + (again && round > 0 ? 0 : first);
+                // The scores of all parts are exchanged, too: some bytes of each rank.
+                const auto rows = static_cast<std::int64_t>(row) * halo;
+                EXPECT_GE(moved, rows) << again << round;
+                EXPECT_LE(moved, rows + 4 * 4 * 256) << again << round;
+                if (round == 0) before = scores;
+                EXPECT_EQ(scores.valid.loss, before.valid.loss);
+                EXPECT_EQ(scores.train.correct, before.train.correct);
+            }
+        }
+        store.stop();
+    });
+}
+
 TEST_F(Exact, SlowJitteryNetworksBySeed) {
     using namespace std::chrono_literals;
     const auto data = make({.vertices = 1300, .degree = 9, .parts = 4});

@@ -48,12 +48,35 @@ protected:
     };
     /// A run on two ranks, which must end with 0 within its limit.
     Ended train(const std::string& agent, const std::string& out, const std::string& mode) {
-        const Outcome outcome =
-            faulty({"train",    "parts",     "--epochs", "3",    "--batch",          "20",
-                    "--hidden", "8",         "--fanout", "4,6",  "--policy",         "scored",
-                    "--agent",  agent,       "--out",    out,    "--agent-mode",     mode,
-                    "--ranks",  "2",         "--buffer", "0.25", "--agent-deadline", "0.01",
-                    "--link",   "1ms,1gbit", "--json"});
+        const Outcome outcome = faulty({"train",
+                                        "parts",
+                                        "--epochs",
+                                        "3",
+                                        "--batch",
+                                        "20",
+                                        "--hidden",
+                                        "8",
+                                        "--fanout",
+                                        "4,6",
+                                        "--policy",
+                                        "scored",
+                                        "--agent",
+                                        agent,
+                                        "--out",
+                                        out,
+                                        "--agent-mode",
+                                        mode,
+                                        "--ranks",
+                                        "2",
+                                        "--buffer",
+                                        "0.25",
+                                        "--agent-deadline",
+                                        "0.01",
+                                        "--link",
+                                        "1ms,1gbit",
+                                        "--eval-every",
+                                        "1",
+                                        "--json"});
         EXPECT_EQ(outcome.code, 0) << agent << '\n' << outcome.err;
         Ended ended{{}, outcome.err, {}};
         ended.summary = parse_json(outcome.out, agent);

@@ -161,12 +161,13 @@ TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
             EXPECT_NE(error.problem().find(at.back()), std::string::npos) << error.what();
         }
     }
-    EXPECT_THAT(optional, testing::ElementsAre(
-                              "/accuracy/train", "/accuracy/valid", "/accuracy/test",
-                              "/accuracy_last/train", "/accuracy_last/valid", "/accuracy_last/test",
-                              "/best_epoch", "/seconds/wait_rows", "/seconds/wait_gradients",
-                              "/seconds/wait_ranks", "/rows/floor", "/agent/correct",
-                              "/agent/excess", "/agent/regret", "/agent/cpu_share"));
+    EXPECT_THAT(optional,
+                testing::ElementsAre("/accuracy/train", "/accuracy/valid", "/accuracy/test",
+                                     "/accuracy_last/train", "/accuracy_last/valid",
+                                     "/accuracy_last/test", "/best_epoch", "/evaluations",
+                                     "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
+                                     "/seconds/wait_ranks", "/rows/floor", "/agent/correct",
+                                     "/agent/excess", "/agent/regret", "/agent/cpu_share"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {

@@ -90,7 +90,7 @@ TEST(OptionTable, IdentityChangesExactlyWithOptionsThatChangeResults) {
 TEST(OptionTable, IdentityOfTheDefaultsIsWhatCheckpointsHold) {
     const Json expected = Json::parse(
         R"({"batch":1000,"class-weights":"none","clip":0.0,"dropout":0.5,"epochs":10,)"
-        R"("eval":"exact","eval-every":1,"fanout":[10,25],"gradient-precision":"float32","heads":4,"hidden":256,)"
+        R"("eval":"exact","eval-every":null,"fanout":[10,25],"gradient-precision":"float32","heads":4,"hidden":256,)"
         R"("input-dropout":0.0,"layers":2,"lr":0.003,"lr-schedule":"constant","model":"sage",)"
         R"("momentum":0.9,"norm":"none","optimizer":"adam","patience":0,"precision":"native",)"
         R"("residual":false,"seed":0,"seed-order":"random","warmup":0,"weight-decay":0.0,)"

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "train/evaluation/pace.hpp"
 #include "train/option_table.hpp"
 
 #include "support/refusal.hpp"
@@ -152,9 +153,12 @@ TEST(TrainingOptions, EpochsAreEvaluatedAtTheirIntervalAndAtTheEnd) {
     for (std::uint32_t every = 0; every < 5; ++every) {
         const TrainOptions options =
             options_with([&](auto& o) { o.eval_every = every, o.epochs = 10; });
+        std::vector<train::EpochRecord> epochs;
         for (std::uint32_t epoch = 0; epoch < 10; ++epoch) {
+            epochs.emplace_back().epoch = epoch;
             const bool due = every != 0 && ((epoch + 1) % every == 0 || epoch == 9);
-            EXPECT_EQ(train::evaluation_due(options, epoch), due) << every << ' ' << epoch;
+            EXPECT_EQ(train::evaluation_due(options, epochs), due) << every << ' ' << epoch;
+            epochs.back().scores.evaluated = due;
         }
     }
 }

@@ -40,6 +40,7 @@ TEST(Resume, CutAtEveryStepAndOnOtherRanks) {
     const partition::PartitionedDataset data = make_parts(folder.path(), {});
     train::TrainOptions options = small_options();
     options.epochs = 3;
+    options.eval_every = 1;
     options.lr_schedule = "cosine";
     const Trained whole = train_alone(data, options);
     const int ranks[]{1, 2, 4};
@@ -60,6 +61,7 @@ TEST(Resume, CutManyTimes) {
     const partition::PartitionedDataset data = make_parts(folder.path(), {});
     train::TrainOptions options = small_options();
     options.epochs = 4;
+    options.eval_every = 1;
     options.optimiser.name = "sgd";
     const Trained whole = train_alone(data, options);
     const fs::path run = folder.path() / "run";

@@ -42,6 +42,9 @@ public:
     void infer_layer(std::size_t index, const sample::Block& block,
                      std::span<const std::uint32_t> degrees, std::span<const float> sources,
                      std::span<float> out) final;
+    void infer_rows(std::size_t index, const sample::Block& block, const LayerRows& rows,
+                    std::span<float> out) final;
+    [[nodiscard]] InferenceBytes inference_bytes(std::size_t index) const final;
     void absorb_statistics(std::span<float> gradient) final;
     [[nodiscard]] std::uint64_t activation_bytes(const sample::Batch& batch) const final;
 
@@ -58,6 +61,11 @@ protected:
     struct View {
         const sample::Block* block = nullptr;
         ConstMatrix input;  ///< of the sources; there once the layer's turn has come
+        /// Of inference alone: what map_rows made of the sources (`input` is then of destinations
+        /// only), and the destinations' sums, to be written or, where `summed`, read.
+        ConstMatrix mapped{};
+        Matrix sums{};
+        bool summed = false;
         std::span<const std::uint32_t> degrees;  ///< of the sources, where wanted
         Matrix out;  ///< of the destinations; later the gradient of what the convolution gave
     };
@@ -131,6 +139,9 @@ private:
         std::size_t losses = 0;
     };
 
+    /// Where the output of a layer lies: in the workspace, or elsewhere.
+    enum class OutRows : bool { planned, elsewhere };
+
     [[nodiscard]] bool normed(std::size_t layer) const noexcept {
         return norm_ != Norm::none && !last(layer);
     }
@@ -144,7 +155,10 @@ private:
     void check(const sample::Batch& batch, std::span<const float> rows) const;
     [[nodiscard]] std::size_t extra_floats(std::size_t layer, const sample::Block& block) const;
     [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const sample::Block& block, Pass pass,
-                                        WorkspacePlan& memory) const;
+                                        WorkspacePlan& memory, OutRows out) const;
+    /// Whether rows of the layer's output may be written where they go, one right after the other.
+    [[nodiscard]] bool writes_in_place(std::size_t layer) const noexcept;
+    void infer(std::size_t index, const View& given, std::span<float> out);
     [[nodiscard]] PassPlan plan(const sample::Batch& batch, Pass pass) const;
     void begin_layer(std::size_t index, const sample::Block& block,
                      std::span<const std::uint32_t> degrees, const LayerPlace& place, Pass pass);

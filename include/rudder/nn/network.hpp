@@ -67,6 +67,28 @@ struct SeedTargets {
     std::span<const float> regression;
 };
 
+/// What one layer of inference reads: see Network::infer_rows.
+struct LayerRows {
+    /// Of the block's sources, its destinations first: sources x layer_reads.
+    std::span<const float> sources{};
+    /// The layer's input rows of the destinations: destinations x layer_inputs.
+    std::span<const float> own{};
+    /// Of the sources, in the whole graph; empty unless wants_degrees.
+    std::span<const std::uint32_t> degrees{};
+    /// Where destinations keep what they sum up over their neighbours (see sums_rows): destinations
+    /// x layer_reads, written, or read if they are `summed`. Empty: nobody keeps it.
+    std::span<float> sums{};
+    bool summed = false;  ///< neither sources nor degrees are read, nor the block's edges
+};
+
+/// Bytes that a layer of inference takes besides weights and rows: so many for each of these.
+struct InferenceBytes {
+    std::uint64_t fixed = 0;
+    std::uint64_t destination = 0;
+    std::uint64_t source = 0;
+    std::uint64_t edge = 0;
+};
+
 /// What a training pass over one batch gave, besides the gradient.
 struct BatchResult {
     float loss = 0;             ///< sum over the seeds of their loss, times the weight
@@ -119,6 +141,26 @@ public:
     virtual void infer_layer(std::size_t layer, const sample::Block& block,
                              std::span<const std::uint32_t> degrees, std::span<const float> sources,
                              std::span<float> out) = 0;
+    /// The same in two steps, for inference over the whole graph: what destinations read of a
+    /// source is made once, where its row lies, and may have fewer columns than the layer's input.
+    /// So many columns; layer_inputs means that they read the input rows as they are.
+    [[nodiscard]] virtual std::size_t layer_reads(std::size_t layer) const noexcept {
+        return layer_inputs(layer);
+    }
+    /// Makes what destinations read of some rows of a layer's input (rows x layer_inputs): rows x
+    /// layer_reads. Only for layers where the two differ.
+    virtual void map_rows(std::size_t layer, std::span<const float> input, std::span<float> out);
+    /// As infer_layer, from what map_rows made of the sources. Bits depend on rows and the order of
+    /// neighbours alone; where rows were mapped they are not those of infer_layer.
+    virtual void infer_rows(std::size_t layer, const sample::Block& block, const LayerRows& rows,
+                            std::span<float> out) {
+        infer_layer(layer, block, rows.degrees, rows.sources, out);
+    }
+    /// Whether a layer sums its input rows over neighbours before weights come in, so that the sums
+    /// may be kept as long as the rows stay the same.
+    [[nodiscard]] virtual bool sums_rows(std::size_t /*layer*/) const noexcept { return false; }
+    /// What infer_rows takes.
+    [[nodiscard]] virtual InferenceBytes inference_bytes(std::size_t /*layer*/) const { return {}; }
     /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
     [[nodiscard]] virtual std::uint64_t activation_bytes(const sample::Batch& batch) const = 0;
 };

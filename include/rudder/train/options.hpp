@@ -55,8 +55,9 @@ struct TrainOptions {
     std::uint64_t batch = 1000;
     sample::SeedOrder seed_order = sample::SeedOrder::random;
     std::uint32_t epochs = 10;
-    std::uint32_t eval_every = 1;  ///< epochs; 0: never
-    std::string eval = "exact";    ///< exact (all neighbours) or sampled (as in training)
+    /// Epochs; 0: never; none: as often as keeps evaluation under a fifth of the time.
+    std::optional<std::uint32_t> eval_every{};
+    std::string eval = "exact";  ///< exact (all neighbours) or sampled (as in training)
     std::uint64_t seed = 0;
 
     nn::OptimiserOptions optimiser;
@@ -103,8 +104,6 @@ struct TrainOptions {
 /// What the user should know about an agent beside this policy; empty: nothing.
 [[nodiscard]] std::string agent_advice(const steer::AgentSpec& agent,
                                        const buffer::PolicySpec& policy);
-/// Whether the epoch is one of those that are evaluated.
-[[nodiscard]] bool evaluation_due(const TrainOptions& options, std::uint32_t epoch) noexcept;
 /// How many tasks draw steps side by side.
 [[nodiscard]] int sampling_tasks(const TrainOptions& options) noexcept;
 /// How many steps are sampled ahead.

@@ -28,6 +28,7 @@
 #include "run/run_recorder.hpp"
 #include "run/train_observers.hpp"
 #include "train/checkpoints/checkpoint_keeper.hpp"
+#include "train/evaluation/pace.hpp"
 #include "train/prediction/inference.hpp"
 #include "train/summary.hpp"
 
@@ -279,8 +280,8 @@ run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Traine
     log::info(fmt::format("resuming after step {}", checkpoint->state.step));
     auto& epochs = checkpoint->state.epochs;
     // One whose evaluation was under way is evaluated again, and reported then.
-    if (!epochs.empty() && evaluation_due(options(), epochs.back().epoch) &&
-        !epochs.back().scores.evaluated) {
+    if (!epochs.empty() && !epochs.back().scores.evaluated &&
+        train::evaluation_due(options(), epochs)) {
         epochs.pop_back();
     }
     return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs};

@@ -12,6 +12,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/parallel.hpp"
+#include "train/evaluation/pace.hpp"
 
 #include "options_json.hpp"
 #include "safetensors.hpp"
@@ -259,6 +260,11 @@ void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std:
     if (!to_the_end && now.train.epochs >= saved.train.epochs) {
         before.erase("epochs");
         after.erase("epochs");
+    }
+    // Unless something waits for scores, how often they are computed changes nothing.
+    if (!awaits_scores(saved.train)) {
+        before.erase("eval-every");
+        after.erase("eval-every");
     }
     std::vector<std::string> all = differences(before, after);
     if (all.empty()) all = differences(network_json(saved.network), network_json(now.network));

@@ -15,7 +15,8 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
             ground.comm, ground.data, ground.parts, ground.store,
             ExactEvaluator::Options{.network = network_options_,
                                     .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
-                                    .degrees = degrees});
+                                    .degrees = degrees,
+                                    .again = true});
         return;
     }
     sampled_ = std::make_unique<SampledEvaluator>(

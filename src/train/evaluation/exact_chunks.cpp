@@ -1,6 +1,7 @@
 #include "exact_chunks.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "rudder/core/checked.hpp"
 #include "rudder/core/parallel.hpp"
@@ -42,12 +43,14 @@ void ChunkedPart::count_groups() {
 
 std::vector<ChunkedPart::Stretch> ChunkedPart::cut(const ChunkCost& cost,
                                                    std::uint64_t budget) const {
+    constexpr std::uint64_t most_edges = std::numeric_limits<std::uint32_t>::max();
     std::vector<Stretch> stretches;
     for (std::size_t g = 0; g < groups_.size(); ++g) {
         if (!stretches.empty()) {
             ChunkSize both = stretches.back().size;
             both += groups_[g];
-            if (cost.of(both) <= budget) {
+            both.sources = std::min<std::uint64_t>(both.sources, local_ids());
+            if (cost.of(both) <= budget && both.edges <= most_edges) {
                 stretches.back().size = both;
                 stretches.back().end = g + 1;
                 continue;
@@ -60,6 +63,45 @@ std::vector<ChunkedPart::Stretch> ChunkedPart::cut(const ChunkCost& cost,
 
 void ChunkedPart::fill(const Stretch& stretch, std::span<std::uint32_t> positions,
                        ExactChunk& out) const {
+    if (!whole(stretch)) return fill_some(stretch, positions, out);
+    if (out.whole_of != part_) fill_whole(out);
+}
+
+/// Every local id is a source: own ones, those in other own parts, and then those of other ranks.
+/// So where each goes is known without looking at the edges.
+void ChunkedPart::fill_whole(ExactChunk& out) const {
+    const auto own = static_cast<std::size_t>(part_->own());
+    const auto offsets = part_->offsets();
+    const auto neighbours = part_->neighbours();
+    const std::size_t here = here_end_ - here_begin_;
+    const auto position = [&](LocalId u) {
+        if (u < own) return std::size_t{u};
+        return remote(u) ? own + here + remote_index(u) : own + (u - here_begin_);
+    };
+    out.whole_of = part_;
+    out.first = 0;
+    out.here = narrow<std::uint32_t>(own + here, "rows of a chunk");
+    out.sources.resize(local_ids());
+    for (std::size_t u = 0; u < local_ids(); ++u)
+        out.sources[position(static_cast<LocalId>(u))] = static_cast<LocalId>(u);
+    sample::Block& block = out.block;
+    block.destinations = static_cast<std::uint32_t>(own);
+    block.sources = narrow<std::uint32_t>(local_ids(), "rows of a chunk");
+    block.offsets.resize(own + 1);
+    for (std::size_t v = 0; v <= own; ++v)
+        block.offsets[v] = narrow<std::uint32_t>(offsets[v] - offsets[0], "edges of a chunk");
+    block.neighbours.resize(offsets[own] - offsets[0]);
+    const LocalId* from = neighbours.data() + offsets[0];
+    constexpr std::size_t edges_per_task = std::size_t{1} << 16;
+    parallel_chunks(block.neighbours.size(), edges_per_task, [&](const Chunk& chunk) {
+        for (std::size_t e = chunk.begin; e < chunk.end; ++e)
+            block.neighbours[e] = static_cast<LocalId>(position(from[e]));
+    });
+}
+
+void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> positions,
+                            ExactChunk& out) const {
+    out.whole_of = nullptr;
     const auto own = static_cast<std::size_t>(part_->own());
     const std::size_t begin = stretch.begin * group_rows;
     const std::size_t end = std::min<std::size_t>(stretch.end * group_rows, own);

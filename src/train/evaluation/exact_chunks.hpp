@@ -11,11 +11,12 @@
 
 namespace rudder::train {
 
-/// Vertices that are always computed together, counted from the start of a part: products of
-/// matrices may have other bits with another number of rows, so chunks are whole groups.
+/// Vertices that are always computed together, counted from the start of a part: losses are summed
+/// within such a group first, so chunks are whole groups.
 inline constexpr std::uint32_t group_rows = 256;
 
-/// How large a chunk is at most: of some groups, counting a source once per group that reads it.
+/// How large a chunk is at most: of some groups, counting a source once per group that reads it,
+/// but no more of them than the part has.
 struct ChunkSize {
     std::uint64_t destinations = 0;
     std::uint64_t sources = 0;
@@ -46,7 +47,8 @@ struct ExactChunk {
     sample::Block block;
     /// Local ids: the destinations, other rows of this rank, then those of other ranks, ascending.
     RawVector<LocalId> sources;
-    std::uint32_t here = 0;  ///< how many of them this rank has
+    std::uint32_t here = 0;          ///< how many of them this rank has
+    const void* whole_of = nullptr;  ///< the part that it is all of; none: it is not
 };
 
 /// One own part, with what is needed to cut it. The part must outlive it.
@@ -66,8 +68,12 @@ public:
     };
     [[nodiscard]] std::vector<Stretch> cut(const ChunkCost& cost, std::uint64_t budget) const;
 
-    /// Fills `out` with the chunk of these groups. `positions` is scratch of `local_ids()` numbers,
-    /// all `nowhere`, and left so.
+    /// Whether the stretch is the whole part.
+    [[nodiscard]] bool whole(const Stretch& stretch) const noexcept {
+        return stretch.begin == 0 && stretch.end == groups_.size();
+    }
+    /// Fills `out` with the chunk of these groups, unless it is that already. `positions` is
+    /// scratch of `local_ids()` numbers, all `nowhere`, and left so; a whole part needs none.
     static constexpr std::uint32_t nowhere = ~std::uint32_t{0};
     [[nodiscard]] std::size_t local_ids() const noexcept {
         return part_->own() + part_->halo().size();
@@ -91,6 +97,9 @@ public:
 
 private:
     void count_groups();
+    void fill_whole(ExactChunk& out) const;
+    void fill_some(const Stretch& stretch, std::span<std::uint32_t> positions,
+                   ExactChunk& out) const;
 
     const partition::Part* part_;
     std::size_t here_begin_ = 0;  ///< local ids of halo vertices that are in other own parts

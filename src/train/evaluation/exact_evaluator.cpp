@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -15,10 +14,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-#include "exact_chunks.hpp"
-#include "exact_input.hpp"
-#include "exact_plan.hpp"
-#include "exact_scores.hpp"
+#include "exact_inference.hpp"
 
 namespace rudder::train {
 
@@ -48,28 +44,6 @@ std::uint64_t default_memory(const comm::Communicator& comm) {
     return memory_info().available / 2 / ranks;
 }
 
-std::vector<std::uint64_t> widths_of(const nn::Network& network) {
-    std::vector<std::uint64_t> widths{network.layer_inputs(0)};
-    for (std::size_t l = 0; l < network.layers(); ++l)
-        widths.push_back(network.layer_outputs(l));
-    return widths;
-}
-
-}  // namespace
-
-namespace {
-
-/// Memory of an evaluation, in pieces that grow.
-struct ExactMemory {
-    std::shared_ptr<Array<float>> present;  ///< the layer's input: own rows
-    std::shared_ptr<Array<float>> next;     ///< its output
-    std::shared_ptr<Array<float>> kept;     ///< rows of other ranks
-    std::shared_ptr<Array<float>> answers;  ///< of a chunk of the last layer
-    std::vector<ChunkSlot> slots;
-    std::vector<std::uint32_t> positions;
-    RawVector<std::uint32_t> degrees;
-};
-
 }  // namespace
 
 /// What does not change from one evaluation to the next.
@@ -97,10 +71,10 @@ struct ExactEvaluator::State {
         options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
         plan = plan_exact({.parts = parts,
-                           .widths = widths_of(*twin),
+                           .layers = layer_widths(*twin),
                            .row_bytes = store.format().row_bytes(),
                            .degrees = options.degrees,
-                           .maps_sources = options.network.model.starts_with("gat"),
+                           .again = options.again,
                            .memory = options.memory});
         comm::do_together(comm, [&] { check_memory(); });
         if (options.degrees) exchange_degrees();
@@ -148,164 +122,6 @@ void ExactEvaluator::State::exchange_degrees() {
     input.stop();
 }
 
-namespace {
-
-/// One evaluation: the rows of one layer and of the next.
-class Inference {
-public:
-    Inference(const comm::Communicator& comm, const RankRanges& ranges,
-              std::span<const ChunkedPart> parts, std::span<const Array<std::uint32_t>> degrees,
-              const ExactPlan& plan, const nn::NetworkOptions& options, nn::Network& network,
-              const store::FeatureStore& store, ExactMemory& memory, const InferenceSink& sink)
-        : comm_(comm),
-          ranges_(ranges),
-          parts_(parts),
-          degrees_(degrees),
-          plan_(plan),
-          options_(options),
-          network_(network),
-          store_(store),
-          memory_(memory),
-          sink_(sink) {}
-
-    /// The scores of all ranks' parts, added in the order of the parts.
-    PartScores run();
-
-private:
-    void run_layer(std::size_t layer);
-    void run_part(std::size_t layer, std::size_t index, LayerInput& input);
-    void compute(std::size_t layer, std::size_t index, ChunkSlot& slot);
-    void take_scores(std::size_t index, const ExactChunk& chunk, std::span<const float> scores);
-    [[nodiscard]] std::span<const float> present(std::size_t layer) const {
-        return memory_.present->span().subspan(
-            0, ranges_.here().size() * network_.layer_inputs(layer));
-    }
-    [[nodiscard]] bool last(std::size_t layer) const { return layer + 1 == network_.layers(); }
-    [[nodiscard]] std::size_t row_of(const partition::Part& part, LocalId v) const noexcept {
-        return part.range().begin - ranges_.here().begin + v;
-    }
-
-    const comm::Communicator& comm_;
-    const RankRanges& ranges_;
-    std::span<const ChunkedPart> parts_;
-    std::span<const Array<std::uint32_t>> degrees_;
-    const ExactPlan& plan_;
-    const nn::NetworkOptions& options_;
-    nn::Network& network_;
-    const store::FeatureStore& store_;
-    ExactMemory& memory_;
-    const InferenceSink& sink_;
-    std::vector<PartScores> scores_;
-};
-
-PartScores Inference::run() {
-    scores_.resize(parts_.size());
-    std::size_t ids = 0;
-    for (const ChunkedPart& part : parts_)
-        ids = std::max(ids, part.local_ids());
-    memory_.positions.assign(ids, ChunkedPart::nowhere);
-    for (std::size_t l = 0; l < network_.layers(); ++l)
-        run_layer(l);
-    // Rank by rank is part by part: the sums have the same bits however the parts are spread.
-    PartScores sums;
-    const auto all = comm_.all_gather(std::span<const PartScores>(scores_), comm::Kind::evaluation);
-    for (const auto& rank : all) {
-        for (const PartScores& part : rank)
-            sums += part;
-    }
-    return sums;
-}
-
-void Inference::run_layer(std::size_t layer) {
-    const std::size_t rows = ranges_.here().size();
-    if (!last(layer)) fit(memory_.next, rows * network_.layer_outputs(layer));
-    std::optional<LayerInput> input;
-    if (layer == 0) {
-        input.emplace(ranges_, store_, memory_.kept);
-    } else {
-        input.emplace(comm_, ranges_, layer, present(layer), network_.layer_inputs(layer),
-                      memory_.kept);
-    }
-    memory_.slots.resize(plan_.layers[layer].slots);
-    for (std::size_t p = 0; p < parts_.size(); ++p)
-        run_part(layer, p, *input);
-    // Others may still ask for rows of this layer, and nobody may for those of the next.
-    comm_.barrier();
-    input->stop();
-    input.reset();
-    if (!last(layer)) std::swap(memory_.present, memory_.next);
-    if (plan_.stays) return;
-    memory_.next = nullptr;
-    memory_.kept = nullptr;
-    memory_.slots.clear();
-}
-
-void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input) {
-    const ChunkedPart& part = parts_[index];
-    const LayerPlan& plan = plan_.layers[layer];
-    const auto stretches = part.cut(plan.cost, plan.chunk_bytes);
-    std::uint64_t sources = 0;
-    for (const auto& stretch : stretches)
-        sources = std::max(sources, stretch.size.sources);
-    std::vector<ChunkSlot> slots(plan.slots);
-    for (ChunkSlot& slot : slots) {
-        slot.memory =
-            std::make_shared<Array<float>>(Array<float>::uninitialised(sources * input.columns()));
-    }
-    input.enter(part, plan.keep_halo);
-    const auto begin = [&](std::size_t i) {
-        ChunkSlot& slot = slots[i % slots.size()];
-        part.fill(stretches[i], memory_.positions, slot.chunk);
-        slot.rows = slot.memory->span().subspan(0, slot.chunk.sources.size() * input.columns());
-        input.begin(slot);
-    };
-    for (std::size_t i = 0; i < stretches.size(); ++i) {
-        if (i == 0 || slots.size() == 1) begin(i);
-        if (slots.size() > 1 && i + 1 < stretches.size()) begin(i + 1);
-        ChunkSlot& slot = slots[i % slots.size()];
-        input.finish(slot);
-        compute(layer, index, slot);
-    }
-}
-
-void Inference::compute(std::size_t layer, std::size_t index, ChunkSlot& slot) {
-    const ExactChunk& chunk = slot.chunk;
-    const std::size_t columns = network_.layer_outputs(layer);
-    const std::size_t count = chunk.block.destinations;
-    std::span<float> out;
-    if (last(layer)) {
-        fit(memory_.answers, count * columns);
-        out = memory_.answers->span().subspan(0, count * columns);
-    } else {
-        const std::size_t first = row_of(parts_[index].part(), chunk.first);
-        out = memory_.next->span().subspan(first * columns, count * columns);
-    }
-    if (!degrees_.empty()) {
-        memory_.degrees.resize(chunk.sources.size());
-        for (std::size_t i = 0; i < chunk.sources.size(); ++i)
-            memory_.degrees[i] = degrees_[index][chunk.sources[i]];
-    }
-    network_.infer_layer(layer, chunk.block, memory_.degrees, slot.rows, out);
-    if (last(layer)) take_scores(index, chunk, out);
-}
-
-void Inference::take_scores(std::size_t index, const ExactChunk& chunk,
-                            std::span<const float> scores) {
-    const partition::Part& part = parts_[index].part();
-    add_scores(part, options_.objective, options_.outputs, chunk.first, scores, scores_[index]);
-    if (!sink_) return;
-    const std::size_t count = chunk.block.destinations;
-    std::span<const float> hidden;
-    if (network_.layers() > 1) {
-        const std::size_t columns = network_.layer_inputs(network_.layers() - 1);
-        hidden = present(network_.layers() - 1)
-                     .subspan(row_of(part, chunk.first) * columns, count * columns);
-    }
-    sink_({part, chunk.first, count, scores, hidden});
-}
-
-}  // namespace
-
 ExactEvaluator::ExactEvaluator(const comm::Communicator& comm,
                                const partition::PartitionedDataset& data,
                                std::span<const partition::Part> own,
@@ -327,9 +143,15 @@ ExactEvaluator::~ExactEvaluator() {
 void ExactEvaluator::evaluate(nn::Network& network, Scores& scores, const InferenceSink& sink) {
     const Span span("evaluating");
     State& s = *state_;
-    Inference inference(s.comm, s.ranges, s.parts, s.degrees, s.plan, s.options.network, network,
-                        s.store, s.memory, sink);
-    const PartScores sums = inference.run();
+    const ExactGround ground{s.comm, s.ranges,          s.parts, s.degrees,
+                             s.plan, s.options.network, s.store};
+    PartScores sums;
+    try {
+        sums = Inference(ground, network, s.memory, sink).run();
+    } catch (...) {
+        s.memory = {};  // rows may be on their way to it, which lands them elsewhere
+        throw;
+    }
     if (!s.plan.stays) s.memory = {};
     s.scored = sums.vertices;
     scores.train = sums.roles[0];

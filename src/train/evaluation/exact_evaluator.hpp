@@ -33,17 +33,20 @@ using InferenceSink = std::function<void(const InferredRows&)>;
 /// neighbours, chunk by chunk; rows of other ranks come by message, in kind `evaluation`.
 ///
 /// The bits depend on the weights and the parts alone: neither ranks, threads, topology nor memory
-/// show, since a row is always computed in the same group of 256 rows of its part.
+/// show, since a row is computed from the rows it reads alone, in the order of its neighbours.
 ///
-/// Memory of a rank: the rows of its own vertices of one layer and of the next, and one or two
-/// chunks (a chunk: some groups of 256 vertices with the rows of all their neighbours); where there
-/// is room, also the rows of the halo, which are then fetched once instead of once per chunk.
+/// Memory of a rank: the rows of its own vertices of one layer and of the next, what is read of the
+/// present one's where that has fewer columns (nn::Network::map_rows), and a chunk. Where there is
+/// room a chunk is a whole part with all rows that it reads, each brought here once; else it is
+/// some groups of 256 vertices with theirs, one or two at a time, and where there is room for the
+/// rows of other ranks these are fetched once instead of once per chunk.
 class ExactEvaluator {
 public:
     struct Options {
         nn::NetworkOptions network;
         std::uint64_t memory = 0;  ///< bytes this rank may use; 0: its share of half the host's
         bool degrees = false;      ///< of a block's sources; found out if left alone
+        bool again = false;  ///< more than one evaluation: what they share is kept where it fits
     };
 
     /// Collective: all ranks make theirs in the same order. What is given must outlive it. Memory

@@ -10,21 +10,24 @@ namespace rudder::train {
 
 namespace {
 
-/// The exchanges of two layers that follow each other must not be taken for one another: a rank may
-/// ask for rows of the next while another still ends that of the last.
-constexpr std::size_t rows_per_task = 512;
+/// Copies rows [begin, end) from anywhere to one place; `from(i)` is where row i lies.
+template <class From>
+void copy_rows(std::size_t begin, std::size_t end, std::size_t columns, From from, std::byte* out) {
+    constexpr std::size_t ahead = 4;
+    for (std::size_t i = begin; i < end; ++i) {
+        const float* later = from(std::min(i + ahead, end - 1));
+        for (std::size_t c = 0; c < columns; c += 16)
+            __builtin_prefetch(later + c);
+        std::memcpy(out + i * columns * sizeof(float), from(i), columns * sizeof(float));
+    }
+}
 
-/// Copies rows from anywhere to one place, on all threads; `from(i)` is where row i lies.
+/// The same of `count` rows, on all threads.
 template <class From>
 void gather(std::size_t count, std::size_t columns, From from, float* out) {
-    constexpr std::size_t ahead = 4;
+    constexpr std::size_t rows_per_task = 512;
     parallel_chunks(count, rows_per_task, [&](const Chunk& chunk) {
-        for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
-            const float* later = from(std::min(i + ahead, count - 1));
-            for (std::size_t c = 0; c < columns; c += 16)
-                __builtin_prefetch(later + c);
-            std::memcpy(out + i * columns, from(i), columns * sizeof(float));
-        }
+        copy_rows(chunk.begin, chunk.end, columns, from, reinterpret_cast<std::byte*>(out));
     });
 }
 
@@ -43,14 +46,16 @@ LayerInput::LayerInput(const comm::Communicator& comm, const RankRanges& ranges,
                        std::span<const float> own, std::size_t columns, Kept& kept)
     : ranges_(ranges), own_(own), columns_(columns), kept_(kept) {
     if (comm.size() == 1) return;
+    // Two layers that follow each other must not be taken for one another: a rank may ask for rows
+    // of the next while another still ends its exchange of the last.
     const comm::Channel channel =
         comm::channel_of(layer % 2 == 0 ? comm::Talk::even_layer_rows : comm::Talk::odd_layer_rows);
     exchange_ = std::make_unique<store::RowExchange>(
         comm, channel, store::RowExchange::Layout{ranges.starts, columns * sizeof(float)},
         [this](std::span<const VertexId> vertices, std::byte* out) {
-            const std::size_t bytes = columns_ * sizeof(float);
-            for (std::size_t i = 0; i < vertices.size(); ++i)
-                std::memcpy(out + i * bytes, own_row(vertices[i]), bytes);
+            copy_rows(
+                0, vertices.size(), columns_, [&](std::size_t i) { return own_row(vertices[i]); },
+                out);
         });
 }
 
@@ -116,6 +121,8 @@ void LayerInput::begin(ChunkSlot& slot) {
     slot.pull.reset();
     slot.fetch = {};
     slot.ids.clear();
+    slot.rows = slot.memory->span().subspan(0, slot.chunk.sources.size() * columns_);
+    slot.read = slot.rows;
     store_ != nullptr ? begin_features(slot) : begin_rows(slot);
 }
 
@@ -130,15 +137,21 @@ void LayerInput::begin_features(ChunkSlot& slot) {
         const std::size_t place = place_fresh(slot);
         const std::size_t fresh = slot.ids.size() - count;
         wanted[1] = {std::span(slot.ids).subspan(count),
-                     kept_->span().subspan(place * columns_, fresh * columns_)};
+                     kept_->span().subspan(place * columns_, fresh * columns_), true};
     }
-    wanted[0] = {std::span(slot.ids).subspan(0, count), slot.rows.subspan(0, count * columns_)};
-    slot.pull.emplace(store_->pull(wanted, comm::Kind::evaluation));
+    wanted[0] = {std::span(slot.ids).subspan(0, count), slot.rows.subspan(0, count * columns_),
+                 true};
+    slot.pull.emplace(
+        store_->pull(std::span(wanted).first(keeps_ ? 2 : 1), comm::Kind::evaluation));
 }
 
 void LayerInput::begin_rows(ChunkSlot& slot) {
     const ExactChunk& chunk = slot.chunk;
     const partition::Part& part = part_->part();
+    if (chunk.sources.size() == part.own() && part.own() * columns_ == own_.size()) {
+        slot.read = own_;  // all of them, in their order: there is no other part
+        return;
+    }
     // Asked for first: they travel while our own are copied.
     if (keeps_) {
         const std::size_t place = place_fresh(slot);

@@ -42,23 +42,25 @@ struct ChunkSlot {
 
     ExactChunk chunk;
     std::shared_ptr<Array<float>> memory;
-    std::span<float> rows;  ///< sources x columns
+    std::span<float> rows;        ///< of that memory: sources x columns
+    std::span<const float> read;  ///< what the chunk reads: these, or rows that lie elsewhere
     RawVector<VertexId> ids;
     std::optional<store::Pull> pull;
     store::RemoteFetch fetch;
     std::shared_ptr<Array<float>> landing;  ///< where it lands
 };
 
-/// Features for the first layer; for others the rows that ranks computed, each its own. All ranks
-/// have theirs at the same time, and none goes before all are through with it (a barrier).
+/// Features for the first layer; for others, or where rows are mapped, those that ranks computed,
+/// each its own. All ranks have theirs at the same time, and none goes before all are through with
+/// it (a barrier).
 class LayerInput {
 public:
     /// Where kept rows lie: memory that may be there already, and grows.
     using Kept = std::shared_ptr<Array<float>>;
 
-    /// Of the first layer. What is given must outlive it.
+    /// Of features. What is given must outlive it.
     LayerInput(const RankRanges& ranges, const store::FeatureStore& store, Kept& kept);
-    /// Of layer `layer`: `own` are the rows of this rank's vertices.
+    /// Of layer `layer`: `own` are what this rank's vertices are read by.
     LayerInput(const comm::Communicator& comm, const RankRanges& ranges, std::size_t layer,
                std::span<const float> own, std::size_t columns, Kept& kept);
     LayerInput(const LayerInput&) = delete;
@@ -73,7 +75,7 @@ public:
     void begin(ChunkSlot& slot);
     /// Waits until they are there. Chunks end in the order they began.
     void finish(ChunkSlot& slot) const;
-    /// All rows of other ranks that a part reads, by remote_index. Waits; not for the first layer.
+    /// All rows of other ranks that a part reads, by remote_index. Waits; not of features.
     [[nodiscard]] std::shared_ptr<Array<float>> remote_rows(const ChunkedPart& part) const;
     /// No rank asks any more.
     void stop();
@@ -89,7 +91,7 @@ private:
     }
 
     const RankRanges& ranges_;
-    const store::FeatureStore* store_ = nullptr;  ///< of the first layer
+    const store::FeatureStore* store_ = nullptr;  ///< of features
     std::span<const float> own_;
     std::size_t columns_;
     std::unique_ptr<store::RowExchange> exchange_;

@@ -11,6 +11,10 @@
 
 namespace rudder::train {
 
+/// Chunks of some rows larger than this gain nothing: what was brought together no longer stays in
+/// the cache until it is read.
+inline constexpr std::uint64_t most_chunk_bytes = std::uint64_t{16} << 20;
+
 /// One layer's share of the memory.
 struct LayerPlan {
     ChunkCost cost;
@@ -25,19 +29,32 @@ struct ExactPlan {
     /// There is room for the largest of every piece of memory at once: each stays for the layers
     /// and evaluations to come, which saves the kernel clearing it again.
     bool stays = false;
+    /// And for what the first layer's destinations sum up of the features, which is the same in
+    /// every evaluation.
+    bool keep_sums = false;
     std::uint64_t least = 0;    ///< bytes without which it cannot be done
     std::uint64_t planned = 0;  ///< bytes of the layer that takes most
 };
 
-/// What a plan is made from. Widths are those of the network's layers: its inputs, then the outputs
-/// of each layer.
+/// What a layer of the network takes and gives, in columns, and takes besides, in bytes.
+struct LayerWidths {
+    std::uint64_t inputs = 0;
+    std::uint64_t reads = 0;  ///< of what destinations read; other than inputs: rows are mapped
+    std::uint64_t outputs = 0;
+    bool sums = false;  ///< it sums up its input before weights come in
+    nn::InferenceBytes bytes;
+
+    [[nodiscard]] bool maps() const noexcept { return reads != inputs; }
+};
+[[nodiscard]] std::vector<LayerWidths> layer_widths(const nn::Network& network);
+
+/// What a plan is made from.
 struct PlanInput {
     std::span<const ChunkedPart> parts;
-    std::vector<std::uint64_t> widths;
+    std::vector<LayerWidths> layers;
     std::uint64_t row_bytes = 0;  ///< of a feature row on the wire
     bool degrees = false;
-    bool maps_sources =
-        false;  ///< the network computes something of every source, as wide as its outputs
+    bool again = false;  ///< there will be more than one evaluation
     std::uint64_t memory = 0;
 };
 /// The plan; `least` above the memory given means that there is none.

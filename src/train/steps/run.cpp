@@ -72,8 +72,10 @@ void Run::finish_epoch() {
     const EpochRecord epoch = progress_.ended_epoch(epoch_watch_.lap());
     finish_evaluation();
     progress_.add_epoch(epoch);
-    if (progress_.lacks_scores()) {
+    if (agreed_to_evaluate()) {
+        Stopwatch watch;
         s_.evaluation.start(s_.learner.weights());
+        started_in_ = watch.passed();
     } else {
         tell_epoch(epoch);
     }
@@ -82,11 +84,18 @@ void Run::finish_epoch() {
     loop_.skip_time();
 }
 
+/// How often depends on how long it takes, unless it was given: rank 0's clock decides.
+bool Run::agreed_to_evaluate() const {
+    std::uint8_t due = progress_.lacks_scores() ? 1 : 0;
+    if (!s_.ground.options.eval_every) s_.ground.comm.broadcast(0, std::span(&due, 1));
+    return due != 0;
+}
+
 void Run::finish_evaluation() {
     if (!s_.evaluation.pending()) return;
     Stopwatch watch;
     const Scores scores = s_.evaluation.finish();
-    const bool best = progress_.add_scores(scores, watch.lap());
+    const bool best = progress_.add_scores(scores, started_in_ + watch.lap());
     const EpochRecord& epoch = progress_.state().epochs.back();
     if (best) checkpoints_.best((std::uint64_t{epoch.epoch} + 1) * epoch.steps);
     tell_epoch(epoch);

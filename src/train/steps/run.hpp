@@ -23,6 +23,7 @@ public:
 private:
     bool train_epoch();
     void finish_epoch();
+    [[nodiscard]] bool agreed_to_evaluate() const;
     void finish_evaluation();
     void tell_epoch(const EpochRecord& epoch);
     void finish_profile();
@@ -41,6 +42,7 @@ private:
     EpochProfile profile_;
     Stopwatch whole_;
     Stopwatch epoch_watch_;
+    double started_in_ = 0;  ///< seconds that the start of the last evaluation took
     double cpu_before_;
 };
 

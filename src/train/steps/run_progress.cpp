@@ -1,6 +1,8 @@
 #include "run_progress.hpp"
 
-#include <algorithm>
+#include <span>
+
+#include "train/evaluation/pace.hpp"
 
 namespace rudder::train {
 
@@ -17,7 +19,7 @@ std::uint32_t RunProgress::epoch() const noexcept {
 
 bool RunProgress::lacks_scores() const {
     return !state_.epochs.empty() && !state_.epochs.back().scores.evaluated &&
-           evaluation_due(ground_.options, state_.epochs.back().epoch);
+           evaluation_due(ground_.options, state_.epochs);
 }
 
 void RunProgress::step_done(float loss) {
@@ -54,28 +56,23 @@ bool RunProgress::add_scores(Scores scores, double seconds) {
         !state_.best_epoch || better(scores, state_.epochs[*state_.best_epoch].scores);
     if (best) {
         state_.best_epoch = static_cast<std::uint32_t>(state_.epochs.size() - 1);
-        state_.plateau_begin = evaluations();
+        state_.plateau_begin = evaluations(state_.epochs);
     }
     const nn::LearningRateSchedule& rate = learner_.learning_rate();
-    if (rate.plateau() != 0 && evaluations() - state_.plateau_begin >= rate.plateau()) {
+    const std::uint32_t all = evaluations(state_.epochs);
+    if (rate.plateau() != 0 && all - state_.plateau_begin >= rate.plateau()) {
         state_.rate_factor *= rate.plateau_factor();
-        state_.plateau_begin = evaluations();
+        state_.plateau_begin = all;
     }
     const std::uint32_t patience = ground_.options.patience;
-    if (patience != 0 && evaluations(*state_.best_epoch + 1) >= patience)
-        state_.stopped_early = true;
+    const auto since = std::span<const EpochRecord>(state_.epochs).subspan(*state_.best_epoch + 1);
+    if (patience != 0 && evaluations(since) >= patience) state_.stopped_early = true;
     return best;
 }
 
 bool RunProgress::better(const Scores& scores, const Scores& best) const {
     if (learner_.regression()) return scores.valid.loss < best.valid.loss;
     return scores.valid.share() > best.valid.share();
-}
-
-std::uint32_t RunProgress::evaluations(std::uint32_t first) const {
-    return static_cast<std::uint32_t>(
-        std::count_if(state_.epochs.begin() + first, state_.epochs.end(),
-                      [](const EpochRecord& e) { return e.scores.evaluated; }));
 }
 
 }  // namespace rudder::train

@@ -23,7 +23,8 @@ public:
     [[nodiscard]] bool done() const noexcept {
         return state_.step >= steps_ || state_.stopped_early;
     }
-    /// The last epoch is to be evaluated, and was not.
+    /// The last epoch is to be evaluated, and was not. By this rank's clock, where nobody said how
+    /// often.
     [[nodiscard]] bool lacks_scores() const;
 
     void step_done(float loss);
@@ -37,8 +38,6 @@ public:
 
 private:
     [[nodiscard]] bool better(const Scores& scores, const Scores& best) const;
-    /// Epochs from `first` on that were evaluated.
-    [[nodiscard]] std::uint32_t evaluations(std::uint32_t first = 0) const;
 
     const Ground& ground_;
     const Learner& learner_;
