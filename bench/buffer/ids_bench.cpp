@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "buffer/shadow_buffer.hpp"
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
@@ -124,12 +125,14 @@ void shadows(const buffer::HostTrace& trace, double fraction) {
                     std::make_shared<buffer::ShadowFeed>(trace.facts(), buffer::ShadowOptions{});
                 buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(text), feed, capacity,
                                             capacity);
+                buffer::TraceWindow steps(trace);
                 std::uint64_t published = 0;
                 for (std::uint64_t step = 0; step < trace.steps(); ++step) {
                     for (; published < trace.steps() && published - step <= shadow.horizon();
                          ++published)
-                        feed->publish(published, trace.step(published));
+                        feed->publish(published, steps.step(published));
                     shadow.advance();
+                    steps.forget_before(step + 1);
                     feed->forget(step + 1);
                 }
                 guess = shadow.estimated();

@@ -11,11 +11,20 @@ namespace rudder::bench {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+fs::path bed_folder(const std::string& name) {
+    const fs::path folder =
+        fs::temp_directory_path() / fmt::format("rudder-bench-{}-{}", name, ::getpid());
+    fs::create_directories(folder);
+    return folder;
+}
+
+}  // namespace
+
 Bed::Bed(const std::string& name, PartId parts, VertexId cluster_size)
-    : folder_(fs::temp_directory_path() / fmt::format("rudder-bench-{}-{}", name, ::getpid())),
-      name_(name) {
+    : folder_(bed_folder(name)), name_(name) {
     const fs::path real = fs::path(RUDDER_SOURCE_DIR) / "../shared/data" / (name + ".npz");
-    fs::create_directories(folder_);
     if (fs::exists(real)) {
         graph::ImportOptions options;
         options.input = real;
@@ -23,18 +32,37 @@ Bed::Bed(const std::string& name, PartId parts, VertexId cluster_size)
         graph::import_dataset(options);
     } else {
         fmt::print(stderr, "no {}: a generated graph takes its place\n", real.string());
-        graph::GenerateOptions options;
-        options.kind = "sbm";
-        options.output = folder_ / "data";
-        options.generator.vertices = 300'000;
-        options.generator.classes = 40;
-        graph::generate_dataset(options, Progress::none());
+        generate(300'000, 40, graph::GeneratorOptions{}.degree);
         name_ = "sbm (generated)";
     }
-    partition::PartitionOptions partition;
-    partition.parts = parts;
-    partition.cluster_size = cluster_size;
-    partition::partition_dataset(graph::Dataset(folder_ / "data"), folder_ / "parts", partition,
+    partition::PartitionOptions options;
+    options.parts = parts;
+    options.cluster_size = cluster_size;
+    partition(options);
+}
+
+Bed::Bed(VertexId vertices)
+    : folder_(bed_folder(fmt::format("sbm-{}", vertices))),
+      name_(fmt::format("sbm of {} vertices", vertices)) {
+    generate(vertices, 47, 26);
+    partition::PartitionOptions options;
+    options.method = "random";
+    partition(options);
+}
+
+void Bed::generate(VertexId vertices, VertexId classes, double degree) {
+    graph::GenerateOptions options;
+    options.kind = "sbm";
+    options.output = folder_ / "data";
+    options.generator.vertices = vertices;
+    options.generator.classes = classes;
+    options.generator.degree = degree;
+    options.features = "none";
+    graph::generate_dataset(options, Progress::none());
+}
+
+void Bed::partition(const partition::PartitionOptions& options) {
+    partition::partition_dataset(graph::Dataset(folder_ / "data"), folder_ / "parts", options,
                                  Existing::refuse);
     data_ = std::make_unique<partition::PartitionedDataset>(folder_ / "parts");
 }

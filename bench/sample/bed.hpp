@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "rudder/partition/options.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 
 namespace rudder::bench {
@@ -13,6 +14,8 @@ namespace rudder::bench {
 class Bed {
 public:
     Bed(const std::string& name, PartId parts, VertexId cluster_size = 256);
+    /// A generated graph of classes, 52 stored edges per vertex, in one part.
+    explicit Bed(VertexId vertices);
     ~Bed();
     Bed(const Bed&) = delete;
     Bed& operator=(const Bed&) = delete;
@@ -21,6 +24,9 @@ public:
     [[nodiscard]] const std::string& name() const { return name_; }
 
 private:
+    void generate(VertexId vertices, VertexId classes, double degree);
+    void partition(const partition::PartitionOptions& options);
+
     std::filesystem::path folder_;
     std::string name_;
     std::unique_ptr<partition::PartitionedDataset> data_;

@@ -1,7 +1,11 @@
 // The sampler against a plain one (hash map, scalar draws) in the same run, on one thread; and two
-// sampling tasks against one. npm_deps, fan-out 10,25, batch 2000.
+// sampling tasks against one. npm_deps, fan-out 10,25, batch 2000. Then one thread on a generated
+// graph whose rows do not fit the caches.
+//
+//   bench_sample_sampler [VERTICES]    the generated graph alone, of so many (600,000 unless given)
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 #include <random>
 #include <unordered_map>
@@ -113,8 +117,9 @@ struct WholeGraph {
 
 /// Millions of edges per second (of processor time) of one epoch.
 double our_speed(const sample::NeighbourSource& source,
-                 const std::vector<std::vector<VertexId>>& batches) {
-    sample::NeighbourSampler sampler(source, {});
+                 const std::vector<std::vector<VertexId>>& batches,
+                 const sample::SamplerOptions& options = {}) {
+    sample::NeighbourSampler sampler(source, options);
     sample::Batch batch;
     sampler.sample({}, batches.front(), batch);  // memory touched
     std::uint64_t edges = 0;
@@ -165,18 +170,21 @@ QueueFigures queue_speed(const sample::Schedule& schedule, const sample::Neighbo
             (cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - cpu) / count * 1e9};
 }
 
-}  // namespace
+std::vector<std::vector<VertexId>> all_batches(const sample::Schedule& schedule) {
+    std::vector<std::vector<VertexId>> batches(schedule.steps_per_epoch());
+    for (std::size_t i = 0; i < batches.size(); ++i)
+        schedule.seeds(0, i, batches[i]);
+    return batches;
+}
 
-int main() {
+void small_graph() {
     const bench::Bed bed("npm_deps", 1);
     const auto parts = bed.data().all_parts();
     const auto source =
         sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
     const WholeGraph graph(parts);
     const sample::Schedule schedule(comm::Communicator::local(), parts, 1, {.batch = batch_size});
-    std::vector<std::vector<VertexId>> batches(schedule.steps_per_epoch());
-    for (std::size_t i = 0; i < batches.size(); ++i)
-        schedule.seeds(0, i, batches[i]);
+    const auto batches = all_batches(schedule);
     std::vector<double> ours;
     std::vector<double> plain;
     std::vector<double> ratio;
@@ -202,5 +210,38 @@ int main() {
     fmt::print("look-ahead: one task {:.1f} M edges/s, two {:.1f}: {:.2f} times (wanted: 1.6)\n",
                median(one), median(two), median(scaling));
     fmt::print("processor time per edge, two tasks against one: {:.2f}\n", median(cost));
+}
+
+/// Seeds in proportion to 4,000 of 2.4 million vertices.
+void large_graph(VertexId vertices) {
+    const bench::Bed bed(vertices);
+    const auto parts = bed.data().all_parts();
+    const auto source =
+        sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
+    const WholeGraph graph(parts);
+    const std::uint64_t batch = std::max<std::uint64_t>(vertices / 600, 1);
+    const sample::Schedule schedule(comm::Communicator::local(), parts, 1, {.batch = batch});
+    auto batches = all_batches(schedule);
+    batches.resize(std::clamp<std::size_t>(batches.size(), 4, 40));
+    const double plain = plain_speed(graph, {batches.begin(), batches.begin() + 4});
+    std::vector<double> direct;
+    std::vector<double> hashed;
+    for (int i = 0; i < rounds; ++i) {
+        direct.push_back(our_speed(*source, batches, {.direct_limit = ~VertexId{0}}));
+        hashed.push_back(our_speed(*source, batches, {.direct_limit = 0}));
+    }
+    fmt::print("{}, {} stored edges, fan-out 10,25, batch {}, medians of {} rounds\n", bed.name(),
+               graph.neighbours.size(), batch, rounds);
+    fmt::print(
+        "one thread: {:.1f} M edges/s with a table of all vertices, {:.1f} with one of the "
+        "batch's (wanted: 70), plain {:.1f}\n",
+        median(direct), median(hashed), plain);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    if (argc < 2) small_graph();
+    large_graph(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 600'000);
     return 0;
 }

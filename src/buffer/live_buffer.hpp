@@ -47,8 +47,9 @@ struct LiveBufferOptions {
     HaloFacts facts;
     /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
     std::function<void(std::span<const VertexId>)> record;
-    bool keep_steps = false;       ///< for `floor`
-    TraceSteps past{};             ///< those before `first_step`, for `floor`, where known
+    bool count_floor = false;  ///< for `floor`
+    /// Shows the steps before `first_step`, for `floor`, where they are known.
+    std::function<void(const StepSink&)> past{};
     BufferPilot* pilot = nullptr;  ///< steers it, on the first rank; must outlive the buffer
 };
 
@@ -125,8 +126,8 @@ public:
     /// CPU time of the policy and of the numbering of rows, on this rank; and of the pilot.
     [[nodiscard]] double policy_seconds() const noexcept;
     [[nodiscard]] double pilot_seconds() const noexcept;
-    /// The fewest rows any policy could have fetched for the steps so far (with `keep_steps`), past
-    /// ones included, in `floor_slots`; 0 on ranks that are not the first.
+    /// The fewest rows any policy could have fetched for the steps so far (with `count_floor`),
+    /// past ones included, in `floor_slots`; 0 on ranks that are not the first.
     [[nodiscard]] std::uint64_t floor() const;
     [[nodiscard]] bool first() const noexcept;
 

@@ -5,6 +5,9 @@
 
 #include "rudder/core/parallel.hpp"
 
+#include "floor.hpp"
+#include "trace_window.hpp"
+
 namespace rudder::buffer {
 
 std::uint64_t BufferSize::of(std::uint64_t halo) const {
@@ -18,22 +21,25 @@ namespace {
 class ReplayedSteps {
 public:
     ReplayedSteps(const HostTrace& trace, IdBuffer& buffer, BufferPilot* pilot)
-        : trace_(trace), buffer_(buffer), pilot_(pilot) {}
+        : trace_(trace), steps_(trace), buffer_(buffer), pilot_(pilot) {}
 
-    /// `step` counts from 0.
+    /// `step` counts from 0; those before it were taken.
     void publish_for(std::uint64_t step) {
+        steps_.forget_before(step);
         // Asked every time: the policy may have changed.
         const std::uint64_t ahead =
             std::max(buffer_.horizon(), pilot_ == nullptr ? 0 : pilot_->horizon());
         const std::uint64_t first = trace_.header().first_step;
         for (; published_ < trace_.steps() && published_ - step <= ahead; ++published_) {
-            buffer_.publish(first + published_, trace_.step(published_));
-            if (pilot_ != nullptr) pilot_->published(first + published_, trace_.step(published_));
+            const std::span<const RowKey> rows = steps_.step(published_);
+            buffer_.publish(first + published_, rows);
+            if (pilot_ != nullptr) pilot_->published(first + published_, rows);
         }
     }
 
 private:
     const HostTrace& trace_;
+    TraceWindow steps_;
     IdBuffer& buffer_;
     BufferPilot* pilot_;
     std::uint64_t published_ = 0;
@@ -55,6 +61,7 @@ void apply(const PilotOrder& order, IdBuffer& buffer,
 
 Rows replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t capacity,
                  BufferPilot* pilot) {
+    if (pilot == nullptr && policy.name() == "optimal") return floor_rows(trace, capacity);
     // No policy can hold more rows than there are, and slots cost memory.
     const auto slots = static_cast<SlotId>(std::min(capacity, trace.distinct()));
     const std::uint64_t first = trace.header().first_step;

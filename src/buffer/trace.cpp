@@ -1,7 +1,9 @@
 #include "rudder/buffer/trace.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -69,20 +71,40 @@ HostTrace::Arrays checked(HostTrace::Arrays arrays, const TraceHeader& header, I
                           const std::string& where) {
     check_halo(arrays, header.vertices, where);
     check_offsets(arrays, ids.size(), where);
-    for (std::uint64_t i = 0; i < ids.size(); ++i) {
-        if (ids[i] >= header.vertices) {
+    ids.visit([&](const auto all) {
+        for (std::uint64_t i = 0; i < all.size(); ++i) {
+            if (all[i] < header.vertices) continue;
             throw input_error(
-                fmt::format("invalid vertex {}: the graph has {}", ids[i], header.vertices),
+                fmt::format("invalid vertex {}: the graph has {}", all[i], header.vertices),
                 fmt::format("{}, ids, position {}", where, i), record_again);
         }
-    }
+    });
     return arrays;
 }
 
 /// An entry per vertex only where that is in proportion to the trace.
-VertexId direct_limit(IdSpan ids) {
-    return std::min<VertexId>(RowNumbering::direct_limit,
-                              std::max<VertexId>(1U << 16, ids.size() * 4));
+VertexId direct_limit(std::uint64_t ids) {
+    return std::min<VertexId>(RowNumbering::direct_limit, std::max<VertexId>(1U << 16, ids * 4));
+}
+
+IdArray copy_of(IdSpan ids) {
+    return ids.visit([](const auto all) {
+        using Id = std::remove_const_t<typename decltype(all)::element_type>;
+        return IdArray(Array<Id>::copy_of(all));
+    });
+}
+
+/// Calls `each` with pieces of a stretch of ids, and where they begin in it.
+template <class Each>
+void for_pieces(IdSpan ids, std::uint64_t begin, std::uint64_t end, const Each& each) {
+    std::array<VertexId, 1024> piece;
+    ids.visit([&](const auto all) {
+        for (std::uint64_t at = begin; at < end; at += piece.size()) {
+            const std::size_t count = std::min<std::uint64_t>(piece.size(), end - at);
+            std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(at), count, piece.begin());
+            each(std::span<const VertexId>(piece).first(count), at - begin);
+        }
+    });
 }
 
 }  // namespace
@@ -93,29 +115,40 @@ std::string graph_checksum(const std::filesystem::path& folder) {
 }
 
 HostTrace::HostTrace(TraceHeader header, Arrays arrays, IdSpan ids, const std::string& where)
+    : HostTrace(std::move(header), std::move(arrays), copy_of(ids), where) {}
+
+HostTrace::HostTrace(TraceHeader header, Arrays arrays, IdArray ids, const std::string& where)
     : header_(std::move(header)),
-      arrays_(checked(std::move(arrays), header_, ids, where)),
-      numbering_(header_.vertices, arrays_.halo, direct_limit(ids)),
-      rows_(ids.size()) {
-    std::vector<VertexId> block;
+      arrays_(checked(std::move(arrays), header_, ids.span(), where)),
+      ids_(std::move(ids)),
+      numbering_(header_.vertices, arrays_.halo, direct_limit(ids_.size())) {
+    std::array<RowKey, 1024> rows;
     std::vector<std::uint64_t> seen;
     for (std::uint64_t s = 0; s < steps(); ++s) {
-        const std::uint64_t begin = arrays_.offsets[s];
-        block.resize(arrays_.offsets[s + 1] - begin);
-        for (std::size_t i = 0; i < block.size(); ++i)
-            block[i] = ids[begin + i];
-        const auto rows = std::span(rows_).subspan(begin, block.size());
-        numbering_.number(block, rows);
-        seen.resize(numbering_.size(), 0);
-        for (const RowKey row : rows) {
-            if (seen[row] == s + 1) {
-                throw input_error(
-                    fmt::format("step {} names vertex {} twice", s, numbering_.vertex(row)),
-                    where + ", ids", record_again);
-            }
-            seen[row] = s + 1;
-        }
+        for_pieces(ids_.span(), arrays_.offsets[s], arrays_.offsets[s + 1],
+                   [&](std::span<const VertexId> piece, std::uint64_t /*at*/) {
+                       const auto numbers = std::span(rows).first(piece.size());
+                       numbering_.number(piece, numbers);
+                       seen.resize(numbering_.size(), 0);
+                       for (const RowKey row : numbers) {
+                           if (seen[row] == s + 1) {
+                               throw input_error(fmt::format("step {} names vertex {} twice", s,
+                                                             numbering_.vertex(row)),
+                                                 where + ", ids", record_again);
+                           }
+                           seen[row] = s + 1;
+                       }
+                   });
     }
+}
+
+void HostTrace::step(std::uint64_t i, std::vector<RowKey>& rows) const {
+    const std::uint64_t begin = arrays_.offsets[i];
+    rows.resize(arrays_.offsets[i + 1] - begin);
+    for_pieces(ids_.span(), begin, arrays_.offsets[i + 1],
+               [&](std::span<const VertexId> piece, std::uint64_t at) {
+                   numbering_.find(piece, std::span(rows).subspan(at, piece.size()));
+               });
 }
 
 PolicyFacts HostTrace::facts() const noexcept {

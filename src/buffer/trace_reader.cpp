@@ -1,13 +1,16 @@
 // Reading traces: our folders, and the NPZ layout of the golden traces.
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include "core/json.hpp"
 #include "graph/io/npz.hpp"
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/file.hpp"
 #include "rudder/graph/array_folder.hpp"
 
 namespace rudder::buffer {
@@ -49,6 +52,31 @@ std::vector<double> numbers(const graph::NpzArchive& archive, const std::string&
     return {values.begin(), values.end()};
 }
 
+/// Ids of an archive: a few in memory, many in a file of their own that is gone with its mapping.
+IdArray read_trace_ids(graph::NpyReader& reader, VertexId vertices) {
+    constexpr std::uint64_t block = std::uint64_t{1} << 20;
+    if (reader.left() <= block) return graph::read_ids(reader, reader.left(), vertices);
+    static std::atomic<std::uint64_t> made{0};
+    struct Removed {
+        fs::path path;
+        ~Removed() {
+            std::error_code code;
+            fs::remove(path, code);
+        }
+    };
+    const Removed spill{fs::temp_directory_path() /
+                        fmt::format("rudder-trace-{}-{}", ::getpid(), made++)};
+    File file = File::create(spill.path);
+    while (reader.left() > 0) {
+        const IdArray ids = graph::read_ids(reader, std::min(block, reader.left()), vertices);
+        file.write(ids.span().as_bytes());
+    }
+    file.close();
+    if (IdArray::needs_wide(vertices))
+        return IdArray(Array<std::uint64_t>::adopt(Region::map(spill.path)));
+    return IdArray(Array<std::uint32_t>::adopt(Region::map(spill.path)));
+}
+
 std::unique_ptr<const HostTrace> read_npz(const fs::path& file) {
     const graph::NpzArchive archive(file);
     TraceHeader header;
@@ -63,9 +91,10 @@ std::unique_ptr<const HostTrace> read_npz(const fs::path& file) {
     if (archive.has("decision")) arrays.listed = integers<std::uint8_t>(archive, "decision");
     arrays.offsets = integers<std::uint64_t>(archive, "offset");
     graph::NpyReader reader = archive.open("id");
-    const IdArray ids = graph::read_ids(reader, reader.left(), header.vertices);
+    IdArray ids = read_trace_ids(reader, header.vertices);
     reader.finish();
-    return std::make_unique<const HostTrace>(header, std::move(arrays), ids.span(), file.string());
+    return std::make_unique<const HostTrace>(header, std::move(arrays), std::move(ids),
+                                             file.string());
 }
 
 // ---- folders -----------------------------------------------------------------------------------
@@ -114,12 +143,10 @@ std::unique_ptr<const HostTrace> read_host(const fs::path& path) {
     if (folder.has("decision")) arrays.listed = array_of<std::uint8_t>(folder, "decision", steps);
     arrays.offsets =
         array_of<std::uint64_t>(folder, "offsets", checked_add<std::uint64_t>(steps, 1, "steps"));
-    if (IdArray::needs_wide(header.vertices)) {
-        const auto ids = folder.map<std::uint64_t>("ids", {needed});
-        return std::make_unique<const HostTrace>(header, std::move(arrays), ids.span(), where);
-    }
-    const auto ids = folder.map<std::uint32_t>("ids", {needed});
-    return std::make_unique<const HostTrace>(header, std::move(arrays), ids.span(), where);
+    IdArray ids = IdArray::needs_wide(header.vertices)
+                      ? IdArray(folder.map<std::uint64_t>("ids", {needed}))
+                      : IdArray(folder.map<std::uint32_t>("ids", {needed}));
+    return std::make_unique<const HostTrace>(header, std::move(arrays), std::move(ids), where);
 }
 
 void check_hosts(const Trace& trace, const fs::path& path) {

@@ -254,21 +254,22 @@ void TraceWriter::flush() {
     state_->flush();
 }
 
-TraceSteps TraceWriter::steps() {
+void TraceWriter::show_steps(const StepSink& sink) {
     State& s = *state_;
     const Monitor::Lock lock(s.monitor);
     s.flush();
-    TraceSteps found;
     const auto offsets = Array<std::uint64_t>::adopt(Region::map(s.staging.path() / "offsets.bin"));
-    found.ends.assign(offsets.begin() + 1, offsets.end());
-    if (s.wide) {
-        const auto wide = Array<std::uint64_t>::adopt(Region::map(s.staging.path() / "ids.bin"));
-        found.ids.assign(wide.begin(), wide.end());
-    } else {
-        const auto narrow = Array<std::uint32_t>::adopt(Region::map(s.staging.path() / "ids.bin"));
-        found.ids.assign(narrow.begin(), narrow.end());
-    }
-    return found;
+    Region file = Region::map(s.staging.path() / "ids.bin");
+    const IdArray ids = s.wide ? IdArray(Array<std::uint64_t>::adopt(std::move(file)))
+                               : IdArray(Array<std::uint32_t>::adopt(std::move(file)));
+    std::vector<VertexId> step;
+    ids.span().visit([&](const auto all) {
+        for (std::size_t i = 0; i + 1 < offsets.size(); ++i) {
+            const auto of_step = all.subspan(offsets[i], offsets[i + 1] - offsets[i]);
+            step.assign(of_step.begin(), of_step.end());
+            sink(step);
+        }
+    });
 }
 
 void TraceWriter::finish() {

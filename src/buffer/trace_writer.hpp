@@ -3,19 +3,16 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "rudder/buffer/trace.hpp"
 
 namespace rudder::buffer {
 
-/// Steps one after the other: the ids of step i end before `ends[i]`.
-struct TraceSteps {
-    std::vector<VertexId> ids;
-    std::vector<std::uint64_t> ends;
-};
+/// Is shown steps, one after the other.
+using StepSink = std::function<void(std::span<const VertexId> ids)>;
 
 /// Writes TRACE/host-NNNNN. It is built under a hidden name and appears when it is finished: a run
 /// that ends before leaves no trace that could be taken for a whole one, but what `flush` put down
@@ -41,8 +38,8 @@ public:
     void step(std::span<const VertexId> ids, bool replace);
     /// Puts all steps so far down in the files.
     void flush();
-    /// All steps so far, those before `after` included.
-    [[nodiscard]] TraceSteps steps();
+    /// Shows all steps so far, those before `after` included, as the files have them.
+    void show_steps(const StepSink& sink);
     /// Writes the manifest and puts the folder in its place.
     void finish();
     /// The same for the first `steps` steps; later ones are dropped.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -181,6 +185,20 @@ std::string summary_text(const Summary& summary, RunSigns signs, const std::stri
     return key_values(lines);
 }
 
+std::string plan_items(const train::TrainPlan& plan) {
+    std::vector<std::pair<std::uint64_t, std::string_view>> items{
+        {plan.topology_bytes, "topology"},   {plan.store_bytes, "features"},
+        {plan.network_bytes, "network"},     {plan.in_flight_bytes, "rows in flight"},
+        {plan.buffer_bytes, "buffer"},       {plan.bookkeeping_bytes, "bookkeeping"},
+        {plan.queue_bytes, "batches ahead"}, {plan.evaluation_bytes, "evaluation"}};
+    std::erase_if(items, [](const auto& item) { return item.first == 0; });
+    std::ranges::sort(items, std::greater<>());
+    std::string text;
+    for (const auto& [bytes, name] : items)
+        text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, format_bytes(bytes));
+    return text;
+}
+
 std::string plan_text(const train::TrainPlan& plan, int ranks) {
     const auto bytes = [](double value) { return format_bytes(static_cast<std::uint64_t>(value)); };
     const auto count = [](double value) { return format_count(static_cast<std::uint64_t>(value)); };
@@ -193,7 +211,13 @@ std::string plan_text(const train::TrainPlan& plan, int ranks) {
          {"network", format_bytes(plan.network_bytes)},
          {"rows in flight", format_bytes(plan.in_flight_bytes)},
          {"buffer", format_bytes(plan.buffer_bytes)},
-         {"batches ahead", format_bytes(plan.queue_bytes)},
+         {"bookkeeping",
+          fmt::format("{}: {:.1f} bytes for each of {} remote rows",
+                      format_bytes(plan.bookkeeping_bytes), plan.bytes_per_remote_row(),
+                      format_count(plan.remote_vertices))},
+         {"batches ahead",
+          fmt::format("{}: {:.1f} bytes for each of {} edges", format_bytes(plan.queue_bytes),
+                      plan.bytes_per_edge(), format_count(plan.edges_ahead))},
          {"evaluation", format_bytes(plan.evaluation_bytes)},
          {"memory",
           fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),

@@ -18,5 +18,7 @@ namespace rudder::cli {
 
 /// The plan for people.
 [[nodiscard]] std::string plan_text(const train::TrainPlan& plan, int ranks);
+/// What needs how much memory, the largest first, on one line.
+[[nodiscard]] std::string plan_items(const train::TrainPlan& plan);
 
 }  // namespace rudder::cli

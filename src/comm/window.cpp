@@ -1,6 +1,7 @@
 #include "window.hpp"
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 
 #include <fcntl.h>
@@ -27,9 +28,34 @@ struct Mapping {
     Mapping(Mapping&&) = delete;
 };
 
+/// Maps a file; a large one at a multiple of a huge page, without which it cannot be put on such.
+void* map_aligned(int fd, std::size_t bytes) {
+    constexpr std::size_t huge_page = std::size_t{2} << 20;
+    constexpr int access = PROT_READ | PROT_WRITE;
+    if (bytes < 2 * huge_page) return ::mmap(nullptr, bytes, access, MAP_SHARED, fd, 0);
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t pages = (bytes + page - 1) / page * page;
+    constexpr int nothing = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* const room = ::mmap(nullptr, pages + huge_page, PROT_NONE, nothing, -1, 0);
+    if (room == MAP_FAILED) return room;
+    auto* const begin = static_cast<std::byte*>(room);
+    const std::size_t skipped =
+        (huge_page - reinterpret_cast<std::uintptr_t>(room) % huge_page) % huge_page;
+    void* const address = ::mmap(begin + skipped, bytes, access, MAP_SHARED | MAP_FIXED, fd, 0);
+    if (address == MAP_FAILED) {
+        const int code = errno;
+        ::munmap(room, pages + huge_page);
+        errno = code;
+        return address;
+    }
+    if (skipped != 0) ::munmap(room, skipped);
+    if (skipped != huge_page) ::munmap(begin + skipped + pages, huge_page - skipped);
+    return address;
+}
+
 std::shared_ptr<std::span<std::byte>> map_descriptor(int fd, const std::string& name,
                                                      std::size_t bytes) {
-    void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void* address = map_aligned(fd, bytes);
     const int code = errno;
     ::close(fd);
     if (address == MAP_FAILED) throw system_error("cannot map shared memory", name, code);

@@ -21,4 +21,13 @@ void free_huge(void* memory) noexcept {
     std::free(memory);
 }
 
+void collapse_huge(void* memory, std::size_t bytes) noexcept {
+#if defined(MADV_COLLAPSE)
+    constexpr int collapse = MADV_COLLAPSE;
+#else
+    constexpr int collapse = 25;  // as Linux has it since 6.1; earlier ones refuse it
+#endif
+    if (bytes != 0) static_cast<void>(::madvise(memory, bytes, collapse));
+}
+
 }  // namespace rudder

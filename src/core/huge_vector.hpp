@@ -10,6 +10,9 @@ namespace rudder {
 /// Memory for `bytes`, aligned to a cache line; large blocks to a huge page, which is asked for.
 [[nodiscard]] void* allocate_huge(std::size_t bytes);
 void free_huge(void* memory) noexcept;
+/// Moves memory that has been written to huge pages, where the system has them: shared memory,
+/// which mostly gets none at first. Takes some seconds per gigabyte.
+void collapse_huge(void* memory, std::size_t bytes) noexcept;
 
 /// What is looked up at random in a large vector costs a miss of the address cache besides that of
 /// the data; on huge pages it rarely does.

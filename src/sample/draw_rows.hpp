@@ -1,29 +1,28 @@
 // Draws the neighbours of many vertices from rows, wherever those lie.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "draw_positions.hpp"
 #include "neighbour_source.hpp"
 
 namespace rudder::sample {
 
-/// Where a row is: the code of its first entry (the others follow) and its length.
-struct RowPlace {
-    EdgeIndex begin;
-    EdgeIndex degree;
-};
-
 // Rows are any type with
-//     RowPlace place(VertexId v) const;          where the row of v is
-//     void prefetch_place(VertexId v) const;     what `place` will read
-//     VertexId neighbour(EdgeIndex code) const;  the entry of that code
-//     void prefetch(EdgeIndex code) const;       what `neighbour` will read
+//     Row row(VertexId v) const;             where the row of v lies
+//     void prefetch_row(VertexId v) const;   what `row` will read
+// and a Row, which is small and copied, has
+//     EdgeIndex degree;
+//     static constexpr std::size_t entry_bytes;
+//     const void* entry(EdgeIndex i) const;  what reading entry i reads
+//     VertexId operator[](EdgeIndex i) const;
 
-/// How far ahead of their use rows and entries are asked for.
+/// How far ahead of their use places of rows, and what stands by vertex, are asked for.
 inline constexpr std::size_t place_distance = 16;
 inline constexpr std::size_t entry_distance = 32;
 
@@ -44,126 +43,205 @@ inline constexpr std::size_t entry_distance = 32;
     return static_cast<std::uint32_t>(degree < most ? degree : most);
 }
 
-/// One request on one kind of rows. First it writes into `out` the codes of the chosen entries,
-/// choosing for many vertices at a time; then it replaces each code by what lies there, so that the
-/// reads, which miss the caches, are independent of each other and asked for ahead.
-template <class Rows>
+/// One request on one kind of rows, in stretches of vertices: the rows of a stretch are looked up
+/// (their places were asked for a few vertices before) and its positions drawn, many vertices at a
+/// time, and the cache lines that they lie in are asked for; then the entries of the stretch before
+/// are read, whose lines have come meanwhile. Nothing but the ids is written to memory.
+template <class Rows, class Id>
 class RowDrawer {
 public:
-    RowDrawer(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out)
-        : rows_(rows), request_(request), out_(out), stream_(request.key) {}
+    RowDrawer(const Rows& rows, const DrawRequest& request, RawVector<std::uint32_t>& offsets,
+              RawVector<Id>& ids)
+        : rows_(rows),
+          request_(request),
+          fanout_(request.fanout < 0 ? 0 : static_cast<std::uint32_t>(request.fanout)),
+          offsets_(offsets),
+          ids_(ids),
+          stream_(request.key) {}
 
     void draw() {
-        measure();
-        choose();
-        read();
+        const std::size_t vertices = request_.vertices.size();
+        offsets_.resize(vertices + 1);
+        offsets_[0] = 0;
+        ids_.resize(ids_.capacity());
+        Stretch* now = &stretches_[0];
+        Stretch* before = &stretches_[1];
+        for (std::size_t next = 0; next < vertices; next = before->end) {
+            look_up(*now, next);
+            choose(*now);
+            read(*before);
+            std::swap(now, before);
+        }
+        read(*before);
+        ids_.resize(offsets_[vertices]);
     }
 
 private:
-    /// Fills the offsets.
-    void measure() {
-        const std::span<const VertexId> vertices = request_.vertices;
-        out_.offsets.resize(vertices.size() + 1);
-        EdgeIndex sum = 0;
-        out_.offsets[0] = 0;
-        for (std::size_t i = 0; i < vertices.size(); ++i) {
-            if (i + place_distance < vertices.size())
-                rows_.prefetch_place(vertices[i + place_distance]);
-            sum += draw_count(rows_.place(vertices[i]).degree, request_.fanout,
-                              request_.with_replacement);
-            if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
-            out_.offsets[i + 1] = static_cast<std::uint32_t>(sum);
-        }
-        out_.neighbours.resize(sum);
+    using Row = decltype(std::declval<const Rows&>().row(VertexId{}));
+
+    /// Of which the longest have so many vertices.
+    static constexpr std::size_t longest = 96;
+    /// Rows of so many bytes are asked for whole, longer ones entry by entry.
+    static constexpr std::size_t line = 64;
+    static constexpr std::size_t short_lines = 5;
+
+    enum class Way : std::uint8_t { whole, lane, single };
+
+    struct Stretch {
+        std::size_t begin = 0;  ///< of the request's vertices
+        std::size_t end = 0;
+        std::size_t lanes = 0;  ///< in use
+        std::array<Row, longest> rows;
+        std::array<Way, longest> ways;
+        std::array<Row, draw_lanes> lane_rows;
+        LaneGroup group{};
+        LanePositions positions;  // written before it is read
+    };
+
+    [[nodiscard]] Way way_of(EdgeIndex degree, EdgeIndex count) const noexcept {
+        if (request_.fanout < 0 || (count == degree && !request_.with_replacement) || count == 0)
+            return Way::whole;
+        return count <= lane_fanout_limit && degree <= std::numeric_limits<std::uint32_t>::max()
+                   ? Way::lane
+                   : Way::single;
     }
 
-    void choose() {
+    /// Finds the rows of as many vertices as have room, and writes where their entries begin.
+    void look_up(Stretch& stretch, std::size_t first) {
         const std::span<const VertexId> vertices = request_.vertices;
-        for (std::size_t i = 0; i < vertices.size(); ++i) {
-            if (i + place_distance < vertices.size())
-                rows_.prefetch_place(vertices[i + place_distance]);
-            const RowPlace place = rows_.place(vertices[i]);
-            EdgeIndex* const codes = out_.neighbours.data() + out_.offsets[i];
-            const std::uint32_t count = out_.offsets[i + 1] - out_.offsets[i];
-            if (request_.fanout < 0 || (count == place.degree && !request_.with_replacement)) {
-                for (std::uint32_t j = 0; j < count; ++j)
-                    codes[j] = place.begin + j;
-            } else if (count <= lane_fanout_limit &&
-                       place.degree <= std::numeric_limits<std::uint32_t>::max()) {
-                if (count != 0) enqueue(vertices[i], place, codes);
-            } else {
-                single_.draw(stream_, vertices[i], place.degree, request_.with_replacement,
-                             {codes, count});
-                for (std::uint32_t j = 0; j < count; ++j)
-                    codes[j] += place.begin;
+        const std::size_t last = vertices.size() - 1;
+        const std::size_t most = std::min(vertices.size(), first + longest);
+        EdgeIndex sum = offsets_[first];
+        std::size_t lanes = 0;
+        std::size_t i = first;
+        for (; i < most && lanes < draw_lanes; ++i) {
+            rows_.prefetch_row(vertices[std::min(i + place_distance, last)]);
+            const Row row = rows_.row(vertices[i]);
+            const EdgeIndex count =
+                draw_count(row.degree, request_.fanout, request_.with_replacement);
+            sum += count;
+            if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
+            offsets_[i + 1] = static_cast<std::uint32_t>(sum);
+            const Way way = way_of(row.degree, count);
+            stretch.rows[i - first] = row;
+            stretch.ways[i - first] = way;
+            if (way == Way::lane) {
+                put(stretch, lanes++, vertices[i], row);
+            } else if (way == Way::whole && count != 0) {
+                __builtin_prefetch(row.entry(0));
+                __builtin_prefetch(row.entry(std::min<EdgeIndex>(count - 1, line)));
             }
         }
-        flush();
+        stretch.begin = first;
+        stretch.end = i;
+        stretch.lanes = lanes;
     }
 
-    void enqueue(VertexId vertex, const RowPlace& place, EdgeIndex* codes) noexcept {
-        group_.low[pending_] = static_cast<std::uint32_t>(vertex);
-        group_.high[pending_] = static_cast<std::uint32_t>(vertex >> 32);
-        group_.degree[pending_] = static_cast<std::uint32_t>(place.degree);
-        begin_[pending_] = place.begin;
-        codes_[pending_] = codes;
-        if (++pending_ == draw_lanes) flush();
+    [[nodiscard]] bool is_short(const Row& row) const noexcept {
+        return fanout_ >= short_lines && row.degree * Row::entry_bytes <= short_lines * line;
     }
 
-    void flush() noexcept {
-        if (pending_ == 0) return;
-        const auto fanout = static_cast<std::uint32_t>(request_.fanout);
-        draw_positions(code_, stream_.key(), group_, fanout, request_.with_replacement, positions_);
-        for (std::size_t lane = 0; lane < pending_; ++lane) {
-            for (std::uint32_t j = 0; j < fanout; ++j)
-                codes_[lane][j] = begin_[lane] + positions_[j * draw_lanes + lane];
+    void put(Stretch& stretch, std::size_t lane, VertexId vertex, const Row& row) const noexcept {
+        stretch.group.low[lane] = static_cast<std::uint32_t>(vertex);
+        stretch.group.high[lane] = static_cast<std::uint32_t>(vertex >> 32);
+        stretch.group.degree[lane] = static_cast<std::uint32_t>(row.degree);
+        stretch.lane_rows[lane] = row;
+        if (!is_short(row)) return;
+        constexpr std::size_t per_line = line / Row::entry_bytes;
+        for (std::size_t i = 0; i <= short_lines; ++i)
+            __builtin_prefetch(row.entry(std::min<EdgeIndex>(i * per_line, row.degree - 1)));
+    }
+
+    void choose(Stretch& stretch) const noexcept {
+        if (stretch.lanes == 0) return;
+        draw_positions(code_, stream_.key(), stretch.group, fanout_, request_.with_replacement,
+                       stretch.positions);
+        for (std::size_t lane = 0; lane < stretch.lanes; ++lane) {
+            const Row& row = stretch.lane_rows[lane];
+            if (is_short(row)) continue;
+            const std::uint32_t* const positions = stretch.positions.data() + lane;
+            for (std::uint32_t j = 0; j < fanout_; ++j)
+                __builtin_prefetch(row.entry(positions[std::size_t{j} * draw_lanes]));
         }
-        pending_ = 0;
     }
 
-    void read() noexcept {
-        EdgeIndex* const codes = out_.neighbours.data();
-        const std::size_t count = out_.neighbours.size();
-        const std::size_t ahead = count > entry_distance ? count - entry_distance : 0;
-        std::size_t i = 0;
-        for (; i < ahead; ++i) {
-            rows_.prefetch(codes[i + entry_distance]);
-            codes[i] = rows_.neighbour(codes[i]);
+    /// Room up to the end of a stretch. It grows by halves: memory is kept from draw to draw.
+    void make_room(const Stretch& stretch) {
+        const std::size_t needed = offsets_[stretch.end];
+        if (needed <= ids_.size()) return;
+        ids_.reserve(std::max({needed, ids_.size() + ids_.size() / 2, std::size_t{1024}}));
+        ids_.resize(ids_.capacity());
+    }
+
+    void read(const Stretch& stretch) {
+        make_room(stretch);
+        std::size_t lane = 0;
+        for (std::size_t i = stretch.begin; i < stretch.end; ++i) {
+            const Row& row = stretch.rows[i - stretch.begin];
+            Id* const to = ids_.data() + offsets_[i];
+            const Way way = stretch.ways[i - stretch.begin];
+            if (way == Way::lane) {
+                const std::uint32_t* const positions = stretch.positions.data() + lane++;
+                for (std::uint32_t j = 0; j < fanout_; ++j)
+                    to[j] = static_cast<Id>(row[positions[std::size_t{j} * draw_lanes]]);
+            } else if (way == Way::whole) {
+                const std::uint32_t count = offsets_[i + 1] - offsets_[i];
+                for (std::uint32_t j = 0; j < count; ++j)
+                    to[j] = static_cast<Id>(row[j]);
+            } else {
+                read_single(request_.vertices[i], row, {to, offsets_[i + 1] - offsets_[i]});
+            }
         }
-        for (; i < count; ++i)
-            codes[i] = rows_.neighbour(codes[i]);
+    }
+
+    /// A vertex whose draws have too many positions, or too large ones, for the lanes.
+    void read_single(VertexId vertex, const Row& row, std::span<Id> to) {
+        single_positions_.resize(to.size());
+        single_.draw(stream_, vertex, row.degree, request_.with_replacement, single_positions_);
+        for (std::size_t j = 0; j < to.size(); ++j) {
+            __builtin_prefetch(
+                row.entry(single_positions_[std::min(j + entry_distance, to.size() - 1)]));
+            to[j] = static_cast<Id>(row[single_positions_[j]]);
+        }
     }
 
     const Rows& rows_;
     const DrawRequest& request_;
-    DrawnNeighbours& out_;
+    std::uint32_t fanout_;
+    RawVector<std::uint32_t>& offsets_;
+    RawVector<Id>& ids_;
     RandomStream stream_;
     DrawCode code_ = best_draw_code();
-    std::size_t pending_ = 0;
-    LaneGroup group_{};
-    std::array<EdgeIndex, draw_lanes> begin_{};
-    std::array<EdgeIndex*, draw_lanes> codes_{};
-    LanePositions positions_;  // written before it is read
+    std::array<Stretch, 2> stretches_;
     SingleDraw single_;
+    RawVector<EdgeIndex> single_positions_;
 };
 
-template <class Rows>
+/// Ids are written in the width of the whole graph's: `out.narrow` or `out.wide`.
+template <class Id, class Rows>
 void draw_rows(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
-    RowDrawer<Rows>(rows, request, out).draw();
+    RowDrawer<Rows, Id>(rows, request, out.offsets, out.template ids<Id>()).draw();
 }
 
 /// The rows of the whole graph, in ids of either width.
 template <class Id>
 struct WholeRows {
+    struct Row {
+        const Id* ids;
+        EdgeIndex degree;
+
+        static constexpr std::size_t entry_bytes = sizeof(Id);
+        [[nodiscard]] const void* entry(EdgeIndex i) const noexcept { return ids + i; }
+        [[nodiscard]] VertexId operator[](EdgeIndex i) const noexcept { return ids[i]; }
+    };
+
     const EdgeIndex* offsets;
     const Id* ids;
 
-    [[nodiscard]] RowPlace place(VertexId v) const noexcept {
-        return {offsets[v], offsets[v + 1] - offsets[v]};
+    [[nodiscard]] Row row(VertexId v) const noexcept {
+        return {ids + offsets[v], offsets[v + 1] - offsets[v]};
     }
-    void prefetch_place(VertexId v) const noexcept { __builtin_prefetch(offsets + v); }
-    [[nodiscard]] VertexId neighbour(EdgeIndex code) const noexcept { return ids[code]; }
-    void prefetch(EdgeIndex code) const noexcept { __builtin_prefetch(ids + code); }
+    void prefetch_row(VertexId v) const noexcept { __builtin_prefetch(offsets + v); }
 };
 
 }  // namespace rudder::sample

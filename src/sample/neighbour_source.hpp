@@ -5,6 +5,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/random.hpp"
@@ -26,12 +27,22 @@ struct DrawRequest {
     comm::Kind kind = comm::Kind::topology;  ///< of the messages, where there are any
 };
 
-/// What was drawn: neighbours[offsets[i]] up to neighbours[offsets[i + 1]] for vertex i, global
-/// ids. All of a row in its order where its degree is at most the fan-out, else as drawn. With
-/// replacement every row that is not empty gives as many as the fan-out, however short it is.
+/// What was drawn: ids[offsets[i]] up to ids[offsets[i + 1]] for vertex i, global ids: `narrow`
+/// where those of the whole graph fit 32 bits, `wide` where not. All of a row in its order where
+/// its degree is at most the fan-out, else as drawn. With replacement every row that is not empty
+/// gives as many as the fan-out, however short it is.
 struct DrawnNeighbours {
     RawVector<std::uint32_t> offsets;
-    RawVector<VertexId> neighbours;
+    RawVector<std::uint32_t> narrow;
+    RawVector<VertexId> wide;
+
+    template <class Id>
+    [[nodiscard]] RawVector<Id>& ids() noexcept {
+        if constexpr (std::is_same_v<Id, VertexId>)
+            return wide;
+        else
+            return narrow;
+    }
 };
 
 /// Draws neighbours. What is drawn depends on the request alone, never on the body.

@@ -16,43 +16,9 @@ namespace {
 
 constexpr comm::Channel draw_channel = comm::channel_of(comm::Talk::draws);
 
-/// The rows of a rank's own parts. The code of an entry is its position in its part, and above that
-/// the number of the part among the rank's.
+/// The rows of a rank's own parts.
 class PartRows {
-public:
-    PartRows(const partition::PartitionBook& book, std::span<const partition::Part> own)
-        : book_(&book), slot_(book.parts(), 0) {
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            slot_[own[i].id()] = i;
-            parts_.push_back({own[i].offsets().data(), own[i].neighbours().data(),
-                              own[i].halo().data(), own[i].range().begin, own[i].own()});
-        }
-        RUDDER_CHECK(own.size() < (std::size_t{1} << 16));
-    }
-
-    [[nodiscard]] RowPlace place(VertexId v) const noexcept {
-        const std::size_t slot = slot_[book_->owner(v)];
-        const Rows& part = parts_[slot];
-        const EdgeIndex* const row = part.offsets + (v - part.first);
-        return {row[0] | slot << slot_shift, row[1] - row[0]};
-    }
-    void prefetch_place(VertexId v) const noexcept {
-        const Rows& part = parts_[slot_[book_->owner(v)]];
-        __builtin_prefetch(part.offsets + (v - part.first));
-    }
-    [[nodiscard]] VertexId neighbour(EdgeIndex code) const noexcept {
-        const Rows& part = parts_[code >> slot_shift];
-        const LocalId local = part.neighbours[code & entry_mask];
-        return local < part.own ? part.first + local : part.halo[local - part.own];
-    }
-    void prefetch(EdgeIndex code) const noexcept {
-        __builtin_prefetch(parts_[code >> slot_shift].neighbours + (code & entry_mask));
-    }
-
-private:
-    static constexpr unsigned slot_shift = 48;
-    static constexpr EdgeIndex entry_mask = (EdgeIndex{1} << slot_shift) - 1;
-    struct Rows {
+    struct OwnPart {
         const EdgeIndex* offsets;
         const LocalId* neighbours;
         const VertexId* halo;
@@ -60,9 +26,43 @@ private:
         VertexId own;
     };
 
+public:
+    struct Row {
+        const LocalId* locals;
+        EdgeIndex degree;
+        const OwnPart* part;
+
+        static constexpr std::size_t entry_bytes = sizeof(LocalId);
+        [[nodiscard]] const void* entry(EdgeIndex i) const noexcept { return locals + i; }
+        [[nodiscard]] VertexId operator[](EdgeIndex i) const noexcept {
+            const LocalId local = locals[i];
+            return local < part->own ? part->first + local : part->halo[local - part->own];
+        }
+    };
+
+    PartRows(const partition::PartitionBook& book, std::span<const partition::Part> own)
+        : book_(&book), slot_(book.parts(), 0) {
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            slot_[own[i].id()] = i;
+            parts_.push_back({own[i].offsets().data(), own[i].neighbours().data(),
+                              own[i].halo().data(), own[i].range().begin, own[i].own()});
+        }
+    }
+
+    [[nodiscard]] Row row(VertexId v) const noexcept {
+        const OwnPart& part = parts_[slot_[book_->owner(v)]];
+        const EdgeIndex* const place = part.offsets + (v - part.first);
+        return {part.neighbours + place[0], place[1] - place[0], &part};
+    }
+    void prefetch_row(VertexId v) const noexcept {
+        const OwnPart& part = parts_[slot_[book_->owner(v)]];
+        __builtin_prefetch(part.offsets + (v - part.first));
+    }
+
+private:
     const partition::PartitionBook* book_;
     std::vector<std::size_t> slot_;  ///< by part
-    std::vector<Rows> parts_;
+    std::vector<OwnPart> parts_;
 };
 
 // ---- on the wire -------------------------------------------------------------------------------
@@ -126,11 +126,12 @@ void extract(std::span<const std::byte> bytes, std::size_t width, To* out) {
 // ---- the source --------------------------------------------------------------------------------
 
 /// What one draw asks of one rank, and what came back.
+template <class Id>
 struct Share {
     RawVector<VertexId> vertices;
     comm::Request request;
     RawVector<std::uint32_t> counts;
-    RawVector<VertexId> neighbours;
+    RawVector<Id> neighbours;
     std::size_t next_vertex = 0;
     std::size_t next_neighbour = 0;
 };
@@ -155,19 +156,10 @@ public:
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
-        if (comm_.size() == 1) return draw_rows(rows_, request, out);
-        std::vector<Share> shares(static_cast<std::size_t>(comm_.size()));
-        RawVector<std::uint32_t> rank_of(request.vertices.size());
-        for (std::size_t i = 0; i < rank_of.size(); ++i) {
-            const VertexId v = request.vertices[i];
-            rank_of[i] = static_cast<std::uint32_t>(owners_.rank(book_.owner(v)));
-            shares[rank_of[i]].vertices.push_back(v);
-        }
-        ask_all(request, shares);
-        draw_own(request, shares[static_cast<std::size_t>(comm_.rank())]);
-        for (Share& share : shares)
-            take_answer(request.fanout, share);
-        merge(rank_of, shares, out);
+        if (IdArray::needs_wide(book_.vertices()))
+            draw_as<VertexId>(request, out);
+        else
+            draw_as<std::uint32_t>(request, out);
     }
 
     void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
@@ -190,6 +182,23 @@ public:
     }
 
 private:
+    template <class Id>
+    void draw_as(const DrawRequest& request, DrawnNeighbours& out) const {
+        if (comm_.size() == 1) return draw_rows<Id>(rows_, request, out);
+        std::vector<Share<Id>> shares(static_cast<std::size_t>(comm_.size()));
+        RawVector<std::uint32_t> rank_of(request.vertices.size());
+        for (std::size_t i = 0; i < rank_of.size(); ++i) {
+            const VertexId v = request.vertices[i];
+            rank_of[i] = static_cast<std::uint32_t>(owners_.rank(book_.owner(v)));
+            shares[rank_of[i]].vertices.push_back(v);
+        }
+        ask_all<Id>(request, shares);
+        draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())]);
+        for (Share<Id>& share : shares)
+            take_answer(request.fanout, share);
+        merge<Id>(rank_of, shares, out);
+    }
+
     /// Of all vertices, into a window of the host.
     void gather_degrees(std::span<const partition::Part> own) {
         degrees_ = comm_.share<std::uint32_t>(book_.vertices());
@@ -206,7 +215,8 @@ private:
         bytes_ += degrees_->size_bytes() / ranks;
     }
 
-    void ask_all(const DrawRequest& request, std::span<Share> shares) const {
+    template <class Id>
+    void ask_all(const DrawRequest& request, std::span<Share<Id>> shares) const {
         const QuestionHead head{request.key.seed,
                                 request.key.step,
                                 static_cast<std::uint32_t>(request.key.purpose),
@@ -228,18 +238,20 @@ private:
         }
     }
 
-    void draw_own(DrawRequest request, Share& share) const {
+    template <class Id>
+    void draw_own(DrawRequest request, Share<Id>& share) const {
         request.vertices = share.vertices;
         DrawnNeighbours drawn;
-        draw_rows(rows_, request, drawn);
+        draw_rows<Id>(rows_, request, drawn);
         share.counts.resize(share.vertices.size());
         for (std::size_t i = 0; i < share.counts.size(); ++i)
             share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
-        share.neighbours = std::move(drawn.neighbours);
+        share.neighbours = std::move(drawn.ids<Id>());
         share.vertices.clear();  // nothing to wait for
     }
 
-    void take_answer(std::int32_t fanout, Share& share) const {
+    template <class Id>
+    void take_answer(std::int32_t fanout, Share<Id>& share) const {
         if (share.vertices.empty()) return;
         const comm::Message message = share.request.take();
         const WireWidths widths(book_.vertices(), fanout);
@@ -253,22 +265,24 @@ private:
     }
 
     /// Puts the answers into the order of the request.
-    static void merge(std::span<const std::uint32_t> rank_of, std::span<Share> shares,
+    template <class Id>
+    static void merge(std::span<const std::uint32_t> rank_of, std::span<Share<Id>> shares,
                       DrawnNeighbours& out) {
         out.offsets.resize(rank_of.size() + 1);
         out.offsets[0] = 0;
         EdgeIndex sum = 0;
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
-            Share& share = shares[rank_of[i]];
+            Share<Id>& share = shares[rank_of[i]];
             sum += share.counts[share.next_vertex++];
             if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
             out.offsets[i + 1] = static_cast<std::uint32_t>(sum);
         }
-        out.neighbours.resize(sum);
+        RawVector<Id>& ids = out.ids<Id>();
+        ids.resize(sum);
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
-            Share& share = shares[rank_of[i]];
-            const VertexId* const from = share.neighbours.data() + share.next_neighbour;
-            VertexId* const to = out.neighbours.data() + out.offsets[i];
+            Share<Id>& share = shares[rank_of[i]];
+            const Id* const from = share.neighbours.data() + share.next_neighbour;
+            Id* const to = ids.data() + out.offsets[i];
             const std::size_t count = out.offsets[i + 1] - out.offsets[i];
             for (std::size_t j = 0; j < count; ++j)
                 to[j] = from[j];
@@ -285,15 +299,22 @@ private:
         const WireWidths widths(book_.vertices(), head.fanout);
         asked_.resize(ids.size() / widths.id);
         extract(ids, widths.id, asked_.data());
-        draw_rows(rows_,
-                  {.key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch, head.step,
-                           head.layer},
-                   .vertices = asked_,
-                   .fanout = head.fanout,
-                   .with_replacement = head.with_replacement != 0},
-                  drawn_);
-        bytes.reserve(drawn_.neighbours.size() * widths.id + asked_.size() * widths.count);
-        append(bytes, widths.id, std::span<const VertexId>(drawn_.neighbours));
+        const DrawRequest request{.key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch,
+                                          head.step, head.layer},
+                                  .vertices = asked_,
+                                  .fanout = head.fanout,
+                                  .with_replacement = head.with_replacement != 0};
+        widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
+                                      : answer_as<std::uint32_t>(request, widths, bytes);
+    }
+
+    template <class Id>
+    void answer_as(const DrawRequest& request, const WireWidths& widths,
+                   comm::Service::Answer& bytes) {
+        draw_rows<Id>(rows_, request, drawn_);
+        const RawVector<Id>& ids = drawn_.ids<Id>();
+        bytes.reserve(ids.size() * widths.id + asked_.size() * widths.count);
+        append(bytes, widths.id, std::span<const Id>(ids));
         for (std::size_t i = 0; i < asked_.size(); ++i)
             drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
         append(bytes, widths.count,

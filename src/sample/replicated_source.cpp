@@ -1,5 +1,6 @@
 #include <numeric>
 
+#include "core/huge_vector.hpp"
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/parallel.hpp"
 
@@ -43,16 +44,20 @@ public:
             return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
         };
         exchange_parts(comm, book, owners, offsets_of, ids_of);
+        if (comm.host().rank() == 0 && comm.host().size() > 1) {  // a rank of its own has them
+            collapse_huge(offsets_->data(), offsets_->size_bytes());
+            collapse_huge(ids_->data(), ids_->size_bytes());
+        }
         rows_ = {offsets_->data(), ids_->data()};
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
-        draw_rows(rows_, request, out);
+        draw_rows<Id>(rows_, request, out);
     }
     void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
         for (std::size_t i = 0; i < of.size(); ++i) {
-            if (i + place_distance < of.size()) rows_.prefetch_place(of[i + place_distance]);
-            out[i] = degree_number(rows_.place(of[i]).degree);
+            if (i + place_distance < of.size()) rows_.prefetch_row(of[i + place_distance]);
+            out[i] = degree_number(rows_.row(of[i]).degree);
         }
     }
     [[nodiscard]] VertexId vertices() const noexcept override { return vertices_; }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/span.hpp"
+#include "rudder/core/id_array.hpp"
 
 #include "id_map.hpp"
 
@@ -22,16 +23,16 @@ constexpr std::size_t map_distance = 32;
 template <class Map>
 class Relabelling {
 public:
-    Relabelling(Map& map, RawVector<VertexId>& vertices) : map_(map), vertices_(vertices) {
-        map_.begin();
-    }
-    ~Relabelling() { map_.end({vertices_.data(), count_}); }
+    Relabelling(Map& map, RawVector<VertexId>& vertices) : map_(map), vertices_(vertices) {}
+    ~Relabelling() { map_.end(count_); }
     Relabelling(Relabelling&&) = delete;
 
     [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
 
-    /// Writes the position of each id, a new one for those that had none.
-    void enter(std::span<const VertexId> ids, LocalId* positions) {
+    /// Writes the position of each id, a new one for those that had none; `positions` may be where
+    /// the ids are.
+    template <class Id>
+    void enter(std::span<const Id> ids, LocalId* positions) {
         for (std::size_t first = 0; first < ids.size(); first += stretch) {
             const std::size_t size = std::min(stretch, ids.size() - first);
             make_room(size);
@@ -50,24 +51,26 @@ private:
     }
 
     /// Without branches: whether an id is new is as good as random.
-    void enter_stretch(std::span<const VertexId> ids, std::size_t begin, std::size_t end,
+    template <class Id>
+    void enter_stretch(std::span<const Id> ids, std::size_t begin, std::size_t end,
                        LocalId* positions) noexcept {
         VertexId* const vertices = vertices_.data();
-        std::uint32_t count = count_;
+        const LocalId base = map_.base();
+        LocalId count = base + count_;
         const std::size_t last = ids.size() - 1;
         for (std::size_t i = begin; i < end; ++i) {
             map_.prefetch(ids[std::min(i + map_distance, last)]);
             const VertexId v = ids[i];
             LocalId& entry = map_.at(v);
             const LocalId found = entry;
-            const bool is_new = found == 0;
-            vertices[count] = v;
+            const bool is_new = found <= base;
+            vertices[count - base] = v;
             count += is_new ? 1U : 0U;
-            const LocalId place = is_new ? count : found;  // one more than the position
+            const LocalId place = is_new ? count : found;  // base + position + 1
             entry = place;
-            positions[i] = place - 1;
+            positions[i] = place - base - 1;
         }
-        count_ = count;
+        count_ = count - base;
     }
 
     Map& map_;
@@ -87,7 +90,7 @@ void check_fanout(const std::vector<std::int32_t>& fanout) {
 }  // namespace
 
 struct NeighbourSampler::Scratch {
-    using AnyMap = std::variant<DirectMap, HashMap>;
+    using AnyMap = std::variant<DirectMap, HashMap<std::uint32_t>, HashMap<VertexId>>;
 
     AnyMap map;
     DrawnNeighbours drawn;
@@ -100,9 +103,12 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
     : source_(&source), options_(std::move(options)) {
     check_fanout(options_.fanout);
     const VertexId vertices = source.vertices();
-    scratch_ = std::make_unique<Scratch>(vertices <= options_.direct_limit
-                                             ? Scratch::AnyMap(DirectMap(vertices))
-                                             : Scratch::AnyMap(HashMap()));
+    const auto map = [&]() -> Scratch::AnyMap {
+        if (IdArray::needs_wide(vertices)) return HashMap<VertexId>();
+        if (vertices <= options_.direct_limit) return DirectMap(vertices);
+        return HashMap<std::uint32_t>();
+    };
+    scratch_ = std::make_unique<Scratch>(map());
 }
 
 NeighbourSampler::~NeighbourSampler() = default;
@@ -117,12 +123,14 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
     const std::size_t layers = options.fanout.size();
     Relabelling<Map> relabelling(map, out.vertices);
     positions.resize(seeds.size());
-    relabelling.enter(seeds, positions.data());
+    relabelling.template enter<VertexId>(seeds, positions.data());
     RUDDER_CHECK(relabelling.count() == seeds.size());  // seeds are distinct
     for (std::size_t layer = 0; layer < layers; ++layer) {
         const std::size_t index = layers - 1 - layer;
         Block& block = out.blocks[index];
         block.destinations = relabelling.count();
+        block.offsets.swap(drawn.offsets);  // memory of the batch before
+        block.neighbours.swap(drawn.narrow);
         source.draw({.key = {options.purpose, options.seed, out.key.epoch, out.key.step,
                              static_cast<std::uint32_t>(layer)},
                      .vertices = {out.vertices.data(), block.destinations},
@@ -130,9 +138,12 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
                      .with_replacement = options.with_replacement,
                      .kind = options.kind},
                     drawn);
-        block.neighbours.resize(drawn.neighbours.size());
-        relabelling.enter(drawn.neighbours, block.neighbours.data());
+        using Id = typename Map::Id;
+        const std::span<const Id> ids = drawn.ids<Id>();
+        drawn.narrow.resize(ids.size());
+        relabelling.enter(ids, drawn.narrow.data());  // in place where ids are narrow
         block.offsets.swap(drawn.offsets);
+        block.neighbours.swap(drawn.narrow);
         block.sources = relabelling.count();
     }
     out.vertices.resize(relabelling.count());

@@ -1,8 +1,12 @@
 #include "ground.hpp"
 
+#include <fmt/format.h>
+
 #include "comm/together.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 #include "train/steps/record_book.hpp"
 
 namespace rudder::train {
@@ -27,6 +31,16 @@ std::uint64_t memory_of_host(const TrainOptions& options) {
     return options.memory != 0 ? options.memory : memory_info().available;
 }
 
+/// Refuses a topology that does not fit this host, before any of it is there.
+void check_topology(const partition::PartitionedDataset& data, const TrainOptions& options) {
+    const std::uint64_t bytes = sample::replicated_bytes(data.info().vertices, data.info().edges);
+    const std::uint64_t memory = memory_of_host(options);
+    if (bytes <= memory) return;
+    throw usage_error(fmt::format("the topology needs {} on every host, and this one has {}",
+                                  format_bytes(bytes), format_bytes(memory)),
+                      "--topology", "choose --topology partitioned, or raise --memory");
+}
+
 std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& comm,
                                                      const partition::PartitionedDataset& data,
                                                      std::span<const partition::Part> parts,
@@ -40,6 +54,8 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         const std::int64_t fits = comm.all_min(bytes <= memory_of_host(options) / 4 ? 1 : 0);
         choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
     }
+    if (choice == TopologyChoice::replicated && options.topology == choice)
+        comm::do_together(comm, [&] { check_topology(data, options); });
     if (choice == TopologyChoice::replicated)
         return sample::make_replicated_source(comm, data.book(), parts);
     return sample::make_partitioned_source(comm, data.book(), parts,

@@ -17,6 +17,7 @@ struct Samples {
     double remote = 0;
     double row_bytes = 0;    ///< of the largest step, as floats
     double batch_bytes = 0;  ///< of the largest step's blocks
+    double edges = 0;        ///< of that step
     double activations = 0;  ///< of the largest batch
 };
 
@@ -28,6 +29,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
     for (std::uint64_t step = 0; step < steps; ++step) {
         double rows = 0;
         double bytes = 0;
+        double edges = 0;
         for (const partition::Part& part : g.parts) {
             g.schedule.seeds(part.id(), step, seeds);
             sampler.sample({.step = step, .part = part.id()}, seeds, batch);
@@ -35,13 +37,17 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
             own.remote += static_cast<double>(std::ranges::count_if(
                 batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
             bytes += static_cast<double>(batch.bytes());
+            edges += static_cast<double>(batch.edges());
             own.activations =
                 std::max(own.activations, static_cast<double>(network.activation_bytes(batch)));
         }
         own.rows += rows;
         const double floats = rows * static_cast<double>(g.store.format().width());
         own.row_bytes = std::max(own.row_bytes, floats * sizeof(float));
-        own.batch_bytes = std::max(own.batch_bytes, bytes);
+        if (bytes > own.batch_bytes) {
+            own.batch_bytes = bytes;
+            own.edges = edges;
+        }
     }
     return own;
 }
@@ -49,6 +55,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
 /// What a rank needs, and what its batches need per epoch.
 struct Figures {
     double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
+    double bookkeeping, remote_vertices, edges_ahead;
     int host;
 };
 
@@ -64,7 +71,10 @@ TrainPlan fullest_host(const comm::Communicator& comm, const Figures& own, bool 
         host.network_bytes += static_cast<std::uint64_t>(f.network);
         host.in_flight_bytes += static_cast<std::uint64_t>(f.in_flight);
         host.buffer_bytes += static_cast<std::uint64_t>(f.buffer);
+        host.bookkeeping_bytes += static_cast<std::uint64_t>(f.bookkeeping);
+        host.remote_vertices += static_cast<std::uint64_t>(f.remote_vertices);
         host.queue_bytes += static_cast<std::uint64_t>(f.queue);
+        host.edges_ahead += static_cast<std::uint64_t>(f.edges_ahead);
         host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
         host.memory_bytes = static_cast<std::uint64_t>(f.memory);
         host.store_bytes = static_cast<std::uint64_t>(f.store);
@@ -88,17 +98,19 @@ TrainPlan Trainer::plan() {
     const std::uint64_t looked_at = std::min(steps_looked_at, g.schedule.steps_per_epoch());
     const Samples own = sample_steps(g, s.learner.network(), looked_at);
     const std::uint64_t parameters = s.learner.weights().size();
-    const double epoch = static_cast<double>(g.schedule.steps_per_epoch()) /
-                         static_cast<double>(std::max<std::uint64_t>(looked_at, 1));
+    const auto steps = static_cast<double>(std::max<std::uint64_t>(looked_at, 1));
+    const double epoch = static_cast<double>(g.schedule.steps_per_epoch()) / steps;
     const double weights = static_cast<double>(parameters) * sizeof(float);
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
     const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
     const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
     const std::uint64_t ahead =
         std::max(steps_ahead(g.options), buffer::horizon_of(s.buffer.policy));
-    const double queue =
-        std::min(own.batch_bytes * static_cast<double>(ahead + g.options.in_flight),
-                 static_cast<double>(g.queue_limit()));
+    const auto waiting = static_cast<double>(ahead + g.options.in_flight);
+    const double queue = std::min(own.batch_bytes * waiting, static_cast<double>(g.queue_limit()));
+    const double fits = own.batch_bytes == 0 ? 0 : queue / own.batch_bytes;  // steps
+    const buffer::BookkeepingBytes books = buffer::bookkeeping_bytes(
+        s.buffer.policy, bookkeeping_shape(g, s.buffer, {own.remote / steps, own.rows / steps}));
     const Figures figures{own.rows * epoch,
                           own.remote * epoch,
                           network,
@@ -109,6 +121,9 @@ TrainPlan Trainer::plan() {
                           static_cast<double>(g.store.bytes()),
                           static_cast<double>(s.buffer.slots * g.store.format().row_bytes()),
                           static_cast<double>(s.evaluation.planned_bytes()),
+                          static_cast<double>(books.sum()),
+                          books.sum() == 0 ? 0 : static_cast<double>(remote_vertices(g, s.buffer)),
+                          own.edges * fits,
                           g.comm.hosts().host_of(g.comm.rank())};
     TrainPlan plan = fullest_host(g.comm, figures, g.source->name() == "replicated");
     plan.steps_per_epoch = g.schedule.steps_per_epoch();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "buffer/shadow_buffer.hpp"
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 
 #include "random_trace.hpp"
@@ -41,6 +42,7 @@ TEST(Clones, AreTriedOfEveryPolicy) {
 /// Publishes a trace to a buffer, as far ahead as its policy wants.
 struct Runner {
     const buffer::HostTrace* trace;
+    buffer::TraceWindow* steps;
     std::unique_ptr<buffer::IdBuffer> buffer;
     std::uint64_t published = 0;
 
@@ -48,11 +50,11 @@ struct Runner {
     buffer::StepPlan step() {
         const std::uint64_t now = buffer->next_step();
         for (; published < trace->steps() && published - now <= buffer->horizon(); ++published)
-            buffer->publish(published, trace->step(published));
+            buffer->publish(published, steps->step(published));
         return buffer->advance({now % 3 == 0, now % 2 == 0 ? 1.0 : 0.3});
     }
     [[nodiscard]] bool done() const { return buffer->next_step() == trace->steps(); }
-    [[nodiscard]] Runner clone() const { return {trace, buffer->clone(), published}; }
+    [[nodiscard]] Runner clone() const { return {trace, steps, buffer->clone(), published}; }
 };
 
 void expect_same(const buffer::StepPlan& a, const buffer::StepPlan& b, const std::string& what) {
@@ -66,6 +68,7 @@ void expect_same(const buffer::StepPlan& a, const buffer::StepPlan& b, const std
 TEST(Clones, GoOnAsTheOriginalWould) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const auto trace = random_trace(seed).host();
+        buffer::TraceWindow steps(*trace);
         const RandomStream stream({Purpose::test, seed, 0, 7});
         Draws draws(stream, 0);
         for (const std::string& text : every_policy) {
@@ -74,8 +77,8 @@ TEST(Clones, GoOnAsTheOriginalWould) {
             const auto make = [&] {
                 return std::make_unique<buffer::IdBuffer>(spec, trace->facts(), slots, slots);
             };
-            Runner original{trace.get(), make()};
-            Runner reference{trace.get(), make()};
+            Runner original{trace.get(), &steps, make()};
+            Runner reference{trace.get(), &steps, make()};
             const std::uint64_t at = draws.below(trace->steps());
             for (std::uint64_t i = 0; i < at; ++i) {
                 original.step();
@@ -108,6 +111,7 @@ TEST(Clones, GoOnAsTheOriginalWould) {
 TEST(Clones, OfShadowsOutliveThemAndTheirFeedsOwner) {
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const auto trace = random_trace(seed).host();
+        buffer::TraceWindow steps(*trace);
         const RandomStream stream({Purpose::test, seed, 0, 8});
         Draws draws(stream, 0);
         for (const std::string& text : every_policy) {
@@ -119,7 +123,7 @@ TEST(Clones, OfShadowsOutliveThemAndTheirFeedsOwner) {
             const std::uint64_t at = draws.below(trace->steps());
             // The whole trace is published, so that what is kept is all the feed ever has.
             for (std::uint64_t i = 0; i < trace->steps(); ++i)
-                feed->publish(i, trace->step(i));
+                feed->publish(i, steps.step(i));
             for (std::uint64_t i = 0; i < at; ++i) {
                 shadow->advance({i % 2 == 0, 1});
                 reference.advance({i % 2 == 0, 1});
@@ -140,13 +144,14 @@ TEST(Clones, OfShadowsOutliveThemAndTheirFeedsOwner) {
 
 TEST(Clones, ShareAFeedWithShadowsThatStartLater) {
     const auto trace = random_trace(5).host();
+    buffer::TraceWindow steps(*trace);
     const auto feed =
         std::make_shared<buffer::ShadowFeed>(trace->facts(), buffer::ShadowOptions{2, 1});
     const buffer::PolicySpec lru = buffer::PolicySpec::parse("lru");
     buffer::ShadowBuffer early(lru, feed, 12, 12);
     std::unique_ptr<buffer::ShadowBuffer> late;
     for (std::uint64_t i = 0; i < trace->steps(); ++i) {
-        feed->publish(i, trace->step(i));
+        feed->publish(i, steps.step(i));
         if (i == 10) late = std::make_unique<buffer::ShadowBuffer>(lru, feed, 12, 12, 10);
         early.advance();
         if (late) late->advance();

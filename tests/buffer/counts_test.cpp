@@ -12,6 +12,7 @@
 #include "buffer/policies/signal.hpp"
 #include "buffer/policies/static_policy.hpp"
 #include "buffer/policies/worst_first.hpp"
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 
 #include "random_trace.hpp"
@@ -239,6 +240,7 @@ TEST(EveryPolicy, DoesTheSameTwice) {
 
 TEST(EveryPolicy, IsNotDisturbedByTheSameParametersAgain) {
     const auto trace = random_trace(24).host();
+    buffer::TraceWindow steps(*trace);
     for (const std::string& text : all_specs()) {
         const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
         // Others are made anew, or plan anew.
@@ -247,8 +249,8 @@ TEST(EveryPolicy, IsNotDisturbedByTheSameParametersAgain) {
         buffer::IdBuffer plain(spec, trace->facts(), 9, 9);
         buffer::IdBuffer told(spec, trace->facts(), 9, 9);
         for (std::uint64_t s = 0; s < trace->steps(); ++s) {
-            plain.publish(s, trace->step(s));
-            told.publish(s, trace->step(s));
+            plain.publish(s, steps.step(s));
+            told.publish(s, steps.step(s));
             const buffer::StepPlan& nothing = told.set_policy(spec);
             EXPECT_TRUE(nothing.leave.empty() && nothing.replacement.empty()) << text;
             plain.advance();
@@ -261,6 +263,7 @@ TEST(EveryPolicy, IsNotDisturbedByTheSameParametersAgain) {
 TEST(EveryPolicy, BringsInNoMoreThanItSaysItCould) {
     for (std::uint64_t seed = 30; seed < 40; ++seed) {
         const auto trace = random_trace(seed, {80, 40, 20}).host();
+        buffer::TraceWindow steps(*trace);
         for (const std::string& text : all_specs()) {
             const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
             buffer::IdBuffer buffer(spec, trace->facts(), 12, 12);
@@ -269,12 +272,12 @@ TEST(EveryPolicy, BringsInNoMoreThanItSaysItCould) {
                 continue;
             }
             for (std::uint64_t s = 0; s < trace->steps(); ++s) {
-                buffer.publish(s, trace->step(s));
+                buffer.publish(s, steps.step(s));
                 const std::uint64_t most = buffer.replaceable();
                 EXPECT_LE(most, buffer.residents().capacity());
                 const buffer::StepPlan& plan = buffer.advance({s % 3 == 0, 1});
                 // The step's own rows may enter the competition only now.
-                EXPECT_LE(plan.replacement.size(), most + trace->step(s).size()) << text;
+                EXPECT_LE(plan.replacement.size(), most + steps.step(s).size()) << text;
             }
         }
     }
@@ -282,10 +285,11 @@ TEST(EveryPolicy, BringsInNoMoreThanItSaysItCould) {
 
 TEST(EveryPolicy, ReplacesAtMostTheFractionAsked) {
     const auto trace = random_trace(41, {200, 60, 50}).host();
+    buffer::TraceWindow steps(*trace);
     for (const double fraction : {0.0, 0.1, 0.5, 1.0}) {
         buffer::IdBuffer buffer(buffer::PolicySpec::parse("scored"), trace->facts(), 30, 30);
         for (std::uint64_t s = 0; s < trace->steps(); ++s) {
-            buffer.publish(s, trace->step(s));
+            buffer.publish(s, steps.step(s));
             EXPECT_LE(buffer.advance({true, fraction}).replacement.size(),
                       static_cast<std::size_t>(fraction * 30));
         }

@@ -1,6 +1,7 @@
 // Pilots in replay: what they are told and when, and what they change.
 #include <gtest/gtest.h>
 
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 #include "rudder/core/error.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 class Witness : public buffer::BufferPilot {
 public:
     explicit Witness(const buffer::HostTrace& trace, std::uint64_t horizon = 0)
-        : trace_(trace), horizon_(horizon) {}
+        : trace_(trace), steps_(trace), horizon_(horizon) {}
 
     void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override {
         EXPECT_EQ(starts_++, 0);
@@ -36,7 +37,7 @@ public:
     }
     void after(std::uint64_t step, const Rows& accounts) override {
         EXPECT_EQ(accounts.steps, step + 1);
-        EXPECT_TRUE(std::ranges::equal(known_[step], trace_.step(step)));
+        EXPECT_TRUE(std::ranges::equal(known_[step], steps_.step(step)));
         ++taken_;
     }
     [[nodiscard]] std::uint64_t taken() const { return taken_; }
@@ -46,6 +47,7 @@ protected:
 
 private:
     const buffer::HostTrace& trace_;
+    buffer::TraceWindow steps_;
     std::uint64_t horizon_;
     int starts_ = 0;
     std::vector<std::span<const buffer::RowKey>> known_;
@@ -132,6 +134,7 @@ private:
 
 TEST(Pilots, OrdersAreDoneInTheirOrderBeforeTheStep) {
     const auto trace = random_trace(2).host();
+    buffer::TraceWindow steps(*trace);
     const auto lru = buffer::PolicySpec::parse("lru");
     const auto degree = buffer::PolicySpec::parse("window:3");
     const buffer::PilotOrder order{
@@ -142,7 +145,7 @@ TEST(Pilots, OrdersAreDoneInTheirOrderBeforeTheStep) {
 
     buffer::IdBuffer by_hand(start, trace->facts(), 12, 12);
     for (std::uint64_t step = 0; step < trace->steps(); ++step)
-        by_hand.publish(step, trace->step(step));
+        by_hand.publish(step, steps.step(step));
     for (std::uint64_t step = 0; step < trace->steps(); ++step) {
         if (step == 5) {
             by_hand.set_policy(lru);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/id_buffer.hpp"
 
 #include "random_trace.hpp"
@@ -94,6 +95,7 @@ void run(const buffer::HostTrace& trace, const std::string& first, std::uint64_t
     const auto start =
         static_cast<buffer::SlotId>(changes.capacity ? draws.below(slots + 1) : slots / 2);
     buffer::IdBuffer buffer(buffer::PolicySpec::parse(first), trace.facts(), slots, start);
+    buffer::TraceWindow steps(trace);
     Slots memory(slots);
     memory.carry_out(buffer.fill(), {});
     memory.expect(buffer.residents());
@@ -101,7 +103,7 @@ void run(const buffer::HostTrace& trace, const std::string& first, std::uint64_t
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         const std::uint64_t lead = draws.below(12);
         for (; published < trace.steps() && published <= step + lead; ++published)
-            buffer.publish(published, trace.step(published));
+            buffer.publish(published, steps.step(published));
         if (changes.policy && draws.below(3) == 0) {
             memory.carry_out(
                 buffer.set_policy(buffer::PolicySpec::parse(specs[draws.below(specs.size())])), {});
@@ -112,7 +114,7 @@ void run(const buffer::HostTrace& trace, const std::string& first, std::uint64_t
         }
         memory.expect(buffer.residents());
         const auto& plan = buffer.advance({draws.below(2) == 0, draws.uniform()});
-        memory.carry_out(plan, trace.step(step));
+        memory.carry_out(plan, steps.step(step));
         memory.expect(buffer.residents());
         if (testing::Test::HasFatalFailure()) {
             FAIL() << first << " seed " << seed << " step " << step << " now "
@@ -141,9 +143,10 @@ TEST(Plans, PolicyAndCapacityMayChangeAtAnyStep) {
 
 TEST(Plans, ASwitchKeepsWhatIsThere) {
     const auto trace = random_trace(7).host();
+    buffer::TraceWindow steps(*trace);
     buffer::IdBuffer buffer(buffer::PolicySpec::parse("lru"), trace->facts(), 10, 10);
     for (std::uint64_t step = 0; step < 20; ++step) {
-        buffer.publish(step, trace->step(step));
+        buffer.publish(step, steps.step(step));
         buffer.advance();
     }
     const buffer::SlotId before = buffer.residents().count();
@@ -159,12 +162,13 @@ TEST(Plans, ASwitchKeepsWhatIsThere) {
 TEST(Plans, WindowKeepsItsFloorThroughAChangeAndBack) {
     // A change makes it plan anew; with nothing really changed it must not fetch more for long.
     const auto trace = random_trace(11, {300, 200, 40}).host();
+    buffer::TraceWindow steps(*trace);
     const auto rows = [&](bool change) {
         buffer::IdBuffer buffer(buffer::PolicySpec::parse("window:16"), trace->facts(), 60, 60);
         std::uint64_t published = 0;
         for (std::uint64_t step = 0; step < trace->steps(); ++step) {
             for (; published < trace->steps() && published <= step + 16; ++published)
-                buffer.publish(published, trace->step(published));
+                buffer.publish(published, steps.step(published));
             if (change && step % 5 == 0) buffer.set_capacity(60);
             buffer.advance();
         }

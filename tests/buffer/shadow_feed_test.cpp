@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "buffer/shadow_buffer.hpp"
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 
 #include "random_trace.hpp"
@@ -33,12 +34,13 @@ TEST(ShadowSample, OfLargeBuffersIsSmaller) {
 TEST(ShadowFeeds, FollowTheSameVerticesInEveryStep) {
     const PlainTrace plain = random_trace(2, {2000, 30, 400});
     const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
     for (const std::uint32_t sample : {1U, 2U, 5U, 16U}) {
         buffer::ShadowFeed feed(trace->facts(), {sample, 0});
         std::set<VertexId> in;
         std::set<VertexId> out;
         for (std::uint64_t s = 0; s < trace->steps(); ++s) {
-            feed.publish(s, trace->step(s));
+            feed.publish(s, steps.step(s));
             const auto kept = followed(feed, s);
             EXPECT_EQ(feed.step(s)->size, plain.steps[s].size());
             // In the order of the step, and nothing else.
@@ -61,9 +63,10 @@ TEST(ShadowFeeds, FollowTheSameVerticesInEveryStep) {
 TEST(ShadowFeeds, AnotherSaltFollowsOtherRows) {
     const PlainTrace plain = random_trace(3, {3000, 1, 3000});
     const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
     const auto of_salt = [&](std::uint32_t salt) {
         buffer::ShadowFeed feed(trace->facts(), {4, salt});
-        feed.publish(0, trace->step(0));
+        feed.publish(0, steps.step(0));
         const auto list = followed(feed, 0);
         return std::set<VertexId>(list.begin(), list.end());
     };
@@ -80,10 +83,11 @@ TEST(ShadowFeeds, TheChoiceDependsOnTheVertexAlone) {
     // Not on its row number: the same vertices come in another order in the second trace.
     PlainTrace plain = random_trace(4, {500, 6, 100});
     const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
     std::set<VertexId> first;
     buffer::ShadowFeed feed(trace->facts(), {3, 7});
     for (std::uint64_t s = 0; s < trace->steps(); ++s) {
-        feed.publish(s, trace->step(s));
+        feed.publish(s, steps.step(s));
         for (const VertexId v : followed(feed, s))
             first.insert(v);
     }
@@ -92,10 +96,11 @@ TEST(ShadowFeeds, TheChoiceDependsOnTheVertexAlone) {
     plain.degree.clear();
     plain.inclusion.clear();
     const auto turned = plain.host();
+    buffer::TraceWindow turned_steps(*turned);
     std::set<VertexId> second;
     buffer::ShadowFeed other(turned->facts(), {3, 7});
     for (std::uint64_t s = 0; s < turned->steps(); ++s) {
-        other.publish(s, turned->step(s));
+        other.publish(s, turned_steps.step(s));
         for (const VertexId v : followed(other, s))
             second.insert(v);
     }
@@ -139,11 +144,12 @@ TEST(ShadowFeeds, CapacitiesAreScaledAndRounded) {
 TEST(ShadowFeeds, ForgetWhatNobodyAsksForAnyMore) {
     const PlainTrace plain = random_trace(6);
     const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
     buffer::ShadowFeed feed(trace->facts(), {2, 0}, 100);
     EXPECT_EQ(feed.begin(), 100U);
     EXPECT_EQ(feed.end(), 100U);
     for (std::uint64_t s = 0; s < 10; ++s)
-        feed.publish(100 + s, trace->step(s));
+        feed.publish(100 + s, steps.step(s));
     EXPECT_EQ(feed.end(), 110U);
     const auto held = feed.step(104);
     const std::vector<buffer::RowKey> rows = held->rows;
@@ -153,7 +159,7 @@ TEST(ShadowFeeds, ForgetWhatNobodyAsksForAnyMore) {
     EXPECT_THROW(static_cast<void>(feed.step(110)), InternalError);
     // Memory is used again, but never that of a step which somebody still has.
     for (std::uint64_t s = 10; s < 30; ++s)
-        feed.publish(100 + s, trace->step(s));
+        feed.publish(100 + s, steps.step(s));
     EXPECT_EQ(held->rows, rows);
     feed.forget(1000);
     EXPECT_EQ(feed.begin(), feed.end());
@@ -162,20 +168,22 @@ TEST(ShadowFeeds, ForgetWhatNobodyAsksForAnyMore) {
 
 TEST(ShadowFeeds, StepsComeInOrder) {
     const auto trace = random_trace(1).host();
+    buffer::TraceWindow steps(*trace);
     buffer::ShadowFeed feed(trace->facts(), {2, 0}, 5);
-    EXPECT_THROW(feed.publish(4, trace->step(0)), InternalError);
-    EXPECT_THROW(feed.publish(6, trace->step(0)), InternalError);
-    feed.publish(5, trace->step(0));
-    EXPECT_THROW(feed.publish(5, trace->step(0)), InternalError);
+    EXPECT_THROW(feed.publish(4, steps.step(0)), InternalError);
+    EXPECT_THROW(feed.publish(6, steps.step(0)), InternalError);
+    feed.publish(5, steps.step(0));
+    EXPECT_THROW(feed.publish(5, steps.step(0)), InternalError);
     EXPECT_GT(feed.bytes(), 0U);
 }
 
 TEST(ShadowFeeds, OneServesManyShadows) {
     const auto trace = random_trace(8, {300, 60, 60}).host();
+    buffer::TraceWindow steps(*trace);
     const auto feed =
         std::make_shared<buffer::ShadowFeed>(trace->facts(), buffer::ShadowOptions{1, 0});
     for (std::uint64_t s = 0; s < trace->steps(); ++s)
-        feed->publish(s, trace->step(s));
+        feed->publish(s, steps.step(s));
     for (const char* text : {"lru", "clock", "scored,every:4", "window:8"}) {
         const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
         buffer::ShadowBuffer shadow(spec, feed, 30, 20);
@@ -189,16 +197,17 @@ TEST(ShadowFeeds, OneServesManyShadows) {
 
 TEST(ShadowFeeds, AShadowThatBeginsLateSeesWhatIsLeft) {
     const auto trace = random_trace(9).host();
+    buffer::TraceWindow steps(*trace);
     const auto feed =
         std::make_shared<buffer::ShadowFeed>(trace->facts(), buffer::ShadowOptions{1, 0});
     for (std::uint64_t s = 0; s < trace->steps(); ++s)
-        feed->publish(s, trace->step(s));
+        feed->publish(s, steps.step(s));
     feed->forget(10);
     buffer::ShadowBuffer shadow(buffer::PolicySpec::parse("lru"), feed, 8, 8, 10);
     std::uint64_t needed = 0;
     for (std::uint64_t s = 10; s < trace->steps(); ++s) {
         shadow.advance();
-        needed += trace->step(s).size();
+        needed += steps.step(s).size();
     }
     EXPECT_EQ(shadow.counted().needed, needed);
     EXPECT_EQ(shadow.counted().steps, trace->steps() - 10);
@@ -206,11 +215,12 @@ TEST(ShadowFeeds, AShadowThatBeginsLateSeesWhatIsLeft) {
 
 TEST(ShadowFeeds, ACloneGoesOnAlike) {
     const auto trace = random_trace(12, {200, 50, 40}).host();
+    buffer::TraceWindow steps(*trace);
     for (const char* text : {"lru", "scored,every:3", "window:6,distance:2"}) {
         const auto feed =
             std::make_shared<buffer::ShadowFeed>(trace->facts(), buffer::ShadowOptions{2, 1});
         for (std::uint64_t s = 0; s < trace->steps(); ++s)
-            feed->publish(s, trace->step(s));
+            feed->publish(s, steps.step(s));
         buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(text), feed, 40, 30);
         for (std::uint64_t s = 0; s < 20; ++s)
             shadow.advance();

@@ -6,6 +6,7 @@
 
 #include "buffer/inclusion.hpp"
 #include "buffer/shadow_buffer.hpp"
+#include "buffer/trace_window.hpp"
 #include "rudder/buffer/replay.hpp"
 #include "rudder/core/parallel.hpp"
 
@@ -18,10 +19,11 @@ Rows shadowed(const buffer::HostTrace& trace, const std::string& policy, buffer:
               const buffer::ShadowOptions& options) {
     const auto feed = std::make_shared<buffer::ShadowFeed>(trace.facts(), options);
     buffer::ShadowBuffer shadow(buffer::PolicySpec::parse(policy), feed, capacity, capacity);
+    buffer::TraceWindow steps(trace);
     std::uint64_t published = 0;
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         for (; published < trace.steps() && published - step <= shadow.horizon(); ++published)
-            feed->publish(published, trace.step(published));
+            feed->publish(published, steps.step(published));
         shadow.advance();
         feed->forget(step + 1);
     }

@@ -88,8 +88,9 @@ TEST_F(Traces, WhatIsWrittenIsRead) {
     EXPECT_EQ(host.header().row_bytes, 400U);
     EXPECT_EQ(host.header().steps_per_epoch, 10U);
     ASSERT_EQ(host.steps(), plain.steps.size());
+    std::vector<buffer::RowKey> rows;
     for (std::size_t s = 0; s < plain.steps.size(); ++s) {
-        const auto rows = host.step(s);
+        host.step(s, rows);
         ASSERT_EQ(rows.size(), plain.steps[s].size());
         for (std::size_t i = 0; i < rows.size(); ++i)
             EXPECT_EQ(host.vertex(rows[i]), plain.steps[s][i]);
@@ -125,7 +126,11 @@ TEST_F(Traces, CutAnywhereAndGoneOnWith) {
                                        plain.inclusion, begin);
             for (std::uint64_t s = begin; s < std::max(end, begin); ++s)
                 writer.step(plain.steps[s], plain.listed[s] != 0);
-            EXPECT_EQ(writer.steps().ends.size(), std::max(end, begin));
+            std::uint64_t shown = 0;
+            writer.show_steps([&](std::span<const VertexId> ids) {
+                EXPECT_TRUE(std::ranges::equal(ids, plain.steps[shown++]));
+            });
+            EXPECT_EQ(shown, std::max(end, begin));
             begin = put_down;
             if (end == steps) writer.finish();
         }

@@ -128,7 +128,10 @@ TEST_F(Train, PlanPrintsMemoryAndTrafficAndStops) {
     EXPECT_GT(plan.at("memory").at("needed").get<std::uint64_t>(), 0U);
     EXPECT_EQ(plan.at("epoch").at("remote_rows"), 0);
     EXPECT_FALSE(std::filesystem::exists(folder_ / "run"));
-    EXPECT_THAT(ok({"train", "parts", "--plan"}), HasSubstr("traffic per epoch"));
+    EXPECT_GT(plan.at("bytes").at("per_edge").get<double>(), 4);
+    const std::string text = ok({"train", "parts", "--plan"});
+    for (const char* words : {"traffic per epoch", "bytes for each of", "remote rows", "edges"})
+        EXPECT_THAT(text, HasSubstr(words));
 }
 
 TEST_F(Train, ALinePerEpochAndWhereTheTimeWent) {

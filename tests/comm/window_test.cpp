@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "comm/watch_board.hpp"
+#include "core/huge_vector.hpp"
 #include "core/span.hpp"
 #include "rudder/core/error.hpp"
 
@@ -56,6 +57,25 @@ TEST(Window, AnotherProcessSeesWhatIsWritten) {
     EXPECT_EQ(status, 0);
     EXPECT_EQ((*window)[9999], std::byte{9});
     comm::unlink_shared_window(name);
+}
+
+TEST(Window, LargeOnesBeginOnAHugePageAndCanBeMovedToSuch) {
+    const std::string name = fresh_name();
+    constexpr std::size_t bytes = (std::size_t{5} << 20) + 12'345;
+    const auto window = comm::create_shared_window(name, bytes);
+    const auto other = comm::open_shared_window(name, bytes);
+    comm::unlink_shared_window(name);
+    for (const auto* mapped : {window.get(), other.get()})
+        EXPECT_EQ(reinterpret_cast<std::uintptr_t>(mapped->data()) % (std::size_t{2} << 20), 0U);
+    EXPECT_TRUE(all_zero(*window));
+    for (std::size_t i = 0; i < bytes; ++i)
+        (*window)[i] = static_cast<std::byte>(i % 251);
+    collapse_huge(window->data(), bytes);
+    collapse_huge(nullptr, 0);
+    (*other)[bytes - 1] = std::byte{255};
+    for (std::size_t i = 0; i + 1 < bytes; ++i)
+        ASSERT_EQ((*other)[i], static_cast<std::byte>(i % 251)) << i;
+    EXPECT_EQ(window->back(), std::byte{255});
 }
 
 TEST(Window, NamesAreTakenOnceAndGoWithTheirRemoval) {

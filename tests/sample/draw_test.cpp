@@ -1,5 +1,6 @@
 // The keyed draws: against the rule's own words, all code paths alike, and uniform.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 #include <numeric>
@@ -173,37 +174,98 @@ TEST(Draw, WideRowsGiveWhatNarrowOnesGive) {
                                               .with_replacement = replace};
             sample::DrawnNeighbours a;
             sample::DrawnNeighbours b;
-            sample::draw_rows(sample::WholeRows<std::uint32_t>{offsets.data(), narrow.data()},
-                              request, a);
-            sample::draw_rows(sample::WholeRows<std::uint64_t>{offsets.data(), wide.data()},
-                              request, b);
+            sample::draw_rows<std::uint32_t>(
+                sample::WholeRows<std::uint32_t>{offsets.data(), narrow.data()}, request, a);
+            sample::draw_rows<std::uint64_t>(
+                sample::WholeRows<std::uint64_t>{offsets.data(), wide.data()}, request, b);
             EXPECT_EQ(a.offsets, b.offsets);
-            EXPECT_EQ(a.neighbours, b.neighbours);
+            EXPECT_TRUE(std::ranges::equal(a.narrow, b.wide));
             for (VertexId v = 0; v < rows.size(); ++v) {
                 const auto expected = plain_draw(rows[v], request.key, v, fanout, replace);
                 ASSERT_TRUE(std::equal(expected.begin(), expected.end(),
-                                       a.neighbours.begin() + a.offsets[v],
-                                       a.neighbours.begin() + a.offsets[v + 1]));
+                                       a.narrow.begin() + a.offsets[v],
+                                       a.narrow.begin() + a.offsets[v + 1]));
             }
         }
     }
 }
 
-TEST(HashMap, KeepsItsEntriesWhileItGrowsAndForgetsThemAfterwards) {
-    sample::HashMap map(4);
+TEST(Draw, AnyMixOfRowsGivesWhatTheRuleSays) {
+    const RandomStream random({.purpose = Purpose::test, .seed = 13});
+    Draws draws(random, 0);
+    for (int round = 0; round < 40; ++round) {
+        // From rows that are all drawn from to hundreds in turn that are taken whole, or empty.
+        const std::uint64_t most = std::uint64_t{1} << (round % 9);
+        const auto fanout = static_cast<std::int32_t>(1 + draws.below(round % 2 == 0 ? 8 : 40));
+        std::vector<std::vector<VertexId>> rows(1 + draws.below(700));
+        std::vector<EdgeIndex> offsets{0};
+        std::vector<std::uint32_t> ids;
+        for (auto& row : rows) {
+            row.resize(draws.below(20) == 0 ? draws.below(900) : draws.below(most + 1));
+            for (VertexId& u : row) {
+                u = draws.next32();
+                ids.push_back(static_cast<std::uint32_t>(u));
+            }
+            offsets.push_back(ids.size());
+        }
+        std::vector<VertexId> asked(draws.below(1500));
+        for (VertexId& v : asked)
+            v = draws.below(rows.size());
+        const sample::DrawRequest request{.key = {.purpose = Purpose::sample, .seed = 8},
+                                          .vertices = asked,
+                                          .fanout = draws.below(10) == 0 ? -1 : fanout,
+                                          .with_replacement = draws.below(4) == 0};
+        sample::DrawnNeighbours drawn;
+        sample::draw_rows<std::uint32_t>(
+            sample::WholeRows<std::uint32_t>{offsets.data(), ids.data()}, request, drawn);
+        ASSERT_EQ(drawn.offsets.size(), asked.size() + 1);
+        ASSERT_EQ(drawn.offsets.back(), drawn.narrow.size());
+        for (std::size_t i = 0; i < asked.size(); ++i) {
+            const auto expected = plain_draw(rows[asked[i]], request.key, asked[i], request.fanout,
+                                             request.with_replacement);
+            ASSERT_TRUE(std::equal(expected.begin(), expected.end(),
+                                   drawn.narrow.begin() + drawn.offsets[i],
+                                   drawn.narrow.begin() + drawn.offsets[i + 1]))
+                << round << ", " << i;
+        }
+    }
+}
+
+// ---- positions of ids --------------------------------------------------------------------------
+
+/// Batches of random ids, against a standard map. `wide` ids where the map takes them.
+template <class Map>
+void expect_positions(Map map, bool wide) {
     const RandomStream random({.purpose = Purpose::test, .seed = 1});
     Draws draws(random, 0);
     for (int batch = 0; batch < 5; ++batch) {
-        map.begin();
         std::map<VertexId, LocalId> expected;
-        for (LocalId i = 1; i < 3000; ++i) {
+        for (int i = 0; i < 3000; ++i) {
             map.reserve(expected.size() + 1);
-            const VertexId v = draws.below(2000) << (draws.below(2) * 40);
+            const VertexId v = draws.below(2000) << (wide ? draws.below(2) * 40 : 0);
             LocalId& entry = map.at(v);
-            ASSERT_EQ(entry, expected.contains(v) ? expected[v] : 0);
-            if (entry == 0) expected[v] = entry = i;
+            const auto found = expected.find(v);
+            ASSERT_EQ(entry > map.base(), found != expected.end());
+            if (found != expected.end()) {
+                ASSERT_EQ(entry - map.base(), found->second);
+                continue;
+            }
+            const auto place = static_cast<LocalId>(expected.size() + 1);
+            expected[v] = place;
+            entry = map.base() + place;
         }
-        map.end({});
+        map.end(expected.size());
+    }
+}
+
+/// Bases from which numbers run out: within the first batch, within the third, or not.
+constexpr std::array<LocalId, 3> map_bases{0xFFFFFFFFU - 700, 0xFFFFFFFFU - 4900, 0};
+
+TEST(IdMaps, KeepEntriesWhileTheyGrowAndForgetThemAfterwards) {
+    for (const LocalId base : map_bases) {
+        expect_positions(sample::HashMap<VertexId>(4, base), true);
+        expect_positions(sample::HashMap<std::uint32_t>(4, base), false);
+        expect_positions(sample::DirectMap(2000, base), false);
     }
 }
 

@@ -9,6 +9,8 @@
 #include "rudder/core/random.hpp"
 #include "sample/bed.hpp"
 
+#include "support/counted_heap.hpp"
+
 namespace rudder::test {
 namespace {
 
@@ -120,6 +122,26 @@ TEST_F(Sampling, DependsOnSeedEpochStepAndLayerButNotOnThePart) {
     EXPECT_NE(vertices(other, {0, 0, 0}), first);
 }
 
+TEST_F(Sampling, AllocatesNothingOnceItsMemoryIsThere) {
+    use({.vertices = 3000, .degree = 30});
+    for (const VertexId limit : {VertexId{0}, VertexId{1} << 28}) {
+        sample::NeighbourSampler sampler(*source_, {.fanout = {5, 10}, .direct_limit = limit});
+        sample::Batch batch;
+        std::vector<VertexId> seeds(100);
+        const auto sample = [&](std::uint64_t step) {
+            for (std::size_t i = 0; i < seeds.size(); ++i)
+                seeds[i] = (step * 37 + i * 29) % 2900;
+            sampler.sample({0, step, 0}, seeds, batch);
+        };
+        for (std::uint64_t step = 0; step < 100; ++step)
+            sample(step);
+        const std::uint64_t before = heap_counts().allocations;
+        for (std::uint64_t step = 0; step < 100; ++step)
+            sample(step);
+        EXPECT_EQ(heap_counts().allocations, before) << limit;
+    }
+}
+
 TEST_F(Sampling, WrongFanoutsAreRefused) {
     use({});
     for (const std::vector<std::int32_t>& fanout :
@@ -138,7 +160,7 @@ class Endless final : public sample::NeighbourSource {
 public:
     void draw(const sample::DrawRequest& request, sample::DrawnNeighbours& out) const override {
         out.offsets.assign(request.vertices.size() + 1, 0);
-        out.neighbours.clear();
+        out.wide.clear();
     }
     void degrees(std::span<const VertexId> /*of*/, std::span<std::uint32_t> out) const override {
         std::ranges::fill(out, 0U);

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "buffer/trace_window.hpp"
 #include "rudder/core/error.hpp"
 #include "steer/helm/guard.hpp"
 #include "steer/helm/helm_options.hpp"
@@ -187,6 +188,7 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
     });
     const buffer::HostTrace& host = *trace.front();
     const auto slots = static_cast<buffer::SlotId>(buffer::BufferSize{0.25, 0}.of(host.halo()));
+    buffer::TraceWindow steps(host);
     std::size_t compared = 0;
     for (const steer::DecisionRecord& record : result.decisions) {
         if (!record.outcome || record.step % 17 != 0) continue;
@@ -194,7 +196,7 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
             buffer::IdBuffer buffer(buffer::PolicySpec::parse("scored"), host.facts(), slots,
                                     slots);
             for (std::uint64_t s = 0; s < host.steps(); ++s)
-                buffer.publish(s, host.step(s));
+                buffer.publish(s, steps.step(s));
             for (std::uint64_t s = 0; s < record.step; ++s)
                 buffer.advance({s % 5 == 0, 1});
             const std::uint64_t before = buffer.accounts().fetched();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "buffer/random_trace.hpp"
+#include "buffer/trace_window.hpp"
 #include "core/executor/monitor.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -84,10 +85,11 @@ TEST(Features, StayFiniteWhateverIsSeen) {
 double rows_from(const buffer::HostTrace& trace, const buffer::PolicySpec& policy,
                  buffer::SlotId capacity, const std::vector<bool>& decisions, std::uint64_t from) {
     buffer::IdBuffer buffer(policy, trace.facts(), capacity, capacity);
+    buffer::TraceWindow steps(trace);
     std::uint64_t before = 0;
     for (std::uint64_t step = 0; step < decisions.size(); ++step) {
         if (step == from) before = buffer.accounts().fetched();
-        buffer.publish(step, trace.step(step));
+        buffer.publish(step, steps.step(step));
         buffer.advance({decisions[step], 1});
     }
     return static_cast<double>(buffer.accounts().fetched() - before);

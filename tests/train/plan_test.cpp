@@ -106,7 +106,19 @@ TEST_F(Plans, EachQuantityGrowsWithWhatItIsOf) {
     const auto half = changed([](auto& o) { o.buffer = 0.5; });
     EXPECT_NEAR(static_cast<double>(whole.buffer_bytes),
                 2.0 * static_cast<double>(half.buffer_bytes), 2 * 48);
-    EXPECT_EQ(changed([](auto& o) { o.policy = "none"; }).buffer_bytes, 0U);
+    const auto none = changed([](auto& o) { o.policy = "none"; });
+    EXPECT_EQ(none.buffer_bytes, 0U);
+    EXPECT_EQ(none.bookkeeping_bytes, 0U);
+    EXPECT_EQ(none.bytes_per_remote_row(), 0);
+    // Two hosts with half of the vertices each: the rows of the other half.
+    EXPECT_EQ(base.remote_vertices, data().info().vertices / 2);
+    EXPECT_GT(base.bytes_per_remote_row(), 32) << "a number, a slot and what the policy knows";
+    EXPECT_LT(base.bytes_per_remote_row(), 1000);
+    const auto farther = changed([](auto& o) { o.policy = "window:4"; });
+    EXPECT_GT(farther.bookkeeping_bytes, base.bookkeeping_bytes) << "more steps are known";
+    EXPECT_EQ(farther.edges_ahead, base.edges_ahead / 4 * 6) << "2 or 4 ahead, 2 in flight";
+    EXPECT_DOUBLE_EQ(farther.bytes_per_edge(), base.bytes_per_edge());
+    EXPECT_GT(base.bytes_per_edge(), 4) << "a position, and shares of vertices and offsets";
     EXPECT_EQ(changed([](auto& o) { o.buffer_rows = 10; }).buffer_bytes, 10U * 48);
     const auto all = changed([](auto& o) { o.fanout = {-1, -1}; });
     EXPECT_GT(all.rows, base.rows);
@@ -118,8 +130,8 @@ TEST_F(Plans, EachQuantityGrowsWithWhatItIsOf) {
 TEST_F(Plans, WhatIsNeededIsTheSumOfItsParts) {
     const train::TrainPlan p = plan(few_steps(), {.ranks = 4, .ranks_per_host = 2, .seed = 1});
     EXPECT_EQ(p.needed_bytes(), p.topology_bytes + p.store_bytes + p.network_bytes +
-                                    p.in_flight_bytes + p.buffer_bytes + p.queue_bytes +
-                                    p.evaluation_bytes);
+                                    p.in_flight_bytes + p.buffer_bytes + p.bookkeeping_bytes +
+                                    p.queue_bytes + p.evaluation_bytes);
     EXPECT_EQ(p.topology, "replicated");
     for (const std::uint64_t bytes :
          {p.topology_bytes, p.network_bytes, p.in_flight_bytes, p.queue_bytes, p.memory_bytes})

@@ -33,7 +33,8 @@ struct ReplayResult {
 };
 
 /// One case on one host, steered by a pilot if there is one. Steps are published as far ahead as
-/// the policy of the moment or the pilot wants to see.
+/// the policy of the moment or the pilot wants to see, and no others are held in memory; `optimal`
+/// without a pilot is counted and needs none.
 [[nodiscard]] Rows replay_host(const HostTrace& trace, const PolicySpec& policy,
                                std::uint64_t capacity, BufferPilot* pilot = nullptr);
 /// All cases over all hosts, side by side on all threads; results in the order of the cases.

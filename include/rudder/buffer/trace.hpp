@@ -37,7 +37,8 @@ struct TraceHeader {
 /// What tells one partitioned data set from another: the hash of its manifest.
 [[nodiscard]] std::string graph_checksum(const std::filesystem::path& folder);
 
-/// One host's trace in memory, its ids numbered as rows, halo first.
+/// One host's trace: what is known of its rows in memory, halo first, its ids where they were read
+/// from (a mapped file), numbered as rows when a step is asked for.
 class HostTrace {
 public:
     /// Arrays as they were read; checked: offsets ascending and ending with the ids, ids below the
@@ -50,18 +51,17 @@ public:
         std::vector<std::uint64_t> offsets;      ///< steps + 1
         std::vector<std::uint8_t> listed;        ///< by step; may be empty
     };
+    HostTrace(TraceHeader header, Arrays arrays, IdArray ids, const std::string& where);
+    /// The same with a copy of ids in memory.
     HostTrace(TraceHeader header, Arrays arrays, IdSpan ids, const std::string& where);
 
     [[nodiscard]] const TraceHeader& header() const noexcept { return header_; }
     [[nodiscard]] std::uint64_t steps() const noexcept { return arrays_.offsets.size() - 1; }
-    [[nodiscard]] std::uint64_t needed() const noexcept { return rows_.size(); }
+    [[nodiscard]] std::uint64_t needed() const noexcept { return ids_.size(); }
     [[nodiscard]] std::uint64_t halo() const noexcept { return arrays_.halo.size(); }
     [[nodiscard]] std::uint64_t distinct() const noexcept { return numbering_.size(); }
-    /// The rows of a step, counted from 0.
-    [[nodiscard]] std::span<const RowKey> step(std::uint64_t i) const noexcept {
-        return std::span(rows_).subspan(arrays_.offsets[i],
-                                        arrays_.offsets[i + 1] - arrays_.offsets[i]);
-    }
+    /// Puts the rows of a step, counted from 0, in the place of what `rows` has.
+    void step(std::uint64_t i, std::vector<RowKey>& rows) const;
     [[nodiscard]] VertexId vertex(RowKey row) const noexcept { return numbering_.vertex(row); }
     /// What a policy may know; valid as long as this trace is.
     [[nodiscard]] PolicyFacts facts() const noexcept;
@@ -69,8 +69,8 @@ public:
 private:
     TraceHeader header_;
     Arrays arrays_;
+    IdArray ids_;
     RowNumbering numbering_;
-    std::vector<RowKey> rows_;
 };
 
 /// All hosts of a run.

@@ -35,12 +35,16 @@ struct TrainPlan {
     // Bytes on the host that needs most.
     std::uint64_t topology_bytes = 0;
     std::uint64_t store_bytes = 0;
-    std::uint64_t network_bytes = 0;    ///< weights, gradients, optimiser, activations
-    std::uint64_t in_flight_bytes = 0;  ///< rows of assembled steps
-    std::uint64_t buffer_bytes = 0;
-    std::uint64_t queue_bytes = 0;       ///< batches sampled ahead
-    std::uint64_t evaluation_bytes = 0;  ///< exact evaluation beside training
-    std::uint64_t memory_bytes = 0;      ///< that the host has, or may use
+    std::uint64_t network_bytes = 0;      ///< weights, gradients, optimiser, activations
+    std::uint64_t in_flight_bytes = 0;    ///< rows of assembled steps
+    std::uint64_t buffer_bytes = 0;       ///< rows it has room for
+    std::uint64_t bookkeeping_bytes = 0;  ///< of the buffer, beside them
+    std::uint64_t queue_bytes = 0;        ///< batches sampled ahead
+    std::uint64_t evaluation_bytes = 0;   ///< exact evaluation beside training
+    std::uint64_t memory_bytes = 0;       ///< that the host has, or may use
+    // What they are made of, on that host.
+    std::uint64_t remote_vertices = 0;  ///< rows that its buffers may ever be asked for
+    std::uint64_t edges_ahead = 0;      ///< of the batches sampled ahead
     // Per epoch, over all ranks, estimated from a few steps.
     double rows = 0;
     double remote_rows = 0;
@@ -49,7 +53,18 @@ struct TrainPlan {
 
     [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
         return topology_bytes + store_bytes + network_bytes + in_flight_bytes + buffer_bytes +
-               queue_bytes + evaluation_bytes;
+               bookkeeping_bytes + queue_bytes + evaluation_bytes;
+    }
+    /// Bookkeeping of a remote row, and what one edge of a sampled batch takes.
+    [[nodiscard]] double bytes_per_remote_row() const noexcept {
+        return remote_vertices == 0
+                   ? 0
+                   : static_cast<double>(bookkeeping_bytes) / static_cast<double>(remote_vertices);
+    }
+    [[nodiscard]] double bytes_per_edge() const noexcept {
+        return edges_ahead == 0
+                   ? 0
+                   : static_cast<double>(queue_bytes) / static_cast<double>(edges_ahead);
     }
 };
 

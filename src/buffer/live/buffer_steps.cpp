@@ -18,11 +18,10 @@ BufferSteps::BufferSteps(const store::FeatureStore& store, LiveBufferOptions opt
       clocks_(clocks),
       ids_(options_.policy, facts(), options_.slots, options_.slots, options_.first_step),
       known_(options_.first_step),
-      first_kept_(options_.first_step),
       slots_(store, options_.slots) {
     extra_.by_owner.assign(ranks_, 0);
     carry_out(ids_.fill());
-    if (options_.keep_steps) remember(std::exchange(options_.past, {}));
+    if (options_.count_floor) begin_floor();
     if (options_.pilot != nullptr) options_.pilot->start(facts(), ids_);
     note_knobs(true);
 }
@@ -35,11 +34,15 @@ PolicyFacts BufferSteps::facts() const {
             options_.last_step};
 }
 
-void BufferSteps::remember(const TraceSteps& past) {
-    history_.resize(past.ids.size());
-    queue_.numbering().number(past.ids, history_);
-    history_ends_ = past.ends;
-    first_kept_ -= past.ends.size();
+void BufferSteps::begin_floor() {
+    floor_.emplace(options_.floor_slots);
+    if (!options_.past) return;
+    std::vector<RowKey> rows;
+    options_.past([&](std::span<const VertexId> ids) {
+        rows.resize(ids.size());
+        queue_.numbering().number(ids, rows);
+        floor_->step(rows, queue_.numbering().size());
+    });
 }
 
 void BufferSteps::announce() {
@@ -90,7 +93,7 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
     std::optional<TimeKnobs> times;
     const StepPlan& plan = advance(number, times);
     queue_.take(step);
-    keep(step.rows);
+    note(step.rows);
     sources.demand_by_owner.assign(ranks_, 0);
     slots_.note_uses(plan, number);
     slots_.plan_step(plan, step.rows, queue_.numbering(), sources);
@@ -120,16 +123,13 @@ void BufferSteps::carry_out(const StepPlan& plan) {
     extra_.counts.ahead += plan.ahead.size();
 }
 
-void BufferSteps::keep(std::span<const RowKey> rows) {
-    if (options_.keep_steps) {
-        history_.insert(history_.end(), rows.begin(), rows.end());
-        history_ends_.push_back(history_.size());
-    }
+void BufferSteps::note(std::span<const RowKey> rows) {
+    if (floor_) floor_->step(rows, queue_.numbering().size());
     if (!options_.record) return;
-    std::vector<VertexId> vertices;
+    recorded_.clear();
     for (const RowKey row : rows)
-        vertices.push_back(queue_.numbering().vertex(row));
-    options_.record(vertices);
+        recorded_.push_back(queue_.numbering().vertex(row));
+    options_.record(recorded_);
 }
 
 void BufferSteps::note_knobs(bool changed) {
@@ -165,17 +165,7 @@ Rows BufferSteps::finish() {
 }
 
 std::uint64_t BufferSteps::floor() const {
-    IdBuffer optimal(PolicySpec::parse("optimal"), facts(), options_.floor_slots,
-                     options_.floor_slots, first_kept_);
-    std::uint64_t begin = 0;
-    for (std::size_t i = 0; i < history_ends_.size(); ++i) {
-        optimal.publish(first_kept_ + i,
-                        std::span(history_).subspan(begin, history_ends_[i] - begin));
-        begin = history_ends_[i];
-    }
-    for (std::size_t i = 0; i < history_ends_.size(); ++i)
-        optimal.advance();
-    return optimal.accounts().fetched();
+    return floor_ ? floor_->fetched() : 0;
 }
 
 }  // namespace rudder::buffer

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "buffer/floor.hpp"
 #include "buffer/live_buffer.hpp"
 
 #include "row_slots.hpp"
@@ -44,8 +45,8 @@ public:
 
 private:
     [[nodiscard]] PolicyFacts facts() const;
-    /// Steps before the first that count for the floor.
-    void remember(const TraceSteps& past);
+    /// Counts the floor from here on, after the steps before the first where they are known.
+    void begin_floor();
     /// Policy and pilot are told of steps that were published since.
     void announce();
     /// The policy takes the next step, as the pilot says.
@@ -55,7 +56,8 @@ private:
     void note_knobs(bool changed);
     /// Rows that left unused since it was asked last.
     [[nodiscard]] std::uint64_t newly_wasted();
-    void keep(std::span<const RowKey> rows);
+    /// For the floor and the trace.
+    void note(std::span<const RowKey> rows);
 
     LiveBufferOptions options_;
     std::size_t ranks_;
@@ -66,10 +68,9 @@ private:
     std::uint64_t known_;  ///< steps before it policy and pilot know
     StepRows extra_;       ///< of no step: fills and changes
     std::uint64_t reported_wasted_ = 0;
-    std::uint64_t first_kept_;  ///< the step that `history_` begins with
-    std::vector<RowKey> history_;
-    std::vector<std::uint64_t> history_ends_;
-    RowSlots slots_;  ///< its tasks end before what they use goes
+    std::optional<FloorCounter> floor_;
+    std::vector<VertexId> recorded_;  ///< the ids of a step, for the trace
+    RowSlots slots_;                  ///< its tasks end before what they use goes
 
     mutable Monitor monitor_;  ///< guards what follows
     Knobs knobs_;

@@ -48,10 +48,16 @@ Json plan_json(const train::TrainPlan& plan, int ranks) {
               {"network", plan.network_bytes},
               {"in_flight", plan.in_flight_bytes},
               {"buffer", plan.buffer_bytes},
+              {"bookkeeping", plan.bookkeeping_bytes},
               {"queue", plan.queue_bytes},
               {"evaluation", plan.evaluation_bytes},
               {"needed", plan.needed_bytes()},
               {"available", plan.memory_bytes}}},
+            {"bytes",
+             {{"per_remote_row", plan.bytes_per_remote_row()},
+              {"remote_rows", plan.remote_vertices},
+              {"per_edge", plan.bytes_per_edge()},
+              {"edges", plan.edges_ahead}}},
             {"epoch",
              {{"rows", plan.rows},
               {"remote_rows", plan.remote_rows},
@@ -167,12 +173,12 @@ int TrainVerb::train(const comm::Communicator& comm, const Context& context) {
 
 void TrainVerb::check_memory(const train::TrainPlan& plan) const {
     if (plan.needed_bytes() <= options().memory) return;
-    throw usage_error(
-        fmt::format("the run needs about {}, more than the limit of {}",
-                    format_bytes(plan.needed_bytes()), format_bytes(options().memory)),
-        "--memory",
-        "see --plan; lower --window, --in-flight, --batch or --fanout, or "
-        "choose --topology partitioned");
+    throw usage_error(fmt::format("the run needs about {}, more than the limit of {}: {}",
+                                  format_bytes(plan.needed_bytes()), format_bytes(options().memory),
+                                  plan_items(plan)),
+                      "--memory",
+                      "see --plan; lower --window, --in-flight, --batch or --fanout, or "
+                      "choose --topology partitioned");
 }
 
 void TrainVerb::show_plan(const train::TrainPlan& plan, const comm::Communicator& comm,

@@ -170,12 +170,15 @@ double rows_asked(const Ground& g, std::uint64_t halo) {
     return std::floor(o.buffer * static_cast<double>(halo));
 }
 
+/// Ranks with buffers of their own share the host's memory.
+double buffers_of_host(const Ground& g) {
+    return shared(g) ? 1 : g.comm.host().size();
+}
+
 buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
     const double asked = rows_asked(g, setup.facts.halo.size());
     const auto row_bytes = static_cast<double>(g.store.format().row_bytes());
-    // Ranks with buffers of their own share the host's memory.
-    const double buffers = shared(g) ? 1 : g.comm.host().size();
-    const double needs = asked * row_bytes * buffers;
+    const double needs = asked * row_bytes * buffers_of_host(g);
     const auto text = [](double bytes) {
         return bytes < 1e18 ? format_bytes(static_cast<std::uint64_t>(bytes))
                             : fmt::format("{:.3g} bytes", bytes);
@@ -188,12 +191,24 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
             "lower --buffer (or --buffer-rows, --buffer-bytes), or choose "
             "--precision bfloat16");
     }
-    VertexId remote = g.data.info().vertices;
-    for (const buffer::LocalRange& range : setup.local)
-        remote -= range.end - range.begin;
+    const auto remote = static_cast<double>(remote_vertices(g, setup));
     // No row is here twice, so more slots than remote rows would stay empty.
-    const double most = std::min<double>(static_cast<double>(remote), buffer::no_slot - 1.0);
-    return static_cast<buffer::SlotId>(std::min(asked, most));
+    return static_cast<buffer::SlotId>(std::min({asked, remote, buffer::no_slot - 1.0}));
+}
+
+/// Refuses bookkeeping that does not fit beside the rows.
+void check_bookkeeping(const Ground& g, const BufferSetup& setup) {
+    const std::uint64_t books =
+        buffer::bookkeeping_bytes(setup.policy, bookkeeping_shape(g, setup)).of_rows();
+    const std::uint64_t rows = setup.slots * g.store.format().row_bytes();
+    if (static_cast<double>(books + rows) * buffers_of_host(g) <= static_cast<double>(g.memory()))
+        return;
+    throw usage_error(
+        fmt::format("the bookkeeping of the buffer needs {} for {} remote rows, the rows {}, and "
+                    "the host has {}",
+                    format_bytes(books), format_count(remote_vertices(g, setup)),
+                    format_bytes(rows), format_bytes(g.memory())),
+        "--buffer", "lower --buffer, give a host fewer ranks or more memory, or --policy none");
 }
 
 // ---- window ------------------------------------------------------------------------------------
@@ -242,6 +257,24 @@ void fit_window(const Ground& g, BufferSetup& setup) {
 
 }  // namespace
 
+std::uint64_t remote_vertices(const Ground& g, const BufferSetup& setup) {
+    return g.data.info().vertices - setup.own_vertices();
+}
+
+buffer::BookkeepingShape bookkeeping_shape(const Ground& g, const BufferSetup& setup,
+                                           const StepVertices& step) {
+    if (!setup.used || setup.floor_slots == 0) return {};
+    const double ranks = shared(g) ? g.comm.host().size() : 1;
+    return {.vertices = g.data.info().vertices,
+            .rows = remote_vertices(g, setup),
+            .slots = setup.slots,
+            .rows_per_step = step.remote * ranks,
+            .vertices_per_step = step.all,
+            .steps_ahead = steps_ahead(g.options),
+            .several_batches = setup.parts > 1,
+            .floor = g.options.floor || !g.options.trace.empty()};
+}
+
 BufferSetup set_up_buffer(const Ground& g) {
     const Span span("setting up the buffer");
     BufferSetup setup{.policy = policy_of(g.options)};
@@ -257,6 +290,7 @@ BufferSetup set_up_buffer(const Ground& g) {
     comm::do_together(g.comm, [&] {
         if (first(g) && (!none || watched)) setup.floor_slots = find_slots(g, setup);
         if (!none) setup.slots = setup.floor_slots;
+        check_bookkeeping(g, setup);
     });
     if (window_adapts(g.options)) fit_window(g, setup);
     return setup;

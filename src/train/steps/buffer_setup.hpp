@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "buffer/bookkeeping.hpp"
 #include "buffer/live_buffer.hpp"
 #include "train/ground.hpp"
 
@@ -26,6 +27,20 @@ struct BufferSetup {
         return own;
     }
 };
+
+/// Vertices of other hosts, whose rows the buffer may be asked for.
+[[nodiscard]] std::uint64_t remote_vertices(const Ground& ground, const BufferSetup& setup);
+
+/// What a step of this rank needs, on average.
+struct StepVertices {
+    double remote = 0;
+    double all = 0;
+};
+/// The buffer's bookkeeping, on the first rank that shares it; elsewhere, and without a buffer, one
+/// of no rows.
+[[nodiscard]] buffer::BookkeepingShape bookkeeping_shape(const Ground& ground,
+                                                         const BufferSetup& setup,
+                                                         const StepVertices& step = {});
 
 /// Collective. A buffer larger than the host's memory is a usage Error on all ranks.
 [[nodiscard]] BufferSetup set_up_buffer(const Ground& ground);

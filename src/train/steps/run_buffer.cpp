@@ -75,10 +75,10 @@ std::unique_ptr<buffer::LiveBuffer> RunBuffer::make_live(std::uint64_t first) {
                                       .parts = setup_.parts,
                                       .facts = setup_.facts,
                                       .record = {},
-                                      .keep_steps = watches(ground_.options)};
+                                      .count_floor = watches(ground_.options)};
     if (trace_ != nullptr) {
         options.record = [this](std::span<const VertexId> ids) { trace_->step(ids); };
-        options.past = trace_->steps();
+        options.past = [this](const buffer::StepSink& sink) { trace_->show_steps(sink); };
     }
     options.pilot = steering_ != nullptr ? steering_->pilot() : window_pilot_.get();
     return std::make_unique<buffer::LiveBuffer>(ground_.comm, ground_.store, std::move(options));

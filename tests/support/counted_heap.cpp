@@ -1,0 +1,62 @@
+#include "counted_heap.hpp"
+
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <malloc.h>
+
+namespace {
+
+std::atomic<std::uint64_t> heap_allocations{0};
+std::atomic<std::uint64_t> heap_bytes{0};
+std::atomic<std::uint64_t> heap_peak{0};
+
+void* counted(std::size_t size) {
+    void* const memory = std::malloc(size == 0 ? 1 : size);
+    if (memory == nullptr) throw std::bad_alloc();
+    ++heap_allocations;
+    const std::uint64_t now = heap_bytes += ::malloc_usable_size(memory);
+    std::uint64_t peak = heap_peak;
+    while (peak < now && !heap_peak.compare_exchange_weak(peak, now)) {
+    }
+    return memory;
+}
+
+void uncounted(void* memory) noexcept {
+    if (memory != nullptr) heap_bytes -= ::malloc_usable_size(memory);
+    std::free(memory);
+}
+
+}  // namespace
+
+void* operator new(std::size_t size) {
+    return counted(size);
+}
+void* operator new[](std::size_t size) {
+    return counted(size);
+}
+void operator delete(void* memory) noexcept {
+    uncounted(memory);
+}
+void operator delete[](void* memory) noexcept {
+    uncounted(memory);
+}
+void operator delete(void* memory, std::size_t /*size*/) noexcept {
+    uncounted(memory);
+}
+void operator delete[](void* memory, std::size_t /*size*/) noexcept {
+    uncounted(memory);
+}
+
+namespace rudder::test {
+
+HeapCounts heap_counts() noexcept {
+    return {heap_allocations, heap_bytes, heap_peak};
+}
+
+void restart_peak() noexcept {
+    heap_peak = heap_bytes.load();
+}
+
+}  // namespace rudder::test
