@@ -51,7 +51,7 @@ def lacks(need, there, of):
 
 
 class Stages:
-    """`memory`: bytes that may be used."""
+    """The graph of one size, and its stages as rows of the table."""
 
     def __init__(self, setup, runner):
         self.setup = setup

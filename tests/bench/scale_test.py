@@ -82,7 +82,8 @@ class Tiny(unittest.TestCase):
     def test_the_same_again_is_no_worse(self):
         text = self.again(lambda changed: None)
         self.assertIn("None got worse by over 20 %.", text)
-        ratios = sum(sum(value > 0 for value in row["ratios"].values()) + (row["instructions"] is not None) for row in self.result["rows"])
+        ratios = sum(sum(value > 0 for value in row["ratios"].values()) + (row["instructions"] is not None)
+                     for row in self.result["rows"])
         self.assertIn(f": {ratios} figures.", text)
 
     def test_what_got_worse_is_told(self):
