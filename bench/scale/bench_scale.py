@@ -92,19 +92,21 @@ def version_of(program):
 
 
 def measure(setup, uncounted):
-    say = (lambda text: print(text, file=sys.stderr, flush=True)) if setup.verbose else (lambda text: None)
-    runner = Runner(not uncounted, 120 if setup.tiny else 3600, say)
+    def tell(text):
+        print(text, file=sys.stderr, flush=True)
+
+    runner = Runner(not uncounted, 120 if setup.tiny else 3600, tell if setup.verbose else lambda text: None)
     stages = Stages(setup, runner)
     rows = []
 
     def add(row):
         rows.append(row)
-        print(f"  {row.name}: {row.skipped or row.figure}", file=sys.stderr, flush=True)
+        tell(f"  {row.name}: {row.skipped or row.figure}")
 
     for row in stages.make() if setup.only == "runs" else stages.all():
         add(row)
     if setup.only != "stages":
-        for row in Runs(setup, runner, stages).all():
+        for row in Runs(setup, runner, stages, tell).all():
             add(row)
     return rows
 

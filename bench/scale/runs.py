@@ -61,7 +61,8 @@ def figures_of(summary):
 
 
 class Runs:
-    def __init__(self, setup, runner, stages):
+    def __init__(self, setup, runner, stages, tell=lambda text: None):
+        self.tell = tell  # called with a line for each run
         self.setup = setup
         self.runner = runner
         self.stages = stages
@@ -87,7 +88,7 @@ class Runs:
         measured = {run: [] for run in sides}
         rows = {run: Row(run.name(), skipped=self.stages.lack("evaluation" if run.evaluate else "run", run.ranks))
                 for run in sides}
-        for _ in range(self.setup.rounds):
+        for turn in range(self.setup.rounds):
             for run in sides:
                 if rows[run].skipped:
                     continue
@@ -97,6 +98,8 @@ class Runs:
                     rows[run].skipped, rows[run].failed = done.failure, True
                     continue
                 measured[run].append(figures_of(summary) | {"instructions": done.instructions})
+                self.tell(f"  round {turn + 1}: {run.name()}: epoch {measured[run][-1]['epoch']:.2f} s, "
+                          f"CPU {measured[run][-1]['cpu']:.2f} s")
                 if self.setup.beside and not run.evaluate:
                     self._other(run, options)
         for run in self.runs:
@@ -113,6 +116,8 @@ class Runs:
         done, summary = self._train(self.setup.beside, options)
         if not done.failure:
             self.others.setdefault(run, []).append(figures_of(summary))
+            self.tell(f"    the other build: epoch {self.others[run][-1]['epoch']:.2f} s, "
+                      f"CPU {self.others[run][-1]['cpu']:.2f} s")
 
     def _same_losses(self, rows, measured):
         """Runs of one network learn the same, bit for bit, whatever their ranks, policy and link."""
