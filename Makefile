@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look configure program build demo test test-long lint format bench coverage install accuracy clean
+.PHONY: help setup setup-tests setup-lint setup-look configure program build demo test test-long lint format bench bench-scale bench-peers coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -71,6 +71,13 @@ bench: setup-tests ## build and run the benchmarks
 	@cmake --preset release -DRUDDER_BENCHMARKS=ON >/dev/null
 	@cmake --build --preset release -j $(JOBS)
 	@scripts/run-benchmarks build/release
+
+bench-scale: program ## stages and whole runs at size: SIZE=tiny|quarter|half|full, RECORD=1
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target scale_stages
+	@bench/scale/bench_scale.py --build build/$(PRESET) $(if $(SIZE),--size $(SIZE)) $(if $(RECORD),--record) $(if $(BESIDE),--beside $(BESIDE)) $(BENCH_OPTIONS)
+
+bench-peers: program ## beside DistDGL, DGL and PyG (DATA=FILE.npz, else a generated graph)
+	@bench/peers/bench_peers.py --build build/$(PRESET) $(if $(filter command environment,$(origin DATA)),--data $(DATA)) $(BENCH_OPTIONS)
 
 coverage: setup-lint ## run the quick tests and say which lines they reach
 	@$(MAKE) --no-print-directory configure PRESET=coverage TESTS=ON WERROR=$(WERROR)

@@ -9,8 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "buffer/policy_run.hpp"
 #include "core/cpu_meter.hpp"
-#include "rudder/buffer/id_buffer.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/random.hpp"
 
@@ -78,14 +78,7 @@ int main(int argc, char** argv) {
             const buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
             const buffer::PolicyFacts facts{&numbering, {}, {}, {}, 0};
             buffer::IdBuffer ids(spec, facts, slots, slots);
-            const double taken = nanoseconds([&] {
-                std::size_t published = 0;
-                for (std::size_t s = 0; s < steps.size(); ++s) {
-                    for (; published < steps.size() && published <= s + ids.horizon(); ++published)
-                        ids.publish(published, rows[published]);
-                    static_cast<void>(ids.advance());
-                }
-            });
+            const double taken = nanoseconds([&] { bench::run_policy(ids, rows); });
             fmt::print("{:<28} {:>8.2f} {:>8.1f}   {} rows fetched\n", text, fraction, taken / all,
                        ids.accounts().fetched());
         }
