@@ -136,15 +136,11 @@ bool MpiProgress::poll(Thorough thorough) {
         } else if (!lock.try_lock()) {
             return false;
         }
-        const std::uint32_t rings = board_.own_bell().rings();
         test_active(calls, taken_from);
         const bool skip =
             thorough == Thorough::no &&
             (!calls.empty() || (!requests_.empty() && ++polls_ % polls_per_probe != 0));
-        if (!skip) {
-            any = probe_();
-            seen_.store(rings);
-        }
+        if (!skip) any = probe_();
         if (link_ != nullptr) link_->release(machine_now(), calls);
     }
     for (const int peer : taken_from)
@@ -152,6 +148,11 @@ bool MpiProgress::poll(Thorough thorough) {
     for (const auto& call : calls)
         call();
     return any || !calls.empty();
+}
+
+/// MPI looks first and makes progress then: what that brings is found by the next call.
+bool MpiProgress::look_twice() {
+    return poll(Thorough::yes) || poll(Thorough::yes);
 }
 
 // ---- tasks that wait ---------------------------------------------------------------------------
@@ -174,7 +175,8 @@ void MpiProgress::wait(const Operation& operation) {
     wait_asleep(operation);
 }
 
-/// False if nothing has come for so long that it is better to sleep.
+/// False if nothing has come for so long that it is better to sleep. Meanwhile nobody rings for the
+/// thread; whatever came last is looked for before it is left alone again.
 bool MpiProgress::wait_awake(const Operation& operation) {
     {
         const std::scoped_lock lock(sleep_mutex_);
@@ -182,9 +184,21 @@ bool MpiProgress::wait_awake(const Operation& operation) {
     }
     struct Leaving {
         MpiProgress& progress;
-        ~Leaving() { progress.leave_awake(); }
+        bool settled = false;
+        ~Leaving() {
+            if (!settled) progress.leave_awake();
+        }
     };
-    const Leaving leaving{*this};
+    Leaving leaving{*this};
+    const bool done = look_until(operation);
+    leaving.settled = true;
+    leave_awake();
+    while (look_twice()) {
+    }
+    return done;
+}
+
+bool MpiProgress::look_until(const Operation& operation) {
     const TaskState& me = TaskState::current();
     Duration idle_since = machine_now();
     unsigned in_vain = 0;
@@ -200,14 +214,9 @@ bool MpiProgress::wait_awake(const Operation& operation) {
     return true;
 }
 
-/// Whoever has looked for messages hands that back to the thread.
 void MpiProgress::leave_awake() {
-    {
-        const std::scoped_lock lock(sleep_mutex_);
-        if (--awake_ != 0) return;
-        board_.own_bell().set_attended(false);
-    }
-    if (board_.own_bell().rings() != seen_.load()) board_.own_bell().ring();
+    const std::scoped_lock lock(sleep_mutex_);
+    if (--awake_ == 0) board_.own_bell().set_attended(false);
 }
 
 void MpiProgress::wait_asleep(const Operation& operation) {
@@ -302,7 +311,7 @@ void MpiProgress::look_after() {
     Duration nap = shortest;
     while (!stopping_.load()) {
         const std::uint32_t rings = bell.rings();
-        if (poll(Thorough::yes)) {
+        if (look_twice()) {
             nap = shortest;
             continue;
         }

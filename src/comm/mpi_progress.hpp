@@ -83,7 +83,9 @@ private:
     void watch_due(const Operation& operation, Duration due);
     bool wait_awake(const Operation& operation);
     void wait_asleep(const Operation& operation);
+    bool look_until(const Operation& operation);
     void leave_awake();
+    bool look_twice();
     bool poll(Thorough thorough);
     void test_active(Calls& calls, std::vector<int>& taken_from);
     void look_after();
@@ -113,8 +115,7 @@ private:
     Duration watch_noted_;  ///< when that was reckoned
     std::atomic<int> asleep_{0};
 
-    std::atomic<std::uint32_t> seen_{0};  ///< rings before the last look
-    std::atomic<bool> dozing_{false};     ///< the thread sleeps for long: nothing is under way
+    std::atomic<bool> dozing_{false};  ///< the thread sleeps for long: nothing is under way
     std::atomic<bool> stopping_{false};
     std::thread thread_;
 };
