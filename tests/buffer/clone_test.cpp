@@ -173,8 +173,9 @@ TEST(Clones, ARefusedPolicyLeavesEverythingAsItWas) {
         const auto make = [&] {
             return std::make_unique<buffer::IdBuffer>(spec, trace->facts(), 9, 9);
         };
-        Runner tried{trace.get(), make()};
-        Runner reference{trace.get(), make()};
+        buffer::TraceWindow steps(*trace);
+        Runner tried{trace.get(), &steps, make()};
+        Runner reference{trace.get(), &steps, make()};
         while (!reference.done()) {
             for (const char* bad : {"static-vip", "static-degree", "periodic", "window,inclusion",
                                     "scored-faithful,listed"}) {

@@ -14,7 +14,7 @@
 namespace rudder::test {
 namespace {
 
-using Rows = std::vector<buffer::RowKey>;
+using RowList = std::vector<buffer::RowKey>;
 
 std::vector<VertexId> random_ids(Draws& draws, std::size_t count, VertexId universe) {
     std::vector<VertexId> ids(count);
@@ -31,9 +31,9 @@ class RowNumberings : public testing::TestWithParam<VertexId> {};
 TEST_P(RowNumberings, ARepeatedIdGetsOneNumber) {
     buffer::RowNumbering numbering(100, std::vector<VertexId>{7, 9}, GetParam());
     const std::vector<VertexId> ids{50, 9, 50, 3, 50, 7, 3};
-    Rows rows(ids.size());
+    RowList rows(ids.size());
     numbering.number(ids, rows);
-    EXPECT_EQ(rows, (Rows{2, 1, 2, 3, 2, 0, 3}));
+    EXPECT_EQ(rows, (RowList{2, 1, 2, 3, 2, 0, 3}));
     EXPECT_EQ(numbering.size(), 4U);
     EXPECT_EQ(numbering.halo(), 2U);
     buffer::RowKey known = 0;
@@ -44,18 +44,18 @@ TEST_P(RowNumberings, ARepeatedIdGetsOneNumber) {
 TEST_P(RowNumberings, FindingAddsNothing) {
     buffer::RowNumbering numbering(100, std::vector<VertexId>{1}, GetParam());
     const std::vector<VertexId> ids{0, 1, 99};
-    Rows rows(ids.size());
+    RowList rows(ids.size());
     numbering.find(ids, rows);
-    EXPECT_EQ(rows, (Rows{buffer::no_row, 0, buffer::no_row}));
+    EXPECT_EQ(rows, (RowList{buffer::no_row, 0, buffer::no_row}));
     EXPECT_EQ(numbering.size(), 1U);
     numbering.add_missing(ids, rows);
-    EXPECT_EQ(rows, (Rows{1, 0, 2}));
+    EXPECT_EQ(rows, (RowList{1, 0, 2}));
     EXPECT_EQ(numbering.size(), 3U);
 }
 
 TEST_P(RowNumberings, AnIdOutsideTheUniverseIsNeverNumbered) {
     buffer::RowNumbering numbering(100, {}, GetParam());
-    Rows rows(1);
+    RowList rows(1);
     for (const VertexId id : {VertexId{100}, VertexId{1} << 40, ~VertexId{0}}) {
         numbering.find(std::vector<VertexId>{id}, rows);
         EXPECT_EQ(rows[0], buffer::no_row);
@@ -77,7 +77,7 @@ TEST_P(RowNumberings, SurviveGrowth) {
         std::vector<VertexId> ids;
         for (VertexId i = 0; i < 1000; ++i)
             ids.push_back(i * stride);
-        Rows rows(ids.size());
+        RowList rows(ids.size());
         numbering.number(ids, rows);
         for (std::size_t i = 0; i < ids.size(); ++i) {
             const auto at =
@@ -153,7 +153,7 @@ TEST(Residents, LookingUpCountsTheHits) {
     residents.know(6);
     residents.place(4);
     residents.place(1);
-    const Rows rows{4, 0, 1, 5};
+    const RowList rows{4, 0, 1, 5};
     std::vector<buffer::SlotId> slots(rows.size());
     EXPECT_EQ(residents.look_up(rows, slots), 2U);
     EXPECT_EQ(slots, (std::vector<buffer::SlotId>{0, buffer::no_slot, 1, buffer::no_slot}));
@@ -183,19 +183,19 @@ TEST(Residents, KnowingFewerRowsForgetsNone) {
 TEST(DistinctRows, AreInTheOrderOfTheirFirstUse) {
     buffer::RowNumbering numbering(100, std::vector<VertexId>{10, 20});
     buffer::DistinctRows distinct(numbering);
-    Rows rows;
+    RowList rows;
     std::vector<std::uint32_t> positions;
     distinct.begin();
     distinct.add(std::vector<VertexId>{20, 5, 20, 10}, rows, positions);
-    EXPECT_EQ(rows, (Rows{1, 2, 0}));
+    EXPECT_EQ(rows, (RowList{1, 2, 0}));
     EXPECT_EQ(positions, (std::vector<std::uint32_t>{0, 1, 0, 2}));
     distinct.add(std::vector<VertexId>{10, 5, 6, 6}, rows, positions);  // of the same list
-    EXPECT_EQ(rows, (Rows{1, 2, 0, 3}));
+    EXPECT_EQ(rows, (RowList{1, 2, 0, 3}));
     EXPECT_EQ(positions, (std::vector<std::uint32_t>{2, 1, 3, 3}));
     distinct.begin();
     rows.clear();
     distinct.add(std::vector<VertexId>{6, 5, 6, 5}, rows, positions);
-    EXPECT_EQ(rows, (Rows{3, 2}));
+    EXPECT_EQ(rows, (RowList{3, 2}));
     EXPECT_EQ(positions, (std::vector<std::uint32_t>{0, 1, 0, 1}));
 }
 
@@ -218,7 +218,7 @@ void expect_distinct(std::uint64_t seed, std::size_t most, VertexId universe) {
     buffer::DistinctRows distinct(numbering);
     for (int list = 0; list < 4; ++list) {
         SlowList slow;
-        Rows rows;
+        RowList rows;
         distinct.begin();
         for (std::uint64_t part = draws.below(3) + 1; part-- > 0;) {
             const auto ids = random_ids(draws, most / 2 + draws.below(most / 2 + 1), universe);

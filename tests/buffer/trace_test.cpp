@@ -152,7 +152,9 @@ TEST_F(Traces, WideIdsAreKept) {
     plain.steps = {{VertexId{1} << 39, (VertexId{1} << 40) - 1}, {5}};
     plain.listed = {0, 0};
     const buffer::Trace trace = buffer::read_trace(write(plain, header_of(plain, 0, 1)));
-    EXPECT_EQ(trace[0]->vertex(trace[0]->step(0)[1]), (VertexId{1} << 40) - 1);
+    std::vector<buffer::RowKey> rows;
+    trace[0]->step(0, rows);
+    EXPECT_EQ(trace[0]->vertex(rows[1]), (VertexId{1} << 40) - 1);
     EXPECT_EQ(trace[0]->distinct(), 3U);
 }
 
