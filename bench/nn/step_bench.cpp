@@ -92,9 +92,9 @@ void gather(const Array<float>& table, const sample::Batch& batch, Array<float>&
 struct Products {
     std::size_t rows, in, out;
     bool below;  ///< has a gradient of its inputs
-    Array<float> x = Array<float>::zeroed(rows * aligned_columns(in));
-    Array<float> w = Array<float>::zeroed(out * aligned_columns(in));
-    Array<float> y = Array<float>::zeroed(rows * aligned_columns(out));
+    Array<float> x = Array<float>::zeroed(rows * nn::aligned_columns(in));
+    Array<float> w = Array<float>::zeroed(out * nn::aligned_columns(in));
+    Array<float> y = Array<float>::zeroed(rows * nn::aligned_columns(out));
     nn::Lanes lanes{rows};
     Array<float> sums = Array<float>::zeroed(nn::LaneSums::floats(lanes, out, in));
 
@@ -107,7 +107,7 @@ struct Products {
                                     ys.part(c.begin, c.end - c.begin));
         });
         parallel_chunks(rows, lanes.size, [&](const Chunk& lane) {
-            const nn::Matrix sum{sums.data() + lane.index * out * aligned_columns(in), out, in,
+            const nn::Matrix sum{sums.data() + lane.index * out * nn::aligned_columns(in), out, in,
                                  nn::aligned_columns(in)};
             for (std::size_t first = lane.begin; first < lane.end; first += nn::chunk_rows) {
                 const std::size_t count = std::min(nn::chunk_rows, lane.end - first);

@@ -59,7 +59,7 @@ void measure(const comm::Communicator& comm, const store::FeatureStore& store,
     std::uint64_t bytes = 0;
     std::deque<Batch*> under_way;
     const auto finish = [&] {
-        bytes += under_way.front()->pull->wait().demand * store.format().row_bytes();
+        bytes += under_way.front()->pull->wait().rows.demand * store.format().row_bytes();
         under_way.pop_front();
     };
     for (std::size_t i = 0; i < batches.size(); ++i) {

@@ -49,12 +49,8 @@ private:
     std::string told_;
 };
 
-const steer::AgentInfo shadows_info{.name = "shadows",
-                                    .sentence = "Runs three shadows and changes nothing.",
-                                    .needs = "nothing",
-                                    .costs = "nothing",
-                                    .parameters = {},
-                                    .fixed = true};
+const steer::AgentInfo shadows_info{
+    {"shadows", "Runs three shadows and changes nothing."}, "nothing", "nothing", false, true};
 
 std::unique_ptr<steer::Agent> make_shadows(const steer::AgentSpec& /*spec*/,
                                            const steer::AgentFacts& /*facts*/) {

@@ -42,15 +42,14 @@ struct SmallBuffer {
           buffer(policy, {&rows, degree, inclusion, {}, 0}, slots, slots) {}
 
     void take(std::uint64_t count, std::uint64_t of_step) {
-        const std::uint64_t first = buffer.next_step();
         for (std::uint64_t i = 0; i < count; ++i) {
             std::vector<RowKey>& step =
                 steps.emplace_back(std::min<std::uint64_t>(of_step, rows.size()));
             // As far apart as there is room, and others in each step.
             const std::uint64_t stride = step.empty() ? 1 : rows.size() / step.size();
             for (std::size_t k = 0; k < step.size(); ++k)
-                step[k] = static_cast<RowKey>(k * stride + i % stride);
-            buffer.publish(first + i, step);
+                step[k] = static_cast<RowKey>(k * stride + steps.size() % stride);
+            buffer.publish(steps.size() - 1, step);
         }
         buffer.advance();
     }
@@ -76,9 +75,15 @@ BookkeepingBytes bookkeeping_bytes(const PolicySpec& policy, const BookkeepingSh
     const std::uint64_t ahead = std::min(shape.steps_ahead, small.buffer.horizon());
     small.take(ahead + 1, smaller(shape.rows_per_step, by));
     const std::uint64_t with = std::max(small.buffer.bytes(), without);
+    // What it knows of the rows it holds comes with them.
+    const std::uint64_t of_step = smaller(shape.rows_per_step, by);
+    for (std::uint64_t taken = 0; of_step != 0 && taken < 2 * std::uint64_t{slots};
+         taken += of_step)
+        small.take(1, of_step);
+    const std::uint64_t held = std::max(small.buffer.bytes(), with) - with;
     bytes.numbering = small.rows.bytes() << by;
     if (shape.several_batches) bytes.numbering += shape.rows * live_row_bytes;
-    bytes.policy = without << by;
+    bytes.policy = (without + held) << by;
     bytes.slots = shape.slots * live_slot_bytes;
     if (shape.floor) bytes.floor = shape.rows * floor_row_bytes;
     const double lists =

@@ -62,7 +62,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     std::vector<Peer> peers;
     std::size_t next_peer = 0;                    ///< whose turn it is
     std::mutex memory_mutex;                      ///< guards `memory`; held for a few instructions
-    std::vector<std::shared_ptr<Answer>> memory;  ///< of answers that have left
+    std::vector<std::shared_ptr<Answer>> memory;  ///< of messages that have left
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
@@ -132,6 +132,11 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         });
     }
 
+    void give_back(const std::shared_ptr<Bytes>& bytes) {
+        const std::scoped_lock lock(memory_mutex);
+        memory.push_back(bytes);
+    }
+
     [[nodiscard]] std::shared_ptr<Answer> take_memory() {
         const std::scoped_lock lock(memory_mutex);
         if (memory.empty()) return std::make_shared<Answer>();
@@ -144,10 +149,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// Called by whoever makes progress: wakes the task if it held questions back.
     void has_left(int to, const std::shared_ptr<Answer>& answer) {
         const std::size_t bytes = answer->size();
-        {
-            const std::scoped_lock lock(memory_mutex);
-            memory.push_back(answer);
-        }
+        give_back(answer);
         Peer& asks = peer(to);
         if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_limit(Turn::last)) return;
         if (!asks.waiting.exchange(false)) return;
@@ -180,6 +182,23 @@ Request Service::ask(int to, Kind kind, std::vector<std::byte> question,
     Request answered =
         state_->comm.receive(to, answer_channel(state_->channel, kind), answer, answered_in(kind));
     static_cast<void>(state_->comm.send_owned(to, state_->channel, kind, std::move(question)));
+    return answered;
+}
+
+std::shared_ptr<Service::Bytes> Service::memory() const {
+    return state_->take_memory();
+}
+
+Request Service::ask(int to, Kind kind, const std::shared_ptr<Bytes>& question,
+                     std::span<std::byte> answer) const {
+    RUDDER_CHECK(to != state_->comm.rank());
+    Monitor::Lock lock(state_->order);
+    Request answered =
+        state_->comm.receive(to, answer_channel(state_->channel, kind), answer, answered_in(kind));
+    state_->comm.send(to, state_->channel, kind, std::span<const std::byte>(*question))
+        .then([state = std::weak_ptr<State>(state_), question](const std::exception_ptr&) {
+            if (const auto self = state.lock()) self->give_back(question);
+        });
     return answered;
 }
 

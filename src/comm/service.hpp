@@ -21,8 +21,9 @@ namespace rudder::comm {
 /// Whoever destroys it must know that no other rank will ask any more (a barrier).
 class Service {
 public:
-    /// Memory that is used for answer after answer.
-    using Answer = RawVector<std::byte>;
+    /// Memory that is used for question after question and answer after answer.
+    using Bytes = RawVector<std::byte>;
+    using Answer = Bytes;
     /// Writes the answer to a question; it is empty at first. Runs in the service's own task, one
     /// question at a time; it may wait. What it throws ends the service, and is rethrown by `stop`.
     using Handler =
@@ -39,6 +40,11 @@ public:
     /// (likewise those ahead), any other in its own kind. Safe from any task.
     Request ask(int to, Kind kind, std::vector<std::byte> question,
                 std::span<std::byte> answer) const;
+    /// The same for a question in memory of the service's.
+    Request ask(int to, Kind kind, const std::shared_ptr<Bytes>& question,
+                std::span<std::byte> answer) const;
+    /// Empty memory for such a question.
+    [[nodiscard]] std::shared_ptr<Bytes> memory() const;
     /// The same where the answer's size is unknown: take it from the request.
     Request ask(int to, Kind kind, std::vector<std::byte> question) const;
 

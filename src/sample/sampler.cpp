@@ -130,7 +130,6 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
         Block& block = out.blocks[index];
         block.destinations = relabelling.count();
         block.offsets.swap(drawn.offsets);  // memory of the batch before
-        block.neighbours.swap(drawn.narrow);
         source.draw({.key = {options.purpose, options.seed, out.key.epoch, out.key.step,
                              static_cast<std::uint32_t>(layer)},
                      .vertices = {out.vertices.data(), block.destinations},
@@ -140,10 +139,10 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
                     drawn);
         using Id = typename Map::Id;
         const std::span<const Id> ids = drawn.ids<Id>();
-        drawn.narrow.resize(ids.size());
-        relabelling.enter(ids, drawn.narrow.data());  // in place where ids are narrow
+        // Not in place: what is drawn has room for as many as the fan-out allows, and batches wait.
+        block.neighbours.resize(ids.size());
+        relabelling.enter(ids, block.neighbours.data());
         block.offsets.swap(drawn.offsets);
-        block.neighbours.swap(drawn.narrow);
         block.sources = relabelling.count();
     }
     out.vertices.resize(relabelling.count());

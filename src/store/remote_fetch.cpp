@@ -20,13 +20,13 @@ constexpr std::size_t piece_bytes = std::size_t{256} << 10;
 
 /// Vertices as positions in a rank's range that begins there.
 template <class Id>
-std::vector<std::byte> positions(std::span<const VertexId> vertices, VertexId begin) {
-    std::vector<std::byte> bytes(vertices.size() * sizeof(Id));
+void write_positions(std::span<const VertexId> vertices, VertexId begin,
+                     comm::Service::Bytes& bytes) {
+    bytes.resize(vertices.size() * sizeof(Id));
     for (std::size_t i = 0; i < vertices.size(); ++i) {
         const auto position = static_cast<Id>(vertices[i] - begin);
         std::memcpy(bytes.data() + i * sizeof(Id), &position, sizeof(Id));
     }
-    return bytes;
 }
 
 }  // namespace
@@ -118,12 +118,13 @@ std::size_t RowExchange::id_bytes(int owner) const noexcept {
 void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind kind) const {
     const auto vertices = run.vertices.subspan(piece.first, piece.count);
     const VertexId begin = state_->begin(run.owner);
-    auto question = id_bytes(run.owner) == sizeof(std::uint32_t)
-                        ? positions<std::uint32_t>(vertices, begin)
-                        : positions<std::uint64_t>(vertices, begin);
+    const std::shared_ptr<comm::Service::Bytes> question = service_->memory();
+    id_bytes(run.owner) == sizeof(std::uint32_t)
+        ? write_positions<std::uint32_t>(vertices, begin, *question)
+        : write_positions<std::uint64_t>(vertices, begin, *question);
     const std::size_t row_bytes = state_->layout.row_bytes;
     piece.landed =
-        service_->ask(run.owner, kind, std::move(question),
+        service_->ask(run.owner, kind, question,
                       run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes));
 }
 

@@ -104,8 +104,10 @@ TrainPlan Trainer::plan() {
     // Weights, their sum of gradients, two memories of the optimiser, a gradient per own part.
     const double network = weights * (4.0 + static_cast<double>(g.parts.size())) + own.activations;
     const double in_flight = own.row_bytes * static_cast<double>(g.options.in_flight);
-    const std::uint64_t ahead =
-        std::max(steps_ahead(g.options), buffer::horizon_of(s.buffer.policy));
+    // As far as the policy sees, and the steps that are drawn meanwhile.
+    const std::uint64_t seen = buffer::horizon_of(s.buffer.policy) + 1 +
+                               static_cast<std::uint64_t>(sampling_tasks(g.options));
+    const std::uint64_t ahead = std::max(steps_ahead(g.options), s.buffer.used ? seen : 0);
     const auto waiting = static_cast<double>(ahead + g.options.in_flight);
     const double queue = std::min(own.batch_bytes * waiting, static_cast<double>(g.queue_limit()));
     const double fits = own.batch_bytes == 0 ? 0 : queue / own.batch_bytes;  // steps

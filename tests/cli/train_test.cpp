@@ -142,14 +142,14 @@ TEST_F(Train, ALinePerEpochAndWhereTheTimeWent) {
 }
 
 TEST_F(Train, EvaluationsAsOftenAsAsked) {
-    const Json some = train({"--epochs", "5", "--eval-every", "3"});
-    EXPECT_EQ(some.at("evaluations"), 2);
-    EXPECT_EQ(some.at("eval_every"), 3);
-    const Json none = train({"--epochs", "2", "--eval-every", "0"});
+    const Json some = train({"--eval-every", "2"});
+    EXPECT_EQ(some.at("evaluations"), 1);
+    EXPECT_EQ(some.at("eval_every"), 2);
+    const Json none = train({"--eval-every", "0"});
     EXPECT_EQ(none.at("evaluations"), 0);
     EXPECT_EQ(none.at("eval_every"), 0);
     EXPECT_TRUE(none.at("accuracy").at("test").is_null());
-    const Json paced = train({"--epochs", "2", "--eval-every", "auto"});
+    const Json paced = train({"--eval-every", "auto"});
     EXPECT_EQ(paced.at("evaluations"), 2);
     EXPECT_TRUE(paced.at("accuracy_last").at("test").is_number());
     EXPECT_THAT(ok({"train", "parts", "--epochs", "5", "--hidden", "8", "--eval-every", "3"}),

@@ -88,6 +88,7 @@ TEST_F(Plans, EachQuantityGrowsWithWhatItIsOf) {
     const comm::SimulationOptions cluster{.ranks = 2, .seed = 1};
     train::TrainOptions options = few_steps();
     options.policy = "window:2";
+    options.sample_tasks = 1;
     const train::TrainPlan base = plan(options, cluster);
     const auto changed = [&](auto change) {
         train::TrainOptions other = options;
@@ -114,9 +115,10 @@ TEST_F(Plans, EachQuantityGrowsWithWhatItIsOf) {
     EXPECT_EQ(base.remote_vertices, data().info().vertices / 2);
     EXPECT_GT(base.bytes_per_remote_row(), 32) << "a number, a slot and what the policy knows";
     EXPECT_LT(base.bytes_per_remote_row(), 1000);
-    const auto farther = changed([](auto& o) { o.policy = "window:4"; });
+    const auto farther = changed([](auto& o) { o.policy = "window:32"; });
     EXPECT_GT(farther.bookkeeping_bytes, base.bookkeeping_bytes) << "more steps are known";
-    EXPECT_EQ(farther.edges_ahead, base.edges_ahead / 4 * 6) << "2 or 4 ahead, 2 in flight";
+    EXPECT_EQ(farther.edges_ahead, 2 * base.edges_ahead)
+        << "16 ahead, or 32 and 2 being drawn; 2 in flight";
     EXPECT_DOUBLE_EQ(farther.bytes_per_edge(), base.bytes_per_edge());
     EXPECT_GT(base.bytes_per_edge(), 4) << "a position, and shares of vertices and offsets";
     EXPECT_EQ(changed([](auto& o) { o.buffer_rows = 10; }).buffer_bytes, 10U * 48);
