@@ -76,7 +76,7 @@ TEST(RunAnswers, WithoutASummaryComeFromSteps) {
     EXPECT_NEAR(a.seconds.value_or(-1), seconds / 3, 1e-9) << "of the clock";
     EXPECT_NEAR(a.step_seconds.value_or(-1), seconds / 60, 1e-9);
     EXPECT_NEAR(a.stall.value_or(-1), sum_of(run, "/seconds/stall") / seconds, 1e-9);
-    EXPECT_NEAR(*a.compute + *a.stall + *a.reduce + *a.rest, 1, 1e-9);
+    EXPECT_NEAR(*a.compute + *a.stall + *a.reduce + *a.slower + *a.rest, 1, 1e-9);
     EXPECT_EQ(a.steps, 20.0);
     EXPECT_EQ(a.ranks, 3.0);
     EXPECT_FALSE(a.floor || a.over_floor);
