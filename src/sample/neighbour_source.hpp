@@ -38,10 +38,11 @@ struct DrawnNeighbours {
 
     template <class Id>
     [[nodiscard]] RawVector<Id>& ids() noexcept {
-        if constexpr (std::is_same_v<Id, VertexId>)
+        if constexpr (std::is_same_v<Id, VertexId>) {
             return wide;
-        else
+        } else {
             return narrow;
+        }
     }
 };
 

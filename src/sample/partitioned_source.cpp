@@ -156,10 +156,11 @@ public:
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
-        if (IdArray::needs_wide(book_.vertices()))
+        if (IdArray::needs_wide(book_.vertices())) {
             draw_as<VertexId>(request, out);
-        else
+        } else {
             draw_as<std::uint32_t>(request, out);
+        }
     }
 
     void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
