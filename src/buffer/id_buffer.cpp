@@ -1,5 +1,6 @@
 #include "rudder/buffer/id_buffer.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <numeric>
 #include <utility>
@@ -28,11 +29,17 @@ std::uint32_t Residents::look_up(std::span<const RowKey> rows,
                                  std::span<SlotId> out) const noexcept {
     std::uint32_t found = 0;
     const SlotId* slots = slot_of_.data();
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-        if (i + lead < rows.size()) __builtin_prefetch(slots + rows[i + lead]);
+    const auto find = [&](std::size_t i) {
         out[i] = slots[rows[i]];
         found += out[i] != no_slot ? 1U : 0U;
+    };
+    const std::size_t prefetched = rows.size() - std::min<std::size_t>(rows.size(), lead);
+    for (std::size_t i = 0; i < prefetched; ++i) {
+        __builtin_prefetch(slots + rows[i + lead]);
+        find(i);
     }
+    for (std::size_t i = prefetched; i < rows.size(); ++i)
+        find(i);
     return found;
 }
 
@@ -133,7 +140,8 @@ const StepPlan& IdBuffer::advance(const Decision& decision) {
 
 /// Finds the step's rows and notes that they were of use; on all threads.
 void IdBuffer::look_up(std::span<const RowKey> rows) {
-    plan_.slots.resize(rows.size());
+    plan_.slots.resize(rows.size(), no_slot);
+    if (residents_.count() == 0) return;
     std::atomic<std::uint32_t> hits{0};
     parallel_chunks(rows.size(), looked_up_at_once, [&](const Chunk& chunk) {
         const std::size_t count = chunk.end - chunk.begin;

@@ -48,7 +48,7 @@ struct SimulatedCluster::State {
     };
     using LetterPointer = std::shared_ptr<Letter>;
 
-    void post(LetterPointer letter) {
+    void post(const LetterPointer& letter) {
         const Duration now = executor.now();
         // Without a link nothing is passed: pairs keep their order.
         if (options.link.active()) line_of(*letter).push_back(letter);

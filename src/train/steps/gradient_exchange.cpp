@@ -134,7 +134,8 @@ StepPace GradientExchange::slowest() const {
     StepPace last;
     const std::size_t end = fact_sum_.size() - extra_.size();
     for (std::size_t at = first_pace_; at < end; at += pace_floats) {
-        const StepPace pace{double{fact_sum_[at]}, double{fact_sum_[at + 1]}};
+        const StepPace pace{static_cast<double>(fact_sum_[at]),
+                            static_cast<double>(fact_sum_[at + 1])};
         if (pace.ready > last.ready) last = pace;
     }
     return last;
