@@ -48,7 +48,7 @@ def same_as_summary(page, summary, name):
     remote = rows["hit"] + rows["demand"]
     seconds = summary["seconds"]
     wanted = {"accuracy.test": summary["accuracy"]["test"], "seconds.total": seconds["total"],
-              "stall": seconds["stall"] / seconds["step"], "hit_rate": rows["hit"] / remote,
+              "stall": seconds["wait_rows"] / seconds["step"], "hit_rate": rows["hit"] / remote,
               "fetched": fetched, "over_floor": fetched / rows["floor"]}
     for key, want in wanted.items():
         got, text = tiles[key]
