@@ -20,6 +20,7 @@ struct Slot {
     AssembledStep step;
     buffer::BegunStep begun;
     Stage stage = Stage::free;
+    std::uint64_t bytes = 0;  ///< of the rows' memory when they were last ready
 };
 
 /// Rows of a step for each of its batches; memory is used again where it is large enough.
@@ -210,14 +211,16 @@ struct Pipeline::State {
     void work(std::uint64_t task) {
         while (Slot* place = claim(task)) {
             if (!assemble(*place)) return;
+            std::uint64_t bytes = 0;
+            for (const auto& memory : place->step.memory)
+                bytes += memory.size() * sizeof(float);
             Monitor::Lock lock(monitor);
             place->stage = Stage::ready;
-            std::uint64_t bytes = 0;
-            for (const Slot& s : slots) {
-                for (const auto& memory : s.step.memory)
-                    bytes += memory.size() * sizeof(float);
-            }
-            row_bytes = std::max(row_bytes, bytes);
+            place->bytes = bytes;
+            std::uint64_t all = 0;
+            for (const Slot& s : slots)
+                all += s.bytes;
+            row_bytes = std::max(row_bytes, all);
             monitor.notify_all();
         }
     }
