@@ -131,6 +131,23 @@ double our_speed(const sample::NeighbourSource& source,
     return static_cast<double>(edges) / (cpu_seconds() - start) / 1e6;
 }
 
+/// Time per kept edge of samples that share their numbers over that of plain ones, in turns.
+void shared_cost(const sample::NeighbourSource& source,
+                 const std::vector<std::vector<VertexId>>& batches) {
+    for (const std::uint64_t redraw : {1U, 8U, 32U, 128U}) {
+        std::vector<double> speeds;
+        std::vector<double> ratios;
+        for (int i = 0; i < rounds; ++i) {
+            const double plain = our_speed(source, batches);
+            speeds.push_back(our_speed(source, batches,
+                                       {.sampler = sample::Sampler::shared, .redraw = redraw}));
+            ratios.push_back(plain / speeds.back());
+        }
+        fmt::print("shared, redraw {}: {:.1f} M edges/s, {:.2f} of plain's time (wanted: 1.5)\n",
+                   redraw, median(speeds), median(ratios));
+    }
+}
+
 double plain_speed(const WholeGraph& graph, const std::vector<std::vector<VertexId>>& batches) {
     PlainSampler sampler(graph.offsets, graph.neighbours);
     const std::vector<std::uint32_t> fanout{10, 25};
@@ -210,6 +227,7 @@ void small_graph() {
     fmt::print("look-ahead: one task {:.1f} M edges/s, two {:.1f}: {:.2f} times (wanted: 1.6)\n",
                median(one), median(two), median(scaling));
     fmt::print("processor time per edge, two tasks against one: {:.2f}\n", median(cost));
+    shared_cost(*source, batches);
 }
 
 /// Seeds in proportion to 4,000 of 2.4 million vertices.
@@ -236,6 +254,7 @@ void large_graph(VertexId vertices) {
         "one thread: {:.1f} M edges/s with a table of all vertices, {:.1f} with one of the "
         "batch's (wanted: 70), plain {:.1f}\n",
         median(direct), median(hashed), plain);
+    shared_cost(*source, batches);
 }
 
 }  // namespace

@@ -14,8 +14,11 @@
 #include "rudder/graph/topology.hpp"
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
+#include "rudder/sample/batch.hpp"
 
 namespace rudder::sample {
+
+struct SharedMemory;
 
 /// Neighbours to draw: `fanout` of each vertex (-1: all), from the stream of `key`, which is that
 /// of one layer of one step.
@@ -24,17 +27,20 @@ struct DrawRequest {
     std::span<const VertexId> vertices;
     std::int32_t fanout = -1;
     bool with_replacement = false;
+    Sampler sampler = Sampler::plain;
+    std::uint64_t redraw = 1;  ///< steps between a vertex's numbers, where they are shared
     comm::Kind kind = comm::Kind::topology;  ///< of the messages, where there are any
 };
 
 /// What was drawn: ids[offsets[i]] up to ids[offsets[i + 1]] for vertex i, global ids: `narrow`
 /// where those of the whole graph fit 32 bits, `wide` where not. All of a row in its order where
-/// its degree is at most the fan-out, else as drawn. With replacement every row that is not empty
-/// gives as many as the fan-out, however short it is.
+/// its degree is at most the fan-out, else as drawn (in its order, too, where numbers are shared).
+/// With replacement every row that is not empty gives as many as the fan-out, however short it is.
 struct DrawnNeighbours {
     RawVector<std::uint32_t> offsets;
     RawVector<std::uint32_t> narrow;
     RawVector<VertexId> wide;
+    std::shared_ptr<SharedMemory> memory;  ///< of draws before; whoever draws makes it
 
     template <class Id>
     [[nodiscard]] RawVector<Id>& ids() noexcept {

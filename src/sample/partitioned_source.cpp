@@ -9,6 +9,7 @@
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
+#include "shared_rows.hpp"
 
 namespace rudder::sample {
 
@@ -75,7 +76,9 @@ struct QuestionHead {
     std::uint32_t epoch;
     std::uint32_t layer;
     std::int32_t fanout;
-    std::uint64_t with_replacement;
+    std::uint64_t redraw;
+    std::uint32_t with_replacement;
+    std::uint32_t sampler;
 };
 
 /// How wide ids and counts are; both sides know.
@@ -185,7 +188,7 @@ public:
 private:
     template <class Id>
     void draw_as(const DrawRequest& request, DrawnNeighbours& out) const {
-        if (comm_.size() == 1) return draw_rows<Id>(rows_, request, out);
+        if (comm_.size() == 1) return draw_any<Id>(rows_, request, out);
         std::vector<Share<Id>> shares(static_cast<std::size_t>(comm_.size()));
         RawVector<std::uint32_t> rank_of(request.vertices.size());
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
@@ -194,7 +197,7 @@ private:
             shares[rank_of[i]].vertices.push_back(v);
         }
         ask_all<Id>(request, shares);
-        draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())]);
+        draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())], out.memory);
         for (Share<Id>& share : shares)
             take_answer(request.fanout, share);
         merge<Id>(rank_of, shares, out);
@@ -224,7 +227,9 @@ private:
                                 request.key.epoch,
                                 request.key.layer,
                                 request.fanout,
-                                request.with_replacement ? 1U : 0U};
+                                request.redraw,
+                                request.with_replacement ? 1U : 0U,
+                                static_cast<std::uint32_t>(request.sampler)};
         const WireWidths widths(book_.vertices(), request.fanout);
         for (std::size_t r = 0; r < shares.size(); ++r) {
             const auto& ids = shares[r].vertices;
@@ -240,10 +245,13 @@ private:
     }
 
     template <class Id>
-    void draw_own(DrawRequest request, Share<Id>& share) const {
+    void draw_own(DrawRequest request, Share<Id>& share,
+                  std::shared_ptr<SharedMemory>& memory) const {
         request.vertices = share.vertices;
         DrawnNeighbours drawn;
-        draw_rows<Id>(rows_, request, drawn);
+        drawn.memory = std::move(memory);
+        draw_any<Id>(rows_, request, drawn);
+        memory = std::move(drawn.memory);
         share.counts.resize(share.vertices.size());
         for (std::size_t i = 0; i < share.counts.size(); ++i)
             share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
@@ -304,7 +312,9 @@ private:
                                           head.step, head.layer},
                                   .vertices = asked_,
                                   .fanout = head.fanout,
-                                  .with_replacement = head.with_replacement != 0};
+                                  .with_replacement = head.with_replacement != 0,
+                                  .sampler = static_cast<Sampler>(head.sampler),
+                                  .redraw = head.redraw};
         widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
                                       : answer_as<std::uint32_t>(request, widths, bytes);
     }
@@ -312,7 +322,7 @@ private:
     template <class Id>
     void answer_as(const DrawRequest& request, const WireWidths& widths,
                    comm::Service::Answer& bytes) {
-        draw_rows<Id>(rows_, request, drawn_);
+        draw_any<Id>(rows_, request, drawn_);
         const RawVector<Id>& ids = drawn_.ids<Id>();
         bytes.reserve(ids.size() * widths.id + asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const Id>(ids));

@@ -8,6 +8,7 @@
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
+#include "shared_rows.hpp"
 
 namespace rudder::sample {
 
@@ -52,7 +53,7 @@ public:
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
-        draw_rows<Id>(rows_, request, out);
+        draw_any<Id>(rows_, request, out);
     }
     void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
         for (std::size_t i = 0; i < of.size(); ++i) {

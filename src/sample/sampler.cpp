@@ -102,6 +102,8 @@ struct NeighbourSampler::Scratch {
 NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions options)
     : source_(&source), options_(std::move(options)) {
     check_fanout(options_.fanout);
+    RUDDER_CHECK(options_.redraw >= 1 && options_.redraw <= most_redraw);
+    RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.with_replacement);
     const VertexId vertices = source.vertices();
     const auto map = [&]() -> Scratch::AnyMap {
         if (IdArray::needs_wide(vertices)) return HashMap<VertexId>();
@@ -135,6 +137,8 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
                      .vertices = {out.vertices.data(), block.destinations},
                      .fanout = options.fanout[index],
                      .with_replacement = options.with_replacement,
+                     .sampler = options.sampler,
+                     .redraw = options.redraw,
                      .kind = options.kind},
                     drawn);
         using Id = typename Map::Id;

@@ -15,6 +15,8 @@ namespace rudder::sample {
 struct SamplerOptions {
     std::vector<std::int32_t> fanout{10, 25};  ///< one per layer, input side first; -1: all
     bool with_replacement = false;
+    Sampler sampler = Sampler::plain;
+    std::uint64_t redraw = 1;  ///< steps between the numbers of a vertex, where they are shared
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::sample;
     comm::Kind kind = comm::Kind::topology;

@@ -118,10 +118,14 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
 
 Schedule::~Schedule() = default;
 
+std::uint64_t Schedule::first_seed(PartId part, std::uint64_t step) const noexcept {
+    __extension__ using Wide = unsigned __int128;
+    return static_cast<std::uint64_t>(Wide{step} * training_[part] / steps_per_epoch_);
+}
+
 std::uint64_t Schedule::seed_count(PartId part, std::uint64_t step) const noexcept {
-    // No overflow: the product is below the number of seeds of the largest part.
-    const std::uint64_t first = step % steps_per_epoch_ * options_.batch;
-    return first >= training_[part] ? 0 : std::min(options_.batch, training_[part] - first);
+    const std::uint64_t within = step % steps_per_epoch_;
+    return first_seed(part, within + 1) - first_seed(part, within);
 }
 
 std::uint64_t Schedule::seed_count(std::uint64_t step) const noexcept {
@@ -133,7 +137,7 @@ std::uint64_t Schedule::seed_count(std::uint64_t step) const noexcept {
 
 void Schedule::seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out) const {
     const Order order = orders_->get(part, options_, epoch_of(step));
-    const std::uint64_t first = step % steps_per_epoch_ * options_.batch;
+    const std::uint64_t first = first_seed(part, step % steps_per_epoch_);
     const std::uint64_t count = seed_count(part, step);
     const VertexId base = orders_->own(part).first;
     out.resize(count);

@@ -14,14 +14,15 @@
 namespace rudder::sample {
 
 struct ScheduleOptions {
-    std::uint64_t batch = 1000;  ///< seeds per part and step
+    std::uint64_t batch = 1000;  ///< seeds per part and step, at most
     SeedOrder order = SeedOrder::random;
     std::uint64_t seed = 0;
 };
 
 /// The schedule of design section 4. Each part shuffles its own training vertices, each epoch anew;
 /// step i of an epoch is the i-th batch of every part, and an epoch has as many steps as the part
-/// with most training vertices has batches. Parts that have run out have no seeds.
+/// with most training vertices needs for batches of at most `batch`. Each part's vertices are
+/// divided evenly: its batches of an epoch differ by at most one seed.
 ///
 /// Any task may ask for any step, in any order.
 class Schedule {
@@ -48,6 +49,9 @@ public:
     }
 
 private:
+    /// The place in a part's order where the batch of a step within an epoch begins.
+    [[nodiscard]] std::uint64_t first_seed(PartId part, std::uint64_t step) const noexcept;
+
     struct Orders;
     ScheduleOptions options_;
     std::vector<std::uint64_t> training_;  ///< by part

@@ -66,6 +66,14 @@ Table sampling_options() {
             .among({"random", "clustered"}),
         option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement",
                                      identity | further),
+        option<&O::sampler>("sampler",
+                            "How neighbours are drawn (shared = by numbers that all vertices\n"
+                            "share, so that steps need fewer rows)",
+                            identity | added)
+            .among({"plain", "shared"}),
+        option<&O::redraw>("redraw", "Steps between redraws of a vertex (--sampler shared; 32)",
+                           identity | derived | added)
+            .limit(1, static_cast<double>(sample::most_redraw)),
         option<&O::sample_tasks>("sample-tasks",
                                  "Number of concurrent sampling tasks (0 = a quarter of --threads)",
                                  further)

@@ -81,6 +81,20 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
         agent.text(), policy.text());
 }
 
+std::uint64_t redraw_of(const TrainOptions& options) noexcept {
+    constexpr std::uint64_t usual = 32;
+    return options.sampler == sample::Sampler::shared ? options.redraw.value_or(usual) : 1;
+}
+
+std::string redraw_advice(const TrainOptions& options, std::uint64_t steps) {
+    const std::uint64_t redraw = redraw_of(options);
+    if (redraw == 1 || redraw <= steps / 8) return {};
+    return fmt::format(
+        "--redraw {} in a run of {} steps: vertices redraw less than 8 times; give at most {}, "
+        "or train for more steps",
+        redraw, steps, std::max<std::uint64_t>(1, steps / 8));
+}
+
 int sampling_tasks(const TrainOptions& options) noexcept {
     return options.sample_tasks > 0 ? options.sample_tasks : std::max(1, thread_count() / 4);
 }
@@ -103,6 +117,11 @@ void check_options(const TrainOptions& o) {
             "give one per layer, input side first");
     require(std::ranges::find(o.fanout, 0) == o.fanout.end(), "invalid fanout: '0'", "fanout",
             "give at least 1, or -1 for all neighbours");
+    const bool shared = o.sampler == sample::Sampler::shared;
+    require(!(shared && o.with_replacement), "shared samples are drawn without replacement",
+            "with-replacement", "leave it out, or give --sampler plain");
+    require(shared || !o.redraw, "redraw without shared samples", "redraw",
+            "give --sampler shared as well");
     require(o.profile_epoch <= o.epochs,
             fmt::format("invalid profile-epoch: {} of {} epochs", o.profile_epoch, o.epochs),
             "profile-epoch", "give an epoch of this run, counted from 1");

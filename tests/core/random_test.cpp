@@ -24,6 +24,13 @@ TEST(Philox, GivesThePublishedKnownAnswers) {
         (Philox::Counter{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
+TEST(ShortPhilox, GivesThePublishedKnownAnswers) {
+    constexpr std::uint32_t ones = 0xffffffffU;
+    static_assert(ShortPhilox::word(0, 0, 0) == 0xff1dae59U);
+    EXPECT_EQ(ShortPhilox::word(ones, ones, ones), 0x2c3f628bU);
+    EXPECT_EQ(ShortPhilox::word(0x243f6a88, 0x85a308d3, 0x13198a2e), 0xdd7ce038U);
+}
+
 TEST(Philox, CanBeComputedByTheCompiler) {
     static_assert(Philox::block({0, 0, 0, 0}, {0, 0})[0] == 0x6627e8d5);
 }

@@ -101,6 +101,27 @@ std::vector<VertexId> plain_draw(const std::vector<VertexId>& row, const StreamK
     return drawn;
 }
 
+std::vector<VertexId> shared_draw(const std::vector<VertexId>& row, const StreamKey& key,
+                                  std::int32_t fanout, std::uint64_t redraw) {
+    if (fanout < 0 || row.size() <= static_cast<std::size_t>(fanout)) return row;
+    const RandomStream stream({.purpose = key.purpose, .seed = key.seed, .layer = key.layer});
+    std::vector<std::pair<std::uint32_t, std::size_t>> numbers;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+        const auto low = static_cast<std::uint32_t>(row[i]);
+        const std::uint64_t phase = std::uint64_t{low * 0x9E3779B1U} * redraw >> 32;
+        const auto turn = static_cast<std::uint32_t>((key.step + phase) / redraw);
+        numbers.emplace_back(ShortPhilox::word(low, turn, stream.block(row[i] >> 32, 0)[0]), i);
+    }
+    std::ranges::sort(numbers);
+    std::set<std::size_t> kept;
+    for (std::int32_t j = 0; j < fanout; ++j)
+        kept.insert(numbers[static_cast<std::size_t>(j)].second);
+    std::vector<VertexId> drawn;
+    for (const std::size_t i : kept)
+        drawn.push_back(row[i]);
+    return drawn;
+}
+
 sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
                            const sample::SamplerOptions& options, const sample::BatchKey& key,
                            const std::vector<VertexId>& seeds) {
@@ -120,8 +141,11 @@ sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
         const std::int32_t fanout = options.fanout[options.fanout.size() - 1 - layer];
         for (std::uint32_t i = 0; i < block.destinations; ++i) {
             const VertexId v = batch.vertices[i];
-            for (const VertexId u :
-                 plain_draw(rows[v], stream, v, fanout, options.with_replacement)) {
+            const std::vector<VertexId> drawn =
+                options.sampler == sample::Sampler::shared
+                    ? shared_draw(rows[v], stream, fanout, options.redraw)
+                    : plain_draw(rows[v], stream, v, fanout, options.with_replacement);
+            for (const VertexId u : drawn) {
                 const auto [entry, is_new] =
                     place.emplace(u, static_cast<LocalId>(batch.vertices.size()));
                 if (is_new) batch.vertices.push_back(u);

@@ -45,6 +45,11 @@ private:
                                                const StreamKey& key, VertexId vertex,
                                                std::int32_t fanout, bool with_replacement);
 
+/// What one vertex keeps where numbers are shared, by the rule's own words. `step` is global.
+[[nodiscard]] std::vector<VertexId> shared_draw(const std::vector<VertexId>& row,
+                                                const StreamKey& key, std::int32_t fanout,
+                                                std::uint64_t redraw);
+
 /// The batch, the slow way.
 [[nodiscard]] sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
                                          const sample::SamplerOptions& options,

@@ -64,6 +64,26 @@ TEST_P(Ranks, SameBatchesForAnyRanksTasksWindowAndTopology) {
     }
 }
 
+TEST(RanksThatShareNumbers, SameBatchesForAnyRanksTasksAndTopology) {
+    const Bed bed({.vertices = 1500, .degree = 30});
+    for (const std::uint64_t redraw : {1U, 16U}) {
+        SamplingRun run{.sampler = sample::Sampler::shared, .redraw = redraw};
+        const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), run);
+        run.sampler = sample::Sampler::plain;
+        EXPECT_NE(run_sampling(comm::Communicator::local(), bed.data(), run), expected);
+        run.sampler = sample::Sampler::shared;
+        for (const int ranks : {1, 2, 4}) {
+            for (const bool partitioned : {false, true}) {
+                run.partitioned = partitioned;
+                run.tasks = 1 + ranks % 3;
+                EXPECT_EQ(simulated(bed, {.ranks = ranks, .ranks_per_host = 1, .seed = 3}, run),
+                          expected)
+                    << ranks << " ranks" << (partitioned ? ", partitioned" : ", replicated");
+            }
+        }
+    }
+}
+
 TEST(RanksOnThreads, SameBatchesForAnyTasks) {
     const Bed bed;
     const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {});

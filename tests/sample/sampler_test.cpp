@@ -62,6 +62,10 @@ TEST_F(Sampling, RandomBatchesOfOneToFourLayers) {
                                                : static_cast<std::int32_t>(1 + draws.below(12)));
         }
         options.with_replacement = round % 3 == 2;
+        if (round % 3 == 1) {
+            options.sampler = sample::Sampler::shared;
+            options.redraw = 1 + draws.below(round % 2 == 0 ? 3 : 100);
+        }
         options.seed = draws.next64();
         std::vector<VertexId> seeds;
         for (VertexId v = draws.below(40); v < rows_.size(); v += 1 + draws.below(60))
@@ -84,6 +88,7 @@ TEST_F(Sampling, IsolatedSeeds) {
     ASSERT_GT(isolated.size(), 10U);
     compare({}, isolated);
     compare({.fanout = {3}, .with_replacement = true}, isolated);
+    compare({.fanout = {3}, .sampler = sample::Sampler::shared, .redraw = 8}, isolated);
 }
 
 TEST_F(Sampling, FanoutsBeyondEveryDegreeAndBeyondTheLanes) {
@@ -92,6 +97,9 @@ TEST_F(Sampling, FanoutsBeyondEveryDegreeAndBeyondTheLanes) {
     std::iota(all.begin(), all.end(), VertexId{0});
     for (const std::int32_t fanout : {1, 2, 15, 16, 17, 128, 129, 200, 1'000'000}) {
         compare({.fanout = {fanout}}, all);
+        for (const std::uint64_t redraw : {1U, 32U})
+            compare({.fanout = {fanout}, .sampler = sample::Sampler::shared, .redraw = redraw},
+                    all);
     }
     for (const std::int32_t fanout : {128, 129}) {
         compare({.fanout = {fanout}, .with_replacement = true}, all);
@@ -125,7 +133,9 @@ TEST_F(Sampling, DependsOnSeedEpochStepAndLayerButNotOnThePart) {
 TEST_F(Sampling, AllocatesNothingOnceItsMemoryIsThere) {
     use({.vertices = 3000, .degree = 30});
     for (const VertexId limit : {VertexId{0}, VertexId{1} << 28}) {
-        sample::NeighbourSampler sampler(*source_, {.fanout = {5, 10}, .direct_limit = limit});
+        const auto kind = limit == 0 ? sample::Sampler::plain : sample::Sampler::shared;
+        sample::NeighbourSampler sampler(
+            *source_, {.fanout = {5, 10}, .sampler = kind, .redraw = 16, .direct_limit = limit});
         sample::Batch batch;
         std::vector<VertexId> seeds(100);
         const auto sample = [&](std::uint64_t step) {

@@ -113,6 +113,21 @@ TEST(ScheduleCounts, FollowFromTheLargestPartOnEveryRank) {
     });
 }
 
+TEST(ScheduleCounts, StepsOfAnEpochDifferByOneSeedAtMost) {
+    const Bed bed({.uneven = true});
+    const auto parts = bed.data().all_parts();
+    for (const std::uint64_t batch : {1U, 2U, 7U, 16U, 33U, 100000U}) {
+        const sample::Schedule schedule(comm::Communicator::local(), parts, 4, {.batch = batch});
+        for (PartId p = 0; p < 4; ++p) {
+            std::set<std::uint64_t> counts;
+            for (std::uint64_t t = 0; t < 2 * schedule.steps_per_epoch(); ++t)
+                counts.insert(schedule.seed_count(p, t));
+            EXPECT_LE(*counts.rbegin(), batch);
+            EXPECT_LE(*counts.rbegin() - *counts.begin(), 1U) << "part " << p;
+        }
+    }
+}
+
 TEST(ScheduleOrders, DifferBetweenPartsSeedsAndOrders) {
     const Bed bed;
     const auto parts = bed.data().all_parts();

@@ -93,7 +93,10 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
     ahead.published = [&](const sample::SampledStep& step) { published.add(step.step); };
     std::string text;
     {
-        sample::LookAhead queue(schedule, *source, {.fanout = {3, 5}, .seed = 9}, ahead);
+        sample::LookAhead queue(
+            schedule, *source,
+            {.fanout = {3, 5}, .sampler = options.sampler, .redraw = options.redraw, .seed = 9},
+            ahead);
         text = combine(comm, take_all(queue, steps, published));
     }
     source->stop();

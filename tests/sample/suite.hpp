@@ -5,6 +5,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/sample/batch.hpp"
 #include "sample/schedule.hpp"
 
 namespace rudder::test {
@@ -16,6 +17,8 @@ struct SamplingRun {
     sample::SeedOrder order = sample::SeedOrder::random;
     std::uint64_t batch = 16;
     std::uint64_t max_bytes = 0;
+    sample::Sampler sampler = sample::Sampler::plain;
+    std::uint64_t redraw = 1;
 };
 
 /// Samples three epochs and a bit through the look-ahead queue; the same text on every rank: a

@@ -35,6 +35,19 @@ TEST(TrainingOptions, FanoutsByDefaultGrowTowardsTheSeeds) {
     }
 }
 
+TEST(TrainingOptions, RedrawsFollowTheSamplerAndLongOnesAreWarnedOf) {
+    TrainOptions options;
+    EXPECT_EQ(train::redraw_of(options), 1U);
+    EXPECT_EQ(train::redraw_advice(options, 1), "");
+    options.sampler = sample::Sampler::shared;
+    EXPECT_EQ(train::redraw_of(options), 32U);
+    EXPECT_EQ(train::redraw_advice(options, 256), "");
+    EXPECT_THAT(train::redraw_advice(options, 255), HasSubstr("--redraw 32 in a run of 255 steps"));
+    options.redraw = 1;
+    EXPECT_EQ(train::redraw_of(options), 1U);
+    EXPECT_EQ(train::redraw_advice(options, 1), "");
+}
+
 /// Combinations that cannot be meant, and the option that is named.
 struct WrongOptions {
     const char* option;
@@ -58,6 +71,11 @@ TEST(TrainingOptions, WhatCannotBeMeantIsRefusedByTheOptionsName) {
         {"hidden", "not a multiple of heads", [](auto& o) { o.model = "gatv2", o.heads = 3; }},
         {"buffer-bytes", "more than one buffer size",
          [](auto& o) { o.buffer_rows = 1, o.buffer_bytes = 1; }},
+        {"with-replacement", "without replacement",
+         [](auto& o) { o.sampler = sample::Sampler::shared, o.with_replacement = true; }},
+        {"redraw", "redraw without shared samples", [](auto& o) { o.redraw = 4; }},
+        {"redraw", "invalid redraw: '0'",
+         [](auto& o) { o.sampler = sample::Sampler::shared, o.redraw = 0; }},
         {"profile-epoch", "11 of 10 epochs", [](auto& o) { o.profile_epoch = 11; }},
         {"policy", "only on recorded traces", [](auto& o) { o.policy = "optimal"; }},
         {"model", "unknown model 'mlp'", [](auto& o) { o.model = "mlp"; }},

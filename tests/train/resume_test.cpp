@@ -9,6 +9,7 @@
 #include "train/checkpoints/safetensors.hpp"
 #include "train/fixture.hpp"
 
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace rudder::test {
@@ -149,11 +150,11 @@ TEST_F(Checkpoints, EveryFlippedBitAndEveryCutIsNoticed) {
 TEST_F(Checkpoints, OfANewerVersionIsRefused) {
     const fs::path file = train::list_checkpoints(run_).back() / "state.json";
     std::string text = read(file);
-    const std::string version = "\"version\": 1";
+    const std::string version = "\"version\": 2";
     const auto at = text.find(version);
     ASSERT_NE(at, std::string::npos);
-    write(file, text.replace(at, version.size(), "\"version\": 2"));
-    expect_refused({"version 2", "newer"});
+    write(file, text.replace(at, version.size(), "\"version\": 3"));
+    expect_refused({"version 3", "newer"});
 }
 
 TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
@@ -172,6 +173,11 @@ TEST_F(Checkpoints, OfAnotherRunListsTheDifferences) {
         EXPECT_NE(std::string(error.what()).find("hidden: 16, now 99"), std::string::npos);
         EXPECT_NE(std::string(error.what()).find("batch: 16, now 1"), std::string::npos);
     }
+    now = saved.identity;
+    ++now.version;
+    const Refusal older = refusal_of([&] { train::check_same_run(saved.identity, now, "run"); });
+    EXPECT_EQ(older.kind, ErrorKind::input);
+    EXPECT_NE(older.problem.find("a checkpoint of version 2"), std::string::npos);
     now = saved.identity;
     now.data_checksum = "0";
     try {

@@ -89,6 +89,31 @@ TEST_F(SameBits, GradientsInBfloat16OnAnyRanksAndThreads) {
     }
 }
 
+/// Numbers that samples share are another training; but the same wherever it runs.
+TEST_F(SameBits, SharedSamplesOnAnyRanksThreadsTopologyAndPolicy) {
+    for (const std::uint64_t redraw : {1U, 4U}) {
+        train::TrainOptions options = small_options();
+        options.sampler = sample::Sampler::shared;
+        options.redraw = redraw;
+        const Trained shared = train_alone(data(), options);
+        EXPECT_NE(shared.result.digest, alone().result.digest);
+        set_thread_count(3);
+        options.sample_tasks = 3;
+        EXPECT_EQ(train_alone(data(), options).result.digest, shared.result.digest);
+        set_thread_count(0);
+        for (const int ranks : {2, 4}) {
+            for (const char* policy : {"none", "window:4"}) {
+                options.policy = policy;
+                options.topology = ranks == 2 ? train::TopologyChoice::partitioned
+                                              : train::TopologyChoice::replicated;
+                const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 3});
+                EXPECT_EQ(all[0].result.digest, shared.result.digest) << ranks << policy;
+                expect_closed(all[0].result);
+            }
+        }
+    }
+}
+
 TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     for (const std::uint64_t window : {1U, 16U}) {
         for (const std::uint64_t in_flight : {1U, 2U, 4U}) {

@@ -9,6 +9,12 @@
 
 namespace rudder::sample {
 
+/// How the neighbours of a vertex are chosen. plain: each vertex by draws of its own. shared: those
+/// with the smallest numbers, which all vertices share, so that a batch needs fewer rows.
+enum class Sampler : std::uint8_t { plain, shared };
+/// The most steps between two numbers of a vertex.
+inline constexpr std::uint64_t most_redraw = std::uint64_t{1} << 31;
+
 /// One layer of a batch: which source rows each destination reads. Ids are positions in the batch's
 /// `vertices`; destinations are its first, sources a longer first stretch of the same list.
 struct Block {

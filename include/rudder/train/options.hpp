@@ -12,6 +12,7 @@
 #include "rudder/buffer/policy_spec.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
+#include "rudder/sample/batch.hpp"
 #include "rudder/sample/seed_order.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/steering_options.hpp"
@@ -52,6 +53,8 @@ struct TrainOptions {
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     bool with_replacement = false;
+    sample::Sampler sampler = sample::Sampler::plain;
+    std::optional<std::uint64_t> redraw{};  ///< steps between a vertex's shared numbers; none: 32
     std::uint64_t batch = 1000;
     sample::SeedOrder seed_order = sample::SeedOrder::random;
     std::uint32_t epochs = 10;
@@ -104,6 +107,10 @@ struct TrainOptions {
 /// What the user should know about an agent beside this policy; empty: nothing.
 [[nodiscard]] std::string agent_advice(const steer::AgentSpec& agent,
                                        const buffer::PolicySpec& policy);
+/// Steps between two numbers of a vertex; 1 where they are not shared.
+[[nodiscard]] std::uint64_t redraw_of(const TrainOptions& options) noexcept;
+/// What the user should know about it in a run of so many steps; empty: nothing.
+[[nodiscard]] std::string redraw_advice(const TrainOptions& options, std::uint64_t steps);
 /// How many tasks draw steps side by side.
 [[nodiscard]] int sampling_tasks(const TrainOptions& options) noexcept;
 /// How many steps are sampled ahead.

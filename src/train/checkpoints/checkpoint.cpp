@@ -223,6 +223,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     c.identity.train = training_from_json(json_field(state, "training", where), where);
     c.identity.data = json_string(state, "data", where);
     c.identity.data_checksum = json_string(state, "data_checksum", where);
+    c.identity.version = json_u64(state, "version", where);
     c.parameters = parameters_from(json_field(state, "parameters", where), where);
     c.optimiser_steps = json_u64(state, "optimiser_steps", where);
     c.state = run_state_from_json(json_field(state, "state", where), where);
@@ -246,6 +247,12 @@ Checkpoint read_checkpoint(const fs::path& folder) {
 }
 
 void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std::string& where) {
+    if (saved.version != now.version) {
+        throw input_error(
+            fmt::format("a checkpoint of version {}: steps had other seeds before version {}",
+                        saved.version, now.version),
+            where, "resume it with the program that wrote it, or train anew with another --out");
+    }
     if (saved.data_checksum != now.data_checksum) {
         throw input_error(
             fmt::format("the run was trained on other data: {} (checksum {}), now {} (checksum {})",

@@ -16,7 +16,8 @@
 namespace rudder::train {
 
 inline constexpr std::string_view checkpoint_format = "rudder checkpoint";
-inline constexpr std::uint64_t checkpoint_version = 1;
+/// 1: of steps whose last of an epoch could be short. 2: of even ones.
+inline constexpr std::uint64_t checkpoint_version = 2;
 
 /// What identifies a run: whoever goes on with it must have the same.
 struct RunIdentity {
@@ -24,6 +25,7 @@ struct RunIdentity {
     TrainOptions train;
     std::string data;           ///< path of the partitioned data set
     std::string data_checksum;  ///< of its manifest
+    std::uint64_t version = checkpoint_version;
 };
 
 /// A named vector of floats beside the weights (the optimiser's, and weights under evaluation).

@@ -24,6 +24,8 @@ Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan&
 
 TrainResult Run::train() {
     const DeferInterrupts defer;
+    const std::string advice = redraw_advice(s_.ground.options, s_.ground.steps());
+    if (!advice.empty() && s_.ground.comm.rank() == 0) log::warning(advice);
     // A run put down while an epoch was evaluated takes that up first.
     if (progress_.lacks_scores()) s_.evaluation.start(s_.unevaluated);
     bool interrupted = false;
