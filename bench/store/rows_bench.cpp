@@ -96,7 +96,7 @@ void gather_figures(const store::FeatureStore& store,
             from[i] = reinterpret_cast<const std::byte*>(table.data() + rows[i] * bench_width);
             to[i] = out.data() + i * bench_width;
         }
-        store.format().load_rows(from, to.data());
+        store.format().load_rows(from, rows, to.data());
     };
     report_ratio("gather kernel, 1 thread, of a plain indexed copy", take_turns(kernel, plain), 85);
 
