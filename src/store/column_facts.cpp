@@ -177,9 +177,8 @@ void take_largest(std::span<float> to, std::span<const float> from) {
 /// Makes one block of many.
 template <class Take>
 std::vector<float> fold_blocks(std::span<const float> blocks, std::size_t width, const Take& take) {
-    std::vector<float> all(blocks.begin(),
-                           blocks.begin() + static_cast<std::ptrdiff_t>(
-                                                std::min(blocks.size(), width)));
+    std::vector<float> all(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(
+                                                                std::min(blocks.size(), width)));
     for (std::size_t at = width; at < blocks.size(); at += width)
         take(all, blocks.subspan(at, width));
     return all;
@@ -222,6 +221,7 @@ std::vector<float> gather_blocks(const AllRows& rows, std::span<const float> own
     return all;
 }
 
+/// Standard deviations.
 std::vector<double> deviations(const AllRows& rows, std::span<const double> own,
                                std::size_t width) {
     std::vector<double> sums(2 * width);
@@ -236,6 +236,45 @@ std::vector<double> deviations(const AllRows& rows, std::span<const double> own,
         result[c] = std::sqrt(std::max(0.0, sums[width + c] / count - mean * mean));
     }
     return result;
+}
+
+/// Those of this rank's rows that all ranks look at, one after the other.
+std::vector<float> sampled_rows(const AllRows& rows, std::size_t width) {
+    const VertexId vertices = rows.book.vertices();
+    const VertexId count = std::min<VertexId>(vertices, 512);
+    std::vector<float> sample;
+    for (const partition::Part* part : own_parts(rows)) {
+        const RowFormat format = exact_format(*part);
+        for (VertexId i = 0; i < count; ++i) {
+            const VertexId v = vertices / count * i + vertices % count * i / count;
+            if (!part->range().contains(v)) continue;
+            sample.resize(sample.size() + width);
+            const std::byte* from = part->features().row(v - part->range().begin).data();
+            float* to = sample.data() + sample.size() - width;
+            format.load_rows({&from, 1}, {&v, 1}, &to);
+        }
+    }
+    return sample;
+}
+
+/// See `column_facts`; `otherwise` where quantiles are equal.
+std::vector<double> spreads(const AllRows& rows, std::vector<double> otherwise) {
+    const std::size_t width = otherwise.size();
+    const auto of_ranks = rows.comm.all_gather(std::span<const float>(sampled_rows(rows, width)));
+    std::vector<float> column;
+    for (std::size_t c = 0; c < width; ++c) {
+        column.clear();
+        for (const auto& sample : of_ranks) {
+            for (std::size_t at = c; at < sample.size(); at += width)
+                column.push_back(sample[at]);
+        }
+        std::sort(column.begin(), column.end());
+        const auto low = static_cast<double>(column[column.size() / 20]);
+        const auto high = static_cast<double>(column[column.size() - 1 - column.size() / 20]);
+        constexpr double of_deviation = 3.29;  // between these quantiles of normal draws
+        if (high > low) otherwise[c] = (high - low) / of_deviation;
+    }
+    return otherwise;
 }
 
 // ---- errors ------------------------------------------------------------------------------------
@@ -285,7 +324,7 @@ bool suspicious(const ColumnFacts& facts, const RowFormat& format) {
             const auto step = static_cast<double>(columns.values[(2 * b + 1) * width + c]);
             squares += step * step / 6;
         }
-        const double bound = bearable_error(format.precision()) * facts.deviation[c];
+        const double bound = bearable_error(format.precision()) * facts.spread[c];
         if (squares / static_cast<double>(blocks) > bound * bound) return true;
     }
     return false;
@@ -299,7 +338,12 @@ ColumnFacts column_facts(const AllRows& rows, VertexBlocks blocks) {
     const OwnFacts own = scan_own(rows, facts.width, blocks);
     facts.least = gather_blocks(rows, own.least, facts, infinity, take_least);
     facts.largest = gather_blocks(rows, own.largest, facts, -infinity, take_largest);
-    facts.deviation = deviations(rows, own.sums, facts.width);
+    facts.spread = spreads(rows, deviations(rows, own.sums, facts.width));
+    const auto least = fold_blocks(facts.least, facts.width, take_least);
+    const auto largest = fold_blocks(facts.largest, facts.width, take_largest);
+    for (std::size_t c = 0; c < facts.width; ++c) {
+        if (least[c] == largest[c]) facts.spread[c] = 0;  // not what rounding leaves
+    }
     return facts;
 }
 
@@ -349,14 +393,14 @@ RowErrors row_errors(const AllRows& rows, const ColumnFacts& facts, const RowFor
         add_all(std::span(all).subspan(width), std::span(of_rank).subspan(width));
     }
     RowErrors errors;
-    const auto worse = [](ColumnError& worst, std::uint64_t column, double deviations) {
-        if (deviations > worst.deviations) worst = {column, deviations};
+    const auto worse = [](ColumnError& worst, std::uint64_t column, double of_spread) {
+        if (of_spread > worst.of_spread) worst = {column, of_spread};
     };
     for (std::size_t c = 0; c < width; ++c) {
-        if (facts.deviation[c] == 0) continue;
+        if (facts.spread[c] == 0) continue;
         const double mean = all[width + c] / static_cast<double>(rows.book.vertices());
-        worse(errors.largest, c, all[c] / facts.deviation[c]);
-        worse(errors.root_mean_square, c, std::sqrt(mean) / facts.deviation[c]);
+        worse(errors.largest, c, all[c] / facts.spread[c]);
+        worse(errors.root_mean_square, c, std::sqrt(mean) / facts.spread[c]);
     }
     return errors;
 }
@@ -365,7 +409,7 @@ std::optional<ColumnError> find_outlier(const AllRows& rows, const ColumnFacts& 
                                         const RowFormat& format) {
     if (!suspicious(facts, format)) return std::nullopt;
     const ColumnError worst = row_errors(rows, facts, format).root_mean_square;
-    if (worst.deviations <= bearable_error(format.precision())) return std::nullopt;
+    if (worst.of_spread <= bearable_error(format.precision())) return std::nullopt;
     return worst;
 }
 

@@ -119,9 +119,9 @@ RUDDER_INLINE void round_all_rows(const ColumnSteps& columns, std::span<const Ve
 
 /// `mask` of the level is in the lower bits of a byte, once it is shifted.
 template <unsigned shift>
-RUDDER_INLINE void dequantise_bytes(const std::byte* __restrict wire,
-                                    const float* __restrict zeros, const float* __restrict steps,
-                                    std::uint32_t mask, std::size_t count, float* __restrict out) {
+RUDDER_INLINE void dequantise_bytes(const std::byte* __restrict wire, const float* __restrict zeros,
+                                    const float* __restrict steps, std::uint32_t mask,
+                                    std::size_t count, float* __restrict out) {
     for (std::size_t i = 0; i < count; ++i) {
         const std::uint32_t level = (static_cast<std::uint32_t>(wire[i]) >> shift) & mask;
         out[i] = zeros[i] + static_cast<float>(static_cast<int>(level)) * steps[i];

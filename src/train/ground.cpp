@@ -83,11 +83,11 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       source(make_source(c, d, parts, o)),
       store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {
     if (comm.rank() != 0 || !store.outlier()) return;
-    log::warning(fmt::format("--precision {} changes column {} of the features by {:.2g} of its "
-                             "standard deviation (root mean square): it has outliers; see doctor, "
-                             "or choose bfloat16",
-                             to_string(o.precision), store.outlier()->column,
-                             store.outlier()->deviations));
+    log::warning(
+        fmt::format("--precision {} changes column {} of the features by {:.2g} of its "
+                    "spread (root mean square), since it has outliers; choose bfloat16, "
+                    "and see what doctor says of the data",
+                    to_string(o.precision), store.outlier()->column, store.outlier()->of_spread));
 }
 
 sample::SamplerOptions Ground::sampler_options() const {

@@ -53,12 +53,11 @@ float normal(VertexId v, std::uint64_t column) {
 /// Column 0 as it should be, 1 with one outlier, 2 constant, 3 with three ones among zeros.
 partition::PartitionedDataset made_data(const std::filesystem::path& folder, float outlier = 500) {
     constexpr VertexId vertices = 20'000;
-    const MadeRows rows(vertices, {[](VertexId v) { return normal(v, 0); },
-                                   [outlier](VertexId v) {
-                                       return v == 777 ? outlier : normal(v, 1);
-                                   },
-                                   [](VertexId) { return -7.3F; },
-                                   [](VertexId v) { return v % 9000 == 100 ? 1.F : 0.F; }});
+    const MadeRows rows(
+        vertices,
+        {[](VertexId v) { return normal(v, 0); },
+         [outlier](VertexId v) { return v == 777 ? outlier : normal(v, 1); },
+         [](VertexId) { return -7.3F; }, [](VertexId v) { return v % 9000 == 100 ? 1.F : 0.F; }});
     return store_data(folder, &rows, false, vertices);
 }
 
@@ -98,32 +97,30 @@ TEST(ColumnFacts, TheSameBitsOnAnyRanksAndThreads) {
         for (const Scanned& each : scan(data, ranks)) {
             EXPECT_EQ(each.facts.least, alone.least);
             EXPECT_EQ(each.facts.largest, alone.largest);
-            EXPECT_EQ(each.facts.deviation, alone.deviation);
+            EXPECT_EQ(each.facts.spread, alone.spread);
         }
     }
     set_thread_count(0);
     // The slow way, from the parts.
     std::vector<float> least(alone.least.size(), std::numeric_limits<float>::infinity());
-    std::vector<double> sums(4);
-    std::vector<double> squares(4);
+    std::vector<float> largest(alone.least.size(), -std::numeric_limits<float>::infinity());
     for (const partition::Part& part : data.all_parts()) {
         for (VertexId i = 0; i < part.own(); ++i) {
             std::array<float, 4> row{};
             std::memcpy(row.data(), part.features().row(i).data(), sizeof(row));
             for (std::size_t c = 0; c < 4; ++c) {
-                float& known = least[(part.range().begin + i) / 1024 * 4 + c];
-                known = std::min(known, row[c]);
-                sums[c] += static_cast<double>(row[c]);
-                squares[c] += static_cast<double>(row[c]) * static_cast<double>(row[c]);
+                const std::size_t at = (part.range().begin + i) / 1024 * 4 + c;
+                least[at] = std::min(least[at], row[c]);
+                largest[at] = std::max(largest[at], row[c]);
             }
         }
     }
     EXPECT_EQ(alone.least, least);
-    for (std::size_t c = 0; c < 4; ++c) {
-        const double mean = sums[c] / 20'000;
-        EXPECT_NEAR(alone.deviation[c], std::sqrt(squares[c] / 20'000 - mean * mean), 1e-6);
-    }
-    EXPECT_EQ(alone.deviation[2], 0);
+    EXPECT_EQ(alone.largest, largest);
+    EXPECT_NEAR(alone.spread[0], 1, 0.1);
+    EXPECT_NEAR(alone.spread[1], 1, 0.1) << "whatever the outlier";
+    EXPECT_EQ(alone.spread[2], 0);
+    EXPECT_NEAR(alone.spread[3], std::sqrt(3.0 / 20'000), 1e-4) << "by the standard deviation";
 }
 
 TEST(ColumnFacts, ErrorsOfPrecisions) {
@@ -137,18 +134,19 @@ TEST(ColumnFacts, ErrorsOfPrecisions) {
         EXPECT_EQ(errors[1].row_bytes, 4U);
         EXPECT_EQ(errors[2].row_bytes, 2U);
         EXPECT_EQ(errors[0].errors.root_mean_square.column, 1U);
-        EXPECT_LT(errors[0].errors.root_mean_square.deviations, 0.005);
-        // 504 / 255 is a step of column 1, whose deviation is 3.7: 0.41 steps, at most one.
+        EXPECT_LT(errors[0].errors.root_mean_square.of_spread, 0.02);
+        // 504 / 255 is a step of column 1, whose spread is 1: 0.41 steps, at most one.
         EXPECT_EQ(errors[1].errors.root_mean_square.column, 1U);
-        EXPECT_NEAR(errors[1].errors.root_mean_square.deviations, 0.41 * 504 / 255 / 3.67, 0.01);
-        EXPECT_NEAR(errors[1].errors.largest.deviations, 504.0 / 255 / 3.67, 0.05);
-        // In blocks, one of 20 has the outlier: steps of 34 there.
+        EXPECT_NEAR(errors[1].errors.root_mean_square.of_spread, 0.41 * 504 / 255, 0.15);
+        EXPECT_NEAR(errors[1].errors.largest.of_spread, 504.0 / 255, 0.3);
+        // One block of 20 has the outlier: steps of 34 there.
         EXPECT_EQ(errors[2].errors.largest.column, 1U);
-        EXPECT_NEAR(errors[2].errors.largest.deviations, 33.6 / 3.67, 0.5);
+        EXPECT_NEAR(errors[2].errors.largest.of_spread, 33.6, 4);
+        EXPECT_NEAR(errors[2].errors.root_mean_square.of_spread, 2.4, 0.4);
         for (const auto& each : errors)
             EXPECT_EQ(each.refused, "");
-        EXPECT_EQ(all.front().errors[1].errors.root_mean_square.deviations,
-                  errors[1].errors.root_mean_square.deviations);
+        EXPECT_EQ(all.front().errors[1].errors.root_mean_square.of_spread,
+                  errors[1].errors.root_mean_square.of_spread);
     }
 }
 
@@ -157,9 +155,17 @@ TEST(ColumnFacts, OutliersAreNamed) {
     for (const Scanned& each : scan(made_data(temp.path()), 2)) {
         ASSERT_TRUE(each.outlier8);
         EXPECT_EQ(each.outlier8->column, 1U);
-        EXPECT_NEAR(each.outlier8->deviations, 0.22, 0.02);
+        EXPECT_NEAR(each.outlier8->of_spread, 0.81, 0.15);
         ASSERT_TRUE(each.outlier4);
         EXPECT_EQ(each.outlier4->column, 1U);
+    }
+    // Far more than the others together: the mean square of errors is small against their variance,
+    // and all of them are lost.
+    const TempDir far;
+    for (const Scanned& each : scan(made_data(far.path(), 1e9F), 2)) {
+        ASSERT_TRUE(each.outlier8);
+        EXPECT_EQ(each.outlier8->column, 1U);
+        EXPECT_GT(each.outlier8->of_spread, 10);
     }
     // Three ones among zeros lie on levels: nothing is lost.
     const TempDir tame;

@@ -59,8 +59,7 @@ public:
     }
     [[nodiscard]] store::RowFormat format() const {
         const bool levels = store::quantises(stored_, precision_);
-        return {stored_, scale_, precision_,
-                levels ? std::optional(plain_.steps()) : std::nullopt};
+        return {stored_, scale_, precision_, levels ? std::optional(plain_.steps()) : std::nullopt};
     }
     [[nodiscard]] std::vector<float> seen(VertexId v) const {
         return store::quantises(stored_, precision_) ? plain_.seen(v) : direct_.at(v);

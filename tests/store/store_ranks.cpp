@@ -31,7 +31,8 @@ int main(int argc, char** argv) {
             test::PullPlan plan{.folder = arguments[0], .options = of_store, .pulls = 10};
             test::pull_and_check(comm, plan);
             comm.barrier();
-            const bool last = of_store.precision == Precision::int4 && of_store.shards == Shards::shared;
+            const bool last =
+                of_store.precision == Precision::int4 && of_store.shards == Shards::shared;
             if (comm.rank() == 0 && last) fmt::print("store passed\n");
         }
     } catch (const std::exception& error) {

@@ -105,7 +105,7 @@ TEST_F(SameBits, SmallRowsOnAnyRanksThreadsShardsAndPolicy) {
         set_thread_count(0);
         for (const int ranks : {2, 4}) {
             for (const char* policy : {"none", "window:16", "lru"}) {
-                options.policy = buffer::parse_policy(policy);
+                options.policy = policy;
                 options.shards = ranks == 2 ? store::Shards::shared : store::Shards::mapped;
                 const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 3});
                 for (const Trained& mine : all) {

@@ -225,16 +225,16 @@ RankFindings examine_ranks(const comm::Communicator& comm) {
 // ---- what precisions do to the rows ------------------------------------------------------------
 
 std::string text_of(const store::ColumnError& error) {
-    return fmt::format("{:.2g} (column {})", error.deviations, error.column);
+    return fmt::format("{:.2g} (column {})", error.of_spread, error.column);
 }
 
 Finding finding_of(const store::PrecisionErrors& found) {
     const std::string name = fmt::format("--precision {}", to_string(found.precision));
-    if (!found.refused.empty()) return {name, "warning", found.refused, ""};
+    if (!found.refused.empty()) return {name, "warning", found.refused, "choose another precision"};
     const store::ColumnError& worst = found.errors.root_mean_square;
-    const bool much = worst.deviations > store::bearable_error(found.precision);
+    const bool much = worst.of_spread > store::bearable_error(found.precision);
     return {name, much ? "warning" : "ok",
-            fmt::format("rows of {} bytes; of a column's standard deviation, errors are up to {}, "
+            fmt::format("rows of {} bytes; of a column's spread, errors are up to {}, "
                         "root mean square {}",
                         found.row_bytes, text_of(found.errors.largest), text_of(worst)),
             much ? fmt::format("column {} has outliers: choose another precision, or limit its "
@@ -244,7 +244,7 @@ Finding finding_of(const store::PrecisionErrors& found) {
 }
 
 Json json_of(const store::ColumnError& error) {
-    return {{"column", error.column}, {"deviations", error.deviations}};
+    return {{"column", error.column}, {"of_spread", error.of_spread}};
 }
 
 Json json_of(std::span<const store::PrecisionErrors> all) {
@@ -331,8 +331,8 @@ private:
                                         data.parts(), share.last - share.first),
                             ""});
         if (!data.info().features.present()) return;
-        const auto errors = store::precision_errors({comm, data.book(), parts},
-                                                    data.folder().manifest_path());
+        const auto errors =
+            store::precision_errors({comm, data.book(), parts}, data.folder().manifest_path());
         for (const store::PrecisionErrors& found : errors)
             findings.push_back(finding_of(found));
         json["precisions"] = json_of(errors);
