@@ -1,5 +1,6 @@
 // Rows of this host: the gather beside a plain indexed copy with prefetch, the pull around it, and
 // the speed of each format. Both sides of a ratio take turns; each is a median.
+#include <array>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -96,7 +97,7 @@ void gather_figures(const store::FeatureStore& store,
             from[i] = reinterpret_cast<const std::byte*>(table.data() + rows[i] * bench_width);
             to[i] = out.data() + i * bench_width;
         }
-        store.format().load_rows(from, to.data());
+        store.format().load_rows(from, rows, to.data());
     };
     report_ratio("gather kernel, 1 thread, of a plain indexed copy", take_turns(kernel, plain), 85);
 
@@ -155,6 +156,56 @@ void decode_figures() {
     }
 }
 
+/// What rows of each precision take to write for others, to read from the wire, and to read where
+/// they are one's own: random rows, far beyond the caches (wire rows of int4 fit the largest).
+void precision_figures(const partition::PartitionedDataset& data,
+                       std::span<const std::vector<VertexId>> ids) {
+    using store::Precision;
+    set_thread_count(1);
+    std::vector<std::vector<const std::byte*>> stored;
+    const auto parts = data.all_parts();
+    for (const auto& batch : ids) {
+        auto& addresses = stored.emplace_back();
+        for (const VertexId v : batch) {
+            const partition::Part& part = parts[data.book().owner(v)];
+            addresses.push_back(part.features().row(v - part.range().begin).data());
+        }
+    }
+    std::vector<float> out(batch_rows * bench_width);
+    std::vector<float*> to(batch_rows);
+    for (std::size_t i = 0; i < batch_rows; ++i)
+        to[i] = out.data() + i * bench_width;
+    for (const Precision precision :
+         {Precision::float32, Precision::bfloat16, Precision::int8, Precision::int4}) {
+        const double start = seconds();
+        store::FeatureStore store(comm::Communicator::local(), data, {.precision = precision});
+        const double opened = seconds() - start;
+        const store::RowFormat& format = store.format();
+        std::vector<std::byte> wire(table_rows * format.row_bytes(), std::byte{1});
+        std::vector<std::byte> message(batch_rows * format.row_bytes());
+        std::array<std::vector<double>, 3> times;
+        for (std::size_t round = 0; round < ids.size(); ++round) {
+            std::vector<const std::byte*> from;
+            for (const VertexId v : ids[round])
+                from.push_back(wire.data() + v * format.row_bytes());
+            const auto time = [](std::vector<double>& list, const auto& work) {
+                const double before = seconds();
+                work();
+                list.push_back((seconds() - before) * 1e9 / batch_rows);
+            };
+            time(times[0], [&] { format.encode_rows(stored[round], ids[round], message.data()); });
+            time(times[1], [&] { format.decode_rows(from, ids[round], to.data()); });
+            time(times[2], [&] { format.load_rows(stored[round], ids[round], to.data()); });
+        }
+        fmt::print(
+            "{:<9} rows of {:3} bytes: write {:6.1f}, decode {:6.1f}, own {:6.1f} ns per row; "
+            "opened in {:.3f} s\n",
+            to_string(precision), format.row_bytes(), median(times[0]), median(times[1]),
+            median(times[2]), opened);
+        store.stop();
+    }
+}
+
 }  // namespace
 
 int main() {
@@ -164,8 +215,10 @@ int main() {
     {
         const partition::PartitionedDataset data(std::filesystem::path(folder) / "parts");
         store::FeatureStore store(comm::Communicator::local(), data, {});
-        gather_figures(store, batches());
+        const auto ids = batches();
+        gather_figures(store, ids);
         store.stop();
+        precision_figures(data, ids);
     }
     std::filesystem::remove_all(folder);
     decode_figures();

@@ -1,10 +1,12 @@
 #include "feature_store.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
+#include "core/span.hpp"
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -68,12 +70,17 @@ void fill_window(StoreCore& core) {
     const std::size_t row_bytes = core.format.row_bytes();
     for (const partition::Part& part : core.parts) {
         const graph::FeatureView rows = part.features();
+        const VertexId first = part.range().begin;
         std::byte* out = core.window->data() + core.places.host_row(part.id()) * row_bytes;
         parallel_chunks(rows.rows, chunk_rows, [&](const Chunk& chunk) {
             std::array<const std::byte*, chunk_rows> from{};
-            for (std::size_t i = chunk.begin; i < chunk.end; ++i)
+            std::array<VertexId, chunk_rows> vertices{};
+            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
                 from[i - chunk.begin] = rows.row(i).data();
-            core.format.encode_rows({from.data(), chunk.end - chunk.begin},
+                vertices[i - chunk.begin] = first + i;
+            }
+            const std::size_t count = chunk.end - chunk.begin;
+            core.format.encode_rows({from.data(), count}, {vertices.data(), count},
                                     out + chunk.begin * row_bytes);
         });
     }
@@ -96,6 +103,37 @@ void place_in_files(StoreCore& core) {
     core.places.set_row_bytes(core.format.stored().row_bytes());
 }
 
+/// Moves steps to memory that the ranks of a host share. Collective.
+ColumnSteps share_steps(const comm::Communicator& comm, ColumnSteps columns) {
+    const auto window = comm.share<float>(columns.values.size());
+    if (comm.host().rank() == 0) std::ranges::copy(columns.values, window->begin());
+    comm.barrier();
+    columns.values = *window;
+    columns.memory = window;
+    return columns;
+}
+
+/// The format of a run's rows, and what it says of their columns.
+struct ChosenFormat {
+    RowFormat format;
+    std::optional<ColumnError> outlier;
+};
+
+ChosenFormat choose_format(const comm::Communicator& comm,
+                           const partition::PartitionedDataset& data,
+                           std::span<const partition::Part> parts, Precision precision) {
+    const graph::FeatureInfo& stored = data.info().features;
+    const auto scale = parts.front().features().scale;
+    if (!quantises(stored, precision)) return {RowFormat(stored, scale, precision), {}};
+    const Span span("ranges of columns");
+    const AllRows rows{comm, data.book(), parts};
+    const ColumnFacts facts = column_facts(rows, blocks_of(precision));
+    const RowFormat format(
+        stored, scale, precision,
+        share_steps(comm, column_steps(facts, precision, data.folder().manifest_path())));
+    return {format, find_outlier(rows, facts, format)};
+}
+
 /// The wire rows of own vertices; called by the service's task.
 void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::byte* out) {
     constexpr std::size_t group = 256;
@@ -111,14 +149,16 @@ void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::
         if (core.in_wire_format) {
             pack_rows(rows, row_bytes, out + at * row_bytes);
         } else {
-            core.format.encode_rows(rows, out + at * row_bytes);
+            core.format.encode_rows(rows, vertices.subspan(at, count), out + at * row_bytes);
         }
     }
 }
 
 }  // namespace
 
-struct FeatureStore::State : StoreCore {};
+struct FeatureStore::State : StoreCore {
+    std::optional<ColumnError> outlier;
+};
 
 FeatureStore::FeatureStore(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data, const StoreOptions& options) {
@@ -127,7 +167,7 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
     const bool shared = options.shards == Shards::shared;
     RowPlaces places(comm, data.book());
     auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
-    const RowFormat format(data.info().features, parts.front().features().scale, options.precision);
+    const auto [format, outlier] = choose_format(comm, data, parts, options.precision);
     const VertexId host_rows = places.host_rows();
     // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.
     state_.reset(new State{{.comm = comm,
@@ -138,7 +178,8 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
                             .window = nullptr,
                             .pool = ScratchPool(host_rows),
                             .exchange = nullptr,
-                            .bulk = options.bulk}});
+                            .bulk = options.bulk},
+                           outlier});
     shared ? place_in_window(*state_) : place_in_files(*state_);
     if (state_->places.host_parts().size() == data.parts()) return;  // nobody would ask
     state_->exchange = std::make_unique<RowExchange>(
@@ -198,7 +239,13 @@ std::uint64_t FeatureStore::bulk() const noexcept {
 }
 
 std::uint64_t FeatureStore::bytes() const noexcept {
-    return state_->window == nullptr ? 0 : state_->window->size();
+    const auto& steps = state_->format.steps();
+    return (state_->window == nullptr ? 0 : state_->window->size()) +
+           (steps ? steps->values.size_bytes() : 0);
+}
+
+const std::optional<ColumnError>& FeatureStore::outlier() const noexcept {
+    return state_->outlier;
 }
 
 void FeatureStore::stop() {

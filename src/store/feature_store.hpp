@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include "rudder/core/rows.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 
+#include "column_facts.hpp"
 #include "remote_fetch.hpp"
 #include "row_format.hpp"
 
@@ -57,7 +59,8 @@ private:
 class FeatureStore {
 public:
     /// Collective. Rows of a host's parts are seen by all of its ranks; other hosts' rows travel.
-    /// A data set without features is an Error.
+    /// A data set without features is an Error. Where rows are quantised, all of them are read
+    /// once for their ranges.
     FeatureStore(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                  const StoreOptions& options);
     ~FeatureStore();
@@ -89,7 +92,10 @@ public:
     void set_bulk(std::uint64_t rows) noexcept;
     [[nodiscard]] std::uint64_t bulk() const noexcept;
 
-    /// Bytes of rows this host keeps in memory of its own (not mapped files).
+    /// A column that quantising changes by much, the worst of them.
+    [[nodiscard]] const std::optional<ColumnError>& outlier() const noexcept;
+    /// Bytes of rows this host keeps in memory of its own (not mapped files), and of the zeros and
+    /// steps of quantised columns.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
     /// Collective: no rank pulls any more. Must come before destruction.
     void stop();

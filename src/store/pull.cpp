@@ -134,16 +134,18 @@ void gather(const StoreCore& core, const Numbered& rows) {
     const RowPlaces& places = core.places;
     parallel_chunks(rows.total(), pull_chunk_rows, [&](const Chunk& chunk) {
         std::array<const std::byte*, group_rows> from{};
+        std::array<VertexId, group_rows> vertices{};
         std::array<float*, group_rows> to{};
         std::size_t count = 0;
         const auto flush = [&] {
-            core.load({from.data(), count}, to.data());
+            core.load({from.data(), count}, {vertices.data(), count}, to.data());
             count = 0;
         };
         rows.walk(chunk.begin, chunk.end, core.format.width(), [&](VertexId v, float* place) {
             const PartId part = places.part(v);
             if (!places.local(part)) return;
             from[count] = places.row(part, v);
+            vertices[count] = v;
             to[count] = place;
             if (++count == group_rows) flush();
         });
@@ -193,7 +195,8 @@ struct Pull::State {
             const std::size_t count = chunk.end - chunk.begin;
             for (std::size_t i = 0; i < count; ++i)
                 from[i] = run.rows.data() + (first + i) * row_bytes;
-            core->format.decode_rows({from.data(), count}, places + first);
+            core->format.decode_rows({from.data(), count}, run.vertices.subspan(first, count),
+                                     places + first);
         });
     }
 };

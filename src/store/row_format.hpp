@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "rudder/graph/features.hpp"
 #include "rudder/store/precision.hpp"
+
+#include "column_steps.hpp"
 
 namespace rudder::store {
 
@@ -22,11 +25,17 @@ struct RowRecipe {
 using RowLoader = void (*)(const RowRecipe&, std::span<const std::byte* const> rows,
                            float* const* out);
 
+/// Whether rows become levels between each column's least and largest value. What is stored in 8
+/// bits is in int8 as it is.
+[[nodiscard]] bool quantises(const graph::FeatureInfo& stored, Precision precision) noexcept;
+
 /// How rows of one run look on the wire and in buffers, and the way to floats.
 class RowFormat {
 public:
-    /// `scale` (one number per column for int8, else empty) is copied.
-    RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale, Precision precision);
+    /// `scale` (one number per column for int8, else empty) is copied. `steps` is there exactly
+    /// where rows are quantised.
+    RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale, Precision precision,
+              std::optional<ColumnSteps> steps = std::nullopt);
 
     [[nodiscard]] std::uint64_t width() const noexcept { return stored_.width; }
     /// Of one row on the wire.
@@ -35,15 +44,21 @@ public:
     [[nodiscard]] const graph::FeatureInfo& stored() const noexcept { return stored_; }
     /// Whether encoding is a plain copy.
     [[nodiscard]] bool wire_is_stored() const noexcept { return wire_is_stored_; }
+    /// Of quantised rows.
+    [[nodiscard]] const std::optional<ColumnSteps>& steps() const noexcept { return steps_; }
 
-    // Of many rows anywhere in memory, `row_bytes` (stored: of the data set) each.
+    // Of many rows anywhere in memory, `row_bytes` (stored: of the data set) each, and the vertices
+    // that they belong to.
     /// From stored rows to the wire's, one after the other.
-    void encode_rows(std::span<const std::byte* const> stored, std::byte* wire) const;
+    void encode_rows(std::span<const std::byte* const> stored, std::span<const VertexId> vertices,
+                     std::byte* wire) const;
     /// From the wire to `width` floats each, where `out` points. What was encoded has the same bits
     /// wherever that is done.
-    void decode_rows(std::span<const std::byte* const> wire, float* const* out) const;
+    void decode_rows(std::span<const std::byte* const> wire, std::span<const VertexId> vertices,
+                     float* const* out) const;
     /// Both in one: from stored rows to the floats that any rank would get.
-    void load_rows(std::span<const std::byte* const> stored, float* const* out) const;
+    void load_rows(std::span<const std::byte* const> stored, std::span<const VertexId> vertices,
+                   float* const* out) const;
 
 private:
     [[nodiscard]] RowRecipe stored_recipe() const noexcept;
@@ -54,6 +69,7 @@ private:
     Precision precision_;
     std::uint64_t row_bytes_;
     bool wire_is_stored_;
+    std::optional<ColumnSteps> steps_;
     RowLoader load_;
     RowLoader decode_;
 };

@@ -9,29 +9,11 @@
 #include "graph/row_sum.hpp"
 #include "rudder/core/check.hpp"
 
-#ifdef __clang__
-#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq"
-#else
-#define RUDDER_AVX512 "avx512f,avx512bw,avx512vl,avx512dq,prefer-vector-width=512"
-#endif
-#define RUDDER_INLINE [[gnu::always_inline]] inline
+#include "instruction_sets.hpp"
 
 namespace rudder::store {
 
 namespace {
-
-/// How many rows ahead memory is asked for, and how much of each: long rows are followed by the
-/// hardware itself.
-constexpr std::size_t rows_ahead = 6;
-constexpr std::size_t bytes_ahead = 1024;
-constexpr std::size_t cache_line = 64;
-
-RUDDER_INLINE void fetch_ahead(const std::byte* row, std::size_t bytes) {
-    const std::size_t last = std::min(bytes, bytes_ahead);
-    for (std::size_t at = 0; at < last; at += cache_line)
-        __builtin_prefetch(row + at);
-    if (last > 0) __builtin_prefetch(row + last - 1);  // rows need not begin with a line
-}
 
 /// Half to float without a branch, so that it becomes vectors; the bits are f16_to_float's.
 RUDDER_INLINE float half_to_float(std::uint16_t half) {

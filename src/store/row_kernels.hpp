@@ -3,8 +3,8 @@
 
 #include <cstddef>
 #include <string_view>
-#include <vector>
 
+#include "instruction_sets.hpp"
 #include "row_format.hpp"
 
 namespace rudder::store {
@@ -13,9 +13,8 @@ namespace rudder::store {
 [[nodiscard]] RowLoader row_loader(const RowRecipe& recipe);
 
 /// The same for one named instruction set ("baseline", "avx2", "avx512"); for tests and benchmarks.
-/// Those this machine cannot run are not in `row_instruction_sets`.
+/// Those this machine can run are `row_instruction_sets`.
 [[nodiscard]] RowLoader row_loader(const RowRecipe& recipe, std::string_view instructions);
-[[nodiscard]] std::vector<std::string_view> row_instruction_sets();
 
 /// Rounds floats to bfloat16.
 void round_row(const float* values, std::byte* out, std::size_t count);

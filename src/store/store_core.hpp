@@ -78,9 +78,11 @@ struct StoreCore {
     std::unique_ptr<RowExchange> exchange;  ///< none where all parts are on this host
     std::atomic<std::uint64_t> bulk{0};     ///< rows per message; 0: about 256 KiB
 
-    /// Turns host rows at these addresses into floats.
-    void load(std::span<const std::byte* const> rows, float* const* out) const {
-        in_wire_format ? format.decode_rows(rows, out) : format.load_rows(rows, out);
+    /// Turns rows of this host, which lie there, into floats.
+    void load(std::span<const std::byte* const> rows, std::span<const VertexId> vertices,
+              float* const* out) const {
+        in_wire_format ? format.decode_rows(rows, vertices, out)
+                       : format.load_rows(rows, vertices, out);
     }
 };
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
+#include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
@@ -80,7 +81,14 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o)),
-      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {}
+      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {
+    if (comm.rank() != 0 || !store.outlier()) return;
+    log::warning(
+        fmt::format("--precision {} changes column {} of the features by {:.2g} of its "
+                    "spread (root mean square), since it has outliers; choose bfloat16, "
+                    "and see what doctor says of the data",
+                    to_string(o.precision), store.outlier()->column, store.outlier()->of_spread));
+}
 
 sample::SamplerOptions Ground::sampler_options() const {
     return {.fanout = options.fanout,

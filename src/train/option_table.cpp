@@ -185,7 +185,7 @@ Table llm_model_options() {
 Table storage_options() {
     return {
         option<&O::precision>("precision", "Precision of feature rows", identity)
-            .among({"native", "float32", "bfloat16"}),
+            .among({"native", "float32", "bfloat16", "int8", "int4"}),
         option<&O::topology>("topology", "Graph topology on each host", further)
             .among({"auto", "replicated", "partitioned"}),
         option<&O::shards>("shards", "Feature rows on each host (shared = in shared memory)",

@@ -1,6 +1,8 @@
 // What programs read: --json prints one value with the agreed keys, and nothing else.
 #include "core/json.hpp"
 
+#include <algorithm>
+
 #include "cli_support.hpp"
 
 namespace rudder::test {
@@ -91,6 +93,69 @@ TEST_F(JsonOutput, OfTheDoctor) {
                                           "matrix products", "GPU", "METIS", "parts"}));
     for (const Json& setting : doctor.at("torch_settings"))
         EXPECT_THAT(keys_of(setting), testing::ElementsAre("name", "value", "reason"));
+}
+
+/// 6,000 vertices in a line, two columns, the second with one outlier.
+class SmallRows : public JsonOutput {
+protected:
+    void SetUp() override {
+        constexpr std::size_t vertices = 6000;
+        std::vector<std::int32_t> from;
+        std::vector<std::int32_t> to;
+        std::vector<float> rows;
+        std::vector<std::int64_t> classes;
+        for (std::size_t v = 0; v < vertices; ++v) {
+            from.push_back(static_cast<std::int32_t>(v));
+            to.push_back(static_cast<std::int32_t>((v + 1) % vertices));
+            rows.push_back(static_cast<float>(v % 17));
+            rows.push_back(v == 4321 ? 1e6F : static_cast<float>(v % 13) / 7);
+            classes.push_back(static_cast<std::int64_t>(v % 2));
+        }
+        write("g.npz",
+              zip({{"num_nodes", NpyBytes{"<i8", "()", raw<std::int64_t>({vertices})}.str()},
+                   {"src", npy(from)},
+                   {"dst", npy(to)},
+                   {"x", npy(rows, 2)},
+                   {"y", npy(classes)}}));
+        ok({"import", "g.npz", "g", "--quiet"});
+        ok({"partition", "g", "parts", "--parts", "2", "--method", "random", "--quiet"});
+    }
+};
+
+TEST_F(SmallRows, TheDoctorNamesTheErrorOfEachPrecision) {
+    const Json doctor = ok_json({"doctor", "parts"});
+    const Json& all = doctor.at("precisions");
+    EXPECT_THAT(keys_of(all), testing::UnorderedElementsAre("bfloat16", "int8", "int4"));
+    EXPECT_EQ(all.at("bfloat16").at("row_bytes"), 4);
+    EXPECT_EQ(all.at("int8").at("row_bytes"), 2);
+    EXPECT_EQ(all.at("int4").at("row_bytes"), 1);
+    for (const char* precision : {"int8", "int4"}) {
+        const Json& worst = all.at(precision).at("root_mean_square_error");
+        EXPECT_EQ(worst.at("column"), 1) << precision;
+        EXPECT_GT(worst.at("of_spread").get<double>(), 1) << precision;
+        EXPECT_EQ(all.at(precision).at("largest_error").at("column"), 1) << precision;
+    }
+    EXPECT_LT(all.at("bfloat16").at("root_mean_square_error").at("of_spread").get<double>(), 0.01);
+    const std::string text = ok({"doctor", "parts"});
+    for (const char* word : {"--precision int4", "rows of 1 bytes", "(column 1)"})
+        EXPECT_THAT(text, HasSubstr(word));
+}
+
+TEST_F(SmallRows, TrainingWarnsOfAnOutlierOnce) {
+    const Words train{"train", "parts", "--epochs", "1", "--hidden", "4", "--quiet"};
+    const auto with = [&](const char* precision) {
+        Words words = train;
+        words.insert(words.end(), {"--precision", precision});
+        words.erase(std::ranges::find(words, "--quiet"));
+        const Outcome outcome = rudder(words, here());
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        return outcome.err;
+    };
+    const std::string warned = with("int8");
+    const auto first = warned.find("--precision int8 changes column 1 of the features by ");
+    ASSERT_NE(first, std::string::npos) << warned;
+    EXPECT_EQ(warned.find("changes column", first + 20), std::string::npos) << warned;
+    EXPECT_THAT(with("bfloat16"), testing::Not(HasSubstr("changes column")));
 }
 
 TEST_F(JsonOutput, OfTheDoctorForPeople) {

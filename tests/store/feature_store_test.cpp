@@ -47,7 +47,7 @@ protected:
         SCOPED_TRACE(seed);
         const int ranks = std::array{1, 2, 4}[seed % 3];
         PullPlan plan{.folder = folder(seed % all_types.size(), seed % 7 == 0)};
-        plan.options.precision = static_cast<store::Precision>(seed % 11 % 3);
+        plan.options.precision = static_cast<store::Precision>(seed % 11 % 5);
         plan.options.shards = static_cast<store::Shards>(seed % 13 % 2);
         plan.seed = seed;
         comm::SimulationOptions options{.ranks = ranks,
@@ -63,7 +63,7 @@ class LongFeatureStores : public FeatureStores {};
 TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
     for (std::size_t type = 0; type < all_types.size(); ++type) {
         for (const bool normalise : {false, true}) {
-            for (const int precision : {0, 1, 2}) {
+            for (const int precision : {0, 1, 2, 3, 4}) {
                 for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
                     SCOPED_TRACE(fmt::format("type {}, normalised {}, precision {}, shards {}",
                                              type, normalise, precision, static_cast<int>(shards)));
@@ -171,6 +171,12 @@ TEST_F(FeatureStores, BytesOfItsOwn) {
         store::FeatureStore shared(comm, data, {store::Precision::bfloat16, store::Shards::shared});
         EXPECT_EQ(shared.bytes(), data.info().vertices * 9 * 2);
         shared.stop();
+        store::FeatureStore bytes(comm, data, {store::Precision::int8, store::Shards::mapped});
+        EXPECT_EQ(bytes.bytes(), 9U * 2 * sizeof(float)) << "a zero and a step per column";
+        bytes.stop();
+        store::FeatureStore nibbles(comm, data, {store::Precision::int4, store::Shards::shared});
+        EXPECT_EQ(nibbles.bytes(), data.info().vertices * 5 + 9U * 2 * sizeof(float));
+        nibbles.stop();
     });
 }
 

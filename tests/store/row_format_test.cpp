@@ -3,6 +3,8 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <map>
+#include <optional>
 
 #include <gmock/gmock.h>
 
@@ -22,7 +24,8 @@ using test::random_scale;
 constexpr std::array all_types{ElementType::f32, ElementType::f16, ElementType::bf16,
                                ElementType::i8, ElementType::u8};
 constexpr std::array all_precisions{store::Precision::native, store::Precision::float32,
-                                    store::Precision::bfloat16};
+                                    store::Precision::bfloat16, store::Precision::int8,
+                                    store::Precision::int4};
 
 std::vector<std::uint32_t> bits_of(std::span<const float> values) {
     std::vector<std::uint32_t> bits;
@@ -42,6 +45,34 @@ protected:
     [[nodiscard]] store::Precision precision() const { return std::get<1>(GetParam()); }
 };
 
+/// Some stored rows, and the slow way to what everyone sees of them.
+class SomeRows {
+public:
+    SomeRows(const graph::FeatureInfo& stored, store::Precision precision)
+        : stored_(stored),
+          precision_(precision),
+          scale_(random_scale(stored.width, stored)),
+          plain_(precision) {}
+    void add(VertexId v, std::span<const std::byte> row) {
+        direct_[v] = plain_row(stored_, row, scale_, precision_);
+        plain_.add(v, direct_[v]);
+    }
+    [[nodiscard]] store::RowFormat format() const {
+        const bool levels = store::quantises(stored_, precision_);
+        return {stored_, scale_, precision_, levels ? std::optional(plain_.steps()) : std::nullopt};
+    }
+    [[nodiscard]] std::vector<float> seen(VertexId v) const {
+        return store::quantises(stored_, precision_) ? plain_.seen(v) : direct_.at(v);
+    }
+
+private:
+    graph::FeatureInfo stored_;
+    store::Precision precision_;
+    std::vector<float> scale_;
+    std::map<VertexId, std::vector<float>> direct_;
+    test::PlainRows plain_;
+};
+
 INSTANTIATE_TEST_SUITE_P(All, RowFormats,
                          ::testing::Combine(::testing::ValuesIn(all_types),
                                             ::testing::ValuesIn(all_precisions),
@@ -51,21 +82,24 @@ TEST_P(RowFormats, DecodeOfEncodeIsLoadIsTheSlowWay) {
     for (const std::uint64_t width : {1U, 3U, 15U, 16U, 33U, 128U, 301U}) {
         SCOPED_TRACE(width);
         const graph::FeatureInfo stored = info(width);
-        const std::vector<float> scale = random_scale(width, stored);
-        const store::RowFormat format(stored, scale, precision());
+        SomeRows rows(stored, precision());
+        for (std::uint64_t seed = 0; seed < 20; ++seed)
+            rows.add(seed * 300, random_row(seed, stored));
+        const store::RowFormat format = rows.format();
         for (std::uint64_t seed = 0; seed < 20; ++seed) {
             const std::vector<std::byte> row = random_row(seed, stored);
-            const auto expected = bits_of(plain_row(stored, row, scale, precision()));
+            const VertexId vertex = seed * 300;
+            const auto expected = bits_of(rows.seen(vertex));
             std::vector<std::byte> wire(format.row_bytes());
             std::vector<float> out(width, -1);
             const std::byte* stored_row = row.data();
             const std::byte* wire_row = wire.data();
             float* place = out.data();
-            format.encode_rows({&stored_row, 1}, wire.data());
-            format.decode_rows({&wire_row, 1}, &place);
+            format.encode_rows({&stored_row, 1}, {&vertex, 1}, wire.data());
+            format.decode_rows({&wire_row, 1}, {&vertex, 1}, &place);
             EXPECT_EQ(bits_of(out), expected);
             std::fill(out.begin(), out.end(), -1.0F);
-            format.load_rows({&stored_row, 1}, &place);
+            format.load_rows({&stored_row, 1}, {&vertex, 1}, &place);
             EXPECT_EQ(bits_of(out), expected);
         }
     }
@@ -74,18 +108,21 @@ TEST_P(RowFormats, DecodeOfEncodeIsLoadIsTheSlowWay) {
 TEST_P(RowFormats, ManyRowsAtOnceAndInPlacesOfAnyAlignment) {
     constexpr std::size_t count = 37;
     const graph::FeatureInfo stored = info(19);
-    const std::vector<float> scale = random_scale(5, stored);
-    const store::RowFormat format(stored, scale, precision());
+    SomeRows plain(stored, precision());
     std::vector<std::byte> rows(1 + count * stored.row_bytes());
     std::vector<const std::byte*> from;
+    std::vector<VertexId> vertices;
     for (std::size_t i = 0; i < count; ++i) {
         const auto row = random_row(i, stored);
         std::byte* place = rows.data() + 1 + i * row.size();
         std::memcpy(place, row.data(), row.size());
         from.push_back(place);
+        vertices.push_back(i * 97 % 4000);
+        plain.add(vertices.back(), row);
     }
+    const store::RowFormat format = plain.format();
     std::vector<std::byte> wire(1 + count * format.row_bytes());
-    format.encode_rows(from, wire.data() + 1);
+    format.encode_rows(from, vertices, wire.data() + 1);
     std::vector<float> decoded(count * 19);
     std::vector<float> loaded(count * 19);
     std::vector<float*> decoded_to;
@@ -96,11 +133,10 @@ TEST_P(RowFormats, ManyRowsAtOnceAndInPlacesOfAnyAlignment) {
         decoded_to.push_back(decoded.data() + i * 19);
         loaded_to.push_back(loaded.data() + i * 19);
     }
-    format.decode_rows(wire_from, decoded_to.data());
-    format.load_rows(from, loaded_to.data());
+    format.decode_rows(wire_from, vertices, decoded_to.data());
+    format.load_rows(from, vertices, loaded_to.data());
     for (std::size_t i = 0; i < count; ++i) {
-        const auto expected =
-            bits_of(plain_row(stored, {from[i], stored.row_bytes()}, scale, precision()));
+        const auto expected = bits_of(plain.seen(vertices[i]));
         EXPECT_EQ(bits_of(std::span(decoded).subspan(i * 19, 19)), expected);
         EXPECT_EQ(bits_of(std::span(loaded).subspan(i * 19, 19)), expected);
     }
@@ -191,6 +227,20 @@ TEST(Precisions, WireSizes) {
     EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::native).row_bytes(), 10U);
     EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::bfloat16).row_bytes(), 20U);
     EXPECT_EQ(store::RowFormat(bytes, {}, store::Precision::float32).row_bytes(), 40U);
+    const store::RowFormat as_stored(bytes, {}, store::Precision::int8);
+    EXPECT_EQ(as_stored.row_bytes(), 10U);
+    EXPECT_TRUE(as_stored.wire_is_stored()) << "nothing is lost";
+    for (const std::uint64_t width : {1U, 2U, 9U, 10U}) {
+        for (const auto& [precision, expected] :
+             {std::pair{store::Precision::int8, width},
+              std::pair{store::Precision::int4, (width + 1) / 2}}) {
+            test::PlainRows rows(precision);
+            rows.add(0, std::vector<float>(width, 1));
+            const store::RowFormat format({.width = width}, {}, precision, rows.steps());
+            EXPECT_EQ(format.row_bytes(), expected);
+            EXPECT_FALSE(format.wire_is_stored());
+        }
+    }
 }
 
 }  // namespace

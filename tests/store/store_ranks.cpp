@@ -20,13 +20,20 @@ int main(int argc, char** argv) {
         comm::MpiOptions options;
         options.ranks_per_host = std::stoi(arguments.at(1));
         if (!arguments.at(2).empty()) options.link = comm::parse_link(arguments[2]);
-        for (const store::Shards shards : {store::Shards::mapped, store::Shards::shared}) {
+        using store::Precision;
+        using store::Shards;
+        for (const store::StoreOptions& of_store :
+             {store::StoreOptions{Precision::bfloat16, Shards::mapped},
+              store::StoreOptions{Precision::bfloat16, Shards::shared},
+              store::StoreOptions{Precision::int4, Shards::mapped},
+              store::StoreOptions{Precision::int4, Shards::shared}}) {
             const comm::Communicator comm(comm::make_mpi_transport(options));
-            test::PullPlan plan{.folder = arguments[0], .pulls = 10};
-            plan.options = {store::Precision::bfloat16, shards};
+            test::PullPlan plan{.folder = arguments[0], .options = of_store, .pulls = 10};
             test::pull_and_check(comm, plan);
             comm.barrier();
-            if (comm.rank() == 0 && shards == store::Shards::shared) fmt::print("store passed\n");
+            const bool last =
+                of_store.precision == Precision::int4 && of_store.shards == Shards::shared;
+            if (comm.rank() == 0 && last) fmt::print("store passed\n");
         }
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());

@@ -99,6 +99,14 @@ std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& in
 partition::PartitionedDataset store_data(const std::filesystem::path& folder,
                                          const graph::FeatureInfo& features, VertexId vertices,
                                          PartId parts, std::uint64_t seed) {
+    const RandomRows rows(vertices, features, seed);
+    return store_data(folder, features.present() ? &rows : nullptr, features.row_normalise,
+                      vertices, parts, seed);
+}
+
+partition::PartitionedDataset store_data(const std::filesystem::path& folder,
+                                         const graph::FeatureSource* rows, bool row_normalise,
+                                         VertexId vertices, PartId parts, std::uint64_t seed) {
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 9);
     graph::DatasetWriter writer(folder / "data", Existing::refuse);
@@ -106,10 +114,7 @@ partition::PartitionedDataset store_data(const std::filesystem::path& folder,
     writer.topology(
         graph::build_topology(graph::EdgeSpan(vertices, std::span<const graph::Edge>(edges)), {}),
         true);
-    if (features.present()) {
-        writer.features(RandomRows(vertices, features, seed), std::nullopt, features.row_normalise,
-                        Progress::none());
-    }
+    if (rows != nullptr) writer.features(*rows, std::nullopt, row_normalise, Progress::none());
     writer.split(std::vector<graph::Role>(vertices, graph::Role::train));
     writer.commit({R"({"verb": "test"})", ""});
     std::vector<PartId> assignment(vertices);
@@ -137,17 +142,78 @@ std::vector<float> plain_row(const graph::FeatureInfo& info, std::span<const std
     return out;
 }
 
+PlainRows::Range PlainRows::range(VertexId v, std::size_t column) const {
+    const auto known = ranges_.find({v / block_, column});
+    if (known != ranges_.end()) return known->second;
+    float least = std::numeric_limits<float>::infinity();
+    float largest = -least;
+    for (const auto& [w, row] : rows_) {
+        if (w / block_ != v / block_) continue;
+        least = std::min(least, row[column]);
+        largest = std::max(largest, row[column]);
+    }
+    const double spread = static_cast<double>(largest) - static_cast<double>(least);
+    const Range found{least == 0 ? 0 : least, static_cast<float>(spread / levels_)};
+    ranges_[{v / block_, column}] = found;
+    return found;
+}
+
+unsigned PlainRows::level(VertexId v, std::size_t column) const {
+    const Range range = this->range(v, column);
+    if (range.step == 0) return 0;
+    const std::size_t place = column % 128;
+    const RandomStream stream({.purpose = Purpose::round_rows});
+    const std::uint32_t word =
+        stream.block(v, column / 128 * 16 + place % 16)[place / 16 % 4] >> (place / 64 * 16);
+    const float draw = static_cast<float>((word & 0xffffU) | 1U) / 65536.0F;
+    const float at = (rows_.at(v)[column] - range.least) / range.step;
+    return static_cast<unsigned>(std::min(std::floor(at + draw), static_cast<float>(levels_)));
+}
+
+std::vector<float> PlainRows::seen(VertexId v) const {
+    std::vector<float> row(rows_.at(v).size());
+    for (std::size_t c = 0; c < row.size(); ++c) {
+        const Range range = this->range(v, c);
+        const float above = static_cast<float>(level(v, c)) * range.step;
+        row[c] = range.least + above;
+    }
+    return row;
+}
+
+store::ColumnSteps PlainRows::steps() const {
+    const std::size_t width = rows_.begin()->second.size();
+    const VertexId blocks = rows_.rbegin()->first / block_ + 1;
+    const auto values = std::make_shared<std::vector<float>>(blocks * 2 * width);
+    for (const auto& [v, row] : rows_) {
+        for (std::size_t c = 0; c < width; ++c) {
+            (*values)[v / block_ * 2 * width + c] = range(v, c).least;
+            (*values)[v / block_ * 2 * width + width + c] = range(v, c).step;
+        }
+    }
+    return {.width = width,
+            .levels = levels_,
+            .blocks = block_ == 1024 ? store::VertexBlocks::by_1024 : store::VertexBlocks::one,
+            .values = *values,
+            .memory = values};
+}
+
 namespace {
 
 /// The whole data set, read directly.
 class DirectRows {
 public:
     DirectRows(const partition::PartitionedDataset& data, store::Precision precision) {
+        PlainRows plain(precision);
         for (const partition::Part& part : data.all_parts()) {
             const graph::FeatureView view = part.features();
-            for (VertexId i = 0; i < part.own(); ++i)
+            for (VertexId i = 0; i < part.own(); ++i) {
                 rows_.push_back(plain_row(view.info, view.row(i), view.scale, precision));
+                plain.add(part.range().begin + i, rows_.back());
+            }
         }
+        if (!store::quantises(data.info().features, precision)) return;
+        for (VertexId v = 0; v < rows_.size(); ++v)
+            rows_[v] = plain.seen(v);
     }
     [[nodiscard]] bool same(VertexId v, std::span<const float> got) const {
         return std::memcmp(rows_[v].data(), got.data(), got.size_bytes()) == 0;
@@ -262,7 +328,7 @@ std::uint64_t fetch_all(const store::FeatureStore& store, const DirectRows& dire
     for (std::size_t i = 0; i < remote.size(); ++i) {
         const std::byte* wire_row = wire.data() + i * row_bytes;
         float* place = row.data();
-        store.format().decode_rows({&wire_row, 1}, &place);
+        store.format().decode_rows({&wire_row, 1}, {&remote[i], 1}, &place);
         require(direct.same(remote[i], row), fmt::format("fetched row {} differs", remote[i]));
     }
     return remote.size();

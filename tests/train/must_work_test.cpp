@@ -95,7 +95,8 @@ TEST(MustWork, OneToFourLayers) {
 TEST(MustWork, AllPrecisionsOfAllTypes) {
     for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::bf16}) {
         for (const store::Precision precision :
-             {store::Precision::native, store::Precision::float32, store::Precision::bfloat16}) {
+             {store::Precision::native, store::Precision::float32, store::Precision::bfloat16,
+              store::Precision::int8, store::Precision::int4}) {
             train::TrainOptions options = small_options();
             options.precision = precision;
             options.epochs = 1;

@@ -147,7 +147,8 @@ TEST(OptionTable, WordsAreThoseOfTheEnumerations) {
         }
         return std::string();
     };
-    for (const auto p : {store::Precision::native, store::Precision::bfloat16}) {
+    for (const auto p : {store::Precision::native, store::Precision::bfloat16,
+                         store::Precision::int8, store::Precision::int4}) {
         o.precision = p;
         EXPECT_EQ(word("precision"), to_string(p));
     }

@@ -114,6 +114,38 @@ TEST_F(SameBits, SharedSamplesOnAnyRanksThreadsTopologyAndPolicy) {
     }
 }
 
+/// Rows of a few bits are another training; but the same on any ranks, threads, shards and policy.
+TEST_F(SameBits, SmallRowsOnAnyRanksThreadsShardsAndPolicy) {
+    train::TrainOptions options = small_options();
+    const auto whole = train_simulated(data(), options, {.ranks = 4, .seed = 3});
+    for (const auto& [precision, smaller] :
+         {std::pair{store::Precision::int8, 4U}, std::pair{store::Precision::int4, 8U}}) {
+        SCOPED_TRACE(to_string(precision));
+        options.precision = precision;
+        options.policy = small_options().policy;
+        const Trained rounded = train_alone(data(), options);
+        EXPECT_NE(rounded.result.digest, alone().result.digest);
+        set_thread_count(3);
+        EXPECT_EQ(train_alone(data(), options).result.digest, rounded.result.digest);
+        set_thread_count(0);
+        for (const int ranks : {2, 4}) {
+            for (const char* policy : {"none", "window:16", "lru"}) {
+                options.policy = policy;
+                options.shards = ranks == 2 ? store::Shards::shared : store::Shards::mapped;
+                const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 3});
+                for (const Trained& mine : all) {
+                    EXPECT_EQ(mine.result.digest, rounded.result.digest) << ranks << policy;
+                    EXPECT_EQ(mine.weights, rounded.weights) << ranks << policy;
+                }
+                expect_closed(all[0].result);
+            }
+        }
+        options.policy = small_options().policy;
+        const auto same = train_simulated(data(), options, {.ranks = 4, .seed = 3});
+        EXPECT_EQ(same[0].result.bytes.features * smaller, whole[0].result.bytes.features);
+    }
+}
+
 TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     for (const std::uint64_t window : {1U, 16U}) {
         for (const std::uint64_t in_flight : {1U, 2U, 4U}) {

@@ -81,6 +81,7 @@ enum class Purpose : std::uint32_t {
     test = 10,
     evaluate = 11,
     steer = 12,
+    round_rows = 20,
 };
 
 /// Where in a run a stream belongs (design, section 4). Whatever has no epoch, step or layer

@@ -6,9 +6,11 @@
 
 namespace rudder::store {
 
-/// native: as stored. float32, bfloat16: every row converted, own rows included, so that placement
-/// never shows.
-enum class Precision : std::uint8_t { native, float32, bfloat16 };
+/// native: as stored. Else every row is converted, own rows included, so that placement never
+/// shows: to floats, or to 8 or 4 bits per column between the least and the largest value of it,
+/// rounded up or down by a draw that is keyed by vertex and column (what is stored in 8 bits stays
+/// as it is in int8).
+enum class Precision : std::uint8_t { native, float32, bfloat16, int8, int4 };
 [[nodiscard]] std::string_view to_string(Precision precision) noexcept;
 
 /// Where a host keeps the rows of its parts: in the files, mapped, or in its shared window.

@@ -194,17 +194,21 @@ void LiveBuffer::State::decode_piece(const StepPiece& piece, std::size_t remote,
                                      std::span<const std::byte* const> rows, float* out) const {
     const std::size_t width = store.format().width();
     std::array<const std::byte*, decoded_at_once> from{};
+    std::array<VertexId, decoded_at_once> vertices{};
     std::array<float*, decoded_at_once> to{};
     std::size_t count = 0;
+    const auto flush = [&] {
+        store.format().decode_rows({from.data(), count}, {vertices.data(), count}, to.data());
+        count = 0;
+    };
     for (std::size_t i = 0; i < piece.vertices.size(); ++i) {
         if (queue.local().contains(piece.vertices[i])) continue;
         from[count] = rows[own.position(remote++)];
-        to[count++] = out + i * width;
-        if (count < decoded_at_once) continue;
-        store.format().decode_rows(from, to.data());
-        count = 0;
+        vertices[count] = piece.vertices[i];
+        to[count] = out + i * width;
+        if (++count == decoded_at_once) flush();
     }
-    store.format().decode_rows({from.data(), count}, to.data());
+    flush();
 }
 
 LiveBuffer::LiveBuffer(const comm::Communicator& comm, const store::FeatureStore& store,

@@ -26,6 +26,7 @@
 #include "rudder/core/version.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/run/ranks.hpp"
+#include "store/column_facts.hpp"
 
 namespace rudder::cli {
 
@@ -221,6 +222,44 @@ RankFindings examine_ranks(const comm::Communicator& comm) {
     return found;
 }
 
+// ---- what precisions do to the rows ------------------------------------------------------------
+
+std::string text_of(const store::ColumnError& error) {
+    return fmt::format("{:.2g} (column {})", error.of_spread, error.column);
+}
+
+Finding finding_of(const store::PrecisionErrors& found) {
+    const std::string name = fmt::format("--precision {}", to_string(found.precision));
+    if (!found.refused.empty()) return {name, "warning", found.refused, "choose another precision"};
+    const store::ColumnError& worst = found.errors.root_mean_square;
+    const bool much = worst.of_spread > store::bearable_error(found.precision);
+    return {name, much ? "warning" : "ok",
+            fmt::format("rows of {} bytes; of a column's spread, errors are up to {}, "
+                        "root mean square {}",
+                        found.row_bytes, text_of(found.errors.largest), text_of(worst)),
+            much ? fmt::format("column {} has outliers: choose another precision, or limit its "
+                               "values before import",
+                               worst.column)
+                 : ""};
+}
+
+Json json_of(const store::ColumnError& error) {
+    return {{"column", error.column}, {"of_spread", error.of_spread}};
+}
+
+Json json_of(std::span<const store::PrecisionErrors> all) {
+    Json json = Json::object();
+    for (const store::PrecisionErrors& found : all) {
+        Json& each = json[std::string(to_string(found.precision))];
+        each = found.refused.empty()
+                   ? Json{{"row_bytes", found.row_bytes},
+                          {"largest_error", json_of(found.errors.largest)},
+                          {"root_mean_square_error", json_of(found.errors.root_mean_square)}}
+                   : Json{{"refused", found.refused}};
+    }
+    return json;
+}
+
 std::uint64_t manifest_checksum(const graph::ArrayFolder& folder) {
     const std::string text = folder.manifest().dump();
     return hash_bytes(std::as_bytes(std::span(text)));
@@ -234,7 +273,7 @@ public:
     }
     [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
     void define(CLI::App& app) override {
-        app.add_option("PARTS", data_, "Partition whose parts each rank opens");
+        app.add_option("PARTS", data_, "Partition whose parts each rank opens and reads");
         bind_ranks(app, ranks_, HelpListing::all);
     }
 
@@ -257,14 +296,14 @@ private:
                                       check_shared_memory(), check_open_files(), check_mpi(),
                                       check_products(),      check_gpu(),        check_metis(),
                                       check_parts()};
-        if (!data_.empty()) findings.push_back(check_data(comm));
         Json json = Json::object();
+        if (!data_.empty()) check_data(comm, findings, json);
         std::string pairs;
         if (comm.size() > 1) {
             run::share_cores(comm, context.threads);
             const RankFindings ranks = examine_ranks(comm);
             findings.insert(findings.end(), ranks.findings.begin(), ranks.findings.end());
-            json = ranks.json;
+            json.update(ranks.json);
             pairs = ranks.table;
         }
         if (comm.rank() != 0) return 0;
@@ -279,16 +318,24 @@ private:
     }
 
     /// Every rank opens what it would hold; one that cannot ends the job and is named.
-    [[nodiscard]] Finding check_data(const comm::Communicator& comm) const {
+    void check_data(const comm::Communicator& comm, std::vector<Finding>& findings,
+                    Json& json) const {
         const partition::PartitionedDataset data(data_);
         const partition::PartShare share =
             partition::share_of(data.parts(), comm.size(), comm.rank());
+        std::vector<partition::Part> parts;
         for (PartId p = share.first; p < share.last; ++p)
-            static_cast<void>(data.part(p));
-        return {"data", "ok",
-                fmt::format("{}: {} parts, {} on each rank, opened by all", data_, data.parts(),
-                            share.last - share.first),
-                ""};
+            parts.push_back(data.part(p));
+        findings.push_back({"data", "ok",
+                            fmt::format("{}: {} parts, {} on each rank, opened by all", data_,
+                                        data.parts(), share.last - share.first),
+                            ""});
+        if (!data.info().features.present()) return;
+        const auto errors =
+            store::precision_errors({comm, data.book(), parts}, data.folder().manifest_path());
+        for (const store::PrecisionErrors& found : errors)
+            findings.push_back(finding_of(found));
+        json["precisions"] = json_of(errors);
     }
 
     static Json to_json(const std::vector<Finding>& findings) {

@@ -300,8 +300,8 @@ RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
     signs.buffer = by_halo ? options().buffer : 0;
     signs.window =
         train::window_adapts(options()) || steered(options()) ? 0 : train::steps_ahead(options());
-    signs.float_rows = options().precision != store::Precision::bfloat16 &&
-                       (options().precision == store::Precision::float32 ||
+    signs.float_rows = options().precision == store::Precision::float32 ||
+                       (options().precision == store::Precision::native &&
                         data.info().features.type == ElementType::f32);
     signs.float_gradients = options().gradient_precision == "float32";
     signs.cut = data.summary().cut;

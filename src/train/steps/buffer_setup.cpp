@@ -189,7 +189,7 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
             fmt::format("the buffer needs {}, and the host has {}", text(needs), text(memory)),
             "--buffer",
             "lower --buffer (or --buffer-rows, --buffer-bytes), or choose "
-            "--precision bfloat16");
+            "--precision bfloat16 or int8");
     }
     const auto remote = static_cast<double>(remote_vertices(g, setup));
     // No row is here twice, so more slots than remote rows would stay empty.
