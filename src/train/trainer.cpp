@@ -19,7 +19,8 @@ Trainer::State::State(const comm::Communicator& comm, const partition::Partition
            .buckets = learner.network().buckets(),
            .extra = Steering::extra_floats(options),
            .precision = options.gradient_precision == "bfloat16" ? comm::SumPrecision::bfloat16
-                                                                 : comm::SumPrecision::float32}),
+                                                                 : comm::SumPrecision::float32,
+           .coder = ground.coders.gradients}),
       steering(Steering::make(ground, buffer)),
       evaluation(ground, learner) {}
 

@@ -77,7 +77,9 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
                          const SamplingRun& options) {
     const std::vector<partition::Part> own = own_parts(comm, data);
     const auto source = options.partitioned
-                            ? sample::make_partitioned_source(comm, data.book(), own)
+                            ? sample::make_partitioned_source(
+                                  comm, data.book(), own, false,
+                                  comm::Coders(comm, options.coding).topology)
                             : sample::make_replicated_source(comm, data.book(), own);
     const sample::Schedule schedule(comm, own, data.parts(),
                                     {.batch = options.batch, .order = options.order, .seed = 5});

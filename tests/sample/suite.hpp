@@ -16,6 +16,7 @@ struct SamplingRun {
     sample::SeedOrder order = sample::SeedOrder::random;
     std::uint64_t batch = 16;
     std::uint64_t max_bytes = 0;
+    comm::CodingMode coding = comm::CodingMode::off;  ///< of partitioned topology
 };
 
 /// Samples three epochs and a bit through the look-ahead queue; the same text on every rank: a
