@@ -1,5 +1,5 @@
-// Short questions and coded rows: the time to pack and unpack ids, and of data sets the length of coded
-// rows, the speed of coding them, and the rate of a link below which that pays.
+// Short questions and coded rows: the time to pack and unpack ids, and of data sets the length of
+// coded rows, the speed of coding them, and the rate of a link below which that pays.
 //
 //   bench_store_coding [DATASET...]
 #include <algorithm>
@@ -103,17 +103,18 @@ void code_rows(const std::filesystem::path& folder, store::Precision precision) 
         encoding += encode;
         decoding += decode;
     }
-    fmt::print("{:<12} {:<9} {:>5} B  ratio {:.3f}  coding {:.2f} GB/s  decoding {:.2f} GB/s  pays below "
-               "{:.0f} Mbit/s\n",
-               folder.filename().string(), to_string(precision), format.row_bytes(), coded / plain,
-               plain / encoding / 1e9, plain / decoding / 1e9,
-               (plain - coded) * 8e-6 / (encoding + decoding));
+    fmt::print(
+        "{:<12} {:<9} {:>5} B  ratio {:.3f}  coding {:.2f} GB/s  decoding {:.2f} GB/s  pays below "
+        "{:.0f} Mbit/s\n",
+        folder.filename().string(), to_string(precision), format.row_bytes(), coded / plain,
+        plain / encoding / 1e9, plain / decoding / 1e9,
+        (plain - coded) * 8e-6 / (encoding + decoding));
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-    for (const VertexId one_in : {2, 10, 100, 1000})
+    for (const VertexId one_in : {2U, 10U, 100U, 1000U})
         pack_and_unpack(one_in);
     for (int i = 1; i < argc; ++i) {
         for (const auto precision :

@@ -16,8 +16,8 @@
 
 namespace rudder::comm {
 
-/// How a message is written: its first byte. A further way to write rows is one more of these, with a
-/// pair of functions that write and read it beside those of `planes` (core/byte_planes).
+/// How a message is written: its first byte. A further way to write rows is one more of these, with
+/// a pair of functions that write and read it beside those of `planes` (core/byte_planes).
 enum class MessageForm : std::uint8_t { plain = 0, planes = 1 };
 
 /// Whether messages have such a byte, and may be coded: where it pays, or (for tests) wherever it
@@ -49,7 +49,7 @@ public:
     /// What is to be done about the next message.
     struct Verdict {
         bool code = false;
-        bool trial = false;         ///< time it, and tell
+        bool trial = false;          ///< time it, and tell
         std::uint32_t planes = ~0U;  ///< that shrank when all were tried
     };
     [[nodiscard]] Verdict next() noexcept;
@@ -65,8 +65,8 @@ public:
 
 private:
     CodingTerms terms_;
-    unsigned begun_ = 0;      ///< messages of this round
-    unsigned told_ = 0;       ///< trials of this round
+    unsigned begun_ = 0;  ///< messages of this round
+    unsigned told_ = 0;   ///< trials of this round
     Trial sum_;
     bool coding_ = false;
     std::uint32_t planes_ = 0;
@@ -121,8 +121,8 @@ struct Coders {
     [[nodiscard]] CodingTotals totals() const;
 };
 
-/// A message under way, put into place by `coder` when it comes: done once it is there. `plain` must
-/// stay until then.
+/// A message under way, put into place by `coder` when it comes: done once it is there. `plain`
+/// must stay until then.
 [[nodiscard]] Request place_decoded(const Communicator& comm, const Request& message, int from,
                                     const std::shared_ptr<MessageCoder>& coder,
                                     std::span<std::byte> plain);

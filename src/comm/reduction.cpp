@@ -167,10 +167,8 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     void send(int to, Channel channel, const Written& message) {
         begin_one();
         comm.send(to, channel, kind, message.bytes)
-            .then([self = shared_from_this(),
-                   memory = message.memory](const std::exception_ptr& error) {
-                self->end_one(error);
-            });
+            .then([self = shared_from_this(), memory = message.memory](
+                      const std::exception_ptr& error) { self->end_one(error); });
     }
     [[nodiscard]] Request receive(int from, Channel channel, std::span<std::byte> into) const {
         if (coder == nullptr) return comm.receive(from, channel, into, kind);
@@ -303,7 +301,10 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
 
 OrderedReducer::OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices,
                                std::shared_ptr<MessageCoder> coder)
-    : comm_(comm), coder_(std::move(coder)), own_(indices.begin(), indices.end()), under_way_(slots) {
+    : comm_(comm),
+      coder_(std::move(coder)),
+      own_(indices.begin(), indices.end()),
+      under_way_(slots) {
     of_rank_ = comm_.all_gather(std::span<const std::uint32_t>(own_));
     std::size_t total = 0;
     for (const auto& list : of_rank_)

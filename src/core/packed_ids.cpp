@@ -57,7 +57,8 @@ void pack_group(const std::uint64_t* from, std::byte* to) {
     std::array<std::uint32_t, W + 1> words;  // NOLINT(*-member-init): all but the last are written
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         (put_value<W, I>(from, words.data()), ...);
-    }(std::make_index_sequence<group>());
+    }
+    (std::make_index_sequence<group>());
     std::memcpy(to, words.data(), W * sizeof(std::uint32_t));
 }
 template <unsigned W>
@@ -66,7 +67,8 @@ void unpack_group(const std::byte* from, std::uint64_t* to) {
     std::memcpy(words.data(), from, W * sizeof(std::uint32_t));
     [&]<std::size_t... I>(std::index_sequence<I...>) {
         (take_value<W, I>(words.data(), to), ...);
-    }(std::make_index_sequence<group>());
+    }
+    (std::make_index_sequence<group>());
 }
 
 using PackGroup = void (*)(const std::uint64_t*, std::byte*);
@@ -74,10 +76,12 @@ using UnpackGroup = void (*)(const std::byte*, std::uint64_t*);
 
 constexpr auto packers = []<std::size_t... W>(std::index_sequence<W...>) {
     return std::array<PackGroup, sizeof...(W)>{pack_group<W>...};
-}(std::make_index_sequence<widest_group + 1>());
+}
+(std::make_index_sequence<widest_group + 1>());
 constexpr auto unpackers = []<std::size_t... W>(std::index_sequence<W...>) {
     return std::array<UnpackGroup, sizeof...(W)>{unpack_group<W>...};
-}(std::make_index_sequence<widest_group + 1>());
+}
+(std::make_index_sequence<widest_group + 1>());
 
 // ---- any number of values -----------------------------------------------------------------------
 
@@ -224,7 +228,7 @@ bool unpack_ids(std::span<const std::byte> bytes, VertexId begin, VertexId limit
     std::uint64_t last = 0;
     if (!take_number(bytes, last) || last >= limit) return false;
     // Every block has a byte at least: the list is no longer than what came can hold.
-    if ((count - 1 + packed_block - 1) / packed_block > bytes.size()) return false;
+    if (count > 1 && (count - 2) / packed_block >= bytes.size()) return false;
     ids.resize(count);
     ids[0] = last;
     Block block;  // NOLINT(*-member-init): written as far as it is read

@@ -75,8 +75,8 @@ public:
     std::span<const partition::Part> own);
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
 /// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
-/// lie in a window of the host, 4 bytes each. Where all ranks have a `coder`, answers are written by
-/// it.
+/// lie in a window of the host, 4 bytes each. Where all ranks have a `coder`, answers are written
+/// by it.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
     std::span<const partition::Part> own, bool degrees = false,

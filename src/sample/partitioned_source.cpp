@@ -72,7 +72,8 @@ private:
 
 // ---- on the wire -------------------------------------------------------------------------------
 
-/// A question: this, then the ids, packed. The answer: the drawn ids, then how many each vertex has.
+/// A question: this, then the ids, packed. The answer: the drawn ids, then how many each vertex
+/// has.
 struct QuestionHead {
     std::uint64_t seed;
     std::uint64_t step;
@@ -228,7 +229,8 @@ private:
         ask_all<Id>(request, shares);
         draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())]);
         for (int r = 0; r < comm_.size(); ++r) {
-            if (r != comm_.rank()) take_answer(r, request.fanout, shares[static_cast<std::size_t>(r)]);
+            if (r != comm_.rank())
+                take_answer(r, request.fanout, shares[static_cast<std::size_t>(r)]);
         }
         merge<Id>(request.vertices.size(), shares, out);
     }
@@ -386,11 +388,9 @@ private:
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_partitioned_source(const comm::Communicator& comm,
-                                                         const partition::PartitionBook& book,
-                                                         std::span<const partition::Part> own,
-                                                         bool degrees,
-                                                         std::shared_ptr<comm::MessageCoder> coder) {
+std::unique_ptr<NeighbourSource> make_partitioned_source(
+    const comm::Communicator& comm, const partition::PartitionBook& book,
+    std::span<const partition::Part> own, bool degrees, std::shared_ptr<comm::MessageCoder> coder) {
     return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder));
 }
 

@@ -14,8 +14,8 @@
 namespace rudder::store {
 
 /// A list that is filled in chunks, ordered by owner (by chunk within one, and by vertex within a
-/// chunk, so that questions are short), and walked in chunks. `Purpose` is what a row is for. Memory
-/// is used again.
+/// chunk, so that questions are short), and walked in chunks. `Purpose` is what a row is for.
+/// Memory is used again.
 template <class Purpose>
 class OwnerOrder {
 public:

@@ -71,9 +71,9 @@ struct RowExchange::State {
     [[noreturn]] void refuse(int from, std::span<const std::byte> question) {
         std::string problem = "invalid request: a list of rows that cannot be read";
         if (unpack_ids(question, 0, std::numeric_limits<VertexId>::max(), asked)) {
-            problem = fmt::format("invalid request: row {} of a rank that has {} rows",
-                                  *std::ranges::find_if(asked, [&](VertexId v) { return v >= own(); }),
-                                  own());
+            problem = fmt::format(
+                "invalid request: row {} of a rank that has {} rows",
+                *std::ranges::find_if(asked, [&](VertexId v) { return v >= own(); }), own());
         }
         throw Error(ErrorKind::rank, problem, fmt::format("rank {}", from),
                     "the ranks disagree about the partition; give all of them the same", from);

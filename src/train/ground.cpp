@@ -59,9 +59,8 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         comm::do_together(comm, [&] { check_topology(data, options); });
     if (choice == TopologyChoice::replicated)
         return sample::make_replicated_source(comm, data.book(), parts);
-    return sample::make_partitioned_source(comm, data.book(), parts,
-                                           nn::model_wants_degrees(options.model),
-                                           std::move(coder));
+    return sample::make_partitioned_source(
+        comm, data.book(), parts, nn::model_wants_degrees(options.model), std::move(coder));
 }
 
 /// Checked before anything is opened or sent.

@@ -25,7 +25,7 @@ struct Ground {
     const partition::PartitionedDataset& data;
     TrainOptions options;
     partition::PartShare share;
-    comm::Coders coders;  ///< of what travels
+    comm::Coders coders;                 ///< of what travels
     std::vector<partition::Part> parts;  ///< of this rank
     sample::Schedule schedule;
     std::unique_ptr<sample::NeighbourSource> source;

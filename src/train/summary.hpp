@@ -202,8 +202,8 @@ struct Summary {
         field("seconds", &Summary::seconds), field("rows", &Summary::rows),
         field("row_bytes", &Summary::row_bytes, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
-        field("coding", &Summary::coding, FieldKind::plain),
-        field("agent", &Summary::agent), field("memory", &Summary::memory));
+        field("coding", &Summary::coding, FieldKind::plain), field("agent", &Summary::agent),
+        field("memory", &Summary::memory));
 };
 static_assert(lists_all_fields<Summary>);
 

@@ -128,7 +128,7 @@ TEST_F(Train, TheDigestIsTheSameHoweverItIsStarted) {
 
 TEST_F(Train, CodedMessagesAreShorterOnASlowLink) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
-    const Words slow{"--ranks", "2", "--link", "100us,10mbit", "--hidden", "64"};
+    const Words slow{"--ranks", "2", "--link", "100us,10mbit"};
     const Json plain = train(slow);
     EXPECT_TRUE(plain.at("coding").is_null());
     Words words = slow;
@@ -143,8 +143,8 @@ TEST_F(Train, CodedMessagesAreShorterOnASlowLink) {
     EXPECT_EQ(gradients.at("plain"), plain.at("bytes").at("gradients"));
     EXPECT_EQ(gradients.at("travelled"), coded.at("bytes").at("gradients"));
     EXPECT_THAT(ok({"report", "run"}), HasSubstr("report.html"));
-    const Json plan = ok_json({"train", "parts", "--plan", "--ranks", "2", "--link", "100us,10mbit",
-                               "--coding", "auto"});
+    const Json plan = ok_json(
+        {"train", "parts", "--plan", "--ranks", "2", "--link", "100us,10mbit", "--coding", "auto"});
     EXPECT_EQ(plan.at("epoch").at("before_coding"), true);
 }
 

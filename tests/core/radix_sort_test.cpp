@@ -16,7 +16,7 @@ struct Item {
 
 TEST(RadixSort, IsAStableSort) {
     std::vector<Item> scratch;  // one for all, so that its memory is used again
-    for (const std::size_t count : {0, 1, 2, 255, 256, 257, 1000, 5000}) {
+    for (const std::size_t count : {0U, 1U, 2U, 255U, 256U, 257U, 1000U, 5000U}) {
         for (const unsigned bits : {0U, 1U, 5U, 11U, 12U, 22U, 33U, 63U}) {
             const RandomStream stream({Purpose::test, bits, static_cast<std::uint32_t>(count)});
             Draws draws(stream, 0);

@@ -69,11 +69,11 @@ TEST(CodedRanks, SameBatches) {
     const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {});
     for (const int ranks : {2, 4}) {
         for (const int tasks : {1, 3}) {
-            EXPECT_EQ(simulated(bed, {.ranks = ranks, .seed = 2, .jitter = 100us},
-                                {.partitioned = true,
-                                 .tasks = tasks,
-                                 .coding = comm::CodingMode::always}),
-                      expected);
+            EXPECT_EQ(
+                simulated(
+                    bed, {.ranks = ranks, .seed = 2, .jitter = 100us},
+                    {.partitioned = true, .tasks = tasks, .coding = comm::CodingMode::always}),
+                expected);
         }
     }
 }

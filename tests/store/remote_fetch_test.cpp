@@ -9,6 +9,7 @@
 #include "comm/simulated_cluster.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
+
 #include "support/slow_packed_ids.hpp"
 
 namespace rudder::test {
@@ -86,7 +87,8 @@ TEST(RowExchange, AnyRunsInAnyPieces) {
     }
 }
 
-/// Questions are as long as the slow version says, in any order and from ranges of more than 32 bits.
+/// Questions are as long as the slow version says, in any order and from ranges of more than 32
+/// bits.
 TEST(RowExchange, QuestionsTravelPacked) {
     constexpr VertexId many = VertexId{1} << 40;
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
@@ -101,7 +103,10 @@ TEST(RowExchange, QuestionsTravelPacked) {
             const std::array<store::FetchRun, 1> runs{{{1, ids, place}}};
             rows.fetch(runs, comm::Kind::requests, 256).wait();
             for (const std::size_t at : {0U, 256U, 512U})
-                expected += slow_packed_ids(std::span(ids).subspan(at).first(std::min<std::size_t>(256, ids.size() - at)), many).size();
+                expected += slow_packed_ids(std::span(ids).subspan(at).first(
+                                                std::min<std::size_t>(256, ids.size() - at)),
+                                            many)
+                                .size();
             for (std::size_t i = 0; i < ids.size(); ++i)
                 ASSERT_EQ(std::memcmp(place.data() + i * 2, row_of(ids[i], 2).data(), 2), 0) << i;
         }
@@ -135,7 +140,8 @@ TEST(RowExchange, RowsThatTheOwnerDoesNotHaveAreRefused) {
     });
 }
 
-/// Sends rank 1 a question or an answer that nobody of ours would; what the exchange there ends with.
+/// Sends rank 1 a question or an answer that nobody of ours would; what the exchange there ends
+/// with.
 TEST(RowExchange, QuestionsThatCannotBeReadAreRefused) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     cluster.run([](const comm::Communicator& comm) {

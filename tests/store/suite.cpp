@@ -336,9 +336,9 @@ void check_totals(const comm::Communicator& comm, const store::FeatureStore& sto
                 fmt::format("{}: sent and received differ", to_string(kind)));
     }
     const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
-    const std::int64_t evaluated =
-        all_sum(comm, number(coder == nullptr ? demanded.evaluation * row_bytes
-                                              : coded.evaluation.travelled));
+    const std::int64_t evaluated = all_sum(
+        comm,
+        number(coder == nullptr ? demanded.evaluation * row_bytes : coded.evaluation.travelled));
     const std::int64_t questions = all_sum(comm, number(demanded.evaluation_questions));
     const std::int64_t most = all_sum(comm, number(demanded.evaluation * 6));
     const std::int64_t received =
@@ -365,9 +365,7 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
         const std::uint64_t stream = static_cast<std::uint64_t>(comm.rank()) * 100 + t;
         tasks.push_back(Executor::current().spawn(
             fmt::format("rank {}: puller {}", comm.rank(), t),
-            [&, t, stream] {
-                pull_some(store, direct, plan, data, comm, stream, demanded[t]);
-            }));
+            [&, t, stream] { pull_some(store, direct, plan, data, comm, stream, demanded[t]); }));
     }
     Demanded all;
     // All have ended before anything they use goes.

@@ -36,17 +36,17 @@ std::string coding_note(const ShownRun& shown) {
 }
 
 void draw_fetched(Html& html, const ShownRun& shown, const StepAxis& axis) {
-    AreaChart chart{
-        .text = {shown.id + "fetched", "Rows fetched per step", fetched_note(shown) + coding_note(shown), true},
-        .x = axis.x,
-        .unit = Unit::count,
-        .layers = {step_layer(shown, axis, "demand: lacking when needed", colour::demand,
-                              series_column("rows.demand")),
-                   step_layer(shown, axis, "replacement: to fill the buffer", colour::replacement,
-                              series_column("rows.replacement")),
-                   step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
-                              series_column("rows.ahead"))},
-        .lines = {}};
+    AreaChart chart{.text = {shown.id + "fetched", "Rows fetched per step",
+                             fetched_note(shown) + coding_note(shown), true},
+                    .x = axis.x,
+                    .unit = Unit::count,
+                    .layers = {step_layer(shown, axis, "demand: lacking when needed",
+                                          colour::demand, series_column("rows.demand")),
+                               step_layer(shown, axis, "replacement: to fill the buffer",
+                                          colour::replacement, series_column("rows.replacement")),
+                               step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
+                                          series_column("rows.ahead"))},
+                    .lines = {}};
     Series without = step_layer(shown, axis, "without a buffer", 6, series_column(Derived::remote));
     without.dash = 2;
     chart.lines.push_back(std::move(without));
