@@ -116,6 +116,21 @@ TEST(RowExchange, QuestionsTravelPacked) {
     });
 }
 
+/// Rank 1 ends with this, and names rank 0.
+void expect_refusal(const comm::Communicator& comm, store::RowExchange& rows, const char* problem) {
+    Executor::current().sleep_for(1ms);
+    try {
+        rows.stop();
+        EXPECT_EQ(comm.rank(), 0);
+    } catch (const Error& error) {
+        EXPECT_EQ(comm.rank(), 1);
+        EXPECT_EQ(error.kind(), ErrorKind::rank);
+        EXPECT_EQ(error.rank(), 0);
+        EXPECT_EQ(error.where(), "rank 0");
+        EXPECT_EQ(error.problem(), problem);
+    }
+}
+
 /// Ranks that see the partition differently: the one that is asked names the one that asks.
 TEST(RowExchange, RowsThatTheOwnerDoesNotHaveAreRefused) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
@@ -126,17 +141,7 @@ TEST(RowExchange, RowsThatTheOwnerDoesNotHaveAreRefused) {
         auto place = std::make_shared<std::vector<std::byte>>(4);
         const std::array<store::FetchRun, 1> runs{{{1, wanted, *place}}};
         if (comm.rank() == 0) rows.fetch(runs, comm::Kind::requests).keep(place);
-        Executor::current().sleep_for(1ms);
-        try {
-            rows.stop();
-            EXPECT_EQ(comm.rank(), 0);
-        } catch (const Error& error) {
-            EXPECT_EQ(comm.rank(), 1);
-            EXPECT_EQ(error.kind(), ErrorKind::rank);
-            EXPECT_EQ(error.rank(), 0);
-            EXPECT_EQ(error.where(), "rank 0");
-            EXPECT_EQ(error.problem(), "invalid request: row 15 of a rank that has 10 rows");
-        }
+        expect_refusal(comm, rows, "invalid request: row 15 of a rank that has 10 rows");
     });
 }
 
@@ -150,15 +155,7 @@ TEST(RowExchange, QuestionsThatCannotBeReadAreRefused) {
             static_cast<void>(comm.send_owned(1, comm::user_channels, comm::Kind::requests,
                                               {std::byte{3}, std::byte{0}, std::byte{9}}));
         }
-        Executor::current().sleep_for(1ms);
-        try {
-            rows.stop();
-            EXPECT_EQ(comm.rank(), 0);
-        } catch (const Error& error) {
-            EXPECT_EQ(comm.rank(), 1);
-            EXPECT_EQ(error.rank(), 0);
-            EXPECT_EQ(error.problem(), "invalid request: a list of rows that cannot be read");
-        }
+        expect_refusal(comm, rows, "invalid request: a list of rows that cannot be read");
     });
 }
 
