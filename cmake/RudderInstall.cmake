@@ -27,7 +27,7 @@ write_basic_package_version_file("${PROJECT_BINARY_DIR}/rudder-config-version.cm
 install(FILES
   "${PROJECT_BINARY_DIR}/rudder-config.cmake" "${PROJECT_BINARY_DIR}/rudder-config-version.cmake"
   cmake/FindMETIS.cmake cmake/FindXxHash.cmake cmake/FindLibZip.cmake cmake/FindMicrohttpd.cmake
-  cmake/FindLIBLINEAR.cmake
+  cmake/FindLIBLINEAR.cmake cmake/FindZstd.cmake
   DESTINATION "${rudder_package_dir}")
 
 # Shell completion, written by the program itself.

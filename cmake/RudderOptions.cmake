@@ -9,7 +9,7 @@ option(RUDDER_UNITY "Compile the sources of a target ten at a time" ON)
 option(RUDDER_MPI "Ranks in several processes, over MPI" ON)
 option(RUDDER_COVERAGE "Count which lines run (gcov)" OFF)
 # Parts that a build may do without: AUTO takes a library that is there, ON insists on it, OFF leaves it out.
-foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR XGBOOST)
+foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR XGBOOST ZSTD)
   set(RUDDER_${part} AUTO CACHE STRING "Build with ${part}: AUTO (if it is there), ON or OFF")
   set_property(CACHE RUDDER_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -83,6 +83,26 @@ std::string saved_text(const Summary& s) {
     return text;
 }
 
+/// How much shorter each kind of message became.
+std::string coding_text(const comm::CodingTotals& coding) {
+    std::string text;
+    const auto add = [&](std::string_view name, const comm::CodedBytes& of) {
+        if (of.messages == 0) return;
+        if (!text.empty()) text += ", ";
+        const double left = static_cast<double>(of.travelled) / static_cast<double>(of.plain);
+        text += of.coded == 0
+                    ? fmt::format("{} plain", name)
+                    : fmt::format("{} {:.0f} % shorter ({} of {} messages)", name, (1 - left) * 100,
+                                  format_count(of.coded), format_count(of.messages));
+    };
+    add("features", coding.features);
+    add("topology", coding.topology);
+    add("gradients", coding.gradients);
+    add("evaluation", coding.evaluation);
+    return fmt::format("{}, in {:.1f} s", text.empty() ? "nothing travelled" : text,
+                       coding.seconds);
+}
+
 void add_rows(const Summary& s, KeyValues& lines) {
     const Rows& rows = s.rows.rows;
     const auto of = [&](std::uint64_t part) {
@@ -98,6 +118,7 @@ void add_rows(const Summary& s, KeyValues& lines) {
         "traffic",
         fmt::format("{}: {} of features, {} of gradients", format_bytes(s.bytes.received_total),
                     format_bytes(s.bytes.kinds.features), format_bytes(s.bytes.kinds.gradients)));
+    if (s.coding) lines.emplace_back("coding", coding_text(*s.coding));
 }
 
 /// One line about who steered.
@@ -158,7 +179,7 @@ KeyValues broken(const KeyValues& lines, std::size_t columns) {
 /// Broken, and without what matters least where that makes too many lines.
 KeyValues fitted(KeyValues lines, std::size_t columns) {
     constexpr std::size_t most_lines = 20;
-    for (const char* key : {"background", "traffic", "run", "loss", "rows"}) {
+    for (const char* key : {"background", "coding", "traffic", "run", "loss", "rows"}) {
         if (broken(lines, columns).size() <= most_lines) break;
         std::erase_if(lines, [&](const auto& line) { return line.first == key; });
     }
@@ -225,8 +246,8 @@ std::string plan_text(const train::TrainPlan& plan, int ranks) {
          {"rows per epoch", fmt::format("{}, {} of them from other hosts", count(plan.rows),
                                         count(plan.remote_rows))},
          {"traffic per epoch",
-          fmt::format("{} of features, {} of gradients", bytes(plan.feature_bytes),
-                      bytes(plan.gradient_bytes))}});
+          fmt::format("{} of features, {} of gradients{}", bytes(plan.feature_bytes),
+                      bytes(plan.gradient_bytes), plan.coded ? ", before coding" : "")}});
 }
 
 }  // namespace rudder::cli

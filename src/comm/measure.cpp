@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "core/executor/executor.hpp"
+
 namespace rudder::comm {
 
 namespace {
@@ -80,6 +82,28 @@ std::vector<PairFigures> measure_pairs(const Communicator& comm) {
         }
     }
     return pairs;
+}
+
+double measure_rate(const Communicator& comm) {
+    constexpr int rate_rounds = 3;
+    constexpr std::size_t rate_bytes = std::size_t{256} << 10;
+    const std::vector<std::byte> out(rate_bytes);
+    std::vector<std::byte> in(rate_bytes);
+    const int next = (comm.rank() + 1) % comm.size();
+    const int before = (comm.rank() + comm.size() - 1) % comm.size();
+    std::vector<double> times;
+    for (int i = 0; i < rate_rounds; ++i) {
+        comm.barrier();
+        const Duration start = Executor::current().now();
+        Request received = comm.receive(before, measure_channel, std::span<std::byte>(in));
+        Request sent =
+            comm.send(next, measure_channel, Kind::control, std::span<const std::byte>(out));
+        received.wait();
+        sent.wait();
+        times.push_back(to_seconds(Executor::current().now() - start));
+    }
+    const double rate = static_cast<double>(rate_bytes) / std::max(median(times), 1e-9);
+    return static_cast<double>(comm.all_min(static_cast<std::int64_t>(rate)));
 }
 
 double measure_barrier_us(const Communicator& comm) {

@@ -18,6 +18,10 @@ struct PairFigures {
 /// Measures rank 0 with every other, and up to 5 ranks every pair; collective. All get the result.
 [[nodiscard]] std::vector<PairFigures> measure_pairs(const Communicator& comm);
 
+/// Bytes per second of a few messages that each rank sends to the next at once: the slowest rank's;
+/// collective, the same on all.
+[[nodiscard]] double measure_rate(const Communicator& comm);
+
 /// The median time of a barrier over all ranks, in microseconds; collective.
 [[nodiscard]] double measure_barrier_us(const Communicator& comm);
 

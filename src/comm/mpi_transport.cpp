@@ -58,7 +58,7 @@ public:
         job_ = job;
         MachineBoard board = group_hosts();
         if (options_.link) {
-            set_bytes_under_way(options_.link->bytes_under_way());
+            set_link_figures(options_.link->bytes_under_way(), options_.link->bytes_per_second);
             link_.emplace(*options_.link, inbox(), [this, board](int source) -> LinkClock& {
                 return board.clock(hosts().members(hosts().host_of(source)).front());
             });

@@ -87,6 +87,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     Reduction(const OrderedReducer& reducer, const std::vector<std::span<const float>>& given,
               std::span<float> result, Kind of_kind, std::uint32_t in_slot, SumPrecision in)
         : comm(reducer.comm_),
+          coder(reducer.coder_),
           owner(reducer.owner_),
           of_rank(reducer.of_rank_),
           out(result),
@@ -144,18 +145,34 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
         }
         if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) operation->complete(failure);
     }
-    void track(const Request& request) {
-        begin_one();
-        request.then(
-            [self = shared_from_this()](const std::exception_ptr& error) { self->end_one(error); });
-    }
-
     void start() {
         begin_one();  // keeps it open until everything has been posted
         receive_results();
         receive_contributions();
         send_contributions();
         end_one();
+    }
+
+    /// Bytes as they leave: as they lie, or written by the coder to memory of their own.
+    struct Written {
+        std::span<const std::byte> bytes;
+        std::shared_ptr<const MessageCoder::Bytes> memory;
+    };
+    [[nodiscard]] Written written(std::span<const std::byte> bytes) const {
+        if (coder == nullptr) return {bytes, nullptr};
+        auto memory = std::make_shared<const MessageCoder::Bytes>(
+            coder->encoded(bytes, WireFloats::width(precision)));
+        return {*memory, memory};
+    }
+    void send(int to, Channel channel, const Written& message) {
+        begin_one();
+        comm.send(to, channel, kind, message.bytes)
+            .then([self = shared_from_this(), memory = message.memory](
+                      const std::exception_ptr& error) { self->end_one(error); });
+    }
+    [[nodiscard]] Request receive(int from, Channel channel, std::span<std::byte> into) const {
+        if (coder == nullptr) return comm.receive(from, channel, into, kind);
+        return place_decoded(comm, comm.receive_message(from, channel), from, coder, into);
     }
 
     void receive_results() {
@@ -165,7 +182,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
                 const Range piece = piece_of(theirs, i);
                 begin_one();
-                comm.receive(r, result_channels + slot, sum.bytes(piece.begin, piece.size()), kind)
+                receive(r, result_channels + slot, sum.bytes(piece.begin, piece.size()))
                     .then([self = shared_from_this(), piece](const std::exception_ptr& error) {
                         if (error == nullptr && self->sum.narrow()) self->widen(piece);
                         self->end_one(error);
@@ -182,7 +199,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             for (std::size_t c = 0; c < owner.size(); ++c) {
                 if (owner[c] == comm.rank()) continue;
                 begin_one();
-                comm.receive(owner[c], scatter_channels + slot, inputs[c].bytes(piece), kind)
+                receive(owner[c], scatter_channels + slot, inputs[c].bytes(piece))
                     .then([self = shared_from_this(), i](const std::exception_ptr& error) {
                         self->arrived(i);
                         self->end_one(error);
@@ -199,10 +216,8 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             const Range theirs = segment_of(out.size(), to, comm.size());
             for (std::size_t i = 0; i < pieces_in(theirs); ++i) {
                 const Range piece = piece_of(theirs, i);
-                for (const std::uint32_t c : own) {
-                    track(comm.send(to, scatter_channels + slot, kind,
-                                    std::span<const std::byte>(inputs[c].bytes(piece))));
-                }
+                for (const std::uint32_t c : own)
+                    send(to, scatter_channels + slot, written(inputs[c].bytes(piece)));
             }
         }
     }
@@ -220,11 +235,10 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     }
 
     void send_result(const Range& piece) {
-        const std::span<const std::byte> bytes = sum.bytes(piece.begin, piece.size());
-        for (int step = 1; step < comm.size(); ++step) {
-            track(
-                comm.send((comm.rank() + step) % comm.size(), result_channels + slot, kind, bytes));
-        }
+        if (comm.size() == 1) return;
+        const Written bytes = written(sum.bytes(piece.begin, piece.size()));
+        for (int step = 1; step < comm.size(); ++step)
+            send((comm.rank() + step) % comm.size(), result_channels + slot, bytes);
     }
 
     void add_up(const Range& piece) {
@@ -262,6 +276,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     };
 
     Communicator comm;
+    std::shared_ptr<MessageCoder> coder;  ///< null: messages are the floats alone
     std::vector<int> owner;
     std::vector<std::vector<std::uint32_t>> of_rank;
     std::span<float> out;
@@ -284,8 +299,12 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     std::shared_ptr<Operation> operation;
 };
 
-OrderedReducer::OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices)
-    : comm_(comm), own_(indices.begin(), indices.end()), under_way_(slots) {
+OrderedReducer::OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices,
+                               std::shared_ptr<MessageCoder> coder)
+    : comm_(comm),
+      coder_(std::move(coder)),
+      own_(indices.begin(), indices.end()),
+      under_way_(slots) {
     of_rank_ = comm_.all_gather(std::span<const std::uint32_t>(own_));
     std::size_t total = 0;
     for (const auto& list : of_rank_)

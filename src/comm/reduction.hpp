@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
+
+#include "message_coder.hpp"
 
 namespace rudder::comm {
 
@@ -24,8 +27,10 @@ enum class SumPrecision : std::uint8_t { float32, bfloat16 };
 class OrderedReducer {
 public:
     /// Collective. `indices` are the numbers of the contributions this rank will hand in,
-    /// ascending; all ranks together have 0 to n - 1, each once. A rank may have none.
-    OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices);
+    /// ascending; all ranks together have 0 to n - 1, each once. A rank may have none. Where all
+    /// ranks have a `coder`, messages are written by it.
+    OrderedReducer(const Communicator& comm, std::span<const std::uint32_t> indices,
+                   std::shared_ptr<MessageCoder> coder = nullptr);
 
     /// Starts a reduction; all ranks start theirs in the same order. contributions[i] is that of
     /// indices[i] and, like `out`, must stay in place until the request is done; they must not
@@ -41,6 +46,7 @@ private:
     static constexpr std::uint32_t slots = reduction_channels;
 
     Communicator comm_;
+    std::shared_ptr<MessageCoder> coder_;
     std::vector<std::uint32_t> own_;  ///< indices of this rank
     std::vector<int> owner_;          ///< rank of each contribution
     std::vector<std::vector<std::uint32_t>> of_rank_;

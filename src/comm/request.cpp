@@ -63,6 +63,13 @@ void Request::then(Operation::Ended f) const {
     }
 }
 
+void Request::then_message(
+    std::function<void(const std::exception_ptr& failure, Message& message)> f) const {
+    // Whoever completes the operation holds it until all that hangs on it has been called.
+    operation_->then([operation = operation_.get(), f = std::move(f)](
+                         const std::exception_ptr& failure) { f(failure, operation->message); });
+}
+
 Message Request::take() {
     wait();
     return std::move(operation_->message);

@@ -132,6 +132,13 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
         });
     }
 
+    void send_question(int to, Kind kind, const std::shared_ptr<Bytes>& question) {
+        comm.send(to, channel, kind, std::span<const std::byte>(*question))
+            .then([state = weak_from_this(), question](const std::exception_ptr&) {
+                if (const auto self = state.lock()) self->give_back(question);
+            });
+    }
+
     void give_back(const std::shared_ptr<Bytes>& bytes) {
         const std::scoped_lock lock(memory_mutex);
         memory.push_back(bytes);
@@ -195,18 +202,22 @@ Request Service::ask(int to, Kind kind, const std::shared_ptr<Bytes>& question,
     Monitor::Lock lock(state_->order);
     Request answered =
         state_->comm.receive(to, answer_channel(state_->channel, kind), answer, answered_in(kind));
-    state_->comm.send(to, state_->channel, kind, std::span<const std::byte>(*question))
-        .then([state = std::weak_ptr<State>(state_), question](const std::exception_ptr&) {
-            if (const auto self = state.lock()) self->give_back(question);
-        });
+    state_->send_question(to, kind, question);
     return answered;
 }
 
 Request Service::ask(int to, Kind kind, std::vector<std::byte> question) const {
     RUDDER_CHECK(to != state_->comm.rank());
+    const std::shared_ptr<Bytes> bytes = memory();
+    bytes->assign(question.begin(), question.end());
+    return ask_message(to, kind, bytes);
+}
+
+Request Service::ask_message(int to, Kind kind, const std::shared_ptr<Bytes>& question) const {
+    RUDDER_CHECK(to != state_->comm.rank());
     Monitor::Lock lock(state_->order);
     Request answered = state_->comm.receive_message(to, answer_channel(state_->channel, kind));
-    static_cast<void>(state_->comm.send_owned(to, state_->channel, kind, std::move(question)));
+    state_->send_question(to, kind, question);
     return answered;
 }
 

@@ -45,8 +45,9 @@ public:
                 std::span<std::byte> answer) const;
     /// Empty memory for such a question.
     [[nodiscard]] std::shared_ptr<Bytes> memory() const;
-    /// The same where the answer's size is unknown: take it from the request.
+    // Where the answer's size is unknown: take it from the request.
     Request ask(int to, Kind kind, std::vector<std::byte> question) const;
+    Request ask_message(int to, Kind kind, const std::shared_ptr<Bytes>& question) const;
 
     /// Ends the task; rethrows what the handler threw. A second call does nothing.
     void stop();

@@ -147,7 +147,8 @@ public:
     SimulatedTransport(SimulatedCluster::State& cluster, int rank)
         : Transport(rank, cluster.options.ranks), cluster_(cluster) {
         set_hosts(cluster.hosts);
-        set_bytes_under_way(cluster.options.link.bytes_under_way());
+        const LinkModel& link = cluster.options.link;
+        set_link_figures(link.bytes_under_way(), link.bytes_per_second);
     }
 
     void wait(Operation& operation) override {

@@ -12,13 +12,14 @@ namespace rudder {
 
 namespace {
 
-constexpr std::array<BuildPart, 6> parts{{
+constexpr std::array<BuildPart, 7> parts{{
     {"MPI", "ranks on several machines", "libopenmpi-dev", RUDDER_HAS_MPI != 0},
     {"METIS", "partition --method metis", "libmetis-dev", RUDDER_HAS_METIS != 0},
     {"libcurl", "agent llm", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
     {"libmicrohttpd", "--metrics-port", "libmicrohttpd-dev", RUDDER_HAS_MICROHTTPD != 0},
     {"LIBLINEAR", "agent train lr and svm", "liblinear-dev", RUDDER_HAS_LIBLINEAR != 0},
     {"XGBoost", "agent train rf and xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},
+    {"Zstandard", "--coding auto", "libzstd-dev", RUDDER_HAS_ZSTD != 0},
 }};
 
 const BuildPart& find_part(std::string_view name) {

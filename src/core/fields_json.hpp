@@ -50,7 +50,9 @@ void read_member(const Json& json, const char* key, const std::string& where,
 }
 template <class M>
 void read_member(const Json& json, const char* key, const std::string& where, M& member) {
-    if constexpr (std::is_same_v<M, std::string>) {
+    if constexpr (Listed<M>) {
+        member = fields_from_json<M>(json_field(json, key, where), where);
+    } else if constexpr (std::is_same_v<M, std::string>) {
         member = json_string(json, key, where);
     } else if constexpr (std::is_same_v<M, bool>) {
         member = json_bool(json, key, where);

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "comm/message_coder.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/core/raw_vector.hpp"
@@ -80,10 +81,12 @@ public:
     std::span<const partition::Part> own);
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
 /// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
-/// lie in a window of the host, 4 bytes each.
+/// lie in a window of the host, 4 bytes each. Where all ranks have a `coder`, answers are written
+/// by it.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
-    std::span<const partition::Part> own, bool degrees = false);
+    std::span<const partition::Part> own, bool degrees = false,
+    std::shared_ptr<comm::MessageCoder> coder = nullptr);
 
 /// Bytes that a replicated topology would take.
 [[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept;

@@ -2,7 +2,12 @@
 #include <limits>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "comm/service.hpp"
+#include "core/packed_ids.hpp"
+#include "core/radix_sort.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/core/id_array.hpp"
 
 #include "draw_rows.hpp"
@@ -68,7 +73,8 @@ private:
 
 // ---- on the wire -------------------------------------------------------------------------------
 
-/// A question: this, then the ids. The answer: the drawn ids, then how many each vertex has.
+/// A question: this, then the ids, packed. The answer: the drawn ids, then how many each vertex
+/// has.
 struct QuestionHead {
     std::uint64_t seed;
     std::uint64_t step;
@@ -128,22 +134,49 @@ void extract(std::span<const std::byte> bytes, std::size_t width, To* out) {
 
 // ---- the source --------------------------------------------------------------------------------
 
+/// A vertex of a draw, and which of them it is.
+struct AskedVertex {
+    VertexId vertex;
+    std::uint32_t position;
+};
+
 /// What one draw asks of one rank, and what came back.
 template <class Id>
 struct Share {
-    RawVector<VertexId> vertices;
+    std::vector<AskedVertex> asked;
+    RawVector<VertexId> vertices;  ///< the same, as the rank is asked
     comm::Request request;
     RawVector<std::uint32_t> counts;
     RawVector<Id> neighbours;
-    std::size_t next_vertex = 0;
-    std::size_t next_neighbour = 0;
+
+    /// In ascending order, which makes questions short.
+    void sort() {
+        std::vector<AskedVertex> scratch;
+        radix_sort(asked, scratch, [](const AskedVertex& a) { return a.vertex; });
+    }
+    void list() {
+        vertices.resize(asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            vertices[i] = asked[i].vertex;
+    }
 };
+
+[[noreturn]] void refuse_draws(int from, const char* what) {
+    throw Error(ErrorKind::rank, fmt::format("invalid message about neighbours: {}", what),
+                fmt::format("rank {}", from),
+                "the ranks disagree about the partition; give all of them the same", from);
+}
 
 class PartitionedSource final : public NeighbourSource {
 public:
     PartitionedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
-                      std::span<const partition::Part> own, bool with_degrees)
-        : comm_(comm), book_(book), owners_(comm, book_, own), rows_(book_, own) {
+                      std::span<const partition::Part> own, bool with_degrees,
+                      std::shared_ptr<comm::MessageCoder> coder)
+        : comm_(comm),
+          book_(book),
+          owners_(comm, book_, own),
+          rows_(book_, own),
+          coder_(std::move(coder)) {
         for (const partition::Part& part : own) {
             bytes_ += part.offsets().size_bytes() + part.neighbours().size_bytes() +
                       part.halo().size_bytes();
@@ -151,8 +184,8 @@ public:
         if (with_degrees) gather_degrees(own);
         if (comm_.size() > 1) {
             service_.emplace(comm_, draw_channel,
-                             [this](int /*from*/, auto question, comm::Service::Answer& out) {
-                                 answer(question, out);
+                             [this](int from, auto question, comm::Service::Answer& out) {
+                                 answer(from, question, out);
                              });
         }
         comm_.barrier();  // whoever asks is answered
@@ -190,17 +223,19 @@ private:
     void draw_as(const DrawRequest& request, DrawnNeighbours& out) const {
         if (comm_.size() == 1) return draw_any<Id>(rows_, request, out);
         std::vector<Share<Id>> shares(static_cast<std::size_t>(comm_.size()));
-        RawVector<std::uint32_t> rank_of(request.vertices.size());
-        for (std::size_t i = 0; i < rank_of.size(); ++i) {
+        for (std::size_t i = 0; i < request.vertices.size(); ++i) {
             const VertexId v = request.vertices[i];
-            rank_of[i] = static_cast<std::uint32_t>(owners_.rank(book_.owner(v)));
-            shares[rank_of[i]].vertices.push_back(v);
+            const int rank = owners_.rank(book_.owner(v));
+            shares[static_cast<std::size_t>(rank)].asked.push_back(
+                {v, static_cast<std::uint32_t>(i)});
         }
         ask_all<Id>(request, shares);
         draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())], out.memory);
-        for (Share<Id>& share : shares)
-            take_answer(request.fanout, share);
-        merge<Id>(rank_of, shares, out);
+        for (int r = 0; r < comm_.size(); ++r) {
+            if (r != comm_.rank())
+                take_answer(r, request.fanout, shares[static_cast<std::size_t>(r)]);
+        }
+        merge<Id>(request.vertices.size(), shares, out);
     }
 
     /// Of all vertices, into a window of the host.
@@ -230,23 +265,23 @@ private:
                                 request.redraw,
                                 request.with_replacement ? 1U : 0U,
                                 static_cast<std::uint32_t>(request.sampler)};
-        const WireWidths widths(book_.vertices(), request.fanout);
         for (std::size_t r = 0; r < shares.size(); ++r) {
-            const auto& ids = shares[r].vertices;
-            if (ids.empty() || static_cast<int>(r) == comm_.rank()) continue;
-            std::vector<std::byte> question;
-            question.reserve(sizeof head + ids.size() * widths.id);
-            question.resize(sizeof head);
-            std::memcpy(question.data(), &head, sizeof head);
-            append(question, widths.id, std::span<const VertexId>(ids));
-            shares[r].request =
-                service_->ask(static_cast<int>(r), request.kind, std::move(question));
+            Share<Id>& share = shares[r];
+            if (share.asked.empty() || static_cast<int>(r) == comm_.rank()) continue;
+            share.sort();
+            share.list();
+            const std::shared_ptr<comm::Service::Bytes> question = service_->memory();
+            question->resize(sizeof head);
+            std::memcpy(question->data(), &head, sizeof head);
+            pack_ids(share.vertices, 0, *question);
+            share.request = service_->ask_message(static_cast<int>(r), request.kind, question);
         }
     }
 
     template <class Id>
     void draw_own(DrawRequest request, Share<Id>& share,
                   std::shared_ptr<SharedMemory>& memory) const {
+        share.list();
         request.vertices = share.vertices;
         DrawnNeighbours drawn;
         drawn.memory = std::move(memory);
@@ -256,58 +291,72 @@ private:
         for (std::size_t i = 0; i < share.counts.size(); ++i)
             share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
         share.neighbours = std::move(drawn.ids<Id>());
-        share.vertices.clear();  // nothing to wait for
     }
 
     template <class Id>
-    void take_answer(std::int32_t fanout, Share<Id>& share) const {
-        if (share.vertices.empty()) return;
+    void take_answer(int from, std::int32_t fanout, Share<Id>& share) const {
+        if (share.asked.empty()) return;
         const comm::Message message = share.request.take();
+        comm::MessageCoder::Bytes decoded;
+        if (coder_ != nullptr) decoded = coder_->decoded(message, from);
+        const std::span<const std::byte> bytes =
+            coder_ != nullptr ? std::span<const std::byte>(decoded) : message.bytes;
         const WireWidths widths(book_.vertices(), fanout);
-        const std::span<const std::byte> bytes(message.bytes);
         const std::size_t counts = share.vertices.size() * widths.count;
-        RUDDER_CHECK(bytes.size() >= counts && (bytes.size() - counts) % widths.id == 0);
+        if (bytes.size() < counts || (bytes.size() - counts) % widths.id != 0)
+            refuse_draws(from, "an answer of another length");
         share.neighbours.resize((bytes.size() - counts) / widths.id);
         extract(bytes.first(bytes.size() - counts), widths.id, share.neighbours.data());
         share.counts.resize(share.vertices.size());
         extract(bytes.last(counts), widths.count, share.counts.data());
+        std::size_t sum = 0;
+        for (const std::uint32_t count : share.counts)
+            sum += count;
+        if (sum != share.neighbours.size()) refuse_draws(from, "counts that do not add up");
     }
 
     /// Puts the answers into the order of the request.
     template <class Id>
-    static void merge(std::span<const std::uint32_t> rank_of, std::span<Share<Id>> shares,
+    static void merge(std::size_t vertices, std::span<const Share<Id>> shares,
                       DrawnNeighbours& out) {
-        out.offsets.resize(rank_of.size() + 1);
-        out.offsets[0] = 0;
+        out.offsets.resize(vertices + 1);
+        for (const Share<Id>& share : shares) {
+            for (std::size_t i = 0; i < share.asked.size(); ++i)
+                out.offsets[share.asked[i].position] = share.counts[i];
+        }
         EdgeIndex sum = 0;
-        for (std::size_t i = 0; i < rank_of.size(); ++i) {
-            Share<Id>& share = shares[rank_of[i]];
-            sum += share.counts[share.next_vertex++];
+        for (std::size_t i = 0; i <= vertices; ++i) {
             if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
-            out.offsets[i + 1] = static_cast<std::uint32_t>(sum);
+            const std::uint32_t count = i < vertices ? out.offsets[i] : 0;
+            out.offsets[i] = static_cast<std::uint32_t>(sum);
+            sum += count;
         }
         RawVector<Id>& ids = out.ids<Id>();
         ids.resize(sum);
-        for (std::size_t i = 0; i < rank_of.size(); ++i) {
-            Share<Id>& share = shares[rank_of[i]];
-            const Id* const from = share.neighbours.data() + share.next_neighbour;
-            Id* const to = ids.data() + out.offsets[i];
-            const std::size_t count = out.offsets[i + 1] - out.offsets[i];
-            for (std::size_t j = 0; j < count; ++j)
-                to[j] = from[j];
-            share.next_neighbour += count;
+        for (const Share<Id>& share : shares) {
+            const Id* from = share.neighbours.data();
+            for (std::size_t i = 0; i < share.asked.size(); ++i) {
+                Id* const to = ids.data() + out.offsets[share.asked[i].position];
+                const std::uint32_t count = share.counts[i];
+                for (std::uint32_t j = 0; j < count; ++j)
+                    to[j] = from[j];
+                from += count;
+            }
         }
     }
 
     /// Another rank's question. Only the service's task calls it, so its memory can be kept.
-    void answer(std::span<const std::byte> question, comm::Service::Answer& bytes) {
+    void answer(int from, std::span<const std::byte> question, comm::Service::Answer& bytes) {
         QuestionHead head{};
-        RUDDER_CHECK(question.size() >= sizeof head);
+        if (question.size() < sizeof head) refuse_draws(from, "a question without a head");
         std::memcpy(&head, question.data(), sizeof head);
-        const auto ids = question.subspan(sizeof head);
+        if (!unpack_ids(question.subspan(sizeof head), 0, book_.vertices(), asked_))
+            refuse_draws(from, "a list of vertices that cannot be read");
+        for (const VertexId v : asked_) {
+            if (owners_.rank(book_.owner(v)) != comm_.rank())
+                refuse_draws(from, "a question about vertices of another rank");
+        }
         const WireWidths widths(book_.vertices(), head.fanout);
-        asked_.resize(ids.size() / widths.id);
-        extract(ids, widths.id, asked_.data());
         const DrawRequest request{.key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch,
                                           head.step, head.layer},
                                   .vertices = asked_,
@@ -315,8 +364,10 @@ private:
                                   .with_replacement = head.with_replacement != 0,
                                   .sampler = static_cast<Sampler>(head.sampler),
                                   .redraw = head.redraw};
+        if (coder_ != nullptr) bytes.resize(1);
         widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
                                       : answer_as<std::uint32_t>(request, widths, bytes);
+        if (coder_ != nullptr) coder_->encode(bytes, widths.id);
     }
 
     template <class Id>
@@ -324,7 +375,7 @@ private:
                    comm::Service::Answer& bytes) {
         draw_any<Id>(rows_, request, drawn_);
         const RawVector<Id>& ids = drawn_.ids<Id>();
-        bytes.reserve(ids.size() * widths.id + asked_.size() * widths.count);
+        bytes.reserve(bytes.size() + ids.size() * widths.id + asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const Id>(ids));
         for (std::size_t i = 0; i < asked_.size(); ++i)
             drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
@@ -336,6 +387,7 @@ private:
     partition::PartitionBook book_;
     PartOwners owners_;
     PartRows rows_;
+    std::shared_ptr<comm::MessageCoder> coder_;          ///< of answers; null: none
     std::shared_ptr<std::span<std::uint32_t>> degrees_;  ///< by vertex, where asked for
     std::uint64_t bytes_ = 0;
     bool stopped_ = false;
@@ -346,11 +398,10 @@ private:
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_partitioned_source(const comm::Communicator& comm,
-                                                         const partition::PartitionBook& book,
-                                                         std::span<const partition::Part> own,
-                                                         bool degrees) {
-    return std::make_unique<PartitionedSource>(comm, book, own, degrees);
+std::unique_ptr<NeighbourSource> make_partitioned_source(
+    const comm::Communicator& comm, const partition::PartitionBook& book,
+    std::span<const partition::Part> own, bool degrees, std::shared_ptr<comm::MessageCoder> coder) {
+    return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder));
 }
 
 }  // namespace rudder::sample

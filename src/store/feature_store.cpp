@@ -183,10 +183,13 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
     shared ? place_in_window(*state_) : place_in_files(*state_);
     if (state_->places.host_parts().size() == data.parts()) return;  // nobody would ask
     state_->exchange = std::make_unique<RowExchange>(
-        comm, row_channel, RowExchange::Layout{state_->places.rank_starts(), format.row_bytes()},
+        comm, row_channel,
+        RowExchange::Layout{state_->places.rank_starts(), format.row_bytes(),
+                            format.row_bytes() / format.width()},
         [core = state_.get()](std::span<const VertexId> vertices, std::byte* out) {
             write_rows(*core, vertices, out);
-        });
+        },
+        options.coder);
 }
 
 FeatureStore::~FeatureStore() = default;

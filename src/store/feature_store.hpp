@@ -21,6 +21,8 @@ struct StoreOptions {
     Precision precision = Precision::native;
     Shards shards = Shards::mapped;
     std::uint64_t bulk = 0;  ///< most rows per message; 0: about 256 KiB of them
+    /// Writes the rows' messages; null, on all ranks alike: as they are.
+    std::shared_ptr<comm::MessageCoder> coder{};
 };
 
 /// Rows that one batch needs, and where they go: vertices.size() x width floats.

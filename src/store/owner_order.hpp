@@ -6,14 +6,16 @@
 #include <span>
 #include <vector>
 
+#include "core/radix_sort.hpp"
 #include "rudder/core/checked.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/types.hpp"
 
 namespace rudder::store {
 
-/// A list that is filled in chunks, ordered by owner (as they came within one), and walked in
-/// chunks. `Purpose` is what a row is for. Memory is used again.
+/// A list that is filled in chunks, ordered by owner (by chunk within one, and by vertex within a
+/// chunk, so that questions are short), and walked in chunks. `Purpose` is what a row is for.
+/// Memory is used again.
 template <class Purpose>
 class OwnerOrder {
 public:
@@ -34,6 +36,7 @@ public:
     private:
         friend class OwnerOrder;
         std::vector<Row> rows_;
+        std::vector<Row> scratch_;
         std::vector<std::uint32_t> next_;  ///< by owner: rows; then the place of the next one
     };
 
@@ -51,6 +54,10 @@ public:
     /// Gives every row its place; adds the rows of each owner to `by_owner`. How many rows there
     /// are.
     std::size_t order(std::span<std::uint64_t> by_owner) {
+        parallel_chunks(chunks_, 1, [&](const Chunk& chunk) {
+            Part& part = parts_[chunk.index];
+            radix_sort(part.rows_, part.scratch_, [](const Row& row) { return row.vertex; });
+        });
         std::uint32_t place = 0;
         for (std::size_t r = 0; r < by_owner.size(); ++r) {
             const std::uint32_t before = place;

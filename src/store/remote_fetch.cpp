@@ -1,12 +1,11 @@
 #include "remote_fetch.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "core/packed_ids.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 
@@ -17,17 +16,6 @@ namespace {
 /// An answer at most: small enough that several owners take turns on the wire, large enough that
 /// messages cost little.
 constexpr std::size_t piece_bytes = std::size_t{256} << 10;
-
-/// Vertices as positions in a rank's range that begins there.
-template <class Id>
-void write_positions(std::span<const VertexId> vertices, VertexId begin,
-                     comm::Service::Bytes& bytes) {
-    bytes.resize(vertices.size() * sizeof(Id));
-    for (std::size_t i = 0; i < vertices.size(); ++i) {
-        const auto position = static_cast<Id>(vertices[i] - begin);
-        std::memcpy(bytes.data() + i * sizeof(Id), &position, sizeof(Id));
-    }
-}
 
 }  // namespace
 
@@ -54,78 +42,69 @@ void RemoteFetch::keep(const std::shared_ptr<const void>& memory) const {
 struct RowExchange::State {
     Layout layout;
     Writer writer;
+    std::shared_ptr<comm::MessageCoder> coder;
     int rank;
+    RawVector<VertexId> asked;  ///< of the service's task
 
     [[nodiscard]] VertexId begin(int r) const { return layout.starts[static_cast<std::size_t>(r)]; }
-    [[nodiscard]] VertexId end(int r) const {
-        return layout.starts[static_cast<std::size_t>(r) + 1];
-    }
-    [[nodiscard]] std::size_t id_bytes(int r) const noexcept {
-        const bool narrow = end(r) - begin(r) <= std::numeric_limits<std::uint32_t>::max();
-        return narrow ? sizeof(std::uint32_t) : sizeof(std::uint64_t);
+    [[nodiscard]] VertexId own() const {
+        return layout.starts[static_cast<std::size_t>(rank) + 1] - begin(rank);
     }
 
-    void answer(int from, std::span<const std::byte> ids, comm::Service::Answer& out) const {
-        id_bytes(rank) == sizeof(std::uint32_t) ? write_rows<std::uint32_t>(from, ids, out)
-                                                : write_rows<std::uint64_t>(from, ids, out);
+    void answer(int from, std::span<const std::byte> question, comm::Service::Answer& out) {
+        if (!unpack_ids(question, begin(rank), own(), asked)) refuse(from, question);
+        const std::size_t head = coder == nullptr ? 0 : 1;
+        out.resize(head + asked.size() * layout.row_bytes);
+        write_rows(out.data() + head);
+        if (coder != nullptr) coder->encode(out, layout.element_bytes);
     }
 
     /// On all threads.
-    template <class Id>
-    void write_rows(int from, std::span<const std::byte> ids, comm::Service::Answer& out) const {
+    void write_rows(std::byte* out) const {
         constexpr std::size_t group = 256;
-        const std::size_t count = ids.size() / sizeof(Id);
-        const VertexId own = end(rank) - begin(rank);
-        out.resize(count * layout.row_bytes);
-        parallel_chunks(count, group, [&](const Chunk& chunk) {
-            std::array<VertexId, group> vertices{};
-            const std::size_t some = chunk.end - chunk.begin;
-            for (std::size_t i = 0; i < some; ++i) {
-                Id position = 0;
-                std::memcpy(&position, ids.data() + (chunk.begin + i) * sizeof(Id), sizeof(Id));
-                if (position >= own) refuse(from, position, own);
-                vertices[i] = begin(rank) + position;
-            }
-            writer({vertices.data(), some}, out.data() + chunk.begin * layout.row_bytes);
+        parallel_chunks(asked.size(), group, [&](const Chunk& chunk) {
+            writer(std::span(asked).subspan(chunk.begin, chunk.end - chunk.begin),
+                   out + chunk.begin * layout.row_bytes);
         });
     }
 
-    [[noreturn]] static void refuse(int from, VertexId position, VertexId own) {
-        throw Error(
-            ErrorKind::rank,
-            fmt::format("invalid request: row {} of a rank that has {} rows", position, own),
-            fmt::format("rank {}", from),
-            "the ranks disagree about the partition; give all of them the same", from);
+    [[noreturn]] void refuse(int from, std::span<const std::byte> question) {
+        std::string problem = "invalid request: a list of rows that cannot be read";
+        if (unpack_ids(question, 0, std::numeric_limits<VertexId>::max(), asked)) {
+            problem = fmt::format(
+                "invalid request: row {} of a rank that has {} rows",
+                *std::ranges::find_if(asked, [&](VertexId v) { return v >= own(); }), own());
+        }
+        throw Error(ErrorKind::rank, problem, fmt::format("rank {}", from),
+                    "the ranks disagree about the partition; give all of them the same", from);
     }
 };
 
 RowExchange::RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout,
-                         Writer writer)
-    : rank_(comm.rank()) {
+                         Writer writer, std::shared_ptr<comm::MessageCoder> coder)
+    : comm_(comm), rank_(comm.rank()) {
     RUDDER_CHECK(layout.starts.size() == static_cast<std::size_t>(comm.size()) + 1);
-    state_ = std::make_shared<const State>(
-        State{.layout = std::move(layout), .writer = std::move(writer), .rank = rank_});
+    state_ = std::make_shared<State>(State{.layout = std::move(layout),
+                                           .writer = std::move(writer),
+                                           .coder = std::move(coder),
+                                           .rank = rank_,
+                                           .asked = {}});
     service_ = std::make_unique<comm::Service>(
         comm, channel,
         [state = state_](int from, std::span<const std::byte> question,
                          comm::Service::Answer& out) { state->answer(from, question, out); });
 }
 
-std::size_t RowExchange::id_bytes(int owner) const noexcept {
-    return state_->id_bytes(owner);
-}
-
 void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind kind) const {
-    const auto vertices = run.vertices.subspan(piece.first, piece.count);
-    const VertexId begin = state_->begin(run.owner);
     const std::shared_ptr<comm::Service::Bytes> question = service_->memory();
-    id_bytes(run.owner) == sizeof(std::uint32_t)
-        ? write_positions<std::uint32_t>(vertices, begin, *question)
-        : write_positions<std::uint64_t>(vertices, begin, *question);
+    pack_ids(run.vertices.subspan(piece.first, piece.count), state_->begin(run.owner), *question);
     const std::size_t row_bytes = state_->layout.row_bytes;
+    const auto rows = run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes);
     piece.landed =
-        service_->ask(run.owner, kind, question,
-                      run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes));
+        state_->coder == nullptr
+            ? service_->ask(run.owner, kind, question, rows)
+            : comm::place_decoded(comm_, service_->ask_message(run.owner, kind, question),
+                                  run.owner, state_->coder, rows);
 }
 
 RemoteFetch RowExchange::fetch(std::span<const FetchRun> runs, comm::Kind kind,

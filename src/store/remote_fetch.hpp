@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "comm/message_coder.hpp"
 #include "comm/service.hpp"
 #include "rudder/core/types.hpp"
 
@@ -52,24 +53,24 @@ public:
     struct Layout {
         std::vector<VertexId> starts;  ///< of each rank's range, and the end: ranks + 1 numbers
         std::size_t row_bytes = 0;
+        std::size_t element_bytes = 1;  ///< of the numbers in a row
     };
     /// Writes the wire rows of own vertices to `out`, one after the other; called by several
     /// threads at once. Must not throw.
     using Writer = std::function<void(std::span<const VertexId> vertices, std::byte* out)>;
 
-    /// Takes `channel` and the next ones (comm::service_channels in all).
-    RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout,
-                Writer writer);
+    /// Takes `channel` and the next ones (comm::service_channels in all). Where all ranks have a
+    /// `coder`, answers are written by it, and come into memory of their own before their rows are
+    /// put into place.
+    RowExchange(const comm::Communicator& comm, comm::Channel channel, Layout layout, Writer writer,
+                std::shared_ptr<comm::MessageCoder> coder = nullptr);
 
     /// Asks for all runs at once, in pieces of `bulk` rows (0: of about 256 KiB) so that the
     /// answers of several ranks interleave. Owners are other ranks. Questions have `kind`; ids
-    /// travel as positions in their owner's range, in 32 bits where those are enough. Safe from any
-    /// task.
+    /// travel as positions in their owner's range, packed (core/packed_ids): in any order, but
+    /// ascending ones are shortest. Safe from any task.
     [[nodiscard]] RemoteFetch fetch(std::span<const FetchRun> runs, comm::Kind kind,
                                     std::uint64_t bulk = 0) const;
-    /// Bytes of one id in a question to that rank.
-    [[nodiscard]] std::size_t id_bytes(int owner) const noexcept;
-
     /// Ends the task; no rank may ask any more.
     void stop() { service_->stop(); }
 
@@ -77,7 +78,8 @@ private:
     struct State;
     void ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind kind) const;
 
-    std::shared_ptr<const State> state_;
+    std::shared_ptr<State> state_;
+    comm::Communicator comm_;
     int rank_;
     std::unique_ptr<comm::Service> service_;
 };

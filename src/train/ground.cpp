@@ -45,7 +45,8 @@ void check_topology(const partition::PartitionedDataset& data, const TrainOption
 std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& comm,
                                                      const partition::PartitionedDataset& data,
                                                      std::span<const partition::Part> parts,
-                                                     const TrainOptions& options) {
+                                                     const TrainOptions& options,
+                                                     std::shared_ptr<comm::MessageCoder> coder) {
     const Span span("placing the topology");
     TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
@@ -59,8 +60,8 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         comm::do_together(comm, [&] { check_topology(data, options); });
     if (choice == TopologyChoice::replicated)
         return sample::make_replicated_source(comm, data.book(), parts);
-    return sample::make_partitioned_source(comm, data.book(), parts,
-                                           nn::model_wants_degrees(options.model));
+    return sample::make_partitioned_source(
+        comm, data.book(), parts, nn::model_wants_degrees(options.model), std::move(coder));
 }
 
 /// Checked before anything is opened or sent.
@@ -78,10 +79,15 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       data(d),
       options(checked(o)),
       share(partition::share_of(d.parts(), c.size(), c.rank())),
+      coders(c, o.force_coding ? comm::CodingMode::always : comm::coding_mode(o.coding)),
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
-      source(make_source(c, d, parts, o)),
-      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {
+      source(make_source(c, d, parts, o, coders.topology)),
+      store(c, d,
+            {.precision = o.precision,
+             .shards = o.shards,
+             .bulk = o.bulk,
+             .coder = coders.features}) {
     if (comm.rank() != 0 || !store.outlier()) return;
     log::warning(
         fmt::format("--precision {} changes column {} of the features by {:.2g} of its "

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "comm/message_coder.hpp"
 #include "partition/share.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
@@ -24,6 +25,7 @@ struct Ground {
     const partition::PartitionedDataset& data;
     TrainOptions options;
     partition::PartShare share;
+    comm::Coders coders;                 ///< of what travels
     std::vector<partition::Part> parts;  ///< of this rank
     sample::Schedule schedule;
     std::unique_ptr<sample::NeighbourSource> source;

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/build_parts.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "train/option_table.hpp"
@@ -125,6 +126,7 @@ void check_options(const TrainOptions& o) {
     require(o.profile_epoch <= o.epochs,
             fmt::format("invalid profile-epoch: {} of {} epochs", o.profile_epoch, o.epochs),
             "profile-epoch", "give an epoch of this run, counted from 1");
+    if (o.coding != "off") require_part("Zstandard", "--coding auto");
     static_cast<void>(nn::LearningRateSchedule(o.lr_schedule, o.warmup));
 }
 

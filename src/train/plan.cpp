@@ -136,6 +136,7 @@ TrainPlan Trainer::plan() {
     // Each rank sends its contributions once and gets the sum once, less its own piece.
     plan.gradient_bytes = static_cast<double>(plan.steps_per_epoch) * weights * (ranks - 1) *
                           (1 + static_cast<double>(g.parts.size()));
+    plan.coded = g.coders.used();
     g.comm.barrier();  // nobody asks any more, whatever comes next
     return plan;
 }

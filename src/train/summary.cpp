@@ -114,6 +114,7 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.row_bytes = result.row_bytes;
     s.edges = result.edges;
     s.bytes = {result.bytes, result.received_total, result.sent_total};
+    s.coding = result.coding;
     s.agent = agent_summary(result, options);
     s.memory = {result.peak_rss, result.buffer_bytes, result.in_flight_bytes};
     return s;

@@ -168,6 +168,7 @@ struct Summary {
     std::uint64_t row_bytes = 0;
     std::uint64_t edges = 0;
     SummaryBytes bytes;
+    std::optional<comm::CodingTotals> coding;  ///< where messages may be coded
     SummaryAgent agent;
     SummaryMemory memory;
 
@@ -201,7 +202,8 @@ struct Summary {
         field("seconds", &Summary::seconds), field("rows", &Summary::rows),
         field("row_bytes", &Summary::row_bytes, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
-        field("agent", &Summary::agent), field("memory", &Summary::memory));
+        field("coding", &Summary::coding, FieldKind::plain), field("agent", &Summary::agent),
+        field("memory", &Summary::memory));
 };
 static_assert(lists_all_fields<Summary>);
 

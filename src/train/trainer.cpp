@@ -13,13 +13,13 @@ Trainer::State::State(const comm::Communicator& comm, const partition::Partition
     : ground(comm, data, options),
       buffer(set_up_buffer(ground)),
       learner(ground),
-      exchange(
-          comm, ground.share, data.parts(),
-          {.size = learner.weights().size(),
-           .buckets = learner.network().buckets(),
-           .extra = Steering::extra_floats(options),
-           .precision = options.gradient_precision == "bfloat16" ? comm::SumPrecision::bfloat16
-                                                                 : comm::SumPrecision::float32}),
+      exchange(comm, ground.share, data.parts(),
+               {.size = learner.weights().size(),
+                .buckets = learner.network().buckets(),
+                .extra = Steering::extra_floats(options),
+                .precision = options.gradient_precision == "bfloat16" ? comm::SumPrecision::bfloat16
+                                                                      : comm::SumPrecision::float32,
+                .coder = ground.coders.gradients}),
       steering(Steering::make(ground, buffer)),
       evaluation(ground, learner) {}
 

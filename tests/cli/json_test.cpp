@@ -74,9 +74,9 @@ TEST_F(JsonOutput, OfTheDoctor) {
     const Json doctor = ok_json({"doctor"});
     EXPECT_THAT(keys_of(doctor),
                 IsSupersetOf(Words{"version", "cores", "memory", "instruction_sets", "findings"}));
-    EXPECT_THAT(
-        keys_of(doctor.at("parts")),
-        testing::ElementsAre("MPI", "METIS", "libcurl", "libmicrohttpd", "LIBLINEAR", "XGBoost"));
+    EXPECT_THAT(keys_of(doctor.at("parts")),
+                testing::ElementsAre("MPI", "METIS", "libcurl", "libmicrohttpd", "LIBLINEAR",
+                                     "XGBoost", "Zstandard"));
     EXPECT_GE(doctor.at("cores").get<int>(), 1);
     EXPECT_GT(doctor.at("memory").at("total").get<std::uint64_t>(), 0U);
     Words names;

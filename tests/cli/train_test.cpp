@@ -39,9 +39,14 @@ protected:
         const auto row = [&](const char* key) { return rows.at(key).get<std::uint64_t>(); };
         EXPECT_EQ(row("needed"), row("local") + row("hit") + row("demand"));
         const Json& bytes = s.at("bytes");
+        const Json& coding = s.at("coding");
         EXPECT_EQ((row("demand") + row("replacement") + row("ahead")) *
                       s.at("row_bytes").get<std::uint64_t>(),
-                  bytes.at("features").get<std::uint64_t>());
+                  (coding.is_null() ? bytes.at("features") : coding.at("features").at("plain"))
+                      .get<std::uint64_t>());
+        if (!coding.is_null()) {
+            EXPECT_EQ(coding.at("features").at("travelled"), bytes.at("features"));
+        }
         EXPECT_EQ(sum_of_kinds(bytes), bytes.at("received_total").get<std::uint64_t>());
         EXPECT_EQ(bytes.at("received_total"), bytes.at("sent_total"));
     }
@@ -110,11 +115,38 @@ TEST_F(Train, TheDigestIsTheSameHoweverItIsStarted) {
     for (const Words& how :
          {Words{"--ranks", "4"}, Words{"--ranks", "2", "--topology", "partitioned"},
           Words{"--ranks", "4", "--ranks-per-host", "1", "--topology", "partitioned"},
-          Words{"--ranks", "4", "--link", "100us,1gbit", "--in-flight", "3", "--paranoid"}}) {
+          Words{"--ranks", "4", "--link", "100us,1gbit", "--in-flight", "3", "--paranoid"},
+          Words{"--ranks", "4", "--ranks-per-host", "1", "--coding", "off"},
+          Words{"--ranks", "2", "--link", "100us,100mbit", "--coding", "auto", "--topology",
+                "partitioned"},
+          Words{"--ranks", "4", "--ranks-per-host", "1", "--coding", "auto"}}) {
         const Json s = train(how);
         EXPECT_EQ(digest(s), alone) << testing::PrintToString(how);
         expect_closed(s);
     }
+}
+
+TEST_F(Train, CodedMessagesAreShorterOnASlowLink) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Words slow{"--ranks", "2", "--link", "100us,10mbit"};
+    const Json plain = train(slow);
+    EXPECT_TRUE(plain.at("coding").is_null());
+    Words words = slow;
+    words.insert(words.end(), {"--coding", "auto", "--out", "run"});
+    const Json coded = train(words);
+    EXPECT_EQ(digest(coded), digest(plain));
+    expect_closed(coded);
+    const Json& gradients = coded.at("coding").at("gradients");
+    EXPECT_GT(gradients.at("coded").get<std::uint64_t>(), 0U);
+    EXPECT_LT(gradients.at("travelled").get<std::uint64_t>(),
+              gradients.at("plain").get<std::uint64_t>());
+    EXPECT_EQ(gradients.at("plain"), plain.at("bytes").at("gradients"));
+    EXPECT_EQ(gradients.at("travelled"), coded.at("bytes").at("gradients"));
+    ok({"report", "run", "--quiet"});
+    EXPECT_THAT(bytes_of(folder_ / "run/report.html"), HasSubstr("Coded, they took"));
+    const Json plan = ok_json(
+        {"train", "parts", "--plan", "--ranks", "2", "--link", "100us,10mbit", "--coding", "auto"});
+    EXPECT_EQ(plan.at("epoch").at("before_coding"), true);
 }
 
 TEST_F(Train, ConfigOfARunMakesItAgain) {

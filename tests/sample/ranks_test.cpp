@@ -84,6 +84,20 @@ TEST(RanksThatShareNumbers, SameBatchesForAnyRanksTasksAndTopology) {
     }
 }
 
+TEST(CodedRanks, SameBatches) {
+    const Bed bed;
+    const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {});
+    for (const int ranks : {2, 4}) {
+        for (const int tasks : {1, 3}) {
+            EXPECT_EQ(
+                simulated(
+                    bed, {.ranks = ranks, .seed = 2, .jitter = 100us},
+                    {.partitioned = true, .tasks = tasks, .coding = comm::CodingMode::always}),
+                expected);
+        }
+    }
+}
+
 TEST(RanksOnThreads, SameBatchesForAnyTasks) {
     const Bed bed;
     const std::string expected = run_sampling(comm::Communicator::local(), bed.data(), {});

@@ -76,9 +76,11 @@ std::vector<partition::Part> own_parts(const comm::Communicator& comm,
 std::string run_sampling(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                          const SamplingRun& options) {
     const std::vector<partition::Part> own = own_parts(comm, data);
-    const auto source = options.partitioned
-                            ? sample::make_partitioned_source(comm, data.book(), own)
-                            : sample::make_replicated_source(comm, data.book(), own);
+    const auto source =
+        options.partitioned
+            ? sample::make_partitioned_source(comm, data.book(), own, false,
+                                              comm::Coders(comm, options.coding).topology)
+            : sample::make_replicated_source(comm, data.book(), own);
     const sample::Schedule schedule(comm, own, data.parts(),
                                     {.batch = options.batch, .order = options.order, .seed = 5});
     const std::uint64_t steps = schedule.steps_per_epoch() * 3 + 1;

@@ -19,6 +19,7 @@ struct SamplingRun {
     std::uint64_t max_bytes = 0;
     sample::Sampler sampler = sample::Sampler::plain;
     std::uint64_t redraw = 1;
+    comm::CodingMode coding = comm::CodingMode::off;  ///< of partitioned topology
 };
 
 /// Samples three epochs and a bit through the look-ahead queue; the same text on every rank: a

@@ -76,6 +76,23 @@ TEST_F(FeatureStores, EveryTypeAndPrecisionMappedAndShared) {
     }
 }
 
+TEST_F(FeatureStores, TheSameRowsCoded) {
+    for (std::size_t type = 0; type < all_types.size(); ++type) {
+        for (const int precision : {0, 1, 2}) {
+            for (const int tasks : {1, 3}) {
+                SCOPED_TRACE(fmt::format("type {}, precision {}", type, precision));
+                PullPlan plan{.folder = folder(type, type % 2 == 0),
+                              .tasks = tasks,
+                              .coding = comm::CodingMode::always};
+                plan.options.precision = static_cast<store::Precision>(precision);
+                EXPECT_NO_THROW(run_simulated(
+                    {.ranks = 4, .ranks_per_host = tasks == 3 ? 2 : 1, .seed = type, .jitter = 1ms},
+                    plan));
+            }
+        }
+    }
+}
+
 TEST_F(FeatureStores, AnyNumberOfRanksAndHosts) {
     for (const int ranks : {1, 2, 4}) {
         for (const int per_host : {1, 2, 4}) {

@@ -21,7 +21,7 @@ std::vector<Order::Row> draw_rows(Draws& draws, std::size_t count, std::uint64_t
     return rows;
 }
 
-TEST(OwnerOrder, IsThatOfAStableSort) {
+TEST(OwnerOrder, IsThatOfAStableSortByOwnerChunkAndVertex) {
     Order order;  // one for all, so that its memory is used again
     for (std::uint64_t seed = 0; seed < 40; ++seed) {
         const RandomStream stream({Purpose::test, seed, 71});
@@ -36,6 +36,13 @@ TEST(OwnerOrder, IsThatOfAStableSort) {
         ASSERT_EQ(order.order(by_owner), rows.size());
         std::vector<std::uint32_t> found(rows.size(), 0xffffffffU);
         order.walk([&](std::uint32_t place, const Order::Row& row) { found[place] = row.purpose; });
+        for (auto at = rows.begin(); at < rows.end(); at += static_cast<std::ptrdiff_t>(chunk)) {
+            const auto left = static_cast<std::size_t>(rows.end() - at);
+            const auto some = static_cast<std::ptrdiff_t>(std::min(chunk, left));
+            std::stable_sort(at, at + some,
+                             [](const auto& a, const auto& b) { return a.vertex < b.vertex; });
+            if (left <= chunk) break;
+        }
         std::ranges::stable_sort(rows, {}, &Order::Row::owner);
         for (std::size_t i = 0; i < rows.size(); ++i)
             ASSERT_EQ(found[i], rows[i].purpose) << "seed " << seed << ", place " << i;

@@ -10,6 +10,8 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 
+#include "support/slow_packed_ids.hpp"
+
 namespace rudder::test {
 namespace {
 
@@ -85,17 +87,48 @@ TEST(RowExchange, AnyRunsInAnyPieces) {
     }
 }
 
-TEST(RowExchange, IdsAreAsNarrowAsTheOwnersRangeAllows) {
-    constexpr VertexId narrow = (VertexId{1} << 32) - 1;
-    comm::SimulatedCluster cluster({.ranks = 3, .seed = 1});
+/// Questions are as long as the slow version says, in any order and from ranges of more than 32
+/// bits.
+TEST(RowExchange, QuestionsTravelPacked) {
+    constexpr VertexId many = VertexId{1} << 40;
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     cluster.run([](const comm::Communicator& comm) {
-        auto rows = exchange(comm, {0, 10, 10 + narrow, 10 + narrow + narrow + 1}, 8);
-        EXPECT_EQ(rows.id_bytes(0), 4U);
-        EXPECT_EQ(rows.id_bytes(1), 4U);
-        EXPECT_EQ(rows.id_bytes(2), 8U) << "one row more";
+        auto rows = exchange(comm, {0, many, 2 * many}, 2);
+        std::vector<VertexId> ids;
+        for (VertexId i = 0; i < 700; ++i)
+            ids.push_back(many + (i < 300 ? i * 5 : i < 500 ? many - i : i * i * 1'000'003));
+        std::vector<std::byte> place(ids.size() * 2);
+        std::uint64_t expected = 0;
+        if (comm.rank() == 0) {
+            const std::array<store::FetchRun, 1> runs{{{1, ids, place}}};
+            rows.fetch(runs, comm::Kind::requests, 256).wait();
+            for (const std::size_t at : {0U, 256U, 512U})
+                expected += slow_packed_ids(std::span(ids).subspan(at).first(
+                                                std::min<std::size_t>(256, ids.size() - at)),
+                                            many)
+                                .size();
+            for (std::size_t i = 0; i < ids.size(); ++i)
+                ASSERT_EQ(std::memcmp(place.data() + i * 2, row_of(ids[i], 2).data(), 2), 0) << i;
+        }
         comm.barrier();
+        EXPECT_EQ(comm.accounts().sent[static_cast<std::size_t>(comm::Kind::requests)], expected);
         rows.stop();
     });
+}
+
+/// Rank 1 ends with this, and names rank 0.
+void expect_refusal(const comm::Communicator& comm, store::RowExchange& rows, const char* problem) {
+    Executor::current().sleep_for(1ms);
+    try {
+        rows.stop();
+        EXPECT_EQ(comm.rank(), 0);
+    } catch (const Error& error) {
+        EXPECT_EQ(comm.rank(), 1);
+        EXPECT_EQ(error.kind(), ErrorKind::rank);
+        EXPECT_EQ(error.rank(), 0);
+        EXPECT_EQ(error.where(), "rank 0");
+        EXPECT_EQ(error.problem(), problem);
+    }
 }
 
 /// Ranks that see the partition differently: the one that is asked names the one that asks.
@@ -108,17 +141,53 @@ TEST(RowExchange, RowsThatTheOwnerDoesNotHaveAreRefused) {
         auto place = std::make_shared<std::vector<std::byte>>(4);
         const std::array<store::FetchRun, 1> runs{{{1, wanted, *place}}};
         if (comm.rank() == 0) rows.fetch(runs, comm::Kind::requests).keep(place);
-        Executor::current().sleep_for(1ms);
-        try {
-            rows.stop();
-            EXPECT_EQ(comm.rank(), 0);
-        } catch (const Error& error) {
-            EXPECT_EQ(comm.rank(), 1);
-            EXPECT_EQ(error.kind(), ErrorKind::rank);
-            EXPECT_EQ(error.rank(), 0);
-            EXPECT_EQ(error.where(), "rank 0");
-            EXPECT_EQ(error.problem(), "invalid request: row 15 of a rank that has 10 rows");
+        expect_refusal(comm, rows, "invalid request: row 15 of a rank that has 10 rows");
+    });
+}
+
+/// Sends rank 1 a question or an answer that nobody of ours would; what the exchange there ends
+/// with.
+TEST(RowExchange, QuestionsThatCannotBeReadAreRefused) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        auto rows = exchange(comm, {0, 10, 20}, 4);
+        if (comm.rank() == 0) {
+            static_cast<void>(comm.send_owned(1, comm::user_channels, comm::Kind::requests,
+                                              {std::byte{3}, std::byte{0}, std::byte{9}}));
         }
+        expect_refusal(comm, rows, "invalid request: a list of rows that cannot be read");
+    });
+}
+
+/// An owner that sends other bytes than its rows: who asked names it.
+TEST(RowExchange, CodedAnswersThatCannotBeReadAreRefused) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        const std::vector<VertexId> wanted{12, 15};
+        std::vector<std::byte> place(8);
+        if (comm.rank() == 1) {
+            // Stands in for the exchange of rank 1.
+            static_cast<void>(comm.receive_message(0, comm::user_channels).take());
+            comm.send_owned(0, comm::user_channels + 1, comm::Kind::features,
+                            {std::byte{1}, std::byte{4}, std::byte{8}})
+                .wait();
+            return;
+        }
+        store::RowExchange rows(
+            comm, comm::user_channels, store::RowExchange::Layout{{0, 10, 20}, 4, 4},
+            [](std::span<const VertexId>, std::byte*) {},
+            std::make_shared<comm::MessageCoder>(
+                comm::CodingTerms{comm::CodingMode::always, 0, false}));
+        const std::array<store::FetchRun, 1> runs{{{1, wanted, place}}};
+        try {
+            rows.fetch(runs, comm::Kind::requests).wait();
+            ADD_FAILURE() << "taken";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.rank(), 1);
+            EXPECT_EQ(error.problem(),
+                      "invalid message: it cannot be decoded to what was asked for");
+        }
+        rows.stop();
     });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -18,6 +19,7 @@
 #include "rudder/graph/topology_builder.hpp"
 
 #include "support/all_sum.hpp"
+#include "support/slow_packed_ids.hpp"
 
 namespace rudder::test {
 
@@ -253,6 +255,16 @@ struct Wanted {
         }
     }
 
+    /// Those of other hosts, each once.
+    [[nodiscard]] std::set<VertexId> remote(const store::FeatureStore& store) const {
+        std::set<VertexId> distinct;
+        for (const auto& batch : ids) {
+            for (const VertexId v : batch)
+                if (!store.local(v)) distinct.insert(v);
+        }
+        return distinct;
+    }
+
     void check_accounts(const store::FeatureStore& store, const store::Pulled& accounts) const {
         std::set<VertexId> distinct;
         std::size_t uses = 0;
@@ -277,14 +289,40 @@ struct Wanted {
     }
 };
 
-/// Rows that a task demanded.
+/// Rows that a task demanded, and bytes of the questions for them if nobody else set the bulk.
 struct Demanded {
     std::uint64_t training = 0;
     std::uint64_t evaluation = 0;
+    std::uint64_t training_questions = 0;
+    std::uint64_t evaluation_questions = 0;
 };
 
+/// Bytes of the questions for these rows of other hosts: ascending, by owner, in pieces.
+std::uint64_t question_bytes(const store::FeatureStore& store,
+                             const partition::PartitionedDataset& data, int ranks,
+                             const std::set<VertexId>& remote) {
+    const std::size_t step = store.bulk() != 0
+                                 ? store.bulk()
+                                 : std::max<std::size_t>(1, 262'144 / store.format().row_bytes());
+    std::map<int, std::vector<VertexId>> by_owner;
+    for (const VertexId v : remote)
+        by_owner[store.owner(v)].push_back(v);
+    std::uint64_t bytes = 0;
+    for (const auto& [owner, ids] : by_owner) {
+        const PartId each = data.parts() / static_cast<PartId>(ranks);
+        const VertexId begin = data.book().range(static_cast<PartId>(owner) * each).begin;
+        for (std::size_t at = 0; at < ids.size(); at += step) {
+            const std::size_t count = std::min(step, ids.size() - at);
+            bytes += slow_packed_ids(std::span(ids).subspan(at, count), begin).size();
+        }
+    }
+    return bytes;
+}
+
 void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullPlan& plan,
-               VertexId vertices, std::uint64_t stream_id, Demanded& demanded) {
+               const partition::PartitionedDataset& data, const comm::Communicator& comm,
+               std::uint64_t stream_id, Demanded& demanded) {
+    const VertexId vertices = data.info().vertices;
     const RandomStream stream({.purpose = Purpose::test, .seed = plan.seed, .epoch = 77});
     Draws draws(stream, stream_id);
     const std::size_t width = store.format().width();
@@ -295,6 +333,10 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
         Wanted second(draws, plan, vertices, width);
         // Changed while others pull; half of the time as it is unless told otherwise.
         store.set_bulk(draws.below(2) == 0 ? 0 : 1 + draws.below(20));
+        for (const Wanted* wanted : {&first, &second}) {
+            (evaluation ? demanded.evaluation_questions : demanded.training_questions) +=
+                question_bytes(store, data, comm.size(), wanted->remote(store));
+        }
         store::Pull a = store.pull(first.spans, kind);
         std::optional<store::Pull> b(store.pull(second.spans, kind));
         // The second is waited for in another task, and before the first.
@@ -339,15 +381,18 @@ std::uint64_t of_kind(const std::array<std::uint64_t, comm::kind_count>& counts,
 }
 
 /// The transport has moved what the pulls demanded, and nothing else; over all ranks sent equals
-/// received.
+/// received. `exact`: nobody changed the bulk between the reckoning and the pull.
 void check_totals(const comm::Communicator& comm, const store::FeatureStore& store,
-                  const Demanded& demanded) {
+                  const Demanded& demanded, bool exact, const comm::MessageCoder* coder) {
     const comm::AccountTotals totals = comm.accounts();
-    constexpr std::uint64_t id_bytes = 4;
     const std::uint64_t row_bytes = store.format().row_bytes();
-    require(of_kind(totals.received, comm::Kind::features) == demanded.training * row_bytes,
+    const std::uint64_t features = of_kind(totals.received, comm::Kind::features);
+    const comm::CodingTotals coded = coder == nullptr ? comm::CodingTotals{} : coder->totals();
+    require((coder == nullptr ? features : coded.features.plain) == demanded.training * row_bytes,
             "features received do not close");
-    require(of_kind(totals.sent, comm::Kind::requests) == demanded.training * id_bytes,
+    require(coder == nullptr || coded.features.travelled == features, "coded ones do not close");
+    const std::uint64_t asked = of_kind(totals.sent, comm::Kind::requests);
+    require(exact ? asked == demanded.training_questions : asked <= demanded.training * 6,
             "requests sent do not close");
     for (const comm::Kind kind :
          {comm::Kind::features, comm::Kind::requests, comm::Kind::evaluation}) {
@@ -356,11 +401,19 @@ void check_totals(const comm::Communicator& comm, const store::FeatureStore& sto
         require(all_sum(comm, sent) == all_sum(comm, received),
                 fmt::format("{}: sent and received differ", to_string(kind)));
     }
-    const std::int64_t evaluated = all_sum(comm, static_cast<std::int64_t>(demanded.evaluation));
-    require(all_sum(comm,
-                    static_cast<std::int64_t>(of_kind(totals.received, comm::Kind::evaluation))) ==
-                evaluated * static_cast<std::int64_t>(row_bytes + id_bytes),
+    const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
+    const std::int64_t evaluated = all_sum(
+        comm,
+        number(coder == nullptr ? demanded.evaluation * row_bytes : coded.evaluation.travelled));
+    const std::int64_t questions = all_sum(comm, number(demanded.evaluation_questions));
+    const std::int64_t most = all_sum(comm, number(demanded.evaluation * 6));
+    const std::int64_t received =
+        all_sum(comm, number(of_kind(totals.received, comm::Kind::evaluation)));
+    require(exact ? received == evaluated + questions
+                  : received >= evaluated && received <= evaluated + most,
             "evaluation does not close");
+    require(coder == nullptr || coded.evaluation.plain == demanded.evaluation * row_bytes,
+            "coded evaluation does not close");
 }
 
 }  // namespace
@@ -369,14 +422,16 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
     const partition::PartitionedDataset data(plan.folder);
     const VertexId vertices = data.info().vertices;
     const DirectRows direct(data, plan.options.precision);
-    store::FeatureStore store(comm, data, plan.options);
+    store::StoreOptions options = plan.options;
+    options.coder = comm::Coders(comm, plan.coding).features;
+    store::FeatureStore store(comm, data, options);
     std::vector<Demanded> demanded(static_cast<std::size_t>(plan.tasks));
     std::vector<Task> tasks;
     for (std::size_t t = 0; t < demanded.size(); ++t) {
         const std::uint64_t stream = static_cast<std::uint64_t>(comm.rank()) * 100 + t;
         tasks.push_back(Executor::current().spawn(
             fmt::format("rank {}: puller {}", comm.rank(), t),
-            [&, t, stream] { pull_some(store, direct, plan, vertices, stream, demanded[t]); }));
+            [&, t, stream] { pull_some(store, direct, plan, data, comm, stream, demanded[t]); }));
     }
     Demanded all;
     // All have ended before anything they use goes.
@@ -392,10 +447,16 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
     for (const Demanded& some : demanded) {
         all.training += some.training;
         all.evaluation += some.evaluation;
+        all.training_questions += some.training_questions;
+        all.evaluation_questions += some.evaluation_questions;
     }
+    std::set<VertexId> remote;
+    for (VertexId v = 0; v < vertices; ++v)
+        if (!store.local(v)) remote.insert(v);
+    all.training_questions += question_bytes(store, data, comm.size(), remote);
     all.training += fetch_all(store, direct, vertices);
     store.stop();
-    check_totals(comm, store, all);
+    check_totals(comm, store, all, plan.tasks == 1, options.coder.get());
 }
 
 }  // namespace rudder::test

@@ -76,6 +76,7 @@ struct PullPlan {
     int tasks = 3;            ///< that pull at once
     int pulls = 4;            ///< of each
     std::uint64_t ids = 200;  ///< of a batch, at most
+    comm::CodingMode coding = comm::CodingMode::off;
 };
 
 /// Collective. Pulls and fetches; throws where a row differs from a direct read or an account does

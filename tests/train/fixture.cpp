@@ -157,7 +157,14 @@ std::vector<Trained> stretch(const partition::PartitionedDataset& data,
 void expect_closed(const train::TrainResult& r) {
     EXPECT_EQ(r.rows.needed, r.rows.local + r.rows.hit + r.rows.demand);
     const auto features = r.bytes.features;
-    EXPECT_EQ((r.rows.demand + r.rows.replacement + r.rows.ahead) * r.row_bytes, features);
+    const std::uint64_t fetched = (r.rows.demand + r.rows.replacement + r.rows.ahead) * r.row_bytes;
+    EXPECT_EQ(fetched, r.coding ? r.coding->features.plain : features);
+    if (r.coding) {
+        EXPECT_EQ(r.coding->features.travelled, features);
+        EXPECT_EQ(r.coding->gradients.travelled, r.bytes.gradients);
+        EXPECT_LE(r.coding->topology.travelled, r.bytes.topology);
+        EXPECT_LE(r.coding->evaluation.travelled, r.bytes.evaluation);
+    }
     EXPECT_EQ(r.bytes.total(), r.received_total);
     EXPECT_EQ(r.received_total, r.sent_total);
 }

@@ -146,6 +146,52 @@ TEST_F(SameBits, SmallRowsOnAnyRanksThreadsShardsAndPolicy) {
     }
 }
 
+TEST_F(SameBits, CodedOrNot) {
+    for (const int ranks : {1, 2, 4}) {
+        for (const int threads : {1, 3}) {
+            for (const auto topology :
+                 {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
+                set_thread_count(threads);
+                train::TrainOptions options = small_options();
+                options.topology = topology;
+                options.force_coding = true;
+                const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 5});
+                for (const Trained& mine : all)
+                    expect_same(mine);
+                expect_closed(all[0].result);
+                ASSERT_TRUE(all[0].result.coding.has_value());
+                const comm::CodingTotals& coding = *all[0].result.coding;
+                if (ranks == 1) continue;
+                const bool asked = topology == train::TopologyChoice::partitioned;
+                for (const auto& [of, used] :
+                     {std::pair{coding.features, true}, std::pair{coding.gradients, true},
+                      std::pair{coding.evaluation, true}, std::pair{coding.topology, asked}}) {
+                    EXPECT_EQ(of.messages > 0, used);
+                    EXPECT_EQ(of.coded > 0, used) << "every kind has some that shrink";
+                }
+            }
+        }
+    }
+    set_thread_count(0);
+}
+
+/// Where coding takes no time it pays on any link with a rate, and on none without.
+TEST_F(SameBits, CodedWhereItPays) {
+    train::TrainOptions options = small_options();
+    options.coding = "auto";
+    for (const double rate : {1e6, 0.0}) {
+        const comm::LinkModel link{.delay = std::chrono::microseconds(50),
+                                   .bytes_per_second = rate};
+        const auto all = train_simulated(data(), options, {.ranks = 4, .seed = 5, .link = link});
+        for (const Trained& mine : all)
+            expect_same(mine);
+        expect_closed(all[0].result);
+        EXPECT_GT(all[0].result.coding->gradients.coded, 0U);
+    }
+    EXPECT_FALSE(train_alone(data(), options).result.coding) << "one host";
+    EXPECT_FALSE(train_simulated(data(), small_options(), {.ranks = 2})[0].result.coding);
+}
+
 TEST_F(SameBits, AnyLookAheadTasksAndInFlight) {
     for (const std::uint64_t window : {1U, 16U}) {
         for (const std::uint64_t in_flight : {1U, 2U, 4U}) {

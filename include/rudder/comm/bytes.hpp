@@ -39,4 +39,39 @@ struct Bytes {
 };
 static_assert(lists_all_fields<Bytes> && field_count<Bytes> == kind_count);
 
+/// Messages received that may be coded.
+struct CodedBytes {
+    std::uint64_t messages = 0;
+    std::uint64_t coded = 0;      ///< of them; the others travelled plain
+    std::uint64_t plain = 0;      ///< bytes they hold
+    std::uint64_t travelled = 0;  ///< bytes they came as, which `Bytes` count
+
+    static constexpr auto fields =
+        field_list(field("messages", &CodedBytes::messages, FieldKind::count),
+                   field("coded", &CodedBytes::coded, FieldKind::count),
+                   field("plain", &CodedBytes::plain, FieldKind::count),
+                   field("travelled", &CodedBytes::travelled, FieldKind::count));
+    CodedBytes& operator+=(const CodedBytes& other) noexcept { return add_fields(*this, other); }
+};
+static_assert(lists_all_fields<CodedBytes>);
+
+/// The same by what they were about, and how long it took to code and decode.
+struct CodingTotals {
+    CodedBytes features;
+    CodedBytes topology;
+    CodedBytes gradients;
+    CodedBytes evaluation;
+    double seconds = 0;
+
+    static constexpr auto fields = field_list(
+        field("features", &CodingTotals::features), field("topology", &CodingTotals::topology),
+        field("gradients", &CodingTotals::gradients),
+        field("evaluation", &CodingTotals::evaluation),
+        field("seconds", &CodingTotals::seconds, FieldKind::seconds));
+    CodingTotals& operator+=(const CodingTotals& other) noexcept {
+        return add_fields(*this, other);
+    }
+};
+static_assert(lists_all_fields<CodingTotals>);
+
 }  // namespace rudder::comm

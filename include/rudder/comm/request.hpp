@@ -84,6 +84,9 @@ public:
     void wait();
     [[nodiscard]] bool done() const { return operation_ == nullptr || operation_->done(); }
     void then(Operation::Ended f) const;
+    /// The same for a receive of unknown size: also hands over the message.
+    void then_message(
+        std::function<void(const std::exception_ptr& failure, Message& message)> f) const;
     /// Waits, and takes the message of a receive of unknown size.
     [[nodiscard]] Message take();
 

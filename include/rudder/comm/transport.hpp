@@ -32,6 +32,8 @@ public:
     /// How many bytes leave for another host before the first arrives there; 0: not known. The same
     /// on all ranks.
     [[nodiscard]] std::size_t bytes_under_way() const noexcept { return bytes_under_way_; }
+    /// The rate of a modelled link to other hosts; 0: none is modelled. The same on all ranks.
+    [[nodiscard]] double bytes_per_second() const noexcept { return bytes_per_second_; }
 
     /// Sends bytes, which must stay until the operation is done. Never waits.
     std::shared_ptr<Operation> send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes);
@@ -62,12 +64,16 @@ protected:
     }
     [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
     void set_hosts(HostMap hosts) { hosts_ = std::move(hosts); }
-    void set_bytes_under_way(std::size_t bytes) noexcept { bytes_under_way_ = bytes; }
+    void set_link_figures(std::size_t under_way, double bytes_per_second) noexcept {
+        bytes_under_way_ = under_way;
+        bytes_per_second_ = bytes_per_second;
+    }
 
 private:
     int rank_;
     int size_;
     std::size_t bytes_under_way_ = 0;
+    double bytes_per_second_ = 0;
     HostMap hosts_;
     Accounts accounts_;
     Inbox inbox_;

@@ -46,6 +46,8 @@ struct TrainResult {
     Rows rows;
     std::uint64_t edges = 0;
     comm::Bytes bytes;  ///< received
+    std::optional<comm::CodingTotals>
+        coding;  ///< since the last start, where messages may be coded
     std::uint64_t received_total = 0;
     std::uint64_t sent_total = 0;
     std::uint64_t peak_rss = 0;         ///< the largest rank's

@@ -50,6 +50,7 @@ struct TrainPlan {
     double remote_rows = 0;
     double feature_bytes = 0;
     double gradient_bytes = 0;
+    bool coded = false;  ///< messages may be coded: the bytes are those before
 
     [[nodiscard]] std::uint64_t needed_bytes() const noexcept {
         return topology_bytes + store_bytes + network_bytes + in_flight_bytes + buffer_bytes +

@@ -62,7 +62,8 @@ Json plan_json(const train::TrainPlan& plan, int ranks) {
              {{"rows", plan.rows},
               {"remote_rows", plan.remote_rows},
               {"feature_bytes", plan.feature_bytes},
-              {"gradient_bytes", plan.gradient_bytes}}}};
+              {"gradient_bytes", plan.gradient_bytes},
+              {"before_coding", plan.coded}}}};
 }
 
 /// The table of a run that had finished before; a summary of another version may lack keys.

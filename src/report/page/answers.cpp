@@ -90,6 +90,8 @@ void find_rows(const RunData& run, Answers& a) {
     a.hit_rate = ratio(a.hit, a.remote);
     if (const Number share = ratio(a.fetched, a.remote)) a.saved = 1 - *share;
     a.feature_bytes = rows("bytes.features");
+    a.coded_rows = ratio(run.summary.number("coding.features.travelled"),
+                         run.summary.number("coding.features.plain"));
     a.floor = run.summary.number("rows.floor");
     if (!a.floor && run.metrics.lines != 0) {
         const Stat floor = run.metrics.series.total(series_column(Derived::floor));

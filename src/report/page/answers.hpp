@@ -20,7 +20,8 @@ struct Answers {
     Number saved;                        ///< share of remote rows that was not fetched
     Number floor, over_floor;            ///< rows; fetched over floor
     Number feature_bytes, peak_memory;
-    std::string agent;                         ///< empty: nobody steered
+    Number coded_rows;  ///< bytes of feature rows over those before coding; none: not coded
+    std::string agent;  ///< empty: nobody steered
     Number decisions, applied, judged, right;  ///< right: a share of the judged
     Number excess;                             ///< rows over those of the built-in rule, less 1
     std::string policy, model, data, version;

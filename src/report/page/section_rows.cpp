@@ -28,18 +28,25 @@ std::string fetched_note(const ShownRun& shown) {
     return note;
 }
 
+/// What coding made of the rows' messages, where they may be coded.
+std::string coding_note(const ShownRun& shown) {
+    const Answers& a = shown.answers;
+    if (!a.coded_rows) return {};
+    return fmt::format(" Coded, they took {} of their bytes.", percent_text(*a.coded_rows));
+}
+
 void draw_fetched(Html& html, const ShownRun& shown, const StepAxis& axis) {
-    AreaChart chart{
-        .text = {shown.id + "fetched", "Rows fetched per step", fetched_note(shown), true},
-        .x = axis.x,
-        .unit = Unit::count,
-        .layers = {step_layer(shown, axis, "demand: lacking when needed", colour::demand,
-                              series_column("rows.demand")),
-                   step_layer(shown, axis, "replacement: to fill the buffer", colour::replacement,
-                              series_column("rows.replacement")),
-                   step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
-                              series_column("rows.ahead"))},
-        .lines = {}};
+    AreaChart chart{.text = {shown.id + "fetched", "Rows fetched per step",
+                             fetched_note(shown) + coding_note(shown), true},
+                    .x = axis.x,
+                    .unit = Unit::count,
+                    .layers = {step_layer(shown, axis, "demand: lacking when needed",
+                                          colour::demand, series_column("rows.demand")),
+                               step_layer(shown, axis, "replacement: to fill the buffer",
+                                          colour::replacement, series_column("rows.replacement")),
+                               step_layer(shown, axis, "ahead: for a coming step", colour::ahead,
+                                          series_column("rows.ahead"))},
+                    .lines = {}};
     Series without = step_layer(shown, axis, "without a buffer", 6, series_column(Derived::remote));
     without.dash = 2;
     chart.lines.push_back(std::move(without));

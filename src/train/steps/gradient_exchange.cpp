@@ -66,7 +66,7 @@ GradientExchange::GradientExchange(const comm::Communicator& comm, partition::Pa
       own_(own),
       first_pace_(first_flag + parts),
       rank_(static_cast<std::size_t>(comm.rank())),
-      reducer_(comm, indices_of(own)) {
+      reducer_(comm, indices_of(own), layout.coder) {
     fact_sum_.resize(first_pace_ + pace_floats * static_cast<std::size_t>(comm.size()) +
                      layout.extra);
     for (PartId p = own.first; p < own.last; ++p) {

@@ -48,6 +48,7 @@ struct GradientLayout {
     std::span<const nn::Bucket> buckets;  ///< in which the network completes it
     std::size_t extra = 0;                ///< floats of each rank that travel along
     comm::SumPrecision precision = comm::SumPrecision::float32;  ///< of the gradient
+    std::shared_ptr<comm::MessageCoder> coder{};                 ///< of messages; null: none
 };
 
 /// Buckets that are reduced as one: at most as many groups as may be under way, and none of fewer

@@ -50,11 +50,13 @@ struct ClosingFigures {
     std::uint64_t floor = 0;
     double policy_seconds = 0;
     double pilot_seconds = 0;
+    comm::CodingTotals coding;
 
     static constexpr auto fields = unnamed_fields(
         &ClosingFigures::unused, &ClosingFigures::cpu_seconds, &ClosingFigures::peak_rss,
         &ClosingFigures::in_flight_bytes, &ClosingFigures::buffer_bytes, &ClosingFigures::capacity,
-        &ClosingFigures::floor, &ClosingFigures::policy_seconds, &ClosingFigures::pilot_seconds);
+        &ClosingFigures::floor, &ClosingFigures::policy_seconds, &ClosingFigures::pilot_seconds,
+        &ClosingFigures::coding);
     ClosingFigures& operator+=(const ClosingFigures& other) noexcept {
         const std::uint64_t peak = std::max(peak_rss, other.peak_rss);
         add_fields(*this, other);

@@ -135,9 +135,12 @@ void Run::write_checkpoint() {
     state.metrics_bytes = observer_.metrics_bytes();
     state.counts.wall_seconds += whole_.passed();
     state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
-    // Rows fetched for steps that are not done belong to whoever does them.
-    state.counts.bytes.features =
-        state.counts.rows.fetched() * s_.ground.store.format().row_bytes();
+    // Rows fetched for steps that are not done belong to whoever does them. How many bytes coded
+    // rows took is not known row by row: there all that came is kept.
+    if (!s_.ground.coders.used()) {
+        state.counts.bytes.features =
+            state.counts.rows.fetched() * s_.ground.store.format().row_bytes();
+    }
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     checkpoints_.write(std::move(state),
@@ -187,6 +190,7 @@ TrainResult Run::finish(bool interrupted) {
 void Run::count_up(ClosingFigures& own, TrainResult& result) {
     own.cpu_seconds = process_cpu_seconds() - cpu_before_;
     own.peak_rss = peak_resident_bytes();
+    own.coding = s_.ground.coders.totals();
     const FinalReport report = close_accounts(s_.ground.comm, s_.ground.before, own);
     const ClosingFigures& all = report.figures;
     const RunCounts& counts = progress_.counts();
@@ -202,6 +206,7 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.sent_total = report.accounts.sent_total + before.bytes.total();
     result.bytes = before.bytes;
     result.bytes += report.accounts.received;
+    if (s_.ground.coders.used()) result.coding = all.coding;
     result.peak_rss = all.peak_rss;
     result.in_flight_bytes = all.in_flight_bytes;
     result.buffer_bytes = all.buffer_bytes;
