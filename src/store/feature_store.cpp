@@ -1,6 +1,7 @@
 #include "feature_store.hpp"
 
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -116,6 +117,31 @@ void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::
     }
 }
 
+/// Collective: what the whole data set holds, if its rows are to be sparse. All ranks decide alike.
+std::optional<SparseUse> sparse_use(const comm::Communicator& comm,
+                                    const graph::FeatureInfo& stored,
+                                    std::span<const partition::Part> own,
+                                    const StoreOptions& options) {
+    if (options.sparse == SparseChoice::off) return std::nullopt;
+    const bool always = options.sparse == SparseChoice::on;
+    const std::uint64_t limit = always ? stored.width : most_non_zeros(stored);
+    NonZeros mine;
+    for (const partition::Part& part : own) {
+        const NonZeros look = sample_non_zeros(part.features());
+        mine += look.largest > limit ? look : count_non_zeros(part.features(), limit);
+    }
+    SparseUse use{.counted = {}, .assembled = options.assembled};
+    for (const auto& rank : comm.all_gather(std::span<const NonZeros>(&mine, 1)))
+        use.counted += rank.front();
+    if (!always && !pays_sparse(stored, use.counted)) return std::nullopt;
+    return use;
+}
+
+/// Whether sparse rows are so much shorter that a host keeps them beside the files.
+bool half_as_long(const RowFormat& format) {
+    return format.sparse() != nullptr && 2 * format.row_bytes() <= format.stored().row_bytes();
+}
+
 }  // namespace
 
 struct FeatureStore::State : StoreCore {};
@@ -124,10 +150,12 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data, const StoreOptions& options) {
     check_features(data);
     partition::check_ranks(comm.size(), data.parts());
-    const bool shared = options.shards == Shards::shared;
     RowPlaces places(comm, data.book());
-    auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
-    const RowFormat format(data.info().features, parts.front().features().scale, options.precision);
+    auto parts = open_parts(comm, data, places.own_parts());
+    const RowFormat format(data.info().features, parts.front().features().scale, options.precision,
+                           sparse_use(comm, data.info().features, parts, options));
+    const bool shared = options.shards == Shards::shared || half_as_long(format);
+    if (!shared) parts = open_parts(comm, data, places.host_parts());
     const VertexId host_rows = places.host_rows();
     // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.
     state_.reset(new State{{.comm = comm,

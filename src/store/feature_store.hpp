@@ -19,9 +19,11 @@ struct StoreOptions {
     Precision precision = Precision::native;
     Shards shards = Shards::mapped;
     std::uint64_t bulk = 0;  ///< most rows per message; 0: about 256 KiB of them
+    SparseChoice sparse = SparseChoice::off;
+    AssembledRows assembled = AssembledRows::dense;  ///< of sparse rows
 };
 
-/// Rows that one batch needs, and where they go: vertices.size() x width floats.
+/// Rows that one batch needs, and where they go: vertices.size() x row_floats.
 struct RowsWanted {
     std::span<const VertexId> vertices;
     std::span<float> rows;

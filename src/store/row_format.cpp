@@ -28,6 +28,23 @@ std::uint64_t wire_bytes(const graph::FeatureInfo& stored, Precision precision) 
     return stored.row_bytes();
 }
 
+/// How many sparse rows ahead memory is asked for, and how much of each: most of them are short.
+constexpr std::size_t sparse_rows_ahead = 6;
+constexpr std::size_t sparse_bytes_ahead = 256;
+
+/// Calls `f(row, i)` for rows anywhere in memory.
+template <class F>
+void each_sparse_row(std::span<const std::byte* const> rows, std::size_t row_bytes, F&& f) {
+    const std::size_t fetched = std::min(row_bytes, sparse_bytes_ahead);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (i + sparse_rows_ahead < rows.size()) {
+            for (std::size_t at = 0; at < fetched; at += 64)
+                __builtin_prefetch(rows[i + sparse_rows_ahead] + at);
+        }
+        f(rows[i], i);
+    }
+}
+
 bool same_on_wire(const graph::FeatureInfo& stored, Precision precision) {
     switch (precision) {
         case Precision::float32:
@@ -47,16 +64,23 @@ std::string_view to_string(Precision precision) noexcept {
 }
 
 RowFormat::RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale,
-                     Precision precision)
+                     Precision precision, const std::optional<SparseUse>& sparse)
     : stored_(stored),
       scale_(scale.begin(), scale.end()),
-      precision_(precision),
-      row_bytes_(wire_bytes(stored, precision)),
-      wire_is_stored_(same_on_wire(stored, precision)) {
+      precision_(sparse ? Precision::native : precision),
+      row_bytes_(wire_bytes(stored, precision_)),
+      wire_is_stored_(!sparse && same_on_wire(stored, precision_)),
+      assembles_sparse_(sparse && sparse->assembled == AssembledRows::sparse),
+      row_floats_(stored.width) {
     RUDDER_CHECK(graph::is_feature_type(stored.type));
     RUDDER_CHECK(scale_.size() == (stored.type == ElementType::i8 ? stored.width : 0));
     load_ = row_loader(stored_recipe());
     decode_ = row_loader(wire_recipe());
+    if (!sparse) return;
+    sparse_.emplace(stored, scale, sparse->counted);
+    row_bytes_ = sparse_->row_bytes();
+    if (assembles_sparse_)
+        row_floats_ = sparse_->row_entries() * (sizeof(SparseEntry) / sizeof(float));
 }
 
 RowRecipe RowFormat::stored_recipe() const noexcept {
@@ -75,6 +99,11 @@ RowRecipe RowFormat::wire_recipe() const noexcept {
 
 void RowFormat::encode_rows(std::span<const std::byte* const> stored, std::byte* wire) const {
     if (wire_is_stored_) return pack_rows(stored, row_bytes_, wire);
+    if (sparse_) {
+        for (std::size_t i = 0; i < stored.size(); ++i)
+            sparse_->encode(stored[i], wire + i * row_bytes_);
+        return;
+    }
     constexpr std::size_t group = 16;
     std::array<float*, group> places{};
     const bool floats = precision_ == Precision::float32;
@@ -97,11 +126,20 @@ void RowFormat::encode_rows(std::span<const std::byte* const> stored, std::byte*
 }
 
 void RowFormat::decode_rows(std::span<const std::byte* const> wire, float* const* out) const {
-    decode_(wire_recipe(), wire, out);
+    if (!sparse_) return decode_(wire_recipe(), wire, out);
+    each_sparse_row(wire, row_bytes_, [&](const std::byte* row, std::size_t i) {
+        if (assembles_sparse_) {
+            sparse_->decode(row, reinterpret_cast<SparseEntry*>(out[i]));
+        } else {
+            sparse_->decode_dense(row, out[i]);
+        }
+    });
 }
 
 void RowFormat::load_rows(std::span<const std::byte* const> stored, float* const* out) const {
-    load_(stored_recipe(), stored, out);
+    if (!assembles_sparse_) return load_(stored_recipe(), stored, out);
+    for (std::size_t i = 0; i < stored.size(); ++i)
+        sparse_->load(stored[i], reinterpret_cast<SparseEntry*>(out[i]));
 }
 
 }  // namespace rudder::store

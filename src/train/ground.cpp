@@ -3,10 +3,12 @@
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
+#include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "train/input_rows.hpp"
 #include "train/steps/record_book.hpp"
 
 namespace rudder::train {
@@ -80,7 +82,17 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       parts(open_parts(c, d, share, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o)),
-      store(c, d, {.precision = o.precision, .shards = o.shards, .bulk = o.bulk}) {}
+      store(c, d,
+            {.precision = o.precision,
+             .shards = o.shards,
+             .bulk = o.bulk,
+             .sparse = o.sparse,
+             .assembled = assembled_for(o.model)}) {
+    if (store.format().sparse() != nullptr && o.precision == store::Precision::bfloat16 &&
+        c.rank() == 0) {
+        log::warning("precision bfloat16 has no effect: sparse rows stay exact, and are shorter");
+    }
+}
 
 sample::SamplerOptions Ground::sampler_options() const {
     return {.fanout = options.fanout,

@@ -103,6 +103,9 @@ void check_options(const TrainOptions& o) {
             "give one per layer, input side first");
     require(std::ranges::find(o.fanout, 0) == o.fanout.end(), "invalid fanout: '0'", "fanout",
             "give at least 1, or -1 for all neighbours");
+    require(o.sparse != store::SparseChoice::on || o.precision != store::Precision::bfloat16,
+            "sparse rows stay exact: sparse 'on' does not go with precision 'bfloat16'", "sparse",
+            "leave --precision out, or give --sparse off");
     require(o.profile_epoch <= o.epochs,
             fmt::format("invalid profile-epoch: {} of {} epochs", o.profile_epoch, o.epochs),
             "profile-epoch", "give an epoch of this run, counted from 1");

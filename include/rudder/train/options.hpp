@@ -83,6 +83,7 @@ struct TrainOptions {
     int sample_tasks = 0;         ///< that draw steps side by side; 0: a quarter of the threads
     std::uint64_t bulk = 0;       ///< most rows per message between ranks; 0: about 256 KiB of them
     store::Precision precision = store::Precision::native;
+    store::SparseChoice sparse = store::SparseChoice::choose;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has

@@ -185,21 +185,21 @@ void LiveBuffer::State::decode(StepWork& work, std::span<const std::byte* const>
         cut_batch(wants[b].vertices, b, work.pieces);
     parallel_chunks(work.pieces.size(), 1, [&](const Chunk& chunk) {
         const StepPiece& piece = work.pieces[chunk.index];
-        float* out = wants[piece.batch].rows.data() + piece.first * store.format().width();
+        float* out = wants[piece.batch].rows.data() + piece.first * store.format().row_floats();
         decode_piece(piece, work.own.before[chunk.index], work.own, rows, out);
     });
 }
 
 void LiveBuffer::State::decode_piece(const StepPiece& piece, std::size_t remote, const OwnStep& own,
                                      std::span<const std::byte* const> rows, float* out) const {
-    const std::size_t width = store.format().width();
+    const std::size_t row_floats = store.format().row_floats();
     std::array<const std::byte*, decoded_at_once> from{};
     std::array<float*, decoded_at_once> to{};
     std::size_t count = 0;
     for (std::size_t i = 0; i < piece.vertices.size(); ++i) {
         if (queue.local().contains(piece.vertices[i])) continue;
         from[count] = rows[own.position(remote++)];
-        to[count++] = out + i * width;
+        to[count++] = out + i * row_floats;
         if (count < decoded_at_once) continue;
         store.format().decode_rows(from, to.data());
         count = 0;
