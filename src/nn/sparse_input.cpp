@@ -218,11 +218,10 @@ void SparseColumns::weight_gradient(const ConstMatrix& gradient, LaneSums::Group
         }
         const Matrix sums = scratch_rows(Scratch::product, count, gradient.columns);
         run_kernel(SumEntries{lists.data(), gradient, sums});
-        each_group(outputs, groups,
-                   [&](std::size_t first, std::size_t padded, std::size_t some) {
-                       turn_round(columns_of(sums, padded, some),
-                                  columns_of(all.part(first, some), chunk.begin, count));
-                   });
+        each_group(outputs, groups, [&](std::size_t first, std::size_t padded, std::size_t some) {
+            turn_round(columns_of(sums, padded, some),
+                       columns_of(all.part(first, some), chunk.begin, count));
+        });
     });
 }
 

@@ -70,7 +70,8 @@ std::uint64_t read_index(const std::byte* from, std::size_t bytes, std::size_t i
     return bytes == sizeof(std::uint16_t) ? read_at<std::uint16_t>(from, index)
                                           : read_at<std::uint32_t>(from, index);
 }
-void write_index(std::byte* to, std::size_t bytes, std::size_t index, std::uint64_t value) noexcept {
+void write_index(std::byte* to, std::size_t bytes, std::size_t index,
+                 std::uint64_t value) noexcept {
     if (bytes == sizeof(std::uint16_t)) {
         write_at(to, index, static_cast<std::uint16_t>(value));
     } else {
@@ -133,8 +134,7 @@ std::size_t walk_wire(const std::byte* wire, const SparseLayout& layout, bool on
     for (std::size_t i = 0; i < count; ++i) {
         const auto column = read_index(wire, layout.index_bytes, 1 + i);
         f(i, static_cast<std::uint32_t>(column),
-          ones ? 1.F
-               : Value::value(read_at<typename Value::Stored>(values, i), scale, column));
+          ones ? 1.F : Value::value(read_at<typename Value::Stored>(values, i), scale, column));
     }
     return count;
 }

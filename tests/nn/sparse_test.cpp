@@ -1,5 +1,5 @@
-// Networks on sparse rows: against the slow reference, against themselves on dense rows, and with the
-// same bits on every path and any threads.
+// Networks on sparse rows: against the slow reference, against themselves on dense rows, and with
+// the same bits on every path and any threads.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -75,8 +75,7 @@ struct SparseCase {
     Case dense;
     BothRows rows;
 
-    SparseCase(const nn::NetworkOptions& options, const BatchShape& shape,
-               std::uint64_t one_in = 7)
+    SparseCase(const nn::NetworkOptions& options, const BatchShape& shape, std::uint64_t one_in = 7)
         : dense(options, shape),
           rows(thin_rows(dense.batch.vertices.size(), options.inputs, one_in, shape.seed + 1),
                options.inputs) {
@@ -160,8 +159,7 @@ TEST(SparseNetworks, OfOneLayerAndOfThree) {
     for (const char* model : models) {
         SCOPED_TRACE(model);
         compare_sparse({options_of(model, 50, 16), {.seeds = 30, .fanouts = {5}, .seed = 6}});
-        compare_sparse(
-            {options_of(model, 50, 16), {.seeds = 12, .fanouts = {2, 3, 3}, .seed = 7}});
+        compare_sparse({options_of(model, 50, 16), {.seeds = 12, .fanouts = {2, 3, 3}, .seed = 7}});
     }
 }
 
@@ -193,9 +191,8 @@ TEST(SparseNetworks, TheSameBitsOnEveryPathAndAnyThreads) {
         SCOPED_TRACE(model);
         nn::NetworkOptions options = options_of(model, 90, 24);
         options.input_dropout = 0.2;
-        const SparseCase c(options,
-                           {.seeds = 200, .fanouts = {4, 5}, .new_sources_per_edge = 70, .seed = 4},
-                           15);
+        const SparseCase c(
+            options, {.seeds = 200, .fanouts = {4, 5}, .new_sources_per_edge = 70, .seed = 4}, 15);
         std::vector<float> first;
         for (const int threads : {1, 2, 3}) {
             const std::vector<float> gradient = on_all_paths([&] {
@@ -239,15 +236,15 @@ TEST(SparseNetworks, InferenceInOneStepAndInTwo) {
                 sparse->map_rows(0, c.rows.sparse(), mapped);
             }
             std::vector<float> out(expected.size(), NAN);
-            sparse->infer_rows(
-                0, block,
-                {.sources = mapped.empty() ? c.rows.sparse() : nn::InputRows(mapped),
-                 .own = c.rows.sparse(block.destinations),
-                 .degrees = degrees},
-                out);
+            sparse->infer_rows(0, block,
+                               {.sources = mapped.empty() ? c.rows.sparse() : nn::InputRows(mapped),
+                                .own = c.rows.sparse(block.destinations),
+                                .degrees = degrees},
+                               out);
             expect_near(out, expected, 1e-5);
             // Predictions of one layer are the same sums.
-            EXPECT_EQ(c.predict(*sparse), std::vector<float>(out.begin(), out.begin() + 60 * outputs));
+            EXPECT_EQ(c.predict(*sparse),
+                      std::vector<float>(out.begin(), out.begin() + 60 * outputs));
         }
     }
 }
@@ -255,8 +252,7 @@ TEST(SparseNetworks, InferenceInOneStepAndInTwo) {
 TEST(SparseNetworks, PlansOfMemoryKnowTheRows) {
     const auto bytes = [](std::uint64_t inputs, bool sparse) {
         const SparseCase c(options_of("sage", inputs, 16), {.seeds = 100, .seed = 1}, 50);
-        const auto network =
-            nn::make_network(sparse ? c.sparse_options() : c.dense.options);
+        const auto network = nn::make_network(sparse ? c.sparse_options() : c.dense.options);
         return network->activation_bytes(c.dense.batch);
     };
     EXPECT_LT(3 * bytes(2000, true), bytes(2000, false));

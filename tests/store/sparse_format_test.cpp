@@ -115,7 +115,8 @@ TEST(SparseFormat, OnesHaveNoValues) {
     }
 }
 
-/// Encoded and decoded, loaded, and decoded to dense rows: the floats of the dense row, bit for bit.
+/// Encoded and decoded, loaded, and decoded to dense rows: the floats of the dense row, bit for
+/// bit.
 TEST(SparseFormat, TheSameFloatsAsTheSlowWay) {
     for (const ElementType type : sparse_types) {
         for (const bool normalise : {false, true}) {
@@ -144,8 +145,8 @@ TEST(SparseFormat, TheSameFloatsAsTheSlowWay) {
                     const std::vector<float> expected =
                         plain_row(rows.info, view.row(r), rows.scale, store::Precision::native);
                     const auto expect_same = [&](const store::RowFormat& format) {
-                        const auto got = dense_row(
-                            format, std::span(assembled).first(format.row_floats()));
+                        const auto got =
+                            dense_row(format, std::span(assembled).first(format.row_floats()));
                         EXPECT_EQ(std::memcmp(got.data(), expected.data(), width * sizeof(float)),
                                   0)
                             << "row " << r;
@@ -196,8 +197,8 @@ TEST(SparseFormat, CountsOnAnyThreadsAndStopsEarly) {
 /// A quarter exactly is enough; and no row that may pay is passed over by the first look.
 TEST(SparseFormat, PaysWhereTheLargestRowIsAQuarter) {
     const auto counted = [](std::uint64_t largest, bool ones) {
-        return store::NonZeros{.rows = 1, .total = largest, .largest = largest,
-                               .ones = ones ? largest : 0};
+        return store::NonZeros{
+            .rows = 1, .total = largest, .largest = largest, .ones = ones ? largest : 0};
     };
     const graph::FeatureInfo bytes{.width = 800, .type = ElementType::u8};
     EXPECT_TRUE(store::pays_sparse(bytes, counted(66, false)));   // 2 + 66 x 3 = 200 of 800
@@ -247,8 +248,8 @@ TEST_F(SparseStores, RowsOfEveryTypeOnAnyRanksAndHosts) {
                                              static_cast<int>(assembled)));
                     const PullPlan plan =
                         plan_of(temp / "parts", store::SparseChoice::choose, assembled);
-                    EXPECT_NO_THROW(run(
-                        {.ranks = ranks, .ranks_per_host = per_host, .seed = type}, plan));
+                    EXPECT_NO_THROW(
+                        run({.ranks = ranks, .ranks_per_host = per_host, .seed = type}, plan));
                 }
             }
         }

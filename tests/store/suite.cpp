@@ -53,11 +53,7 @@ class RandomRows final : public graph::FeatureSource {
 public:
     RandomRows(VertexId rows, const graph::FeatureInfo& info, std::uint64_t seed,
                std::uint64_t one_in)
-        : rows_(rows),
-          info_(info),
-          seed_(seed),
-          one_in_(one_in),
-          scale_(random_scale(seed, info)) {
+        : rows_(rows), info_(info), seed_(seed), one_in_(one_in), scale_(random_scale(seed, info)) {
         info_.row_normalise = false;  // the writer's to say
     }
     [[nodiscard]] graph::FeatureInfo info() const override { return info_; }
@@ -300,7 +296,8 @@ std::uint64_t fetch_all(const store::FeatureStore& store, const DirectRows& dire
         const std::byte* wire_row = wire.data() + i * row_bytes;
         float* place = row.data();
         store.format().decode_rows({&wire_row, 1}, &place);
-        require(direct.same(remote[i], dense_row(store.format(), row)), fmt::format("fetched row {} differs", remote[i]));
+        require(direct.same(remote[i], dense_row(store.format(), row)),
+                fmt::format("fetched row {} differs", remote[i]));
     }
     return remote.size();
 }

@@ -56,8 +56,9 @@ public:
         for (VertexId v = 0; v < graph_.vertices; ++v) {
             Draws draws(stream, v);
             std::ranges::fill(row, std::byte{0});
-            const std::uint64_t count =
-                v == 2 ? 0 : v == 5 ? graph_.words : draws.below(graph_.words + 1);
+            const std::uint64_t count = v == 2   ? 0
+                                        : v == 5 ? graph_.words
+                                                 : draws.below(graph_.words + 1);
             const std::uint64_t share = graph_.width / graph_.classes;
             std::uint64_t words = 0;
             while (words < count) {
@@ -118,9 +119,8 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     const WordCounts words(graph, generator.labels());
     std::optional<ElementType> type;
     if (graph.type != ElementType::f32) type = graph.type;
-    graph.words > 0
-        ? writer.features(words, type, graph.row_normalise, Progress::none())
-        : writer.features(features, type, graph.row_normalise, Progress::none());
+    graph.words > 0 ? writer.features(words, type, graph.row_normalise, Progress::none())
+                    : writer.features(features, type, graph.row_normalise, Progress::none());
     write_targets(writer, graph, generator.labels());
     writer.split(roles);
     static_cast<void>(writer.commit({}));

@@ -105,8 +105,7 @@ TEST_F(SparseTraining, TheSameBitsOnAnyThreadsRanksAndTopology) {
                 options.topology = per_host == 1 ? train::TopologyChoice::partitioned
                                                  : train::TopologyChoice::replicated;
                 const auto all = train_simulated(
-                    data(), options,
-                    {.ranks = ranks, .ranks_per_host = per_host, .seed = 5});
+                    data(), options, {.ranks = ranks, .ranks_per_host = per_host, .seed = 5});
                 for (const Trained& mine : all)
                     expect_equal(mine, first);
                 expect_closed(all[0].result);
@@ -156,16 +155,14 @@ TEST_F(SparseTraining, AModelThatTakesDenseRowsGetsThem) {
 TEST_F(SparseTraining, RowsOfOnesAndNormalisedRows) {
     for (const bool normalise : {false, true}) {
         const TempDir folder;
-        const auto ones = make_parts(folder.path(), {.width = 300,
-                                                     .words = 20,
-                                                     .most_of_a_word = 1,
-                                                     .row_normalise = normalise});
+        const auto ones = make_parts(
+            folder.path(),
+            {.width = 300, .words = 20, .most_of_a_word = 1, .row_normalise = normalise});
         const Trained sparse = train_alone(ones, options_for("gcn"));
         EXPECT_EQ(sparse.result.row_bytes, 2 + 20 * 2U);
         const auto all = train_simulated(ones, options_for("gcn"), {.ranks = 4, .seed = 3});
         expect_equal(all[3], sparse);
-        expect_close_runs(sparse,
-                          train_alone(ones, options_for("gcn", store::SparseChoice::off)));
+        expect_close_runs(sparse, train_alone(ones, options_for("gcn", store::SparseChoice::off)));
     }
 }
 
@@ -237,7 +234,8 @@ TEST_F(SparseTraining, InferenceOnAnyRanksAndMemory) {
         const std::vector<float> expected = predict_at_once(data(), saved);
         ASSERT_EQ(exact.scores.size(), expected.size());
         for (std::size_t i = 0; i < expected.size(); ++i)
-            ASSERT_NEAR(static_cast<double>(exact.scores[i]), static_cast<double>(expected[i]), 1e-4);
+            ASSERT_NEAR(static_cast<double>(exact.scores[i]), static_cast<double>(expected[i]),
+                        1e-4);
         for (const int ranks : {1, 2, 4}) {
             for (const std::uint64_t memory : {0U, 400'000U}) {
                 SCOPED_TRACE(fmt::format("{} ranks, {} bytes", ranks, memory));

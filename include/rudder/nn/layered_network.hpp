@@ -38,11 +38,10 @@ struct LaneTurn {
 class LayeredNetwork : public FlatNetwork {
 public:
     ~LayeredNetwork() override;
-    BatchResult train(const sample::Batch& batch, const InputRows& rows,
-                      const SeedTargets& targets, float weight, std::span<float> gradient,
+    BatchResult train(const sample::Batch& batch, const InputRows& rows, const SeedTargets& targets,
+                      float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) final;
-    void predict(const sample::Batch& batch, const InputRows& rows,
-                 std::span<float> scores) final;
+    void predict(const sample::Batch& batch, const InputRows& rows, std::span<float> scores) final;
     void infer_layer(std::size_t index, const sample::Block& block,
                      std::span<const std::uint32_t> degrees, const InputRows& sources,
                      std::span<float> out) final;
@@ -64,7 +63,7 @@ protected:
     /// A layer in the present pass.
     struct View {
         const sample::Block* block = nullptr;
-        ConstMatrix input;  ///< of the sources; there once the layer's turn has come
+        ConstMatrix input;      ///< of the sources; there once the layer's turn has come
         SparseMatrix sparse{};  ///< the same where sparse_input holds, instead of `input`
         /// Of inference alone: what map_rows made of the sources (`input` is then of destinations
         /// only), and the destinations' sums, to be written or, where `summed`, read.
@@ -107,8 +106,8 @@ protected:
 
     /// For backward_rows and finish_backward.
     [[nodiscard]] float* sums() noexcept { return sums_; }
-    /// Of a sparse input: weights = transpose of `gradient` times the input's first rows, as many as
-    /// it has; `groups` as of LaneSums. For finish_backward.
+    /// Of a sparse input: weights = transpose of `gradient` times the input's first rows, as many
+    /// as it has; `groups` as of LaneSums. For finish_backward.
     void sparse_gradient(const ConstMatrix& gradient, LaneSums::Groups groups, float* weights);
     /// Where a sparse input's weights lie, inputs x outputs (those of groups filled up): copies a
     /// parameter there.

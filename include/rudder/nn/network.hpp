@@ -64,7 +64,7 @@ public:
     InputRows() = default;
     // Dense rows are what most of them are.
     template <class Floats>
-        requires std::convertible_to<const Floats&, std::span<const float>>
+    requires std::convertible_to<const Floats&, std::span<const float>>
     // NOLINTNEXTLINE(google-explicit-constructor)
     InputRows(const Floats& dense) : memory_(dense) {}
     /// Sparse ones: each takes the memory of so many floats, two for its header and two for each

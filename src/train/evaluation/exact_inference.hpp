@@ -69,9 +69,7 @@ private:
     [[nodiscard]] std::span<const float> present(std::size_t layer) const {
         return memory_.present->span().subspan(0, own() * network_.layer_inputs(layer));
     }
-    [[nodiscard]] bool maps(std::size_t layer) const {
-        return network_.maps_rows(layer);
-    }
+    [[nodiscard]] bool maps(std::size_t layer) const { return network_.maps_rows(layer); }
     [[nodiscard]] bool last(std::size_t layer) const { return layer + 1 == network_.layers(); }
     [[nodiscard]] std::size_t row_of(const partition::Part& part, LocalId v) const noexcept {
         return part.range().begin - g_.ranges.here().begin + v;

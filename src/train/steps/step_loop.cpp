@@ -83,12 +83,12 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
         const sample::Batch& batch = step.sampled.batches[i];
         const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
         const bool last = i + 1 == parts.size();
-        const nn::BatchResult result = learner_.network().train(
-            batch, input_rows(ground_.store.format(), step.rows[i]),
-            targets_.gather(parts[i], seeds), weight, exchange_.gradient(i),
-            [&](std::size_t bucket) {
-                if (last) exchange_.bucket_ready(bucket);
-            });
+        const nn::BatchResult result =
+            learner_.network().train(batch, input_rows(ground_.store.format(), step.rows[i]),
+                                     targets_.gather(parts[i], seeds), weight,
+                                     exchange_.gradient(i), [&](std::size_t bucket) {
+                                         if (last) exchange_.bucket_ready(bucket);
+                                     });
         losses_[i] = result.loss;
         score_.correct += result.correct;
         score_.answers += result.answers;
