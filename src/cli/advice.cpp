@@ -172,6 +172,7 @@ void read_signs(const train::Summary& summary, RunSigns& signs) {
     signs.travelled = share(rows.fetched(), rows.hit + rows.demand);
     signs.feature_share = share(summary.bytes.kinds.features, summary.bytes.received_total);
     signs.buffered = summary.buffer_rows > 0;
+    if (summary.sparse.value_or(false)) signs.float_rows = false;
     signs.threads = static_cast<int>(std::max<std::uint64_t>(1, summary.threads));
     signs.epochs = summary.epochs;
     signs.best_epoch = summary.best_epoch.value_or(0);

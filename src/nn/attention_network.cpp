@@ -8,6 +8,7 @@
 #include "rudder/core/check.hpp"
 
 #include "scratch.hpp"
+#include "sparse_input.hpp"
 
 namespace rudder::nn {
 
@@ -24,7 +25,38 @@ std::size_t AttentionNetwork::add_zeroes(std::size_t l, const char* name, std::s
 }
 
 ConstMatrix AttentionNetwork::input_rows(std::size_t l, Rows rows) const {
+    if (sparse_input(l)) return {nullptr, rows.count, 0, 0};
     return aligned_rows(view(l).input.part(rows.first, rows.count), Scratch::input);
+}
+
+Matrix AttentionNetwork::pack_weights(std::size_t l, std::size_t parameter, float* memory) const {
+    const Heads all = heads(l);
+    if (sparse_input(l)) {
+        const Matrix packed = matrix(memory, layer_inputs(l), all.width());
+        pack_transposed(parameter, {all.columns, all.padded()}, packed);
+        return packed;
+    }
+    const Matrix packed = matrix(memory, all.width(), layer_inputs(l));
+    pack_heads(parameter, all, packed);
+    return packed;
+}
+
+void AttentionNetwork::multiply_input(std::size_t l, Rows rows, const Matrix& weights,
+                                      const Matrix& out) const {
+    if (sparse_input(l)) {
+        multiply_sparse(view(l).sparse.part(rows.first, rows.count), weights, out);
+    } else {
+        multiply_transposed(input_rows(l, rows), weights, out);
+    }
+}
+
+void AttentionNetwork::finish_weights(std::size_t l, const LaneSums& lanes,
+                                      const ConstMatrix& products, float* weights, float* bias) {
+    const LaneSums::Groups groups{heads(l).columns, heads(l).padded()};
+    const LaneSums::Stretch whole{0, layer_inputs(l), weights};
+    if (!sparse_input(l)) return lanes.finish(std::span(&whole, 1), bias, groups);
+    sparse_gradient(products, groups, weights);
+    lanes.finish({}, bias, groups);
 }
 
 void AttentionNetwork::pack_heads(std::size_t parameter, const Heads& heads,
@@ -93,7 +125,7 @@ void AttentionNetwork::plan_convolution(std::size_t l, const sample::Block& bloc
                                         WorkspacePlan& memory, Offsets& offsets) const {
     const Heads all = heads(l);
     const auto floats = [&](std::size_t count) { offsets.push_back(memory.add<float>(count)); };
-    floats(all.width() * aligned_columns(layer_inputs(l)));
+    floats(weight_floats(l));
     floats(block.sources * all.width());
     floats(entry_count(block) * all.count);
     if (pass == Pass::train) {
@@ -113,10 +145,9 @@ void AttentionNetwork::begin_convolution(std::size_t l, const Offsets& offsets, 
     const Heads all = heads(l);
     std::size_t next = 0;
     const auto floats = [&] { return workspace().at<float>(offsets[next++]); };
-    own.weights = matrix(floats(), all.width(), layer_inputs(l));
+    own.weights = pack_weights(l, own.weight, floats());
     own.values = matrix(floats(), block.sources, all.width());
     own.alphas = floats();
-    pack_heads(own.weight, all, own.weights);
     if (pass == Pass::train) {
         own.deltas = floats();
         own.gradient = matrix(floats(), block.destinations, all.width());
@@ -135,7 +166,7 @@ void AttentionNetwork::begin_convolution(std::size_t l, const Offsets& offsets, 
 
 std::size_t AttentionNetwork::sum_floats(std::size_t l, const sample::Block& block) const {
     return LaneColumns::floats(Lanes(block.destinations), layer_outputs(l)) +
-           LaneSums::floats(Lanes(block.sources), heads(l).width(), layer_inputs(l)) +
+           LaneSums::floats(Lanes(block.sources), heads(l).width(), lane_inputs(l)) +
            own_sum_floats(l, block);
 }
 LaneColumns AttentionNetwork::bias_sums(std::size_t l) noexcept {
@@ -143,19 +174,18 @@ LaneColumns AttentionNetwork::bias_sums(std::size_t l) noexcept {
 }
 LaneSums AttentionNetwork::weight_sums(std::size_t l) noexcept {
     return {sums() + LaneColumns::floats(Lanes(view(l).out.rows), layer_outputs(l)),
-            Lanes(view(l).block->sources), heads(l).width(), layer_inputs(l)};
+            Lanes(view(l).block->sources), heads(l).width(), lane_inputs(l)};
 }
 float* AttentionNetwork::own_sums(std::size_t l) noexcept {
     return sums() + LaneColumns::floats(Lanes(view(l).out.rows), layer_outputs(l)) +
-           LaneSums::floats(Lanes(view(l).block->sources), heads(l).width(), layer_inputs(l));
+           LaneSums::floats(Lanes(view(l).block->sources), heads(l).width(), lane_inputs(l));
 }
 
 void AttentionNetwork::prepare(std::size_t l) {
     const Layer& own = layers_[l];
     parallel_chunks(own.values.rows, chunk_rows, [&](const Chunk& chunk) {
         const Rows rows{chunk.begin, chunk.end - chunk.begin};
-        multiply_transposed(input_rows(l, rows), own.weights,
-                            own.values.part(rows.first, rows.count));
+        multiply_input(l, rows, own.weights, own.values.part(rows.first, rows.count));
         values_made(l, rows);
     });
 }
@@ -177,7 +207,6 @@ void AttentionNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
 
 void AttentionNetwork::finish_backward(std::size_t l, std::span<float> gradient) {
     const Layer& own = layers_[l];
-    const Heads all = heads(l);
     const Lanes lanes(view(l).block->sources);
     const LaneSums weights = weight_sums(l);
     parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
@@ -189,8 +218,7 @@ void AttentionNetwork::finish_backward(std::size_t l, std::span<float> gradient)
                         input_rows(l, rows));
         }
     });
-    const LaneSums::Stretch whole{0, layer_inputs(l), place(gradient, own.weight)};
-    weights.finish(std::span(&whole, 1), value_bias(l, gradient), {all.columns, all.padded()});
+    finish_weights(l, weights, own.values, place(gradient, own.weight), value_bias(l, gradient));
     finish_own(l, gradient);
     bias_sums(l).finish(place(gradient, own.bias));
 }

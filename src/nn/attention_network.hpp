@@ -33,8 +33,26 @@ protected:
         const std::size_t count = options().heads;
         return {count, last(layer) ? options().outputs : options().hidden / count};
     }
-    /// Aligned rows of a layer's input.
+    /// Aligned rows of a layer's input; of a sparse one no columns, so that lanes add up biases
+    /// alone.
     [[nodiscard]] ConstMatrix input_rows(std::size_t l, Rows rows) const;
+    /// Columns of the input that lanes add gradients up for.
+    [[nodiscard]] std::size_t lane_inputs(std::size_t l) const noexcept {
+        return sparse_input(l) ? 0 : layer_inputs(l);
+    }
+    /// Floats of the weights of all heads.
+    [[nodiscard]] std::size_t weight_floats(std::size_t l) const noexcept {
+        return sparse_input(l) ? layer_inputs(l) * heads(l).width()
+                               : heads(l).width() * aligned_columns(layer_inputs(l));
+    }
+    /// Packs the weights of all heads there: width x inputs, or transposed for a sparse input.
+    [[nodiscard]] Matrix pack_weights(std::size_t l, std::size_t parameter, float* memory) const;
+    /// out = rows of the input times packed weights.
+    void multiply_input(std::size_t l, Rows rows, const Matrix& weights, const Matrix& out) const;
+    /// Writes the gradients of weights that multiply the input and of their bias (null: nowhere),
+    /// from what the lanes have added up and, of a sparse input, the gradient of the products.
+    void finish_weights(std::size_t l, const LaneSums& lanes, const ConstMatrix& products,
+                        float* weights, float* bias);
     /// A parameter of Glorot's uniform beginnings, rows by columns of the weights' tensor.
     std::size_t add_glorot(std::size_t l, const char* name, std::size_t rows, std::size_t columns);
     std::size_t add_zeroes(std::size_t l, const char* name, std::size_t count);

@@ -30,7 +30,7 @@ protected:
     [[nodiscard]] std::size_t own_sum_floats(std::size_t l,
                                              const sample::Block& block) const override {
         const Lanes lanes(block.destinations);
-        return LaneSums::floats(lanes, heads(l).width(), layer_inputs(l)) +
+        return LaneSums::floats(lanes, heads(l).width(), lane_inputs(l)) +
                LaneColumns::floats(lanes, heads(l).width());
     }
     void values_made(std::size_t l, Rows rows) override {
@@ -64,8 +64,8 @@ private:
     [[nodiscard]] Sums lane_sums(std::size_t l) {
         const Lanes lanes(view(l).out.rows);
         const std::size_t width = heads(l).width();
-        float* vector = own_sums(l) + LaneSums::floats(lanes, width, layer_inputs(l));
-        return {{own_sums(l), lanes, width, layer_inputs(l)}, {vector, lanes, width}};
+        float* vector = own_sums(l) + LaneSums::floats(lanes, width, lane_inputs(l));
+        return {{own_sums(l), lanes, width, lane_inputs(l)}, {vector, lanes, width}};
     }
 
     std::vector<GatV2Layer> own_;
@@ -91,7 +91,7 @@ GatV2::GatV2(const NetworkOptions& network_options)
 std::vector<std::size_t> GatV2::own_floats(std::size_t l, const sample::Block& block,
                                            Pass pass) const {
     const std::size_t width = heads(l).width();
-    const std::size_t weights = width * aligned_columns(layer_inputs(l));
+    const std::size_t weights = weight_floats(l);
     const std::size_t rows = block.destinations * width;
     if (pass == Pass::predict) return {weights, 3 * width, rows};
     return {weights, 3 * width, rows, rows};
@@ -101,10 +101,9 @@ void GatV2::begin_own(std::size_t l, const std::vector<float*>& memory, Pass pas
     GatV2Layer& own = own_[l];
     const Heads all = heads(l);
     const std::size_t destinations = view(l).block->destinations;
-    own.right_weights = matrix(memory[0], all.width(), layer_inputs(l));
+    own.right_weights = pack_weights(l, own.right, memory[0]);
     own.vectors = memory[1];
     own.own = matrix(memory[2], destinations, all.width());
-    pack_heads(own.right, all, own.right_weights);
     pack_heads(own.vector, all, own.vectors);
     pack_heads(own.left_bias, all, own.vectors + all.width());
     pack_heads(own.right_bias, all, own.vectors + 2 * all.width());
@@ -114,7 +113,7 @@ void GatV2::begin_own(std::size_t l, const std::vector<float*>& memory, Pass pas
 void GatV2::attend_rows(std::size_t l, Rows rows, const Matrix& sums) {
     const GatV2Layer& own = own_[l];
     const Matrix mapped = own.own.part(rows.first, rows.count);
-    multiply_transposed(input_rows(l, rows), own.right_weights, mapped);
+    multiply_input(l, rows, own.right_weights, mapped);
     add_bias(mapped, own.vectors + 2 * heads(l).width());
     attend(attention(l), scores(l), rows, sums);
 }
@@ -132,9 +131,8 @@ void GatV2::attend_back(std::size_t l, Rows rows, LaneTurn turn) {
 void GatV2::finish_own(std::size_t l, std::span<float> gradient) {
     const Heads all = heads(l);
     const Sums sums = lane_sums(l);
-    const LaneSums::Stretch right{0, layer_inputs(l), place(gradient, own_[l].right)};
-    sums.right.finish(std::span(&right, 1), place(gradient, own_[l].right_bias),
-                      {all.columns, all.padded()});
+    finish_weights(l, sums.right, own_[l].back, place(gradient, own_[l].right),
+                   place(gradient, own_[l].right_bias));
     finish_vector(all, sums.vector, place(gradient, own_[l].vector));
 }
 

@@ -27,8 +27,8 @@ protected:
                           WorkspacePlan& memory, Offsets& offsets) const override;
     void begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) override;
     void sum_rows(std::size_t l, Rows rows, const ConstMatrix& table, const Matrix& sums) override;
-    void source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
-                         const Matrix& out) override;
+    void sum_back(std::size_t l, Rows rows, const ConstMatrix& sums, const ConstMatrix& own,
+                  const ActiveRows& active, const Matrix& out) override;
 
 private:
     void weigh(std::size_t l);
@@ -90,9 +90,9 @@ void Gcn::sum_rows(std::size_t l, Rows rows, const ConstMatrix& table, const Mat
                  of.first, of.last, sums);
 }
 
-void Gcn::source_gradient(std::size_t l, Rows rows, const ActiveRows& active, const Matrix& out) {
+void Gcn::sum_back(std::size_t l, Rows rows, const ConstMatrix& sums, const ConstMatrix& /*own*/,
+                   const ActiveRows& active, const Matrix& out) {
     const GcnWeights& own = own_[l];
-    const Matrix& sums = layer(l).gathered;
     // The same sum read backwards: what a reader weighed by its source's c, the source weighs by
     // the reader's r.
     const WeightedRows sum{sums, own.reach, own.roots, sums, own.shares, active};

@@ -5,6 +5,7 @@
 #include "rudder/nn/layered_network.hpp"
 
 #include "scratch.hpp"
+#include "sparse_input.hpp"
 
 namespace rudder::nn {
 
@@ -46,15 +47,20 @@ void LayeredNetwork::residual_rows(std::size_t index, Rows rows, LaneTurn turn,
     const Layer& layer = layers_[index];
     const Matrix out = layer.view.out.part(rows.first, rows.count);
     const Matrix skip = layer.skip.part(rows.first, rows.count);
-    if (layer.mapped) {
+    if (layer.mapped && !sparse_input(index)) {
         const ConstMatrix own = layer.view.input.part(rows.first, rows.count);
         map.add(turn.lane, turn.first, out, aligned_rows(own, Scratch::input));
         if (index > 0) multiply(out, layer.map_weights, skip);
         return;
     }
-    if (index == 0) return;
+    if (index == 0 && !layer.mapped) return;
     for (std::size_t r = 0; r < out.rows; ++r)
         std::copy_n(out.row(r), out.columns, skip.row(r));
+}
+
+void LayeredNetwork::sparse_gradient(const ConstMatrix& gradient, LaneSums::Groups groups,
+                                     float* weights) {
+    columns_->weight_gradient(gradient, groups, weights);
 }
 
 /// From the gradient after the norm to that before it.
@@ -136,6 +142,7 @@ void LayeredNetwork::backward(std::size_t index, const sample::BatchKey& key,
     if (normed(index) && !in_two) finish_norm(index, sums, gradient);
     finish_backward(index, gradient);
     if (!layer.mapped) return;
+    if (sparse_input(index)) return sparse_gradient(layer.skip, {}, place(gradient, layer.map));
     const LaneSums::Stretch whole{0, layer_inputs(index), place(gradient, layer.map)};
     sums.map.finish(std::span(&whole, 1), nullptr);
 }
@@ -154,7 +161,7 @@ void LayeredNetwork::write_statistics(float share, std::span<float> gradient) co
     }
 }
 
-BatchResult LayeredNetwork::train(const sample::Batch& batch, std::span<const float> rows,
+BatchResult LayeredNetwork::train(const sample::Batch& batch, const InputRows& rows,
                                   const SeedTargets& targets, float weight,
                                   std::span<float> gradient, FunctionRef<void(std::size_t)> ready) {
     RUDDER_CHECK(gradient.size() == weights().size());
@@ -169,6 +176,7 @@ BatchResult LayeredNetwork::train(const sample::Batch& batch, std::span<const fl
     forward(batch, rows, places, Pass::train);
     write_statistics(weight * static_cast<float>(batch.seeds), gradient);
     const LossSums total = loss(targets, weight, places);
+    if (sparse_input(0)) columns_->fill(view(0).sparse);
     for (std::size_t b = 0; b < layers(); ++b) {
         backward(layers() - 1 - b, batch.key, gradient);
         ready(b);

@@ -9,6 +9,7 @@
 #include "rudder/core/check.hpp"
 
 #include "scratch.hpp"
+#include "sparse_input.hpp"
 
 namespace rudder::nn {
 
@@ -25,7 +26,11 @@ constexpr float statistics_momentum = 0.1F;
 }  // namespace
 
 LayeredNetwork::LayeredNetwork(const NetworkOptions& network_options, Activation activation)
-    : FlatNetwork(network_options), activation_(activation), norm_(norm_of(network_options.norm)) {}
+    : FlatNetwork(network_options), activation_(activation), norm_(norm_of(network_options.norm)) {
+    if (network_options.sparse) columns_ = std::make_unique<SparseColumns>();
+}
+
+LayeredNetwork::~LayeredNetwork() = default;
 
 void LayeredNetwork::end_convolution(std::size_t bias) {
     const std::size_t l = layers_.size();
@@ -58,11 +63,26 @@ void LayeredNetwork::pack(std::size_t parameter, const Matrix& out) const noexce
         std::copy_n(from + r * out.columns, out.columns, out.row(r));
 }
 
-void LayeredNetwork::check(const sample::Batch& batch, std::span<const float> rows) const {
+void LayeredNetwork::pack_transposed(std::size_t parameter, LaneSums::Groups groups,
+                                     const Matrix& out) const {
+    const std::span<const float> from = weights_of(parameter);
+    transpose_weights({from.data(), from.size() / out.rows, out.rows, out.rows}, groups, out);
+}
+
+void LayeredNetwork::set_input(View& view, const InputRows& rows, std::size_t layer) const {
+    RUDDER_CHECK(rows.is_sparse() == sparse_input(layer));
+    if (rows.is_sparse()) {
+        view.sparse = rows.sparse(layer_inputs(layer));
+    } else {
+        view.input = rows.dense(layer_inputs(layer));
+    }
+}
+
+void LayeredNetwork::check(const sample::Batch& batch, const InputRows& rows) const {
     RUDDER_CHECK(batch.blocks.size() == layers());
     RUDDER_CHECK(batch.blocks.back().destinations == batch.seeds);
     RUDDER_CHECK(batch.blocks.front().sources == batch.vertices.size());
-    RUDDER_CHECK(rows.size() == batch.vertices.size() * options().inputs);
+    RUDDER_CHECK(rows.holds(batch.vertices.size(), options().inputs));
     RUDDER_CHECK(!wants_degrees() || batch.degrees.size() == batch.vertices.size());
     for (std::size_t l = 1; l < layers(); ++l)
         RUDDER_CHECK(batch.blocks[l].sources == batch.blocks[l - 1].destinations);
@@ -77,7 +97,8 @@ std::size_t LayeredNetwork::extra_floats(std::size_t layer, const sample::Block&
     const std::size_t out = layer_outputs(layer);
     std::size_t floats = 0;
     if (normed(layer)) floats += 2 * LaneColumns::floats(lanes, out);
-    if (layers_[layer].mapped) floats += LaneSums::floats(lanes, out, layer_inputs(layer));
+    if (layers_[layer].mapped && !sparse_input(layer))
+        floats += LaneSums::floats(lanes, out, layer_inputs(layer));
     return floats;
 }
 
@@ -90,15 +111,20 @@ LayeredNetwork::LayerPlace LayeredNetwork::plan_layer(std::size_t layer, const s
     plan_convolution(layer, block, pass, memory, place.convolution);
     if (out_rows == OutRows::planned)
         place.out = memory.add<float>(block.destinations * aligned_columns(out));
-    if (layers_[layer].mapped) place.map_weights = memory.add<float>(out * aligned_columns(in));
+    if (layers_[layer].mapped) {
+        place.map_weights = memory.add<float>(sparse_input(layer) ? in * aligned_columns(out)
+                                                                  : out * aligned_columns(in));
+    }
     if (normed(layer)) {
         place.columns = memory.add<float>(2 * aligned_columns(out));
         place.spreads = memory.add<float>(std::max<std::size_t>(block.destinations, out));
     }
     if (pass == Pass::predict) return place;
     if (normed(layer)) place.normal = memory.add<float>(block.destinations * aligned_columns(out));
-    if (residual(layer) && layer > 0)
-        place.skip = memory.add<float>(block.destinations * aligned_columns(in));
+    if (residual(layer) && (layer > 0 || sparse_input(layer))) {
+        place.skip =
+            memory.add<float>(block.destinations * aligned_columns(sparse_input(layer) ? out : in));
+    }
     return place;
 }
 
@@ -117,15 +143,19 @@ LayeredNetwork::PassPlan LayeredNetwork::plan(const sample::Batch& batch, Pass p
     plan.sums = plan.memory.add<float>(sums);
     plan.extras = plan.memory.add<float>(extras);
     plan.losses = plan.memory.add<LossSums>(chunk_count(batch.seeds, chunk_rows));
-    if (options().input_dropout > 0) {
-        plan.input =
-            plan.memory.add<float>(batch.vertices.size() * aligned_columns(options().inputs));
-    }
+    if (options().input_dropout <= 0) return plan;
+    const std::size_t vertices = batch.vertices.size();
+    plan.input = sparse_input(0)
+                     ? plan.memory.add<SparseEntry>(vertices * (1 + options().sparse->largest))
+                     : plan.memory.add<float>(vertices * aligned_columns(options().inputs));
     return plan;
 }
 
 std::uint64_t LayeredNetwork::activation_bytes(const sample::Batch& batch) const {
-    return Workspace::bytes_for(plan(batch, Pass::train).memory);
+    const std::uint64_t planned = Workspace::bytes_for(plan(batch, Pass::train).memory);
+    if (!options().sparse) return planned;
+    const double non_zeros = options().sparse->mean * static_cast<double>(batch.vertices.size());
+    return planned + SparseColumns::bytes_for(options().inputs, non_zeros);
 }
 
 void LayeredNetwork::begin_layer(std::size_t index, const sample::Block& block,
@@ -141,15 +171,17 @@ void LayeredNetwork::begin_layer(std::size_t index, const sample::Block& block,
     layer.view.degrees = degrees;
     layer.view.out = matrix(place.out, block.destinations, out);
     if (layer.mapped) {
-        layer.map_weights = matrix(place.map_weights, out, in);
-        pack(layer.map, layer.map_weights);
+        layer.map_weights = sparse_input(index) ? matrix(place.map_weights, in, out)
+                                                : matrix(place.map_weights, out, in);
+        sparse_input(index) ? pack_transposed(layer.map, {}, layer.map_weights)
+                            : pack(layer.map, layer.map_weights);
     }
     layer.columns = workspace().at<float>(place.columns);
     layer.spreads = workspace().at<float>(place.spreads);
     layer.normal = {};
     if (pass == Pass::train) {
         if (normed(index)) layer.normal = matrix(place.normal, block.destinations, out);
-        layer.skip = matrix(place.skip, block.destinations, in);
+        layer.skip = matrix(place.skip, block.destinations, sparse_input(index) ? out : in);
     }
     begin_convolution(index, place.convolution, pass);
 }
@@ -192,10 +224,18 @@ void LayeredNetwork::add_bias(std::size_t layer, Rows rows) {
 void LayeredNetwork::add_residual(std::size_t index, Rows rows) {
     const Layer& layer = layers_[index];
     const Matrix out = layer.view.out.part(rows.first, rows.count);
-    ConstMatrix own = layer.view.input.part(rows.first, rows.count);
+    const bool sparse = sparse_input(index);
+    const SparseMatrix entries =
+        sparse ? layer.view.sparse.part(rows.first, rows.count) : SparseMatrix{};
+    if (sparse && !layer.mapped) return add_sparse(out, entries);
+    ConstMatrix own = sparse ? ConstMatrix{} : layer.view.input.part(rows.first, rows.count);
     if (layer.mapped) {
         const Matrix product = scratch_rows(Scratch::product, out.rows, out.columns);
-        multiply_transposed(aligned_rows(own, Scratch::input), layer.map_weights, product);
+        if (sparse) {
+            multiply_sparse(entries, layer.map_weights, product);
+        } else {
+            multiply_transposed(aligned_rows(own, Scratch::input), layer.map_weights, product);
+        }
         own = product;
     }
     add_rows(out, own);
@@ -286,28 +326,46 @@ void LayeredNetwork::forward_layer(std::size_t index, const Dropout& dropout,
     });
 }
 
-void LayeredNetwork::forward(const sample::Batch& batch, std::span<const float> rows,
-                             const PassPlan& places, Pass pass) {
-    ConstMatrix input{rows.data(), batch.vertices.size(), options().inputs, options().inputs};
-    if (const Dropout first = dropout_before(0, batch.key, pass); first.drops()) {
-        const Matrix dropped{workspace().at<float>(places.input), input.rows, input.columns,
-                             aligned_columns(input.columns)};
-        parallel_chunks(input.rows, chunk_rows, [&](const Chunk& chunk) {
-            const std::size_t count = chunk.end - chunk.begin;
-            drop(input.part(chunk.begin, count), first,
-                 std::span(batch.vertices).subspan(chunk.begin, count),
+/// The first layer's input after dropout, in the workspace.
+void LayeredNetwork::drop_input(const sample::Batch& batch, const Dropout& dropout,
+                                const PassPlan& places) {
+    View& first = layers_.front().view;
+    const bool sparse = sparse_input(0);
+    const SparseMatrix entries = first.sparse;
+    const ConstMatrix input = first.input;
+    auto* left = workspace().at<SparseEntry>(places.input);
+    const Matrix dropped{workspace().at<float>(places.input), input.rows, input.columns,
+                         aligned_columns(input.columns)};
+    parallel_chunks(batch.vertices.size(), chunk_rows, [&](const Chunk& chunk) {
+        const std::size_t count = chunk.end - chunk.begin;
+        const auto vertices = std::span(batch.vertices).subspan(chunk.begin, count);
+        if (sparse) {
+            drop_sparse(entries.part(chunk.begin, count), dropout, vertices,
+                        left + chunk.begin * entries.stride);
+        } else {
+            drop(input.part(chunk.begin, count), dropout, vertices,
                  dropped.part(chunk.begin, count));
-        });
-        input = dropped;
-    }
-    for (std::size_t l = 0; l < layers(); ++l) {
-        layers_[l].view.input = input;
-        forward_layer(l, dropout_before(l + 1, batch.key, pass), batch.vertices, pass);
-        input = view(l).out;
+        }
+    });
+    if (sparse) {
+        first.sparse.data = left;
+    } else {
+        first.input = dropped;
     }
 }
 
-void LayeredNetwork::predict(const sample::Batch& batch, std::span<const float> rows,
+void LayeredNetwork::forward(const sample::Batch& batch, const InputRows& rows,
+                             const PassPlan& places, Pass pass) {
+    set_input(layers_.front().view, rows, 0);
+    const Dropout first = dropout_before(0, batch.key, pass);
+    if (first.drops()) drop_input(batch, first, places);
+    for (std::size_t l = 0; l < layers(); ++l) {
+        if (l > 0) layers_[l].view.input = view(l - 1).out;
+        forward_layer(l, dropout_before(l + 1, batch.key, pass), batch.vertices, pass);
+    }
+}
+
+void LayeredNetwork::predict(const sample::Batch& batch, const InputRows& rows,
                              std::span<float> scores) {
     RUDDER_CHECK(scores.size() == batch.seeds * options().outputs);
     if (batch.seeds == 0) return;
@@ -349,32 +407,29 @@ void LayeredNetwork::infer(std::size_t index, const View& given, std::span<float
 }
 
 void LayeredNetwork::infer_layer(std::size_t index, const sample::Block& block,
-                                 std::span<const std::uint32_t> degrees,
-                                 std::span<const float> sources, std::span<float> out) {
-    const std::size_t in = layer_inputs(index);
-    RUDDER_CHECK(sources.size() == block.sources * in);
+                                 std::span<const std::uint32_t> degrees, const InputRows& sources,
+                                 std::span<float> out) {
+    RUDDER_CHECK(sources.holds(block.sources, layer_inputs(index)));
     View given;
     given.block = &block;
     given.degrees = degrees;
-    given.input = {sources.data(), block.sources, in, in};
+    set_input(given, sources, index);
     infer(index, given, out);
 }
 
 void LayeredNetwork::infer_rows(std::size_t index, const sample::Block& block,
                                 const LayerRows& rows, std::span<float> out) {
-    const std::size_t in = layer_inputs(index);
     const std::size_t reads = layer_reads(index);
-    const bool mapped = reads != in;
-    RUDDER_CHECK(rows.own.size() == block.destinations * in);
-    RUDDER_CHECK(rows.summed || rows.sources.size() == block.sources * reads);
+    const bool mapped = maps_rows(index);
+    RUDDER_CHECK(rows.own.holds(block.destinations, layer_inputs(index)));
+    RUDDER_CHECK(rows.summed || rows.sources.holds(block.sources, reads));
     RUDDER_CHECK(!rows.summed || (sums_rows(index) && !rows.sums.empty()));
     RUDDER_CHECK(rows.sums.empty() || rows.sums.size() == block.destinations * reads);
     View given;
     given.block = &block;
     given.degrees = rows.degrees;
-    given.input = {rows.own.data(), block.destinations, in, in};
-    if (!mapped && !rows.summed) given.input = {rows.sources.data(), block.sources, in, in};
-    if (mapped) given.mapped = {rows.sources.data(), block.sources, reads, reads};
+    set_input(given, mapped || rows.summed ? rows.own : rows.sources, index);
+    if (mapped) given.mapped = rows.sources.dense(reads);
     if (!rows.sums.empty()) given.sums = {rows.sums.data(), block.destinations, reads, reads};
     given.summed = rows.summed;
     infer(index, given, out);

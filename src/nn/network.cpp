@@ -20,7 +20,10 @@ namespace {
 
 std::vector<ModelInfo>& models() {
     static std::vector<ModelInfo> all{
-        {"sage", make_sage}, {"gcn", make_gcn, true}, {"gat", make_gat}, {"gatv2", make_gatv2}};
+        {.name = "sage", .make = make_sage, .sparse = true},
+        {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true},
+        {.name = "gat", .make = make_gat, .sparse = true},
+        {.name = "gatv2", .make = make_gatv2, .sparse = true}};
     return all;
 }
 
@@ -75,7 +78,7 @@ void check_options(const NetworkOptions& options) {
 
 }  // namespace
 
-void Network::map_rows(std::size_t /*layer*/, std::span<const float> /*input*/,
+void Network::map_rows(std::size_t /*layer*/, const InputRows& /*input*/,
                        std::span<float> /*out*/) {
     RUDDER_CHECK(false);  // of a network that says it maps rows
 }
@@ -96,6 +99,11 @@ bool model_wants_degrees(std::string_view model) noexcept {
         models(), [&](const ModelInfo& known) { return known.name == model && known.degrees; });
 }
 
+bool model_takes_sparse(std::string_view model) noexcept {
+    return std::ranges::any_of(
+        models(), [&](const ModelInfo& known) { return known.name == model && known.sparse; });
+}
+
 void register_model(const ModelInfo& model) {
     RUDDER_CHECK(model.make != nullptr && !model.name.empty());
     RUDDER_CHECK(std::ranges::none_of(
@@ -107,6 +115,7 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
     for (const ModelInfo& model : models()) {
         if (model.name != options.model) continue;
         check_options(options);
+        RUDDER_CHECK(!options.sparse || model.sparse);
         return model.make(options);
     }
     throw unknown_name("model", options.model, model_names(), "--model");

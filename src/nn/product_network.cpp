@@ -5,6 +5,7 @@
 #include "rudder/core/check.hpp"
 
 #include "scratch.hpp"
+#include "sparse_input.hpp"
 
 namespace rudder::nn {
 
@@ -17,29 +18,59 @@ void ProductNetwork::add_piece(std::size_t l, const char* name, double bound) {
 
 void ProductNetwork::plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
                                       WorkspacePlan& memory, Offsets& offsets) const {
+    const bool sparse = sparse_input(l);
+    const std::size_t outputs = aligned_columns(layer_outputs(l));
     const std::size_t stride = aligned_columns(columns(l));
-    offsets.push_back(memory.add<float>(layer_outputs(l) * stride));
+    offsets.push_back(memory.add<float>(sparse ? columns(l) * outputs : layer_outputs(l) * stride));
     if (pass == Pass::predict) return;
-    offsets.push_back(memory.add<float>(block.destinations * stride));
-    if (l == 0) return;
+    offsets.push_back(memory.add<float>(block.destinations * (sparse ? outputs : stride)));
+    if (l == 0 && !sparse) return;
     offsets.push_back(memory.add<std::uint32_t>(std::size_t{block.sources} + 1));
     offsets.push_back(memory.add<LocalId>(block.edges()));
+    if (sparse) offsets.push_back(memory.add<float>(block.sources * outputs));
 }
 
 void ProductNetwork::begin_convolution(std::size_t l, const Offsets& offsets, Pass pass) {
     Layer& own = layers_[l];
     const sample::Block& block = *view(l).block;
+    const bool sparse = sparse_input(l);
     const std::size_t in = layer_inputs(l);
-    const std::size_t stride = aligned_columns(columns(l));
-    own.weights = {workspace().at<float>(offsets[0]), layer_outputs(l), columns(l), stride};
-    for (std::size_t p = 0; p < own.pieces.size(); ++p)
-        pack(own.pieces[p], {own.weights.data + p * in, own.weights.rows, in, stride});
+    const std::size_t rows = sparse ? columns(l) : layer_outputs(l);
+    const std::size_t wide = sparse ? layer_outputs(l) : columns(l);
+    const std::size_t stride = aligned_columns(wide);
+    own.weights = {workspace().at<float>(offsets[0]), rows, wide, stride};
+    for (std::size_t p = 0; p < own.pieces.size(); ++p) {
+        sparse ? pack_transposed(own.pieces[p], {}, own.weights.part(p * in, in))
+               : pack(own.pieces[p], {own.weights.data + p * in, own.weights.rows, in, stride});
+    }
+    own.products = {};
     if (pass == Pass::predict) return;
-    own.gathered = {workspace().at<float>(offsets[1]), block.destinations, columns(l), stride};
-    if (l == 0) return;
+    own.gathered = {workspace().at<float>(offsets[1]), block.destinations, wide, stride};
+    if (l == 0 && !sparse) return;
     own.readers = {{workspace().at<std::uint32_t>(offsets[2]), std::size_t{block.sources} + 1},
                    {workspace().at<LocalId>(offsets[3]), block.edges()}};
     transpose(block, own.readers);
+    if (sparse) own.products = {workspace().at<float>(offsets[4]), block.sources, wide, stride};
+}
+
+/// Multiplies a sparse input, unless that was done where its rows lie.
+void ProductNetwork::prepare(std::size_t l) {
+    if (!sparse_input(l) || view(l).mapped.data != nullptr) return;
+    Layer& own = layers_[l];
+    const SparseMatrix& input = view(l).sparse;
+    const std::size_t stride = own.weights.stride;
+    if (own.products.data == nullptr) {
+        // A prediction: there is no plan for what its sources take.
+        const std::size_t floats = input.rows * stride;
+        if (products_.size() < floats) products_ = Array<float>::uninitialised(floats);
+        own.products = {products_.data(), input.rows, own.weights.columns, stride};
+    }
+    const ConstMatrix weights = transposed(l, own.pieces.size() - 1);
+    parallel_chunks(input.rows, chunk_rows, [&](const Chunk& chunk) {
+        const std::size_t count = chunk.end - chunk.begin;
+        multiply_sparse(input.part(chunk.begin, count), weights,
+                        own.products.part(chunk.begin, count));
+    });
 }
 
 /// Own rows, where they are a piece, and sums.
@@ -62,22 +93,28 @@ void ProductNetwork::gather_rows(std::size_t l, Rows rows, const Matrix& gathere
 }
 
 /// Sums of rows that were multiplied before, and own rows multiplied now.
-void ProductNetwork::add_mapped(std::size_t l, Rows rows) {
+void ProductNetwork::add_mapped(std::size_t l, Rows rows, const ConstMatrix& table) {
     const Matrix out = view(l).out.part(rows.first, rows.count);
-    const Matrix sums = scratch_rows(Scratch::gathered, rows.count, layer_reads(l));
-    sum_rows(l, rows, view(l).mapped, sums);
+    const Matrix sums = scratch_rows(Scratch::gathered, rows.count, table.columns);
+    sum_rows(l, rows, table, sums);
     if (layers_[l].pieces.size() == 1) {
         for (std::size_t r = 0; r < rows.count; ++r)
             std::copy_n(sums.row(r), out.columns, out.row(r));
         return;
     }
-    const ConstMatrix own = view(l).input.part(rows.first, rows.count);
-    multiply_transposed(aligned_rows(own, Scratch::input), piece(l, layers_[l].weights, 0), out);
+    if (sparse_input(l)) {
+        multiply_sparse(view(l).sparse.part(rows.first, rows.count), transposed(l, 0), out);
+    } else {
+        const ConstMatrix own = view(l).input.part(rows.first, rows.count);
+        multiply_transposed(aligned_rows(own, Scratch::input), piece(l, layers_[l].weights, 0),
+                            out);
+    }
     add_rows(out, sums);
 }
 
 void ProductNetwork::forward_rows(std::size_t l, Rows rows, Pass pass) {
-    if (view(l).mapped.data != nullptr) return add_mapped(l, rows);
+    if (view(l).mapped.data != nullptr) return add_mapped(l, rows, view(l).mapped);
+    if (sparse_input(l)) return add_mapped(l, rows, layers_[l].products);
     const Matrix gathered = pass == Pass::train
                                 ? layers_[l].gathered.part(rows.first, rows.count)
                                 : scratch_rows(Scratch::gathered, rows.count, columns(l));
@@ -85,41 +122,85 @@ void ProductNetwork::forward_rows(std::size_t l, Rows rows, Pass pass) {
     multiply_transposed(gathered, layers_[l].weights, view(l).out.part(rows.first, rows.count));
 }
 
-void ProductNetwork::map_rows(std::size_t l, std::span<const float> input, std::span<float> out) {
+void ProductNetwork::map_rows(std::size_t l, const InputRows& input, std::span<float> out) {
     const std::size_t in = layer_inputs(l);
     const std::size_t columns_out = layer_outputs(l);
     const std::size_t reads = layer_reads(l);
-    RUDDER_CHECK(reads != in && input.size() / in * reads == out.size());
-    const auto weights = std::as_const(*this).weights_of(layers_[l].pieces.back());
-    const ConstMatrix from{input.data(), input.size() / in, in, in};
-    const Matrix to{out.data(), from.rows, columns_out, reads};
-    parallel_chunks(from.rows, chunk_rows, [&](const Chunk& chunk) {
+    const std::size_t rows = input.count(in);
+    const bool sparse = sparse_input(l);
+    RUDDER_CHECK(maps_rows(l) && input.is_sparse() == sparse && rows * reads == out.size());
+    const std::size_t parameter = layers_[l].pieces.back();
+    const auto weights = std::as_const(*this).weights_of(parameter);
+    Matrix packed;
+    if (sparse) {
+        WorkspacePlan memory;
+        const std::size_t place = memory.add<float>(in * aligned_columns(columns_out));
+        workspace().fit(memory);
+        packed = {workspace().at<float>(place), in, columns_out, aligned_columns(columns_out)};
+        pack_transposed(parameter, {}, packed);
+    }
+    const Matrix to{out.data(), rows, columns_out, reads};
+    parallel_chunks(rows, chunk_rows, [&](const Chunk& chunk) {
         const std::size_t count = chunk.end - chunk.begin;
-        const Matrix rows = to.part(chunk.begin, count);
-        multiply_transposed(aligned_rows(from.part(chunk.begin, count), Scratch::input),
-                            {weights.data(), columns_out, in, in}, rows);
+        const Matrix some = to.part(chunk.begin, count);
+        if (sparse) {
+            multiply_sparse(input.sparse(in).part(chunk.begin, count), packed, some);
+        } else {
+            multiply_transposed(
+                aligned_rows(input.dense(in).part(chunk.begin, count), Scratch::input),
+                {weights.data(), columns_out, in, in}, some);
+        }
         for (std::size_t r = 0; r < count; ++r)
-            std::fill(rows.row(r) + columns_out, rows.row(r) + reads, 0.F);
+            std::fill(some.row(r) + columns_out, some.row(r) + reads, 0.F);
     });
 }
 
 void ProductNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
     const Matrix out = view(l).out.part(rows.first, rows.count);
     const Matrix gathered = layers_[l].gathered.part(rows.first, rows.count);
-    lane_sums(l).add(turn.lane, turn.first, out, gathered);
+    const LaneSums lanes = lane_sums(l);
+    if (sparse_input(l)) {
+        lanes.add(turn.lane, turn.first, out, {nullptr, rows.count, 0, 0});
+        for (std::size_t r = 0; r < rows.count; ++r)
+            std::copy_n(out.row(r), out.columns, gathered.row(r));
+        return gather_back(l, rows, gathered);
+    }
+    lanes.add(turn.lane, turn.first, out, gathered);
     if (l == 0) return;
     // The gathered rows are not needed any more: their gradient takes their place.
     multiply(out, layers_[l].weights, gathered);
-    gather_back(l, rows, gathered);
+    gather_back(l, rows, piece(l, gathered, layers_[l].pieces.size() - 1));
+}
+
+void ProductNetwork::source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
+                                     const Matrix& out) {
+    const ConstMatrix gathered = layers_[l].gathered;
+    const std::size_t last_piece = layers_[l].pieces.size() - 1;
+    sum_back(l, rows, piece(l, gathered, last_piece),
+             last_piece > 0 ? piece(l, gathered, 0) : ConstMatrix{}, active, out);
 }
 
 void ProductNetwork::finish_backward(std::size_t l, std::span<float> gradient) {
+    if (sparse_input(l)) return finish_sparse(l, gradient);
     const Layer& own = layers_[l];
     const std::size_t in = layer_inputs(l);
     std::vector<LaneSums::Stretch> stretches;
     for (std::size_t p = 0; p < own.pieces.size(); ++p)
         stretches.push_back({p * in, in, place(gradient, own.pieces[p])});
     lane_sums(l).finish(stretches, place(gradient, own.bias));
+}
+
+/// The gradient of the products, in their place, and from it and that of the outputs those of the
+/// weights.
+void ProductNetwork::finish_sparse(std::size_t l, std::span<float> gradient) {
+    const Layer& own = layers_[l];
+    parallel_chunks(own.products.rows, chunk_rows, [&](const Chunk& chunk) {
+        const Rows rows{chunk.begin, chunk.end - chunk.begin};
+        sum_back(l, rows, own.gathered, {}, {}, own.products.part(rows.first, rows.count));
+    });
+    sparse_gradient(own.products, {}, place(gradient, own.pieces.back()));
+    if (own.pieces.size() > 1) sparse_gradient(view(l).out, {}, place(gradient, own.pieces[0]));
+    lane_sums(l).finish({}, place(gradient, own.bias));
 }
 
 }  // namespace rudder::nn

@@ -18,18 +18,14 @@ protected:
         const RowNumbers of(rows);
         mean_of_neighbours(*view(l).block, table, of.first, of.last, sums);
     }
-    void gather_back(std::size_t l, Rows rows, const Matrix& gathered) override {
+    void gather_back(std::size_t l, Rows rows, const Matrix& sums) override {
         const RowNumbers of(rows);
-        divide_by_neighbours(*view(l).block, of.first, of.last, half(gathered, 1));
+        divide_by_neighbours(*view(l).block, of.first, of.last, sums);
     }
-    void source_gradient(std::size_t l, Rows rows, const ActiveRows& active,
-                         const Matrix& out) override;
-
-private:
-    /// Own rows (0) or means (1).
-    [[nodiscard]] static Matrix half(const Matrix& gathered, std::size_t which) noexcept {
-        const std::size_t in = gathered.columns / 2;
-        return {gathered.data + which * in, gathered.rows, in, gathered.stride};
+    void sum_back(std::size_t l, Rows rows, const ConstMatrix& sums, const ConstMatrix& own,
+                  const ActiveRows& active, const Matrix& out) override {
+        const RowNumbers of(rows);
+        gather_gradient(layer(l).readers, {own, sums, active}, of.first, of.last, out);
     }
 };
 
@@ -45,13 +41,6 @@ Sage::Sage(const NetworkOptions& network_options) : ProductNetwork(network_optio
         end_convolution(layer(l).bias);
     }
     seal();
-}
-
-void Sage::source_gradient(std::size_t l, Rows rows, const ActiveRows& active, const Matrix& out) {
-    const Matrix& gathered = layer(l).gathered;
-    const RowNumbers of(rows);
-    gather_gradient(layer(l).readers, {half(gathered, 0), half(gathered, 1), active}, of.first,
-                    of.last, out);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -113,6 +114,31 @@ ColumnSteps share_steps(const comm::Communicator& comm, ColumnSteps columns) {
     return columns;
 }
 
+/// Collective: what the whole data set holds, if its rows are to be sparse. All ranks decide alike.
+std::optional<SparseUse> sparse_use(const comm::Communicator& comm,
+                                    const graph::FeatureInfo& stored,
+                                    std::span<const partition::Part> own,
+                                    const StoreOptions& options) {
+    if (options.sparse == SparseChoice::off) return std::nullopt;
+    const bool always = options.sparse == SparseChoice::on;
+    const std::uint64_t limit = always ? stored.width : most_non_zeros(stored);
+    NonZeros mine;
+    for (const partition::Part& part : own) {
+        const NonZeros look = sample_non_zeros(part.features());
+        mine += look.largest > limit ? look : count_non_zeros(part.features(), limit);
+    }
+    SparseUse use{.counted = {}, .assembled = options.assembled};
+    for (const auto& rank : comm.all_gather(std::span<const NonZeros>(&mine, 1)))
+        use.counted += rank.front();
+    if (!always && !pays_sparse(stored, use.counted)) return std::nullopt;
+    return use;
+}
+
+/// Whether sparse rows are so much shorter that a host keeps them beside the files.
+bool half_as_long(const RowFormat& format) {
+    return format.sparse() != nullptr && 2 * format.row_bytes() <= format.stored().row_bytes();
+}
+
 /// The format of a run's rows, and what it says of their columns.
 struct ChosenFormat {
     RowFormat format;
@@ -121,9 +147,12 @@ struct ChosenFormat {
 
 ChosenFormat choose_format(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data,
-                           std::span<const partition::Part> parts, Precision precision) {
+                           std::span<const partition::Part> parts, const StoreOptions& options) {
+    const Precision precision = options.precision;
     const graph::FeatureInfo& stored = data.info().features;
     const auto scale = parts.front().features().scale;
+    const auto sparse = sparse_use(comm, stored, parts, options);
+    if (sparse) return {RowFormat(stored, scale, precision, std::nullopt, sparse), {}};
     if (!quantises(stored, precision)) return {RowFormat(stored, scale, precision), {}};
     const Span span("ranges of columns");
     const AllRows rows{comm, data.book(), parts};
@@ -164,10 +193,11 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data, const StoreOptions& options) {
     check_features(data);
     partition::check_ranks(comm.size(), data.parts());
-    const bool shared = options.shards == Shards::shared;
     RowPlaces places(comm, data.book());
-    auto parts = open_parts(comm, data, shared ? places.own_parts() : places.host_parts());
-    const auto [format, outlier] = choose_format(comm, data, parts, options.precision);
+    auto parts = open_parts(comm, data, places.own_parts());
+    const auto [format, outlier] = choose_format(comm, data, parts, options);
+    const bool shared = options.shards == Shards::shared || half_as_long(format);
+    if (!shared) parts = open_parts(comm, data, places.host_parts());
     const VertexId host_rows = places.host_rows();
     // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.
     state_.reset(new State{{.comm = comm,
@@ -185,7 +215,7 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
     state_->exchange = std::make_unique<RowExchange>(
         comm, row_channel,
         RowExchange::Layout{state_->places.rank_starts(), format.row_bytes(),
-                            format.row_bytes() / format.width()},
+                            std::max<std::size_t>(1, format.row_bytes() / format.width())},
         [core = state_.get()](std::span<const VertexId> vertices, std::byte* out) {
             write_rows(*core, vertices, out);
         },

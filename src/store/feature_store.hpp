@@ -23,9 +23,11 @@ struct StoreOptions {
     std::uint64_t bulk = 0;  ///< most rows per message; 0: about 256 KiB of them
     /// Writes the rows' messages; null, on all ranks alike: as they are.
     std::shared_ptr<comm::MessageCoder> coder{};
+    SparseChoice sparse = SparseChoice::off;
+    AssembledRows assembled = AssembledRows::dense;  ///< of sparse rows
 };
 
-/// Rows that one batch needs, and where they go: vertices.size() x width floats.
+/// Rows that one batch needs, and where they go: vertices.size() x row_floats.
 struct RowsWanted {
     std::span<const VertexId> vertices;
     std::span<float> rows;

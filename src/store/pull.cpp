@@ -36,15 +36,15 @@ public:
 
     /// Calls `f(vertex, place)` for the rows [begin, end).
     template <class F>
-    void walk(std::size_t begin, std::size_t end, std::size_t width, F&& f) const {
+    void walk(std::size_t begin, std::size_t end, std::size_t row_floats, F&& f) const {
         const auto after = std::ranges::upper_bound(starts_, begin);
         auto batch = static_cast<std::size_t>(after - starts_.begin()) - 1;
         for (std::size_t at = begin; at < end; ++batch) {
             const std::size_t skip = at - starts_[batch];
             const auto vertices = wanted_[batch].vertices;
             const std::size_t count = std::min(vertices.size() - skip, end - at);
-            float* place = wanted_[batch].rows.data() + skip * width;
-            for (std::size_t i = 0; i < count; ++i, place += width)
+            float* place = wanted_[batch].rows.data() + skip * row_floats;
+            for (std::size_t i = 0; i < count; ++i, place += row_floats)
                 f(vertices[skip + i], place);
             at += count;
         }
@@ -65,7 +65,7 @@ void list_distinct(const StoreCore& core, const Numbered& rows, PullScratch& scr
                          static_cast<std::size_t>(core.comm.size()));
     parallel_chunks(rows.total(), list_chunk_rows, [&](const Chunk& chunk) {
         auto& wanted = scratch.wanted.part(chunk.index);
-        rows.walk(chunk.begin, chunk.end, core.format.width(), [&](VertexId v, float* place) {
+        rows.walk(chunk.begin, chunk.end, core.format.row_floats(), [&](VertexId v, float* place) {
             const PartId part = places.part(v);
             if (!places.local(part)) wanted.add({v, place, places.owner(part)});
         });
@@ -80,7 +80,7 @@ void list_repeated(const StoreCore& core, const Numbered& rows, PullScratch& scr
     const RowPlaces& places = core.places;
     scratch.wanted.begin(1, static_cast<std::size_t>(core.comm.size()));
     if (core.exchange != nullptr) scratch.first.reset(rows.total());
-    rows.walk(0, rows.total(), core.format.width(), [&](VertexId v, float* place) {
+    rows.walk(0, rows.total(), core.format.row_floats(), [&](VertexId v, float* place) {
         const PartId part = places.part(v);
         if (places.local(part)) {
             const bool fresh = scratch.seen.insert(places.host_row(part, v));
@@ -141,7 +141,7 @@ void gather(const StoreCore& core, const Numbered& rows) {
             core.load({from.data(), count}, {vertices.data(), count}, to.data());
             count = 0;
         };
-        rows.walk(chunk.begin, chunk.end, core.format.width(), [&](VertexId v, float* place) {
+        rows.walk(chunk.begin, chunk.end, core.format.row_floats(), [&](VertexId v, float* place) {
             const PartId part = places.part(v);
             if (!places.local(part)) return;
             from[count] = places.row(part, v);
@@ -176,7 +176,7 @@ struct Pull::State {
             decode(piece);
         }
         parallel_chunks(scratch->repeats.size(), pull_chunk_rows, [&](const Chunk& chunk) {
-            const std::size_t bytes = core->format.width() * sizeof(float);
+            const std::size_t bytes = core->format.row_floats() * sizeof(float);
             for (std::size_t i = chunk.begin; i < chunk.end; ++i)
                 std::memcpy(scratch->repeats[i].to, scratch->repeats[i].from, bytes);
         });
@@ -218,7 +218,7 @@ bool Pull::done() const {
 Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind kind) {
     RUDDER_CHECK(kind == comm::Kind::requests || kind == comm::Kind::evaluation);
     for (const RowsWanted& batch : wanted)
-        RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.width());
+        RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.row_floats());
     const Numbered rows(wanted);
     auto state = std::make_unique<Pull::State>(core, core.pool.take());
     classify(core, rows, *state->scratch, state->accounts);
@@ -229,7 +229,7 @@ Pull begin_pull(StoreCore& core, std::span<const RowsWanted> wanted, comm::Kind 
 
 void load_local(const StoreCore& core, std::span<const RowsWanted> wanted) {
     for (const RowsWanted& batch : wanted)
-        RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.width());
+        RUDDER_CHECK(batch.rows.size() == batch.vertices.size() * core.format.row_floats());
     gather(core, Numbered(wanted));
 }
 

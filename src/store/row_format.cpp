@@ -37,6 +37,23 @@ std::uint64_t wire_bytes(const graph::FeatureInfo& stored, Precision precision) 
     return stored.row_bytes();
 }
 
+/// How many sparse rows ahead memory is asked for, and how much of each: most of them are short.
+constexpr std::size_t sparse_rows_ahead = 6;
+constexpr std::size_t sparse_bytes_ahead = 256;
+
+/// Calls `f(row, i)` for rows anywhere in memory.
+template <class F>
+void each_sparse_row(std::span<const std::byte* const> rows, std::size_t row_bytes, F&& f) {
+    const std::size_t fetched = std::min(row_bytes, sparse_bytes_ahead);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (i + sparse_rows_ahead < rows.size()) {
+            for (std::size_t at = 0; at < fetched; at += 64)
+                __builtin_prefetch(rows[i + sparse_rows_ahead] + at);
+        }
+        f(rows[i], i);
+    }
+}
+
 bool same_on_wire(const graph::FeatureInfo& stored, Precision precision) {
     switch (precision) {
         case Precision::float32:
@@ -64,20 +81,28 @@ bool quantises(const graph::FeatureInfo& stored, Precision precision) noexcept {
 }
 
 RowFormat::RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale,
-                     Precision precision, std::optional<ColumnSteps> steps)
+                     Precision precision, std::optional<ColumnSteps> steps,
+                     const std::optional<SparseUse>& sparse)
     : stored_(stored),
       scale_(scale.begin(), scale.end()),
-      precision_(precision),
-      row_bytes_(wire_bytes(stored, precision)),
-      wire_is_stored_(same_on_wire(stored, precision)),
-      steps_(std::move(steps)) {
+      precision_(sparse ? Precision::native : precision),
+      row_bytes_(wire_bytes(stored, precision_)),
+      wire_is_stored_(!sparse && same_on_wire(stored, precision_)),
+      steps_(std::move(steps)),
+      assembles_sparse_(sparse && sparse->assembled == AssembledRows::sparse),
+      row_floats_(stored.width) {
     RUDDER_CHECK(graph::is_feature_type(stored.type));
     RUDDER_CHECK(scale_.size() == (stored.type == ElementType::i8 ? stored.width : 0));
-    RUDDER_CHECK(steps_.has_value() == quantises(stored, precision));
+    RUDDER_CHECK(steps_.has_value() == quantises(stored, precision_));
     RUDDER_CHECK(!steps_ || (steps_->width == stored.width &&
                              row_bytes_ == quantised_bytes(stored.width, steps_->levels)));
     load_ = row_loader(stored_recipe());
     decode_ = row_loader(wire_recipe());
+    if (!sparse) return;
+    sparse_.emplace(stored, scale, sparse->counted);
+    row_bytes_ = sparse_->row_bytes();
+    if (assembles_sparse_)
+        row_floats_ = sparse_->row_entries() * (sizeof(SparseEntry) / sizeof(float));
 }
 
 RowRecipe RowFormat::stored_recipe() const noexcept {
@@ -100,6 +125,11 @@ void RowFormat::encode_rows(std::span<const std::byte* const> stored,
                             std::span<const VertexId> vertices, std::byte* wire) const {
     RUDDER_CHECK_NORMAL(stored.size() == vertices.size());
     if (wire_is_stored_) return pack_rows(stored, row_bytes_, wire);
+    if (sparse_) {
+        for (std::size_t i = 0; i < stored.size(); ++i)
+            sparse_->encode(stored[i], wire + i * row_bytes_);
+        return;
+    }
     constexpr std::size_t group = 16;
     std::array<float*, group> places{};
     // Floats are aligned in the wire's rows only where whoever gave the memory aligned it.
@@ -125,15 +155,27 @@ void RowFormat::encode_rows(std::span<const std::byte* const> stored,
 void RowFormat::decode_rows(std::span<const std::byte* const> wire,
                             std::span<const VertexId> vertices, float* const* out) const {
     RUDDER_CHECK_NORMAL(wire.size() == vertices.size());
-    if (!steps_) return decode_(wire_recipe(), wire, out);
-    quantise_kernels().dequantise(*steps_, vertices, wire.data(), out);
+    if (steps_) return quantise_kernels().dequantise(*steps_, vertices, wire.data(), out);
+    if (!sparse_) return decode_(wire_recipe(), wire, out);
+    each_sparse_row(wire, row_bytes_, [&](const std::byte* row, std::size_t i) {
+        if (assembles_sparse_) {
+            sparse_->decode(row, reinterpret_cast<SparseEntry*>(out[i]));
+        } else {
+            sparse_->decode_dense(row, out[i]);
+        }
+    });
 }
 
 void RowFormat::load_rows(std::span<const std::byte* const> stored,
                           std::span<const VertexId> vertices, float* const* out) const {
     RUDDER_CHECK_NORMAL(stored.size() == vertices.size());
-    load_(stored_recipe(), stored, out);
-    if (steps_) quantise_kernels().round(*steps_, vertices, out);
+    if (!assembles_sparse_) {
+        load_(stored_recipe(), stored, out);
+        if (steps_) quantise_kernels().round(*steps_, vertices, out);
+        return;
+    }
+    for (std::size_t i = 0; i < stored.size(); ++i)
+        sparse_->load(stored[i], reinterpret_cast<SparseEntry*>(out[i]));
 }
 
 }  // namespace rudder::store

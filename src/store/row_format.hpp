@@ -10,6 +10,7 @@
 #include "rudder/store/precision.hpp"
 
 #include "column_steps.hpp"
+#include "sparse_format.hpp"
 
 namespace rudder::store {
 
@@ -29,15 +30,33 @@ using RowLoader = void (*)(const RowRecipe&, std::span<const std::byte* const> r
 /// bits is in int8 as it is.
 [[nodiscard]] bool quantises(const graph::FeatureInfo& stored, Precision precision) noexcept;
 
+/// As what rows are put together for whoever computes with them.
+enum class AssembledRows : bool { dense, sparse };
+
+/// That rows travel and are kept sparse, and as what they are assembled.
+struct SparseUse {
+    NonZeros counted;
+    AssembledRows assembled = AssembledRows::dense;
+};
+
 /// How rows of one run look on the wire and in buffers, and the way to floats.
 class RowFormat {
 public:
     /// `scale` (one number per column for int8, else empty) is copied. `steps` is there exactly
-    /// where rows are quantised.
+    /// where rows are quantised; sparse ones never are.
     RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale, Precision precision,
-              std::optional<ColumnSteps> steps = std::nullopt);
+              std::optional<ColumnSteps> steps = std::nullopt,
+              const std::optional<SparseUse>& sparse = std::nullopt);
 
     [[nodiscard]] std::uint64_t width() const noexcept { return stored_.width; }
+    /// Of one assembled row: the width, or where rows are assembled sparse the memory, counted in
+    /// floats, of a SparseEntry for the header and for each non-zero of the largest row.
+    [[nodiscard]] std::uint64_t row_floats() const noexcept { return row_floats_; }
+    [[nodiscard]] bool assembles_sparse() const noexcept { return assembles_sparse_; }
+    /// Of rows that travel and are kept sparse; null: they do not. Precision changes none of them.
+    [[nodiscard]] const SparseFormat* sparse() const noexcept {
+        return sparse_ ? &*sparse_ : nullptr;
+    }
     /// Of one row on the wire.
     [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
     [[nodiscard]] Precision precision() const noexcept { return precision_; }
@@ -52,7 +71,7 @@ public:
     /// From stored rows to the wire's, one after the other.
     void encode_rows(std::span<const std::byte* const> stored, std::span<const VertexId> vertices,
                      std::byte* wire) const;
-    /// From the wire to `width` floats each, where `out` points. What was encoded has the same bits
+    /// From the wire to `row_floats` each, where `out` points. What was encoded has the same bits
     /// wherever that is done.
     void decode_rows(std::span<const std::byte* const> wire, std::span<const VertexId> vertices,
                      float* const* out) const;
@@ -72,6 +91,9 @@ private:
     std::optional<ColumnSteps> steps_;
     RowLoader load_;
     RowLoader decode_;
+    std::optional<SparseFormat> sparse_;
+    bool assembles_sparse_;
+    std::uint64_t row_floats_;
 };
 
 }  // namespace rudder::store

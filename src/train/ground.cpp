@@ -8,6 +8,7 @@
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "train/input_rows.hpp"
 #include "train/steps/record_book.hpp"
 
 namespace rudder::train {
@@ -87,8 +88,16 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
             {.precision = o.precision,
              .shards = o.shards,
              .bulk = o.bulk,
-             .coder = coders.features}) {
-    if (comm.rank() != 0 || !store.outlier()) return;
+             .coder = coders.features,
+             .sparse = o.sparse,
+             .assembled = assembled_for(o.model)}) {
+    if (comm.rank() != 0) return;
+    if (store.format().sparse() != nullptr && store::rounds(o.precision)) {
+        log::warning(
+            fmt::format("precision {} has no effect: sparse rows stay exact, and are shorter",
+                        to_string(o.precision)));
+    }
+    if (!store.outlier()) return;
     log::warning(
         fmt::format("--precision {} changes column {} of the features by {:.2g} of its "
                     "spread (root mean square), since it has outliers; choose bfloat16, "

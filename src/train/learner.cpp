@@ -6,6 +6,7 @@
 #include "core/span.hpp"
 #include "rudder/core/error.hpp"
 #include "train/checkpoints/checkpoint.hpp"
+#include "train/input_rows.hpp"
 #include "train/steps/class_weights.hpp"
 #include "train/steps/seed_targets.hpp"
 
@@ -28,7 +29,8 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .norm = o.norm,
             .residual = o.residual,
             .class_weights = class_weights(o.class_weights, ground.comm, ground.parts, info),
-            .seed = o.seed};
+            .seed = o.seed,
+            .sparse = sparse_inputs(ground.store.format())};
 }
 
 }  // namespace

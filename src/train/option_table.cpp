@@ -189,6 +189,10 @@ Table storage_options() {
         option<&O::coding>("coding", "Lossless coding of messages between hosts (auto = if faster)",
                            further | added)
             .among({"off", "auto"}),
+        option<&O::sparse>("sparse",
+                           "Sparse feature rows (auto = where they are at most a quarter as long)",
+                           identity | further | added)
+            .among({"auto", "on", "off"}),
         option<&O::topology>("topology", "Graph topology on each host", further)
             .among({"auto", "replicated", "partitioned"}),
         option<&O::shards>("shards", "Feature rows on each host (shared = in shared memory)",

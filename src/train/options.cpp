@@ -123,6 +123,10 @@ void check_options(const TrainOptions& o) {
             "with-replacement", "leave it out, or give --sampler plain");
     require(shared || !o.redraw, "redraw without shared samples", "redraw",
             "give --sampler shared as well");
+    require(o.sparse != store::SparseChoice::on || !store::rounds(o.precision),
+            fmt::format("sparse rows stay exact: sparse 'on' does not go with precision '{}'",
+                        to_string(o.precision)),
+            "sparse", "leave --precision out, or give --sparse off");
     require(o.profile_epoch <= o.epochs,
             fmt::format("invalid profile-epoch: {} of {} epochs", o.profile_epoch, o.epochs),
             "profile-epoch", "give an epoch of this run, counted from 1");

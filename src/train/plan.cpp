@@ -15,7 +15,7 @@ constexpr std::uint64_t steps_looked_at = 4;
 struct Samples {
     double rows = 0;
     double remote = 0;
-    double row_bytes = 0;    ///< of the largest step, as floats
+    double row_bytes = 0;    ///< of the largest step, assembled
     double batch_bytes = 0;  ///< of the largest step's blocks
     double edges = 0;        ///< of that step
     double activations = 0;  ///< of the largest batch
@@ -42,7 +42,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
                 std::max(own.activations, static_cast<double>(network.activation_bytes(batch)));
         }
         own.rows += rows;
-        const double floats = rows * static_cast<double>(g.store.format().width());
+        const double floats = rows * static_cast<double>(g.store.format().row_floats());
         own.row_bytes = std::max(own.row_bytes, floats * sizeof(float));
         if (bytes > own.batch_bytes) {
             own.batch_bytes = bytes;

@@ -112,6 +112,7 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.seconds = seconds_of(result);
     s.rows = {result.rows, result.floor};
     s.row_bytes = result.row_bytes;
+    s.sparse = result.sparse;
     s.edges = result.edges;
     s.bytes = {result.bytes, result.received_total, result.sent_total};
     s.coding = result.coding;

@@ -162,6 +162,7 @@ struct Summary {
     // Not known of runs of earlier versions.
     std::optional<std::uint64_t> evaluations;  ///< epochs that were evaluated
     std::optional<std::uint64_t> eval_every;   ///< epochs between them, at the end; 0: none were
+    std::optional<bool> sparse;                ///< rows travelled and were kept sparse
     SummaryLoss loss;
     SummarySeconds seconds;
     SummaryRows rows;
@@ -201,6 +202,7 @@ struct Summary {
         field("eval_every", &Summary::eval_every, FieldKind::plain), field("loss", &Summary::loss),
         field("seconds", &Summary::seconds), field("rows", &Summary::rows),
         field("row_bytes", &Summary::row_bytes, FieldKind::plain),
+        field("sparse", &Summary::sparse, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
         field("coding", &Summary::coding, FieldKind::plain), field("agent", &Summary::agent),
         field("memory", &Summary::memory));

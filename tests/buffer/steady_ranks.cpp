@@ -106,7 +106,7 @@ private:
 
 std::uint64_t pull_steps(const comm::Communicator& comm, const store::FeatureStore& store,
                          const std::vector<sample::SampledStep>& steps) {
-    std::vector<float> rows(batch_vertices * store.format().width());
+    std::vector<float> rows(batch_vertices * store.format().row_floats());
     Stretches counts(comm);
     for (const sample::SampledStep& step : steps) {
         counts.before(step.step);
@@ -119,7 +119,7 @@ std::uint64_t pull_steps(const comm::Communicator& comm, const store::FeatureSto
 std::uint64_t buffer_steps(const comm::Communicator& comm, const store::FeatureStore& store,
                            const partition::PartitionedDataset& data,
                            const std::vector<sample::SampledStep>& steps) {
-    std::vector<float> rows(batch_vertices * store.format().width());
+    std::vector<float> rows(batch_vertices * store.format().row_floats());
     const auto own = data.book().range(static_cast<PartId>(comm.rank()));
     buffer::LiveBufferOptions options{.policy = buffer::PolicySpec::parse("window:4"),
                                       .slots = 1500};
@@ -143,10 +143,10 @@ std::uint64_t buffer_steps(const comm::Communicator& comm, const store::FeatureS
     return least;
 }
 
-void run(const std::string& folder) {
+void run(const std::string& folder, const store::StoreOptions& options) {
     const comm::Communicator comm(comm::make_mpi_transport({.ranks_per_host = 1}));
     const partition::PartitionedDataset data(folder);
-    store::FeatureStore store(comm, data, {});
+    store::FeatureStore store(comm, data, options);
     const auto steps = draw_steps(data.info().vertices, comm.rank());
     const std::uint64_t pulled = pull_steps(comm, store, steps);
     const std::uint64_t buffered = buffer_steps(comm, store, data, steps);
@@ -163,7 +163,12 @@ void run(const std::string& folder) {
 int main(int argc, char** argv) {
     const rudder::comm::MpiSession session;
     try {
-        rudder::test::run(argc > 1 ? argv[1] : "");
+        rudder::store::StoreOptions options;
+        if (argc > 2) {
+            options.sparse = rudder::store::SparseChoice::on;
+            options.assembled = rudder::store::AssembledRows::sparse;
+        }
+        rudder::test::run(argc > 1 ? argv[1] : "", options);
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
         std::fflush(nullptr);

@@ -53,8 +53,9 @@ std::uint32_t random_element(Draws& draws, ElementType type) {
 
 class RandomRows final : public graph::FeatureSource {
 public:
-    RandomRows(VertexId rows, const graph::FeatureInfo& info, std::uint64_t seed)
-        : rows_(rows), info_(info), seed_(seed), scale_(random_scale(seed, info)) {
+    RandomRows(VertexId rows, const graph::FeatureInfo& info, std::uint64_t seed,
+               std::uint64_t one_in)
+        : rows_(rows), info_(info), seed_(seed), one_in_(one_in), scale_(random_scale(seed, info)) {
         info_.row_normalise = false;  // the writer's to say
     }
     [[nodiscard]] graph::FeatureInfo info() const override { return info_; }
@@ -63,13 +64,20 @@ public:
     [[nodiscard]] std::string where() const override { return "test"; }
     void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
         for (VertexId v = 0; v < rows_; ++v)
-            block(random_row(seed_ * 1'000'003 + v, info_));
+            block(thinned(seed_ * 1'000'003 + v));
     }
 
 private:
+    [[nodiscard]] std::vector<std::byte> thinned(std::uint64_t seed) const {
+        std::vector<std::byte> row = random_row(seed, info_);
+        if (one_in_ > 1) thin_out(row, info_, one_in_, seed);
+        return row;
+    }
+
     VertexId rows_;
     graph::FeatureInfo info_;
     std::uint64_t seed_;
+    std::uint64_t one_in_;
     std::vector<float> scale_;
 };
 
@@ -88,6 +96,29 @@ std::vector<std::byte> random_row(std::uint64_t seed, const graph::FeatureInfo& 
     return row;
 }
 
+void thin_out(std::vector<std::byte>& row, const graph::FeatureInfo& info, std::uint64_t one_in,
+              std::uint64_t seed) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 10);
+    const std::size_t size = element_size(info.type);
+    for (std::size_t i = 0; i < info.width; ++i) {
+        if (draws.below(one_in) != 0) std::memset(row.data() + i * size, 0, size);
+    }
+}
+
+std::vector<float> dense_row(const store::RowFormat& format, std::span<const float> assembled) {
+    if (!format.assembles_sparse()) return {assembled.begin(), assembled.end()};
+    std::vector<float> out(format.width());
+    const auto* header = reinterpret_cast<const SparseEntry*>(assembled.data());
+    for (std::uint32_t i = 0; i < header->column; ++i) {
+        const SparseEntry& entry = header[1 + i];
+        require(entry.column < format.width() && (i == 0 || header[i].column < entry.column),
+                "the columns of a sparse row do not ascend");
+        out[entry.column] = entry.value;
+    }
+    return out;
+}
+
 std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& info) {
     std::vector<float> scale;
     if (info.type != ElementType::i8) return scale;
@@ -100,8 +131,8 @@ std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& in
 
 partition::PartitionedDataset store_data(const std::filesystem::path& folder,
                                          const graph::FeatureInfo& features, VertexId vertices,
-                                         PartId parts, std::uint64_t seed) {
-    const RandomRows rows(vertices, features, seed);
+                                         PartId parts, std::uint64_t seed, std::uint64_t one_in) {
+    const RandomRows rows(vertices, features, seed, one_in);
     return store_data(folder, features.present() ? &rows : nullptr, features.row_normalise,
                       vertices, parts, seed);
 }
@@ -231,7 +262,7 @@ struct Wanted {
     std::vector<std::vector<float>> rows;
     std::vector<store::RowsWanted> spans;
 
-    Wanted(Draws& draws, const PullPlan& plan, VertexId vertices, std::size_t width) {
+    Wanted(Draws& draws, const PullPlan& plan, VertexId vertices, std::size_t row_floats) {
         const std::uint64_t batches = draws.below(4);
         for (std::uint64_t b = 0; b < batches; ++b) {
             auto& batch = ids.emplace_back(draws.below(plan.ids));
@@ -240,16 +271,18 @@ struct Wanted {
             const VertexId first = draws.below(vertices - limit + 1);
             for (VertexId& v : batch)
                 v = first + draws.below(limit);
-            rows.emplace_back(batch.size() * width, -1.0F);
+            rows.emplace_back(batch.size() * row_floats, -1.0F);
         }
         for (std::size_t b = 0; b < ids.size(); ++b)
             spans.push_back({ids[b], rows[b]});
     }
 
-    void check_rows(const DirectRows& direct, std::size_t width) const {
+    void check_rows(const DirectRows& direct, const store::RowFormat& format) const {
+        const std::size_t floats = format.row_floats();
         for (std::size_t b = 0; b < ids.size(); ++b) {
             for (std::size_t i = 0; i < ids[b].size(); ++i) {
-                require(direct.same(ids[b][i], std::span(rows[b]).subspan(i * width, width)),
+                const auto row = std::span(rows[b]).subspan(i * floats, floats);
+                require(direct.same(ids[b][i], dense_row(format, row)),
                         fmt::format("row {} of batch {} (vertex {}) differs", i, b, ids[b][i]));
             }
         }
@@ -325,12 +358,12 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
     const VertexId vertices = data.info().vertices;
     const RandomStream stream({.purpose = Purpose::test, .seed = plan.seed, .epoch = 77});
     Draws draws(stream, stream_id);
-    const std::size_t width = store.format().width();
+    const std::size_t row_floats = store.format().row_floats();
     for (int i = 0; i < plan.pulls; ++i) {
         const bool evaluation = draws.below(4) == 0;
         const comm::Kind kind = evaluation ? comm::Kind::evaluation : comm::Kind::requests;
-        Wanted first(draws, plan, vertices, width);
-        Wanted second(draws, plan, vertices, width);
+        Wanted first(draws, plan, vertices, row_floats);
+        Wanted second(draws, plan, vertices, row_floats);
         // Changed while others pull; half of the time as it is unless told otherwise.
         store.set_bulk(draws.below(2) == 0 ? 0 : 1 + draws.below(20));
         for (const Wanted* wanted : {&first, &second}) {
@@ -345,8 +378,8 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
             .join();
         require(b->done(), "a pull that was waited for is not done");
         a.wait();
-        first.check_rows(direct, width);
-        second.check_rows(direct, width);
+        first.check_rows(direct, store.format());
+        second.check_rows(direct, store.format());
         first.check_accounts(store, a.wait());
         second.check_accounts(store, b->wait());
         (evaluation ? demanded.evaluation : demanded.training) +=
@@ -366,12 +399,13 @@ std::uint64_t fetch_all(const store::FeatureStore& store, const DirectRows& dire
     store::RemoteFetch fetch = store.fetch(remote, wire);
     fetch.wait();
     require(fetch.done(), "a fetch that was waited for is not done");
-    std::vector<float> row(store.format().width());
+    std::vector<float> row(store.format().row_floats());
     for (std::size_t i = 0; i < remote.size(); ++i) {
         const std::byte* wire_row = wire.data() + i * row_bytes;
         float* place = row.data();
         store.format().decode_rows({&wire_row, 1}, {&remote[i], 1}, &place);
-        require(direct.same(remote[i], row), fmt::format("fetched row {} differs", remote[i]));
+        require(direct.same(remote[i], dense_row(store.format(), row)),
+                fmt::format("fetched row {} differs", remote[i]));
     }
     return remote.size();
 }

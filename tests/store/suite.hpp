@@ -20,6 +20,10 @@ namespace rudder::test {
 /// Scales for int8, nothing for other types.
 [[nodiscard]] std::vector<float> random_scale(std::uint64_t seed, const graph::FeatureInfo& info);
 
+/// Leaves about one element of a row in so many as it is, and makes the others zero.
+void thin_out(std::vector<std::byte>& row, const graph::FeatureInfo& info, std::uint64_t one_in,
+              std::uint64_t seed);
+
 /// Writes a data set without edges, with rows of any source, divided into uneven parts at random;
 /// opens it.
 partition::PartitionedDataset store_data(const std::filesystem::path& folder,
@@ -30,7 +34,11 @@ partition::PartitionedDataset store_data(const std::filesystem::path& folder,
 partition::PartitionedDataset store_data(const std::filesystem::path& folder,
                                          const graph::FeatureInfo& features,
                                          VertexId vertices = 300, PartId parts = 4,
-                                         std::uint64_t seed = 1);
+                                         std::uint64_t seed = 1, std::uint64_t one_in = 1);
+
+/// The floats of an assembled row, all of its columns.
+[[nodiscard]] std::vector<float> dense_row(const store::RowFormat& format,
+                                           std::span<const float> assembled);
 
 /// The slow, obvious way to a row's floats: one element after the other; not quantised.
 [[nodiscard]] std::vector<float> plain_row(const graph::FeatureInfo& info,

@@ -1,5 +1,6 @@
 #include "train/fixture.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -37,6 +38,45 @@ void write_targets(graph::DatasetWriter& writer, const SmallGraph& graph,
     if (graph.targets == graph::TargetKind::regression) view.regression = regression;
     if (graph.targets != graph::TargetKind::none) writer.targets(info, view);
 }
+
+/// Counts of words: half of a row's are among those of its class. Row 2 is empty, row 5 as full as
+/// any may be.
+class WordCounts final : public graph::FeatureSource {
+public:
+    WordCounts(const SmallGraph& graph, std::span<const std::int32_t> labels)
+        : graph_(graph), labels_(labels) {}
+    [[nodiscard]] graph::FeatureInfo info() const override {
+        return {.width = graph_.width, .type = ElementType::u8};
+    }
+    [[nodiscard]] VertexId rows() const override { return graph_.vertices; }
+    [[nodiscard]] std::string where() const override { return "words"; }
+    void walk(FunctionRef<void(std::span<const std::byte>)> block) const override {
+        const RandomStream stream({.purpose = Purpose::test, .seed = graph_.seed});
+        std::vector<std::byte> row(graph_.width);
+        for (VertexId v = 0; v < graph_.vertices; ++v) {
+            Draws draws(stream, v);
+            std::ranges::fill(row, std::byte{0});
+            const std::uint64_t count = v == 2   ? 0
+                                        : v == 5 ? graph_.words
+                                                 : draws.below(graph_.words + 1);
+            const std::uint64_t share = graph_.width / graph_.classes;
+            std::uint64_t words = 0;
+            while (words < count) {
+                const auto label = static_cast<std::uint64_t>(labels_[v]);
+                const std::uint64_t column = draws.below(2) == 0
+                                                 ? label * share + draws.below(share)
+                                                 : draws.below(graph_.width);
+                if (row[column] == std::byte{0}) ++words;
+                row[column] = static_cast<std::byte>(1 + draws.below(graph_.most_of_a_word));
+            }
+            block(row);
+        }
+    }
+
+private:
+    const SmallGraph& graph_;
+    std::span<const std::int32_t> labels_;
+};
 
 /// Interrupts after a step, as a signal would.
 class StopAfter final : public train::TrainObserver {
@@ -76,9 +116,11 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     graph::DatasetWriter writer(folder / "graph", Existing::replace);
     writer.topology(built, true);
     const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0, graph.seed);
+    const WordCounts words(graph, generator.labels());
     std::optional<ElementType> type;
     if (graph.type != ElementType::f32) type = graph.type;
-    writer.features(features, type, false, Progress::none());
+    graph.words > 0 ? writer.features(words, type, graph.row_normalise, Progress::none())
+                    : writer.features(features, type, graph.row_normalise, Progress::none());
     write_targets(writer, graph, generator.labels());
     writer.split(roles);
     static_cast<void>(writer.commit({}));

@@ -22,6 +22,10 @@ struct SmallGraph {
     std::uint64_t width = 12;
     graph::TargetKind targets = graph::TargetKind::classes;
     ElementType type = ElementType::f32;
+    /// Features are bags of words instead, as many at most in a row, that carry the class; 0: not.
+    std::uint64_t words = 0;
+    std::uint64_t most_of_a_word = 3;  ///< as often it is in a bag, at most
+    bool row_normalise = false;
     PartId parts = 4;
     std::uint64_t seed = 1;
     std::int32_t untrained_class = -1;  ///< its training vertices are for validation instead

@@ -44,6 +44,13 @@ inline constexpr ElementType element_type_of<float> = ElementType::f32;
 template <>
 inline constexpr ElementType element_type_of<double> = ElementType::f64;
 
+/// One non-zero of a sparse row. A sparse row in memory is a header, whose column is the number of
+/// its non-zeros, and then these, ascending by column.
+struct SparseEntry {
+    std::uint32_t column = 0;
+    float value = 0;
+};
+
 /// bfloat16 to float: exact.
 [[nodiscard]] constexpr float bf16_to_float(std::uint16_t bits) noexcept {
     return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);

@@ -2,6 +2,7 @@
 // and dropout; loss; and all of it backwards.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -14,6 +15,8 @@
 #include "rudder/nn/norm.hpp"
 
 namespace rudder::nn {
+
+class SparseColumns;
 
 enum class Pass : bool { predict, train };
 
@@ -34,13 +37,13 @@ struct LaneTurn {
 /// is.
 class LayeredNetwork : public FlatNetwork {
 public:
-    BatchResult train(const sample::Batch& batch, std::span<const float> rows,
-                      const SeedTargets& targets, float weight, std::span<float> gradient,
+    ~LayeredNetwork() override;
+    BatchResult train(const sample::Batch& batch, const InputRows& rows, const SeedTargets& targets,
+                      float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) final;
-    void predict(const sample::Batch& batch, std::span<const float> rows,
-                 std::span<float> scores) final;
+    void predict(const sample::Batch& batch, const InputRows& rows, std::span<float> scores) final;
     void infer_layer(std::size_t index, const sample::Block& block,
-                     std::span<const std::uint32_t> degrees, std::span<const float> sources,
+                     std::span<const std::uint32_t> degrees, const InputRows& sources,
                      std::span<float> out) final;
     void infer_rows(std::size_t index, const sample::Block& block, const LayerRows& rows,
                     std::span<float> out) final;
@@ -60,7 +63,8 @@ protected:
     /// A layer in the present pass.
     struct View {
         const sample::Block* block = nullptr;
-        ConstMatrix input;  ///< of the sources; there once the layer's turn has come
+        ConstMatrix input;      ///< of the sources; there once the layer's turn has come
+        SparseMatrix sparse{};  ///< the same where sparse_input holds, instead of `input`
         /// Of inference alone: what map_rows made of the sources (`input` is then of destinations
         /// only), and the destinations' sums, to be written or, where `summed`, read.
         ConstMatrix mapped{};
@@ -70,6 +74,11 @@ protected:
         Matrix out;  ///< of the destinations; later the gradient of what the convolution gave
     };
     [[nodiscard]] const View& view(std::size_t layer) const noexcept { return layers_[layer].view; }
+
+    /// Whether a layer's input is sparse: the first one's, of models that take such rows.
+    [[nodiscard]] bool sparse_input(std::size_t layer) const noexcept {
+        return layer == 0 && options().sparse.has_value();
+    }
 
     // ---- what a model provides ----------------------------------------------------------------
 
@@ -97,6 +106,12 @@ protected:
 
     /// For backward_rows and finish_backward.
     [[nodiscard]] float* sums() noexcept { return sums_; }
+    /// Of a sparse input: weights = transpose of `gradient` times the input's first rows, as many
+    /// as it has; `groups` as of LaneSums. For finish_backward.
+    void sparse_gradient(const ConstMatrix& gradient, LaneSums::Groups groups, float* weights);
+    /// Where a sparse input's weights lie, inputs x outputs (those of groups filled up): copies a
+    /// parameter there.
+    void pack_transposed(std::size_t parameter, LaneSums::Groups groups, const Matrix& out) const;
     [[nodiscard]] float* place(std::span<float> gradient, std::size_t parameter) const noexcept {
         return gradient.data() + parameters()[parameter].offset;
     }
@@ -119,7 +134,9 @@ private:
         float* spreads = nullptr;  ///< by row or column
         float* columns = nullptr;  ///< means of columns: two stretches
         Matrix map_weights;
-        Matrix skip;  ///< gradient of the destinations' inputs through the residual
+        /// Gradient of the destinations' inputs through the residual; of a sparse input, of what
+        /// its map gave.
+        Matrix skip;
     };
     struct LayerPlace {
         std::size_t out = 0;
@@ -152,7 +169,8 @@ private:
     [[nodiscard]] bool plain() const noexcept {
         return norm_ == Norm::none && !options().residual && activation_ == Activation::rectifier;
     }
-    void check(const sample::Batch& batch, std::span<const float> rows) const;
+    void check(const sample::Batch& batch, const InputRows& rows) const;
+    void set_input(View& view, const InputRows& rows, std::size_t layer) const;
     [[nodiscard]] std::size_t extra_floats(std::size_t layer, const sample::Block& block) const;
     [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const sample::Block& block, Pass pass,
                                         WorkspacePlan& memory, OutRows out) const;
@@ -166,8 +184,9 @@ private:
     [[nodiscard]] Dropout dropout_before(std::size_t layer, const sample::BatchKey& key,
                                          Pass pass) const;
 
-    void forward(const sample::Batch& batch, std::span<const float> rows, const PassPlan& places,
+    void forward(const sample::Batch& batch, const InputRows& rows, const PassPlan& places,
                  Pass pass);
+    void drop_input(const sample::Batch& batch, const Dropout& dropout, const PassPlan& places);
     void forward_layer(std::size_t index, const Dropout& dropout,
                        std::span<const VertexId> vertices, Pass pass);
     void measure_columns(std::size_t index);
@@ -199,6 +218,7 @@ private:
     std::vector<Layer> layers_;
     float* sums_ = nullptr;
     float* extras_ = nullptr;
+    std::unique_ptr<SparseColumns> columns_;  ///< of a sparse input in training
 };
 
 }  // namespace rudder::nn

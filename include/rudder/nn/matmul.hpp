@@ -2,6 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
+
+#include "rudder/core/element.hpp"
 
 namespace rudder::nn {
 
@@ -36,6 +39,22 @@ struct Matrix {
     // A view that may write serves wherever one that reads is asked for.
     // NOLINTNEXTLINE(google-explicit-constructor)
     operator ConstMatrix() const noexcept { return {data, rows, columns, stride}; }
+};
+
+/// Rows of which the non-zeros alone are there, each row as SparseEntry says, `stride` entries
+/// apart; a view.
+struct SparseMatrix {
+    const SparseEntry* data = nullptr;
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    std::size_t stride = 0;
+    [[nodiscard]] std::span<const SparseEntry> row(std::size_t r) const noexcept {
+        const SparseEntry* header = data + r * stride;
+        return {header + 1, header->column};
+    }
+    [[nodiscard]] SparseMatrix part(std::size_t first, std::size_t count) const noexcept {
+        return {data + first * stride, count, columns, stride};
+    }
 };
 
 /// c = a times b, by the calling thread alone. Each element is one chain of fused multiply-adds in

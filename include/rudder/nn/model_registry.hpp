@@ -14,6 +14,9 @@ struct ModelInfo {
     /// The options have been checked.
     std::unique_ptr<Network> (*make)(const NetworkOptions&);
     bool degrees = false;  ///< its batches carry degrees: what wants_degrees() says
+    /// It reads sparse rows where NetworkOptions::sparse is set; without it the rows of a sparse
+    /// data set still travel and are kept sparse, and it gets dense ones.
+    bool sparse = false;
 };
 
 /// Makes a model known: from then on `--model` and checkpoints find it by its name. To be called

@@ -1,8 +1,10 @@
 // A network as training sees it: flat weights, a gradient per batch, scores.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +12,7 @@
 
 #include "rudder/core/function_ref.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/nn/matmul.hpp"
 #include "rudder/sample/batch.hpp"
 
 namespace rudder::nn {
@@ -17,6 +20,12 @@ namespace rudder::nn {
 /// What is learned, and its loss: one class of several (cross-entropy), any of several (binary
 /// cross-entropy of each), numbers (mean squared error).
 enum class Objective : std::uint8_t { classes, multilabel, regression };
+
+/// What a network is told of rows that come as their non-zeros alone.
+struct SparseInputs {
+    std::uint64_t largest = 0;  ///< non-zeros of one row
+    double mean = 0;            ///< for plans of memory
+};
 
 struct NetworkOptions {
     std::string model = "sage";
@@ -33,6 +42,9 @@ struct NetworkOptions {
     /// Cross-entropy times the weight of the seed's class; empty: none.
     std::vector<float> class_weights;
     std::uint64_t seed = 0;
+    /// Rows are sparse: of models that take such rows (model_takes_sparse). Not saved, since it
+    /// follows from the data.
+    std::optional<SparseInputs> sparse{};
 };
 
 /// The names of all models, for messages and help.
@@ -42,6 +54,50 @@ struct NetworkOptions {
 [[nodiscard]] std::vector<std::string_view> norm_names();
 /// Whether batches of this model must carry degrees; false for names that are unknown.
 [[nodiscard]] bool model_wants_degrees(std::string_view model) noexcept;
+/// Whether this model can be made for sparse rows; false for names that are unknown.
+[[nodiscard]] bool model_takes_sparse(std::string_view model) noexcept;
+
+/// Rows as they enter a layer, one after the other: all columns of each, or of the first layer
+/// their non-zeros alone, as SparseEntry says. A view.
+class InputRows {
+public:
+    InputRows() = default;
+    // Dense rows are what most of them are.
+    template <class Floats>
+    requires std::convertible_to<const Floats&, std::span<const float>>
+    // NOLINTNEXTLINE(google-explicit-constructor)
+    InputRows(const Floats& dense) : memory_(dense) {}
+    /// Sparse ones: each takes the memory of so many floats, two for its header and two for each
+    /// non-zero of the largest row.
+    [[nodiscard]] static InputRows sparse(std::span<const float> memory,
+                                          std::size_t row_floats) noexcept {
+        InputRows rows;
+        rows.memory_ = memory;
+        rows.row_floats_ = row_floats;
+        return rows;
+    }
+
+    [[nodiscard]] bool is_sparse() const noexcept { return row_floats_ != 0; }
+    /// Whether these are so many rows of so many columns.
+    [[nodiscard]] bool holds(std::size_t rows, std::size_t columns) const noexcept {
+        return memory_.size() == rows * (is_sparse() ? row_floats_ : columns);
+    }
+    [[nodiscard]] std::size_t count(std::size_t columns) const noexcept {
+        return memory_.size() / (is_sparse() ? row_floats_ : columns);
+    }
+    [[nodiscard]] ConstMatrix dense(std::size_t columns) const noexcept {
+        return {memory_.data(), count(columns), columns, columns};
+    }
+    [[nodiscard]] SparseMatrix sparse(std::size_t columns) const noexcept {
+        constexpr std::size_t floats = sizeof(SparseEntry) / sizeof(float);
+        return {reinterpret_cast<const SparseEntry*>(memory_.data()), count(columns), columns,
+                row_floats_ / floats};
+    }
+
+private:
+    std::span<const float> memory_;
+    std::size_t row_floats_ = 0;  ///< 0: dense
+};
 
 /// One tensor of weights, a stretch of the flat vector.
 struct Parameter {
@@ -69,10 +125,11 @@ struct SeedTargets {
 
 /// What one layer of inference reads: see Network::infer_rows.
 struct LayerRows {
-    /// Of the block's sources, its destinations first: sources x layer_reads.
-    std::span<const float> sources{};
+    /// Of the block's sources, its destinations first: sources x layer_reads. Sparse where they are
+    /// the rows of a sparse input as they are.
+    InputRows sources{};
     /// The layer's input rows of the destinations: destinations x layer_inputs.
-    std::span<const float> own{};
+    InputRows own{};
     /// Of the sources, in the whole graph; empty unless wants_degrees.
     std::span<const std::uint32_t> degrees{};
     /// Where destinations keep what they sum up over their neighbours (see sums_rows): destinations
@@ -118,7 +175,7 @@ public:
     /// In the place of running statistics the gradient holds those of this batch times its share of
     /// the step's seeds (`weight` times seeds): summed over the parts like any gradient they are
     /// what absorb_statistics takes.
-    virtual BatchResult train(const sample::Batch& batch, std::span<const float> rows,
+    virtual BatchResult train(const sample::Batch& batch, const InputRows& rows,
                               const SeedTargets& targets, float weight, std::span<float> gradient,
                               FunctionRef<void(std::size_t)> ready) = 0;
     /// Moves the running statistics towards those in the summed gradient (by a tenth), and sets
@@ -128,7 +185,7 @@ public:
     /// Whether batches and blocks must come with degrees in the whole graph.
     [[nodiscard]] virtual bool wants_degrees() const noexcept { return false; }
     /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
-    virtual void predict(const sample::Batch& batch, std::span<const float> rows,
+    virtual void predict(const sample::Batch& batch, const InputRows& rows,
                          std::span<float> scores) = 0;
     /// Layers, and the columns that a layer takes and puts out (the last one's are the scores).
     [[nodiscard]] virtual std::size_t layers() const noexcept = 0;
@@ -139,7 +196,7 @@ public:
     /// outputs), activated unless it is the last layer. No dropout; running statistics. `degrees`
     /// are those of the sources in the whole graph; empty unless wants_degrees.
     virtual void infer_layer(std::size_t layer, const sample::Block& block,
-                             std::span<const std::uint32_t> degrees, std::span<const float> sources,
+                             std::span<const std::uint32_t> degrees, const InputRows& sources,
                              std::span<float> out) = 0;
     /// The same in two steps, for inference over the whole graph: what destinations read of a
     /// source is made once, where its row lies, and may have fewer columns than the layer's input.
@@ -147,9 +204,13 @@ public:
     [[nodiscard]] virtual std::size_t layer_reads(std::size_t layer) const noexcept {
         return layer_inputs(layer);
     }
+    /// Whether what they read is made by map_rows.
+    [[nodiscard]] virtual bool maps_rows(std::size_t layer) const noexcept {
+        return layer_reads(layer) != layer_inputs(layer);
+    }
     /// Makes what destinations read of some rows of a layer's input (rows x layer_inputs): rows x
-    /// layer_reads. Only for layers where the two differ.
-    virtual void map_rows(std::size_t layer, std::span<const float> input, std::span<float> out);
+    /// layer_reads. Only for layers where maps_rows holds.
+    virtual void map_rows(std::size_t layer, const InputRows& input, std::span<float> out);
     /// As infer_layer, from what map_rows made of the sources. Bits depend on rows and the order of
     /// neighbours alone; where rows were mapped they are not those of infer_layer.
     virtual void infer_rows(std::size_t layer, const sample::Block& block, const LayerRows& rows,

@@ -88,6 +88,7 @@ struct TrainOptions {
     store::Precision precision = store::Precision::native;
     std::string coding = "off";  ///< of messages, without loss: off, or auto (where it pays)
     bool force_coding = false;   ///< for tests: wherever it makes messages shorter
+    store::SparseChoice sparse = store::SparseChoice::choose;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has

@@ -58,6 +58,7 @@ struct TrainResult {
     std::optional<buffer::PolicySpec> policy;
     std::optional<std::uint64_t> floor{};  ///< rows the best possible policy would have fetched
     std::uint64_t row_bytes = 0;           ///< of one row on the wire
+    bool sparse = false;                   ///< rows are their non-zeros
     std::string topology;                  ///< as chosen
 };
 

@@ -185,14 +185,14 @@ void LiveBuffer::State::decode(StepWork& work, std::span<const std::byte* const>
         cut_batch(wants[b].vertices, b, work.pieces);
     parallel_chunks(work.pieces.size(), 1, [&](const Chunk& chunk) {
         const StepPiece& piece = work.pieces[chunk.index];
-        float* out = wants[piece.batch].rows.data() + piece.first * store.format().width();
+        float* out = wants[piece.batch].rows.data() + piece.first * store.format().row_floats();
         decode_piece(piece, work.own.before[chunk.index], work.own, rows, out);
     });
 }
 
 void LiveBuffer::State::decode_piece(const StepPiece& piece, std::size_t remote, const OwnStep& own,
                                      std::span<const std::byte* const> rows, float* out) const {
-    const std::size_t width = store.format().width();
+    const std::size_t row_floats = store.format().row_floats();
     std::array<const std::byte*, decoded_at_once> from{};
     std::array<VertexId, decoded_at_once> vertices{};
     std::array<float*, decoded_at_once> to{};
@@ -205,7 +205,7 @@ void LiveBuffer::State::decode_piece(const StepPiece& piece, std::size_t remote,
         if (queue.local().contains(piece.vertices[i])) continue;
         from[count] = rows[own.position(remote++)];
         vertices[count] = piece.vertices[i];
-        to[count] = out + i * width;
+        to[count] = out + i * row_floats;
         if (++count == decoded_at_once) flush();
     }
     flush();

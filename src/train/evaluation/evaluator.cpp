@@ -3,6 +3,7 @@
 #include "core/executor/queue.hpp"
 #include "core/span.hpp"
 #include "rudder/core/array.hpp"
+#include "train/input_rows.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {
@@ -73,7 +74,7 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
         next.job = &job;
         sampler.sample({.step = job.number, .part = job.part->id()}, job.seeds, next.batch);
         next.rows =
-            Array<float>::uninitialised(next.batch.vertices.size() * store_.format().width());
+            Array<float>::uninitialised(next.batch.vertices.size() * store_.format().row_floats());
         const store::RowsWanted wanted{next.batch.vertices, next.rows.span(), true};
         store_.pull(std::span(&wanted, 1), comm::Kind::evaluation).wait();
         if (!ready.push(std::move(next))) return;
@@ -83,7 +84,7 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
 void SampledEvaluator::score(nn::Network& network, const Prepared& batch, SeedTargetReader& reader,
                              std::vector<float>& answers, Score& score) const {
     answers.resize(batch.job->seeds.size() * options_.outputs);
-    network.predict(batch.batch, batch.rows.span(), answers);
+    network.predict(batch.batch, input_rows(store_.format(), batch.rows.span()), answers);
     const nn::BatchResult result =
         nn::count_correct(options_.objective, options_.outputs, answers,
                           reader.gather(*batch.job->part, batch.job->seeds));

@@ -13,6 +13,7 @@
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "train/input_rows.hpp"
 
 #include "exact_inference.hpp"
 
@@ -37,6 +38,13 @@ std::vector<ChunkedPart> chunked(std::span<const partition::Part> own,
     for (const partition::Part& part : own)
         parts.emplace_back(part, here);
     return parts;
+}
+
+/// A network is told of the store's rows, wherever its options come from.
+const nn::NetworkOptions& with_rows_of(nn::NetworkOptions& network,
+                                       const store::FeatureStore& store) {
+    network.sparse = sparse_inputs(store.format());
+    return network;
 }
 
 std::uint64_t default_memory(const comm::Communicator& comm) {
@@ -67,11 +75,11 @@ struct ExactEvaluator::State {
           options(std::move(o)),
           ranges(ranges_of(comm, data)),
           parts(chunked(own, ranges.here())),
-          twin(nn::make_network(options.network)) {
+          twin(nn::make_network(with_rows_of(options.network, s))) {
         options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
         plan = plan_exact({.parts = parts,
-                           .layers = layer_widths(*twin),
+                           .layers = layer_widths(*twin, store.format().row_floats()),
                            .row_bytes = store.format().row_bytes(),
                            .degrees = options.degrees,
                            .again = options.again,

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "rudder/core/parallel.hpp"
+#include "train/input_rows.hpp"
 
 namespace rudder::train {
 
@@ -69,21 +70,21 @@ void Inference::read_layer(std::size_t layer) {
 }
 
 std::size_t Inference::tile_rows() const noexcept {
-    const std::uint64_t group = group_rows * network_.layer_inputs(0) * sizeof(float);
+    const std::uint64_t group = group_rows * g_.store.format().row_floats() * sizeof(float);
     const std::uint64_t bytes = std::min(most_chunk_bytes, g_.plan.layers.front().chunk_bytes);
     return group_rows * std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, group));
 }
 
 /// Features of own vertices from `first` on, until the next call.
-std::span<const float> Inference::own_features(VertexId first, std::size_t count) {
-    const std::size_t columns = g_.store.format().width();
-    fit(memory_.own, count * columns);
+nn::InputRows Inference::own_features(VertexId first, std::size_t count) {
+    const std::size_t row_floats = g_.store.format().row_floats();
+    fit(memory_.own, count * row_floats);
     memory_.ids.resize(count);
     std::iota(memory_.ids.begin(), memory_.ids.end(), first);
-    const std::span<float> rows = memory_.own->span().subspan(0, count * columns);
+    const std::span<float> rows = memory_.own->span().subspan(0, count * row_floats);
     const store::RowsWanted wanted{memory_.ids, rows, true};
     static_cast<void>(g_.store.pull(std::span(&wanted, 1), comm::Kind::evaluation).wait());
-    return rows;
+    return input_rows(g_.store.format(), rows);
 }
 
 /// What is read of this rank's rows, made once, for its own vertices and those of other ranks.
@@ -110,6 +111,7 @@ void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input
     slots.resize(std::max(slots.size(), plan.slots));
     for (std::size_t s = 0; s < plan.slots; ++s)
         fit(slots[s].memory, sources * input.columns());
+    const bool features = layer == 0 && !maps(layer);  // what is read comes from the store
     input.enter(part, plan.keep_halo && stretches.size() > 1);
     const auto begin = [&](std::size_t i) {
         ChunkSlot& slot = slots[i % plan.slots];
@@ -123,7 +125,7 @@ void Inference::run_part(std::size_t layer, std::size_t index, LayerInput& input
         input.finish(slot);
         gather_degrees(index, slot.chunk);
         compute(layer, index, slot.chunk,
-                {.sources = slot.read,
+                {.sources = features ? input_rows(g_.store.format(), slot.read) : slot.read,
                  .own = own_rows(layer, index, slot),
                  .degrees = memory_.degrees});
     }
@@ -144,15 +146,15 @@ void Inference::run_summed(std::size_t index) {
 }
 
 /// The layer's input rows of a chunk's destinations.
-std::span<const float> Inference::own_rows(std::size_t layer, std::size_t index,
-                                           const ChunkSlot& slot) {
+nn::InputRows Inference::own_rows(std::size_t layer, std::size_t index, const ChunkSlot& slot) {
     const partition::Part& part = g_.parts[index].part();
     const std::size_t count = slot.chunk.block.destinations;
     const std::size_t columns = network_.layer_inputs(layer);
     if (layer > 0)
         return present(layer).subspan(row_of(part, slot.chunk.first) * columns, count * columns);
     if (maps(layer)) return own_features(part.range().begin + slot.chunk.first, count);
-    return slot.read.subspan(0, count * columns);
+    const store::RowFormat& format = g_.store.format();
+    return input_rows(format, slot.read.subspan(0, count * format.row_floats()));
 }
 
 void Inference::gather_degrees(std::size_t index, const ExactChunk& chunk) {

@@ -61,17 +61,15 @@ private:
     void compute(std::size_t layer, std::size_t index, const ExactChunk& chunk, nn::LayerRows rows);
     void gather_degrees(std::size_t index, const ExactChunk& chunk);
     void take_scores(std::size_t index, const ExactChunk& chunk, std::span<const float> scores);
-    [[nodiscard]] std::span<const float> own_features(VertexId first, std::size_t count);
-    [[nodiscard]] std::span<const float> own_rows(std::size_t layer, std::size_t index,
-                                                  const ChunkSlot& slot);
+    [[nodiscard]] nn::InputRows own_features(VertexId first, std::size_t count);
+    [[nodiscard]] nn::InputRows own_rows(std::size_t layer, std::size_t index,
+                                         const ChunkSlot& slot);
 
     [[nodiscard]] std::size_t own() const noexcept { return g_.ranges.here().size(); }
     [[nodiscard]] std::span<const float> present(std::size_t layer) const {
         return memory_.present->span().subspan(0, own() * network_.layer_inputs(layer));
     }
-    [[nodiscard]] bool maps(std::size_t layer) const {
-        return network_.layer_reads(layer) != network_.layer_inputs(layer);
-    }
+    [[nodiscard]] bool maps(std::size_t layer) const { return network_.maps_rows(layer); }
     [[nodiscard]] bool last(std::size_t layer) const { return layer + 1 == network_.layers(); }
     [[nodiscard]] std::size_t row_of(const partition::Part& part, LocalId v) const noexcept {
         return part.range().begin - g_.ranges.here().begin + v;

@@ -40,7 +40,7 @@ void fit(std::shared_ptr<Array<float>>& memory, std::size_t floats) {
 }
 
 LayerInput::LayerInput(const RankRanges& ranges, const store::FeatureStore& store, Kept& kept)
-    : ranges_(ranges), store_(&store), columns_(store.format().width()), kept_(kept) {}
+    : ranges_(ranges), store_(&store), columns_(store.format().row_floats()), kept_(kept) {}
 
 LayerInput::LayerInput(const comm::Communicator& comm, const RankRanges& ranges, std::size_t layer,
                        std::span<const float> own, std::size_t columns, Kept& kept)

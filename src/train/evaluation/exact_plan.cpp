@@ -95,14 +95,17 @@ struct ExactPieces {
 
 }  // namespace
 
-std::vector<LayerWidths> layer_widths(const nn::Network& network) {
+std::vector<LayerWidths> layer_widths(const nn::Network& network, std::uint64_t row_floats) {
     std::vector<LayerWidths> layers;
     for (std::size_t l = 0; l < network.layers(); ++l) {
-        layers.push_back({.inputs = network.layer_inputs(l),
-                          .reads = network.layer_reads(l),
+        const bool maps = network.maps_rows(l);
+        const std::uint64_t inputs = l == 0 ? row_floats : network.layer_inputs(l);
+        layers.push_back({.inputs = inputs,
+                          .reads = maps ? network.layer_reads(l) : inputs,
                           .outputs = network.layer_outputs(l),
                           .sums = network.sums_rows(l),
-                          .bytes = network.inference_bytes(l)});
+                          .bytes = network.inference_bytes(l),
+                          .mapped = maps});
     }
     return layers;
 }

@@ -36,17 +36,20 @@ struct ExactPlan {
     std::uint64_t planned = 0;  ///< bytes of the layer that takes most
 };
 
-/// What a layer of the network takes and gives, in columns, and takes besides, in bytes.
+/// What a layer of the network takes and gives, in floats per row, and takes besides, in bytes.
 struct LayerWidths {
     std::uint64_t inputs = 0;
     std::uint64_t reads = 0;  ///< of what destinations read; other than inputs: rows are mapped
     std::uint64_t outputs = 0;
     bool sums = false;  ///< it sums up its input before weights come in
     nn::InferenceBytes bytes;
+    bool mapped = false;  ///< rows are, even if as many columns are read as there are
 
-    [[nodiscard]] bool maps() const noexcept { return reads != inputs; }
+    [[nodiscard]] bool maps() const noexcept { return mapped || reads != inputs; }
 };
-[[nodiscard]] std::vector<LayerWidths> layer_widths(const nn::Network& network);
+/// `row_floats` are those of an assembled row of features.
+[[nodiscard]] std::vector<LayerWidths> layer_widths(const nn::Network& network,
+                                                    std::uint64_t row_floats);
 
 /// What a plan is made from.
 struct PlanInput {

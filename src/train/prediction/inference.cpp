@@ -9,6 +9,7 @@
 #include "partition/share.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
+#include "train/input_rows.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {
@@ -94,13 +95,18 @@ InferenceResult run_inference(const comm::Communicator& comm,
                               const InferenceOptions& options, const InferenceSink& sink) {
     const std::vector<partition::Part> parts = open_parts(comm, data, options.verify);
     store::FeatureStore store(comm, data,
-                              {.precision = saved.train.precision, .shards = saved.train.shards});
+                              {.precision = saved.train.precision,
+                               .shards = saved.train.shards,
+                               .sparse = saved.train.sparse,
+                               .assembled = assembled_for(saved.options.model)});
+    nn::NetworkOptions made = saved.options;
+    made.sparse = sparse_inputs(store.format());
     const auto on_host = static_cast<std::uint64_t>(comm.host().size());
     ExactEvaluator evaluator(comm, data, parts, store,
-                             {.network = saved.options,
+                             {.network = made,
                               .memory = options.memory / on_host,
                               .degrees = nn::model_wants_degrees(saved.options.model)});
-    const std::unique_ptr<nn::Network> network = nn::make_network(saved.options);
+    const std::unique_ptr<nn::Network> network = nn::make_network(made);
     if (network->weights().size() != saved.weights.size()) {
         throw input_error(fmt::format("it holds {} weights, and such a network has {}",
                                       saved.weights.size(), network->weights().size()),

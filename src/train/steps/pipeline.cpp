@@ -24,12 +24,12 @@ struct Slot {
 };
 
 /// Rows of a step for each of its batches; memory is used again where it is large enough.
-void make_room(AssembledStep& step, std::uint64_t width) {
+void make_room(AssembledStep& step, std::uint64_t row_floats) {
     const std::size_t batches = step.sampled.batches.size();
     step.memory.resize(std::max(step.memory.size(), batches));
     step.rows.clear();
     for (std::size_t i = 0; i < batches; ++i) {
-        const std::size_t floats = step.sampled.batches[i].vertices.size() * width;
+        const std::size_t floats = step.sampled.batches[i].vertices.size() * row_floats;
         if (step.memory[i].size() < floats) {
             // A little more than asked for: the next batches are about as large.
             step.memory[i] = Array<float>::uninitialised(floats + floats / 8);
@@ -159,7 +159,7 @@ struct Pipeline::State {
     [[nodiscard]] bool assemble(Slot& place) {
         AssembledStep& step = place.step;
         const Span span("fetching rows", step.sampled.step);
-        make_room(step, store.format().width());
+        make_room(step, store.format().row_floats());
         std::vector<store::RowsWanted> wanted;
         for (std::size_t i = 0; i < step.rows.size(); ++i)
             wanted.push_back({step.sampled.batches[i].vertices, step.rows[i], true});

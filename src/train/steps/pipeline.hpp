@@ -22,7 +22,7 @@ namespace rudder::train {
 struct AssembledStep {
     sample::SampledStep sampled;
     std::vector<Array<float>> memory;    ///< by own part; grows, never shrinks
-    std::vector<std::span<float>> rows;  ///< by own part: its vertices x width floats
+    std::vector<std::span<float>> rows;  ///< by own part: its vertices x row_floats
     Rows counts;
     std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
     std::optional<buffer::Knobs> knobs;         ///< as the buffer was set; none: no buffer

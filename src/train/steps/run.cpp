@@ -170,6 +170,7 @@ TrainResult Run::finish(bool interrupted) {
     result.steps = state.step;
     result.steps_per_epoch = s_.ground.schedule.steps_per_epoch();
     result.row_bytes = s_.ground.store.format().row_bytes();
+    result.sparse = s_.ground.store.format().sparse() != nullptr;
     result.topology = s_.ground.source->name();
     result.epochs = state.epochs;
     result.best_epoch = state.best_epoch;

@@ -7,6 +7,7 @@
 
 #include "core/span.hpp"
 #include "rudder/core/error.hpp"
+#include "train/input_rows.hpp"
 
 namespace rudder::train {
 
@@ -83,7 +84,8 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
         const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
         const bool last = i + 1 == parts.size();
         const nn::BatchResult result =
-            learner_.network().train(batch, step.rows[i], targets_.gather(parts[i], seeds), weight,
+            learner_.network().train(batch, input_rows(ground_.store.format(), step.rows[i]),
+                                     targets_.gather(parts[i], seeds), weight,
                                      exchange_.gradient(i), [&](std::size_t bucket) {
                                          if (last) exchange_.bucket_ready(bucket);
                                      });
