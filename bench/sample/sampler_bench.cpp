@@ -139,8 +139,8 @@ void shared_cost(const sample::NeighbourSource& source,
         std::vector<double> ratios;
         for (int i = 0; i < rounds; ++i) {
             const double plain = our_speed(source, batches);
-            speeds.push_back(our_speed(source, batches,
-                                       {.sampler = sample::Sampler::shared, .redraw = redraw}));
+            speeds.push_back(
+                our_speed(source, batches, {.sampler = sample::Sampler::shared, .redraw = redraw}));
             ratios.push_back(plain / speeds.back());
         }
         fmt::print("shared, redraw {}: {:.1f} M edges/s, {:.2f} of plain's time (wanted: 1.5)\n",

@@ -74,7 +74,7 @@ std::vector<std::vector<std::byte>> row_messages(const graph::Dataset& data,
         std::vector<const std::byte*> from;
         for (const VertexId v : ids)
             from.push_back(view.row(v).data());
-        format.encode_rows(from, all.emplace_back(rows * format.row_bytes()).data());
+        format.encode_rows(from, ids, all.emplace_back(rows * format.row_bytes()).data());
     }
     return all;
 }
