@@ -18,6 +18,8 @@ namespace {
 using SharedTurn = SharedNumbers::Turn;
 
 constexpr std::size_t shared_lanes = 16;
+/// The largest number that can divide those that are kept from others.
+constexpr std::uint64_t last_border = 0xFFFFFFFEU;
 constexpr std::uint32_t phase_mix = 0x9E3779B1U;
 
 /// The numbers of 16 ids.
@@ -247,41 +249,62 @@ std::size_t collect_avx512(const SharedTurn& turn, const std::uint32_t* ids, std
     return kept;
 }
 
+/// At most 64 numbers, which stay in registers.
+RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512)
+bool keep_few_avx512(const std::uint32_t* ids, const std::uint32_t* numbers, std::size_t count,
+                     std::size_t wanted, std::uint32_t* out) noexcept {
+    const std::uint64_t all = count == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << count) - 1;
+    const __m512i none = _mm512_set1_epi32(-1);
+    // Lanes beyond the last hold the largest number, which is no border.
+    const __m512i a = _mm512_mask_loadu_epi32(none, static_cast<__mmask16>(all), numbers);
+    const __m512i b =
+        _mm512_mask_loadu_epi32(none, static_cast<__mmask16>(all >> 16), numbers + 16);
+    const __m512i c =
+        _mm512_mask_loadu_epi32(none, static_cast<__mmask16>(all >> 32), numbers + 32);
+    const __m512i d =
+        _mm512_mask_loadu_epi32(none, static_cast<__mmask16>(all >> 48), numbers + 48);
+    std::uint64_t low = 0;
+    std::uint64_t high = std::uint64_t{1} << 32;
+    std::size_t below = 0;
+    std::size_t above = count;
+    std::uint64_t chosen = 0;
+    for (int guess = 0;; ++guess) {
+        if (low >= high) return false;
+        const std::uint64_t close = low + (high - low) * (wanted - below) / (above - below);
+        const std::uint64_t tried =
+            std::min(guess < 6 ? close : low + (high - low) / 2, std::min(high - 1, last_border));
+        const __m512i border = _mm512_set1_epi32(static_cast<int>(tried));
+        chosen = std::uint64_t{_mm512_cmple_epu32_mask(a, border)} |
+                 std::uint64_t{_mm512_cmple_epu32_mask(b, border)} << 16 |
+                 std::uint64_t{_mm512_cmple_epu32_mask(c, border)} << 32 |
+                 std::uint64_t{_mm512_cmple_epu32_mask(d, border)} << 48;
+        const auto found = static_cast<std::size_t>(std::popcount(chosen));
+        if (found == wanted) break;
+        if (tried == last_border && found < wanted) return false;  // several of the largest number
+        if (found < wanted) {
+            low = tried + 1;
+            below = found;
+        } else {
+            high = tried;
+            above = found;
+        }
+    }
+    for (std::size_t at = 0; at < count; at += shared_lanes, chosen >>= shared_lanes) {
+        const auto few = static_cast<__mmask16>(chosen);
+        const auto more = static_cast<std::size_t>(std::popcount(static_cast<unsigned>(few)));
+        _mm512_mask_storeu_epi32(
+            out, lanes_left(more),
+            _mm512_maskz_compress_epi32(few, _mm512_maskz_loadu_epi32(few, ids + at)));
+        out += more;
+    }
+    return true;
+}
+
 RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512)
 bool keep_avx512(const std::uint32_t* ids, const std::uint32_t* numbers, std::size_t count,
                  std::size_t wanted, std::uint32_t* out) noexcept {
-    __m512i largest = _mm512_setzero_si512();
-    for (std::size_t at = 0; at < count; at += shared_lanes) {
-        const __m512i here = _mm512_maskz_loadu_epi32(lanes_left(count - at), numbers + at);
-        largest = _mm512_max_epu32(largest, here);
-    }
-    const auto at_most = [=](std::uint32_t most) RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512) {
-        const __m512i limit = _mm512_set1_epi32(static_cast<int>(most));
-        std::size_t sum = 0;
-        for (std::size_t at = 0; at < count; at += shared_lanes) {
-            const __mmask16 lanes = lanes_left(count - at);
-            const __m512i here = _mm512_maskz_loadu_epi32(lanes, numbers + at);
-            const __mmask16 few = _mm512_mask_cmple_epu32_mask(lanes, here, limit);
-            sum += static_cast<std::size_t>(std::popcount(static_cast<unsigned>(few)));
-        }
-        return sum;
-    };
-    std::uint32_t border = 0;
-    if (!find_border(count, wanted, at_most, _mm512_reduce_max_epu32(largest), border))
-        return false;
-    const __m512i limit = _mm512_set1_epi32(static_cast<int>(border));
-    std::size_t kept = 0;
-    for (std::size_t at = 0; at < count; at += shared_lanes) {
-        const __mmask16 lanes = lanes_left(count - at);
-        const __m512i here = _mm512_maskz_loadu_epi32(lanes, numbers + at);
-        const __mmask16 few = _mm512_mask_cmple_epu32_mask(lanes, here, limit);
-        const auto more = static_cast<std::size_t>(std::popcount(static_cast<unsigned>(few)));
-        const __m512i chosen =
-            _mm512_maskz_compress_epi32(few, _mm512_maskz_loadu_epi32(lanes, ids + at));
-        _mm512_mask_storeu_epi32(out + kept, lanes_left(more), chosen);
-        kept += more;
-    }
-    return true;
+    if (count <= 64) return keep_few_avx512(ids, numbers, count, wanted, out);
+    return keep_smallest_body(ids, numbers, count, wanted, out);
 }
 constexpr SharedKernels avx512_kernels{write_avx512, collect_avx512, keep_avx512};
 

@@ -13,7 +13,7 @@ namespace rudder::sample {
 
 // The rule (LABOR-0 with a fixed count). In global step s vertex t has, as a source of one layer,
 // the number
-//     first word of Philox 2x32-10 of (low word of t, turn),  turn = floor((s + phase) / redraw),
+//     first word of Philox 2x32-7 of (low word of t, turn),  turn = floor((s + phase) / redraw),
 // phase = floor(h * redraw / 2^32) with h = low word of t * 0x9E3779B1; the key is that of purpose,
 // seed and layer, and of the high word of t. A vertex of degree above the fan-out k keeps the k of
 // its neighbours with the smallest numbers, ties by place, in the order of its row. Any k of them

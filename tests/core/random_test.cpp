@@ -26,9 +26,9 @@ TEST(Philox, GivesThePublishedKnownAnswers) {
 
 TEST(ShortPhilox, GivesThePublishedKnownAnswers) {
     constexpr std::uint32_t ones = 0xffffffffU;
-    static_assert(ShortPhilox::word(0, 0, 0) == 0xff1dae59U);
-    EXPECT_EQ(ShortPhilox::word(ones, ones, ones), 0x2c3f628bU);
-    EXPECT_EQ(ShortPhilox::word(0x243f6a88, 0x85a308d3, 0x13198a2e), 0xdd7ce038U);
+    static_assert(ShortPhilox::word(0, 0, 0) == 0x257a3673U);
+    EXPECT_EQ(ShortPhilox::word(ones, ones, ones), 0xab302c4dU);
+    EXPECT_EQ(ShortPhilox::word(0x243f6a88, 0x85a308d3, 0x13198a2e), 0xbedbbe6bU);
 }
 
 TEST(Philox, CanBeComputedByTheCompiler) {
