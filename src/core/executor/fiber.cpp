@@ -4,6 +4,10 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 
 #if defined(__SANITIZE_ADDRESS__)
+#include <utility>
+
+#include <pthread.h>
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #endif
 #if defined(__SANITIZE_THREAD__)
@@ -14,6 +18,48 @@ namespace rudder {
 
 namespace ctx = boost::context;
 
+#if defined(__SANITIZE_ADDRESS__)
+
+namespace {
+
+struct StackBounds {
+    const void* bottom = nullptr;
+    std::size_t size = 0;
+};
+
+StackBounds stack_of_thread() {
+    pthread_attr_t attributes;
+    void* bottom = nullptr;
+    std::size_t size = 0;
+    if (pthread_getattr_np(pthread_self(), &attributes) != 0) return {};
+    pthread_attr_getstack(&attributes, &bottom, &size);
+    pthread_attr_destroy(&attributes);
+    return {bottom, size};
+}
+
+/// The stack that this thread runs on.
+StackBounds& current_stack() {
+    thread_local StackBounds bounds = stack_of_thread();
+    return bounds;
+}
+
+/// A stack that has ended leaves its marks behind, where the next file may be mapped.
+struct FiberStack : ctx::protected_fixedsize_stack {
+    using ctx::protected_fixedsize_stack::protected_fixedsize_stack;
+    void deallocate(ctx::stack_context& stack) noexcept {
+        __asan_unpoison_memory_region(static_cast<const char*>(stack.sp) - stack.size, stack.size);
+        ctx::protected_fixedsize_stack::deallocate(stack);
+    }
+};
+
+}  // namespace
+
+#else
+
+using FiberStack = ctx::protected_fixedsize_stack;
+
+#endif
+
 /// The two sides of a switch, with what the sanitizers must be told of each.
 struct Fiber::State {
     std::function<void()> body;
@@ -21,8 +67,8 @@ struct Fiber::State {
     ctx::fiber outside;  ///< whoever resumed it, while it runs
     bool done = false;
 #if defined(__SANITIZE_ADDRESS__)
-    const void* stack_bottom = nullptr;
-    std::size_t stack_size = 0;
+    StackBounds stack;
+    StackBounds outer_stack;
     const void* outer_bottom = nullptr;
     std::size_t outer_size = 0;
     void* outer_fake = nullptr;
@@ -56,7 +102,8 @@ struct Fiber::State {
     }
     void before_entering() {
 #if defined(__SANITIZE_ADDRESS__)
-        __sanitizer_start_switch_fiber(&outer_fake, stack_bottom, stack_size);
+        outer_stack = std::exchange(current_stack(), stack);
+        __sanitizer_start_switch_fiber(&outer_fake, stack.bottom, stack.size);
 #endif
 #if defined(__SANITIZE_THREAD__)
         outer_tsan = __tsan_get_current_fiber();
@@ -66,22 +113,32 @@ struct Fiber::State {
     void left() {
 #if defined(__SANITIZE_ADDRESS__)
         __sanitizer_finish_switch_fiber(outer_fake, nullptr, nullptr);
+        current_stack() = outer_stack;
 #endif
     }
+#if defined(__SANITIZE_ADDRESS__)
+    /// Boost enters the new stack while a fiber is made, and returns. What it has there must not
+    /// lie on the fake stack of whoever makes the fiber, who may end first; the stack stays the
+    /// maker's.
+    void before_making() {
+        const StackBounds own = current_stack();
+        __sanitizer_start_switch_fiber(&outer_fake, own.bottom, own.size);
+    }
+    void made() {
+        __sanitizer_finish_switch_fiber(outer_fake, nullptr, nullptr);
+    }
+#endif
 };
 
 Fiber::Fiber(std::function<void()> body, std::size_t stack_bytes)
     : state_(std::make_unique<State>()) {
     State& s = *state_;
     s.body = std::move(body);
-    ctx::protected_fixedsize_stack allocator(stack_bytes);
+    FiberStack allocator(stack_bytes);
     const ctx::stack_context stack = allocator.allocate();
 #if defined(__SANITIZE_ADDRESS__)
-    s.stack_bottom = static_cast<const char*>(stack.sp) - stack.size;
-    s.stack_size = stack.size;
-    // Boost enters the new stack already here. What it has there must not lie on the fake stack of
-    // whoever makes the fiber, who may end first.
-    s.before_entering();
+    s.stack = {static_cast<const char*>(stack.sp) - stack.size, stack.size};
+    s.before_making();
 #elif defined(__SANITIZE_THREAD__)
     s.inner_tsan = __tsan_create_fiber(0);
 #endif
@@ -96,7 +153,7 @@ Fiber::Fiber(std::function<void()> body, std::size_t stack_bytes)
                               return std::move(s.outside);
                           });
 #if defined(__SANITIZE_ADDRESS__)
-    s.left();
+    s.made();
 #endif
 }
 
