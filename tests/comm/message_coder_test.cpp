@@ -156,6 +156,12 @@ TEST(CodedMessages, MalformedOnesAreRefusedWithTheirSender) {
     Coded form = good;
     form[6] = std::byte{2};
     EXPECT_EQ(refusal_of(form, 4000), broken) << "a plane in an unknown form";
+    Coded brief;
+    EXPECT_EQ(encode_planes(std::vector<std::byte>(80), 1, all_planes, brief), 1U);
+    std::vector<std::byte> place(100);
+    EXPECT_TRUE(decode_planes(brief, std::span(place).first(80)));
+    brief[1] = std::byte{100};
+    EXPECT_FALSE(decode_planes(brief, place)) << "a plane of fewer bytes than it should have";
     EXPECT_THROW(static_cast<void>(comm::MessageCoder(always).decoded(received({std::byte{1}}), 5)),
                  Error);
 }

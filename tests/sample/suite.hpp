@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "comm/message_coder.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/sample/batch.hpp"
