@@ -178,8 +178,7 @@ Table storage_options() {
     return {
         option<&O::precision>("precision", "Precision of feature rows", identity)
             .among({"native", "float32", "bfloat16"}),
-        option<&O::sparse>("sparse",
-                           "Sparse feature rows (auto = where they are at most a quarter as long)",
+        option<&O::sparse>("sparse", "Sparse feature rows (auto = if at most a quarter as long)",
                            identity | further | added)
             .among({"auto", "on", "off"}),
         option<&O::topology>("topology", "Graph topology on each host", further)
