@@ -185,17 +185,11 @@ Table llm_model_options() {
 Table storage_options() {
     return {
         option<&O::precision>("precision", "Precision of feature rows", identity)
-<<<<<<< HEAD
             .among({"native", "float32", "bfloat16", "int8", "int4"}),
         option<&O::coding>("coding", "Lossless coding of messages between hosts (auto = if faster)",
                            further | added)
             .among({"off", "auto"}),
-        option<&O::sparse>("sparse",
-                           "Sparse feature rows (auto = where they are at most a quarter as long)",
-=======
-            .among({"native", "float32", "bfloat16"}),
         option<&O::sparse>("sparse", "Sparse feature rows (auto = if at most a quarter as long)",
->>>>>>> sparse-rows
                            identity | further | added)
             .among({"auto", "on", "off"}),
         option<&O::topology>("topology", "Graph topology on each host", further)
