@@ -48,8 +48,8 @@ struct Philox {
     }
 };
 
-/// Philox 2x32-7 (the fewest rounds that pass BigCrush), its first word alone: a number of two words
-/// and a key of one, where one such number is wanted for each of very many things.
+/// Philox 2x32-7 (the fewest rounds that pass BigCrush), its first word alone: a number of two
+/// words and a key of one, where such a number is wanted for each of very many things.
 struct ShortPhilox {
     static constexpr int rounds = 7;
     static constexpr std::uint32_t multiplier = 0xD256D193U;
