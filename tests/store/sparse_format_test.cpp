@@ -111,7 +111,9 @@ TEST(SparseFormat, OnesHaveNoValues) {
         format.decode(wire.data(), entries.data());
         EXPECT_EQ(entries[0].column, 3U);
         EXPECT_EQ(entries[2].column, 7U);
-        if (type != ElementType::i8) EXPECT_EQ(entries[2].value, 1.F / 3.F);
+        if (type != ElementType::i8) {
+            EXPECT_EQ(entries[2].value, 1.F / 3.F);
+        }
     }
 }
 
@@ -211,7 +213,9 @@ TEST(SparseFormat, PaysWhereTheLargestRowIsAQuarter) {
             const graph::FeatureInfo info{.width = width, .type = type};
             const std::uint64_t most = store::most_non_zeros(info);
             EXPECT_FALSE(store::pays_sparse(info, counted(most + 1, true))) << width;
-            if (most > 0) EXPECT_TRUE(store::pays_sparse(info, counted(most, true))) << width;
+            if (most > 0) {
+                EXPECT_TRUE(store::pays_sparse(info, counted(most, true))) << width;
+            }
         }
     }
 }
