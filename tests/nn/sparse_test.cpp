@@ -244,7 +244,8 @@ TEST(SparseNetworks, InferenceInOneStepAndInTwo) {
             expect_near(out, expected, 1e-5);
             // Predictions of one layer are the same sums.
             EXPECT_EQ(c.predict(*sparse),
-                      std::vector<float>(out.begin(), out.begin() + 60 * outputs));
+                      std::vector<float>(out.begin(),
+                                         out.begin() + static_cast<std::ptrdiff_t>(60 * outputs)));
         }
     }
 }
