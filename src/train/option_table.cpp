@@ -69,10 +69,10 @@ Table sampling_options() {
         option<&O::sampler>("sampler",
                             "How neighbours are drawn (shared = by numbers that all vertices\n"
                             "share, so that steps need fewer rows)",
-                            identity | added)
+                            identity | further | added)
             .among({"plain", "shared"}),
         option<&O::redraw>("redraw", "Steps between redraws of a vertex (--sampler shared; 32)",
-                           identity | derived | added)
+                           identity | further | derived | added)
             .limit(1, static_cast<double>(sample::most_redraw)),
         option<&O::sample_tasks>("sample-tasks",
                                  "Number of concurrent sampling tasks (0 = a quarter of --threads)",

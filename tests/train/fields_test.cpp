@@ -162,12 +162,12 @@ TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
         }
     }
     EXPECT_THAT(optional,
-                testing::ElementsAre("/accuracy/train", "/accuracy/valid", "/accuracy/test",
-                                     "/accuracy_last/train", "/accuracy_last/valid",
-                                     "/accuracy_last/test", "/best_epoch", "/evaluations",
-                                     "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
-                                     "/seconds/wait_ranks", "/rows/floor", "/agent/correct",
-                                     "/agent/excess", "/agent/regret", "/agent/cpu_share"));
+                testing::ElementsAre(
+                    "/accuracy/train", "/accuracy/valid", "/accuracy/test", "/accuracy_last/train",
+                    "/accuracy_last/valid", "/accuracy_last/test", "/best_epoch", "/evaluations",
+                    "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
+                    "/seconds/wait_ranks", "/rows/floor", "/sparse", "/coding", "/agent/correct",
+                    "/agent/excess", "/agent/regret", "/agent/cpu_share"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {

@@ -237,7 +237,7 @@ TEST_F(SparseTraining, InferenceOnAnyRanksAndMemory) {
             ASSERT_NEAR(static_cast<double>(exact.scores[i]), static_cast<double>(expected[i]),
                         1e-4);
         for (const int ranks : {1, 2, 4}) {
-            for (const std::uint64_t memory : {0U, 400'000U}) {
+            for (const std::uint64_t memory : {0U, 500'000U}) {
                 SCOPED_TRACE(fmt::format("{} ranks, {} bytes", ranks, memory));
                 EXPECT_TRUE(exact ==
                             infer_simulated(data(), saved, {.ranks = ranks, .seed = 4}, memory));
@@ -262,7 +262,10 @@ TEST_F(SparseTraining, PlansAreOfSparseRows) {
     const train::TrainPlan dense = plan(store::SparseChoice::off);
     EXPECT_EQ(sparse.feature_bytes / sparse.remote_rows, 2.0 + words * 3);
     EXPECT_EQ(dense.feature_bytes / dense.remote_rows, 400.0);
-    EXPECT_EQ(sparse.in_flight_bytes * 400 / (2 * (words + 1)), dense.in_flight_bytes);
+    // Steps that are assembled at once have room for somewhat more rows.
+    EXPECT_NEAR(static_cast<double>(sparse.in_flight_bytes) * 400 / (2 * (words + 1)),
+                static_cast<double>(dense.in_flight_bytes),
+                0.02 * static_cast<double>(dense.in_flight_bytes));
     EXPECT_LT(sparse.network_bytes, dense.network_bytes);
     EXPECT_GT(sparse.store_bytes, 0U);
 }
