@@ -414,7 +414,8 @@ std::optional<ColumnError> find_outlier(const AllRows& rows, const ColumnFacts& 
 }
 
 double bearable_error(Precision precision) noexcept {
-    return precision == Precision::int4 ? 0.5 : 0.1;
+    if (precision == Precision::int8) return 0.1;
+    return precision == Precision::int4 ? 0.5 : std::numeric_limits<double>::infinity();
 }
 
 std::vector<PrecisionErrors> precision_errors(const AllRows& rows, const std::string& where) {

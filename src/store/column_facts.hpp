@@ -65,7 +65,7 @@ struct RowErrors {
                                    const RowFormat& format);
 
 /// What a column may be off by (root mean square, of its spread) before people are told: a tenth in
-/// int8, half in int4.
+/// int8, half in int4. Of other precisions nothing is said: an outlier spoils no other value there.
 [[nodiscard]] double bearable_error(Precision precision) noexcept;
 /// Collective: the worst column if quantising makes an unbearable error. Rows are read only where
 /// steps are so large.
