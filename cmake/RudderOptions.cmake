@@ -59,6 +59,12 @@ target_compile_options(rudder_flags INTERFACE
 target_compile_definitions(rudder_flags INTERFACE
   RUDDER_CHECK_LEVEL=$<IF:$<STREQUAL:${RUDDER_CHECKS},heavy>,2,$<IF:$<STREQUAL:${RUDDER_CHECKS},normal>,1,0>>
   $<$<CONFIG:Debug>:_GLIBCXX_ASSERTIONS>)
+# Sanitizers find the same at -O1 with line numbers alone, and GCC compiles them in less than half the
+# time it takes with -O2 -g.
+if(RUDDER_SANITIZE)
+  string(REPLACE "-O2 -g" "-O1 -g1" CMAKE_CXX_FLAGS_RELWITHDEBINFO "${CMAKE_CXX_FLAGS_RELWITHDEBINFO}")
+  string(REPLACE "-O2 -g" "-O1 -g1" CMAKE_C_FLAGS_RELWITHDEBINFO "${CMAKE_C_FLAGS_RELWITHDEBINFO}")
+endif()
 if(RUDDER_SANITIZE STREQUAL "address")
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)

@@ -202,8 +202,10 @@ void SparseColumns::fill(const SparseMatrix& rows) {
     });
 }
 
+// NOLINTBEGIN(readability-non-const-parameter): written through a matrix
 void SparseColumns::weight_gradient(const ConstMatrix& gradient, LaneSums::Groups groups,
                                     float* weights) const {
+    // NOLINTEND(readability-non-const-parameter)
     const std::size_t outputs = gradient.columns / groups.padded * groups.used;
     const Matrix all{weights, outputs, columns_, columns_};
     parallel_chunks(columns_, columns_at_once, [&](const Chunk& chunk) {

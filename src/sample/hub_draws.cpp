@@ -100,7 +100,8 @@ void HubDraws::grow() {
 
 HubDraws::Hub* HubDraws::add(VertexId vertex, std::span<const std::uint32_t> row,
                              const SharedNumbers& numbers) {
-    const std::uint64_t bytes = row.size_bytes() + (std::uint64_t{redraw_} + 65) * sizeof(Hub*);
+    const std::uint64_t bytes =
+        row.size_bytes() + (std::uint64_t{redraw_} + 2) * sizeof(std::uint32_t) + sizeof(Hub);
     if (bytes_ + bytes > max_bytes_ || row.size() > largest_number) return nullptr;
     auto hub = std::make_unique<Hub>();
     hub->vertex = vertex;

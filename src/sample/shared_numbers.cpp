@@ -6,7 +6,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
-#define RUDDER_SHARED_TARGET(isa) __attribute__((target(isa)))
+#define RUDDER_SHARED_TARGET(isa) [[gnu::target(isa)]]
 #define RUDDER_SHARED_AVX512 "avx512f,avx512bw,avx512dq,avx512vl"
 #endif
 #define RUDDER_SHARED_INLINE [[gnu::always_inline]] inline

@@ -45,14 +45,16 @@ RUDDER_INLINE void quantise_row(const ColumnSteps& columns, VertexId v, const fl
             const std::uint32_t* drawn = words[part % 4].data();
             const unsigned shift = part < 4 ? 0U : 16U;
             if (at + lanes <= width) {
-                for (std::size_t i = 0; i < lanes; ++i)
+                for (std::size_t i = 0; i < lanes; ++i) {
                     levels[i] =
                         level_of(row[at + i], zeros[at + i], steps[at + i], drawn[i], shift, most);
+                }
                 sink(at, levels.data(), lanes);
             } else {
-                for (std::size_t i = 0; i < width - at; ++i)
+                for (std::size_t i = 0; i < width - at; ++i) {
                     levels[i] =
                         level_of(row[at + i], zeros[at + i], steps[at + i], drawn[i], shift, most);
+                }
                 sink(at, levels.data(), width - at);
             }
         }
