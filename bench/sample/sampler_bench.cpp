@@ -194,6 +194,15 @@ std::vector<std::vector<VertexId>> all_batches(const sample::Schedule& schedule)
     return batches;
 }
 
+/// The batches of so many epochs: what is kept from step to step is made in the first.
+std::vector<std::vector<VertexId>> repeated(const std::vector<std::vector<VertexId>>& batches,
+                                            int epochs) {
+    std::vector<std::vector<VertexId>> all;
+    for (int i = 0; i < epochs; ++i)
+        all.insert(all.end(), batches.begin(), batches.end());
+    return all;
+}
+
 void small_graph() {
     const bench::Bed bed("npm_deps", 1);
     const auto parts = bed.data().all_parts();
@@ -227,7 +236,7 @@ void small_graph() {
     fmt::print("look-ahead: one task {:.1f} M edges/s, two {:.1f}: {:.2f} times (wanted: 1.6)\n",
                median(one), median(two), median(scaling));
     fmt::print("processor time per edge, two tasks against one: {:.2f}\n", median(cost));
-    shared_cost(*source, batches);
+    shared_cost(*source, repeated(batches, 10));
 }
 
 /// Seeds in proportion to 4,000 of 2.4 million vertices.
@@ -257,9 +266,30 @@ void large_graph(VertexId vertices) {
     shared_cost(*source, batches);
 }
 
+/// Shared draws alone, again and again: what a profiler wants to see. Of npm_deps, or of so many
+/// vertices.
+void shared_alone(VertexId vertices, std::uint64_t redraw) {
+    const bench::Bed bed = vertices == 0 ? bench::Bed("npm_deps", 1) : bench::Bed(vertices);
+    const auto parts = bed.data().all_parts();
+    const auto source =
+        sample::make_replicated_source(comm::Communicator::local(), bed.data().book(), parts);
+    const std::uint64_t batch =
+        vertices == 0 ? batch_size : std::max<std::uint64_t>(vertices / 600, 1);
+    const sample::Schedule schedule(comm::Communicator::local(), parts, 1, {.batch = batch});
+    auto batches = all_batches(schedule);
+    batches.resize(std::min<std::size_t>(batches.size(), 200));
+    for (int i = 0; i < 5 * rounds; ++i)
+        our_speed(*source, batches, {.sampler = sample::Sampler::shared, .redraw = redraw});
+}
+
 }  // namespace
 
+// bench_sample_sampler [VERTICES [REDRAW]]
 int main(int argc, char** argv) {
+    if (argc > 2) {
+        shared_alone(std::strtoull(argv[1], nullptr, 10), std::strtoull(argv[2], nullptr, 10));
+        return 0;
+    }
     if (argc < 2) small_graph();
     large_graph(argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 600'000);
     return 0;

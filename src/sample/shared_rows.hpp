@@ -62,8 +62,6 @@ private:
     static constexpr std::size_t line = 64;
     /// Lines of a row that are asked for; those behind are followed by the hardware itself.
     static constexpr std::size_t lines_ahead = 8;
-    /// Rows of so many neighbours have their numbers all written, longer ones only the small ones.
-    static constexpr std::size_t short_row = 128;
     /// Candidates beyond those wanted, in standard deviations.
     static constexpr double margin = 2;
 
@@ -71,6 +69,7 @@ private:
         std::size_t begin = 0;  ///< of the request's vertices
         std::size_t end = 0;
         std::array<Row, longest> rows;
+        std::array<HubLayer*, longest> hubs;  ///< null: not known, or not a hub
     };
 
     void look_up(Stretch& stretch, std::size_t first) {
@@ -86,6 +85,10 @@ private:
             if (sum > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
             offsets_[i + 1] = static_cast<std::uint32_t>(sum);
             stretch.rows[i - first] = row;
+            if constexpr (sizeof(Id) == sizeof(std::uint32_t)) {
+                stretch.hubs[i - first] = find_hub(vertices[i], row.degree);
+                if (stretch.hubs[i - first] != nullptr) continue;
+            }
             constexpr std::size_t per_line = line / Row::entry_bytes;
             const EdgeIndex end = std::min<EdgeIndex>(row.degree, lines_ahead * per_line);
             for (EdgeIndex e = 0; e < end; e += per_line)
@@ -105,20 +108,44 @@ private:
                 for (std::size_t j = 0; j < to.size(); ++j)
                     to[j] = static_cast<Id>(row[j]);
             } else if constexpr (sizeof(Id) == sizeof(std::uint32_t)) {
-                draw_narrow(request_.vertices[i], row, to);
+                draw_narrow(request_.vertices[i], row, stretch.hubs[i - stretch.begin], to);
             } else {
                 draw_sorted(row, to);
             }
         }
     }
 
-    void draw_narrow(VertexId vertex, const Row& row, std::span<std::uint32_t> to) {
-        if (row.degree <= short_row) return draw_short(row, to);
-        if (row.degree >= HubDraws::least_degree && numbers_.redraw() >= HubDraws::least_redraw) {
-            HubDraws& hubs = memory_.hubs;
-            HubDraws::Hub* hub = hubs.find(vertex);
-            if (hub == nullptr) hub = hubs.add(vertex, whole(row), numbers_);
-            if (hub != nullptr) return draw_hub(*hub, row, to);
+    [[nodiscard]] bool is_hub(EdgeIndex degree) const noexcept {
+        return degree >= HubDraws::least_degree && numbers_.redraw() >= HubDraws::least_redraw &&
+               degree > static_cast<EdgeIndex>(request_.fanout);
+    }
+
+    /// A hub that is known already, asked for in time.
+    HubLayer* find_hub(VertexId vertex, EdgeIndex degree) const noexcept {
+        if (!is_hub(degree)) return nullptr;
+        HubLayer* hub = memory_.hubs.find(static_cast<std::uint32_t>(vertex), request_.key.layer);
+        constexpr std::size_t lines = 8;
+        for (std::size_t i = 0; hub != nullptr && i < lines; ++i)
+            __builtin_prefetch(reinterpret_cast<const std::byte*>(hub) + i * line);
+        return hub;
+    }
+
+    void draw_narrow(VertexId vertex, const Row& row, HubLayer* hub, std::span<std::uint32_t> to) {
+        if (row.degree <= SharedNumbers::most_few) {
+            if (!numbers_.keep_few(code_, whole(row).data(), row.degree, to.size(), to.data()))
+                draw_sorted(row, to);
+            return;
+        }
+        if (hub == nullptr && is_hub(row.degree)) {
+            const auto id = static_cast<std::uint32_t>(vertex);
+            hub = memory_.hubs.find(id, request_.key.layer);
+            if (hub == nullptr)
+                hub = memory_.hubs.add(id, request_.key.layer, whole(row), numbers_, to.size());
+        }
+        if (hub != nullptr && memory_.hubs.bring(*hub, code_, numbers_, request_.key.step,
+                                                 to.size(), memory_.candidates)) {
+            keep(hub->ids(), hub->numbers(), hub->count, row, to);
+            return;
         }
         Candidates& few = memory_.candidates;
         const std::span<const std::uint32_t> ids = whole(row);
@@ -133,30 +160,14 @@ private:
         keep(few.ids.data(), few.numbers.data(), few.count, row, to);
     }
 
-    void draw_short(const Row& row, std::span<std::uint32_t> to) {
-        alignas(64) std::array<std::uint32_t, short_row + 16> numbers;  // written before it is read
-        const std::span<const std::uint32_t> ids = whole(row);
-        numbers_.write(code_, ids.data(), ids.size(), numbers.data());
-        keep(ids.data(), numbers.data(), ids.size(), row, to);
-    }
-
-    void draw_hub(HubDraws::Hub& hub, const Row& row, std::span<std::uint32_t> to) {
-        const Candidates& few =
-            memory_.hubs.candidates(hub, code_, numbers_, request_.key, to.size());
-        if (!keep(few.ids.data(), few.numbers.data(), few.count, row, to)) return;
-        std::sort(to.begin(), to.end());  // rows are ascending, candidates are not
-    }
-
-    /// Those with the smallest numbers, as they come; false where a tie was decided, in order.
-    bool keep(const std::uint32_t* ids, const std::uint32_t* numbers, std::size_t count,
+    /// Those with the smallest numbers, in order.
+    void keep(const std::uint32_t* ids, const std::uint32_t* numbers, std::size_t count,
               const Row& row, std::span<std::uint32_t> to) {
         if (count == to.size()) {
             std::copy_n(ids, count, to.begin());
-            return true;
+        } else if (!keep_smallest(code_, ids, numbers, count, to.size(), to.data())) {
+            draw_sorted(row, to);
         }
-        if (keep_smallest(code_, ids, numbers, count, to.size(), to.data())) return true;
-        draw_sorted(row, to);
-        return false;
     }
 
     /// The rule in its own words: for ties, and for ids of 64 bits.

@@ -57,8 +57,11 @@ def same_as_summary(page, summary, name):
         factor = 100 if "%" in text else 1
         if " ms" in text.replace("\u00a0", " "):
             factor = 1e3
-        expect(abs(float(digits) - want * factor) <= 0.006 * max(1, abs(want * factor)),
+        # Right to the last digit shown, which is a tenth (of a percent) or less, or 0.6 % of it.
+        half = 0.5 * 10.0 ** -len(digits.partition(".")[2]) + 1e-9
+        expect(abs(float(digits) - want * factor) <= half,
                f"{name}: {key} reads {text!r}, and is {want}")
+        expect(half <= max(0.051, 0.006 * abs(want * factor)), f"{name}: {key} reads only {text!r}")
 
 
 def table(page, identity):

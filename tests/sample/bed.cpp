@@ -107,10 +107,15 @@ std::vector<VertexId> shared_draw(const std::vector<VertexId>& row, const Stream
     const RandomStream stream({.purpose = key.purpose, .seed = key.seed, .layer = key.layer});
     std::vector<std::pair<std::uint32_t, std::size_t>> numbers;
     for (std::size_t i = 0; i < row.size(); ++i) {
-        const auto low = static_cast<std::uint32_t>(row[i]);
-        const std::uint64_t phase = std::uint64_t{low * 0x9E3779B1U} * redraw >> 32;
-        const auto turn = static_cast<std::uint32_t>((key.step + phase) / redraw);
-        numbers.emplace_back(ShortPhilox::word(low, turn, stream.block(row[i] >> 32, 0)[0]), i);
+        const std::uint32_t h = static_cast<std::uint32_t>(row[i]) * 0x9E3779B1U;
+        const std::uint64_t phase = std::uint64_t{h} * redraw >> 32;
+        const auto keys = stream.block(row[i] >> 32, (key.step + phase) / redraw);
+        std::uint32_t x = h ^ keys[0];
+        x ^= x >> 16;
+        x = x * 0x21F0AAADU + keys[1];
+        x ^= x >> 15;
+        x *= 0x735A2D97U;
+        numbers.emplace_back(x ^ x >> 15, i);
     }
     std::ranges::sort(numbers);
     std::set<std::size_t> kept;

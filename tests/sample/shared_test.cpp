@@ -134,13 +134,62 @@ TEST(SharedNumbers, TheSmallestAreKeptInOrderAndTiesAreLeftOpen) {
     }
 }
 
+TEST(SharedNumbers, FewAreKeptByTheirNumbersWithoutWritingThem) {
+    const RandomStream random({.purpose = Purpose::test, .seed = 7});
+    Draws draws(random, 0);
+    for (int round = 0; round < 400; ++round) {
+        const std::size_t count = 2 + draws.below(sample::SharedNumbers::most_few - 1);
+        const std::size_t wanted = 1 + draws.below(count - 1);
+        const std::uint64_t step = draws.below(900);
+        const std::vector<VertexId> row = random_row(draws, count, 1 << 20);
+        const std::vector<std::uint32_t> ids(row.begin(), row.end());
+        const auto expected =
+            shared_draw(row, key_of(step), static_cast<std::int32_t>(wanted), 1 + step % 40);
+        const sample::SharedNumbers numbers(key_of(step), 1 + step % 40);
+        for (const sample::DrawCode code : all_codes) {
+            if (!sample::can_run(code)) continue;
+            std::vector<std::uint32_t> kept(wanted + 1, 77);
+            ASSERT_TRUE(numbers.keep_few(code, ids.data(), count, wanted, kept.data()));
+            EXPECT_EQ(kept.back(), 77U) << "nothing is written behind";
+            kept.pop_back();
+            ASSERT_EQ((std::vector<VertexId>{kept.begin(), kept.end()}), expected);
+        }
+    }
+}
+
+TEST(SharedNumbers, PairsOfSomePhasesAreDroppedAndTheOthersStayInOrder) {
+    const RandomStream random({.purpose = Purpose::test, .seed = 8});
+    Draws draws(random, 0);
+    for (int round = 0; round < 400; ++round) {
+        const auto redraw = static_cast<std::uint32_t>(2 + draws.below(round % 2 == 0 ? 5 : 500));
+        const auto first = static_cast<std::uint32_t>(draws.below(redraw));
+        const auto length = static_cast<std::uint32_t>(1 + draws.below(redraw - 1));
+        const sample::SharedNumbers numbers(key_of(3), redraw);
+        std::vector<std::uint32_t> ids(draws.below(70));
+        std::vector<std::uint32_t> stay;
+        for (std::uint32_t& id : ids) {
+            id = draws.next32();
+            if ((numbers.phase(id) + redraw - first) % redraw >= length) stay.push_back(id);
+        }
+        for (const sample::DrawCode code : all_codes) {
+            if (!sample::can_run(code)) continue;
+            std::vector<std::uint32_t> left = ids;
+            std::vector<std::uint32_t> values = ids;
+            left.resize(numbers.drop(code, first, length, left.data(), values.data(), ids.size()));
+            values.resize(left.size());
+            ASSERT_EQ(left, stay) << first << " " << length << " of " << redraw;
+            ASSERT_EQ(values, stay);
+        }
+    }
+}
+
 TEST(SharedDraws, AnyMixOfRowsInAnyOrderOfStepsGivesWhatTheRuleSays) {
     const RandomStream random({.purpose = Purpose::test, .seed = 3});
     Draws draws(random, 0);
     for (const std::uint64_t redraw : {1U, 3U, 4U, 32U, 100U}) {
         Rows graph;
         for (const std::size_t size :
-             {0U, 1U, 9U, 10U, 11U, 40U, 128U, 129U, 255U, 256U, 300U, 5000U})
+             {0U, 1U, 9U, 10U, 11U, 40U, 64U, 65U, 255U, 511U, 512U, 600U, 5000U})
             graph.add(random_row(draws, size, 20000));
         std::uint64_t step = 500;
         for (int round = 0; round < 60; ++round) {

@@ -48,25 +48,6 @@ struct Philox {
     }
 };
 
-/// Philox 2x32-7 (the fewest rounds that pass BigCrush), its first word alone: a number of two
-/// words and a key of one, where such a number is wanted for each of very many things.
-struct ShortPhilox {
-    static constexpr int rounds = 7;
-    static constexpr std::uint32_t multiplier = 0xD256D193U;
-    static constexpr std::uint32_t weyl = 0x9E3779B9U;  ///< added to the key after each round
-
-    [[nodiscard]] static constexpr std::uint32_t word(std::uint32_t a, std::uint32_t b,
-                                                      std::uint32_t key) noexcept {
-        for (int round = 0; round < rounds; ++round) {
-            const std::uint64_t product = std::uint64_t{multiplier} * a;
-            a = static_cast<std::uint32_t>(product >> 32) ^ key ^ b;
-            b = static_cast<std::uint32_t>(product);
-            key += weyl;
-        }
-        return a;
-    }
-};
-
 /// What a stream of draws is for; streams of different purposes are independent.
 enum class Purpose : std::uint32_t {
     schedule = 1,
