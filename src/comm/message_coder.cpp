@@ -200,16 +200,16 @@ CodingTotals Coders::totals() const {
     return sum;
 }
 
-Request place_decoded(const Communicator& comm, const Request& message, int from,
-                      const std::shared_ptr<MessageCoder>& coder, std::span<std::byte> plain) {
+Request place_message(const Communicator& comm, const Request& message, int from, std::size_t bytes,
+                      std::function<void(const Message& came)> place) {
     auto placed = std::make_shared<Operation>(
         comm.transport(),
-        OperationName{OperationName::Type::receive, comm.global_rank(from), 0, plain.size()});
+        OperationName{OperationName::Type::receive, comm.global_rank(from), 0, bytes});
     message.then_message(
-        [placed, from, coder, plain](std::exception_ptr failure, const Message& came) {
+        [placed, place = std::move(place)](std::exception_ptr failure, const Message& came) {
             if (failure == nullptr) {
                 try {
-                    coder->decode(came, from, plain);
+                    place(came);
                 } catch (...) {
                     failure = std::current_exception();
                 }
@@ -217,6 +217,13 @@ Request place_decoded(const Communicator& comm, const Request& message, int from
             placed->complete(std::move(failure));
         });
     return Request(placed);
+}
+
+Request place_decoded(const Communicator& comm, const Request& message, int from,
+                      const std::shared_ptr<MessageCoder>& coder, std::span<std::byte> plain) {
+    return place_message(
+        comm, message, from, plain.size(),
+        [from, coder, plain](const Message& came) { coder->decode(came, from, plain); });
 }
 
 }  // namespace rudder::comm

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <span>
@@ -121,8 +122,12 @@ struct Coders {
     [[nodiscard]] CodingTotals totals() const;
 };
 
-/// A message under way, put into place by `coder` when it comes: done once it is there. `plain`
-/// must stay until then.
+/// A message under way, put into place by `place` when it comes: done once it is there; an Error of
+/// `place` is that of the request. `bytes` (what it fills) names the request.
+[[nodiscard]] Request place_message(const Communicator& comm, const Request& message, int from,
+                                    std::size_t bytes,
+                                    std::function<void(const Message& came)> place);
+/// The same by `coder`. `plain` must stay until then.
 [[nodiscard]] Request place_decoded(const Communicator& comm, const Request& message, int from,
                                     const std::shared_ptr<MessageCoder>& coder,
                                     std::span<std::byte> plain);

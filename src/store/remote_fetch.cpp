@@ -44,7 +44,8 @@ struct RowExchange::State {
     Writer writer;
     std::shared_ptr<comm::MessageCoder> coder;
     int rank;
-    RawVector<VertexId> asked;  ///< of the service's task
+    RawVector<VertexId> asked = {};    ///< of the service's task
+    RawVector<std::byte> filled = {};  ///< likewise: rows before what fills them up goes
 
     [[nodiscard]] VertexId begin(int r) const { return layout.starts[static_cast<std::size_t>(r)]; }
     [[nodiscard]] VertexId own() const {
@@ -54,8 +55,15 @@ struct RowExchange::State {
     void answer(int from, std::span<const std::byte> question, comm::Service::Answer& out) {
         if (!unpack_ids(question, begin(rank), own(), asked)) refuse(from, question);
         const std::size_t head = coder == nullptr ? 0 : 1;
-        out.resize(head + asked.size() * layout.row_bytes);
-        write_rows(out.data() + head);
+        const std::size_t bytes = asked.size() * layout.row_bytes;
+        out.resize(head + bytes);
+        if (layout.used) {
+            filled.resize(bytes);
+            write_rows(filled.data());
+            out.resize(head + trim(out.data() + head));
+        } else {
+            write_rows(out.data() + head);
+        }
         if (coder != nullptr) coder->encode(out, layout.element_bytes);
     }
 
@@ -66,6 +74,40 @@ struct RowExchange::State {
             writer(std::span(asked).subspan(chunk.begin, chunk.end - chunk.begin),
                    out + chunk.begin * layout.row_bytes);
         });
+    }
+
+    /// Copies what rows take, one after the other; how many bytes that is.
+    std::size_t trim(std::byte* out) const {
+        std::byte* end = out;
+        for (std::size_t at = 0; at < filled.size(); at += layout.row_bytes) {
+            const std::span row = std::span(filled).subspan(at, layout.row_bytes);
+            end = std::copy_n(row.begin(), layout.used(row).value(), end);
+        }
+        return static_cast<std::size_t>(end - out);
+    }
+
+    /// The way back: fills rows up again.
+    void fill_up(int from, std::span<const std::byte> trimmed, std::span<std::byte> rows) const {
+        for (; !rows.empty(); rows = rows.subspan(layout.row_bytes)) {
+            const std::optional<std::size_t> used = layout.used(trimmed);
+            if (!used) refuse_rows(from);
+            const auto rest = std::ranges::copy(trimmed.first(*used), rows.begin()).out;
+            std::fill(rest, rows.begin() + static_cast<std::ptrdiff_t>(layout.row_bytes),
+                      std::byte{0});
+            trimmed = trimmed.subspan(*used);
+        }
+        if (!trimmed.empty()) refuse_rows(from);
+    }
+
+    void place(int from, const comm::Message& came, std::span<std::byte> rows) const {
+        if (coder == nullptr) return fill_up(from, came.bytes, rows);
+        fill_up(from, coder->decoded(came, from), rows);
+    }
+
+    [[noreturn]] static void refuse_rows(int from) {
+        throw Error(ErrorKind::rank, "invalid message: not the sparse rows that were asked for",
+                    fmt::format("rank {}", from),
+                    "the ranks disagree about the data set; give all of them the same", from);
     }
 
     [[noreturn]] void refuse(int from, std::span<const std::byte> question) {
@@ -87,8 +129,7 @@ RowExchange::RowExchange(const comm::Communicator& comm, comm::Channel channel, 
     state_ = std::make_shared<State>(State{.layout = std::move(layout),
                                            .writer = std::move(writer),
                                            .coder = std::move(coder),
-                                           .rank = rank_,
-                                           .asked = {}});
+                                           .rank = rank_});
     service_ = std::make_unique<comm::Service>(
         comm, channel,
         [state = state_](int from, std::span<const std::byte> question,
@@ -100,6 +141,14 @@ void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind
     pack_ids(run.vertices.subspan(piece.first, piece.count), state_->begin(run.owner), *question);
     const std::size_t row_bytes = state_->layout.row_bytes;
     const auto rows = run.rows.subspan(piece.first * row_bytes, piece.count * row_bytes);
+    if (state_->layout.used) {
+        piece.landed = comm::place_message(
+            comm_, service_->ask_message(run.owner, kind, question), run.owner, rows.size(),
+            [state = state_, from = run.owner, rows](const comm::Message& came) {
+                state->place(from, came, rows);
+            });
+        return;
+    }
     piece.landed =
         state_->coder == nullptr
             ? service_->ask(run.owner, kind, question, rows)

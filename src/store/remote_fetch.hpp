@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -54,6 +55,9 @@ public:
         std::vector<VertexId> starts;  ///< of each rank's range, and the end: ranks + 1 numbers
         std::size_t row_bytes = 0;
         std::size_t element_bytes = 1;  ///< of the numbers in a row
+        /// Of rows that are filled up with zeros to one length: the bytes that the first row of
+        /// some takes without them, nothing if there is none. Rows then travel without.
+        std::function<std::optional<std::size_t>(std::span<const std::byte> rows)> used = {};
     };
     /// Writes the wire rows of own vertices to `out`, one after the other; called by several
     /// threads at once. Must not throw.

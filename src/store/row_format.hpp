@@ -59,6 +59,10 @@ public:
     }
     /// Of one row on the wire.
     [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+    /// What a row takes of messages, on average: sparse ones travel without what fills them up.
+    [[nodiscard]] double message_bytes() const noexcept {
+        return sparse_ ? sparse_->mean_bytes() : static_cast<double>(row_bytes_);
+    }
     [[nodiscard]] Precision precision() const noexcept { return precision_; }
     [[nodiscard]] const graph::FeatureInfo& stored() const noexcept { return stored_; }
     /// Whether encoding is a plain copy.

@@ -201,8 +201,13 @@ SparseFormat::SparseFormat(const graph::FeatureInfo& stored, std::span<const flo
     RUDDER_CHECK(stored.width <= std::numeric_limits<std::uint32_t>::max());
 }
 
-std::size_t SparseFormat::used_bytes(const std::byte* wire) const noexcept {
-    return layout_.bytes_of(read_index(wire, layout_.index_bytes, 0));
+std::optional<std::size_t> SparseFormat::used_bytes(
+    std::span<const std::byte> wire) const noexcept {
+    if (wire.size() < layout_.index_bytes) return std::nullopt;
+    const std::uint64_t count = read_index(wire.data(), layout_.index_bytes, 0);
+    if (count > layout_.largest) return std::nullopt;
+    const std::size_t used = layout_.bytes_of(count);
+    return used <= wire.size() ? std::optional(used) : std::nullopt;
 }
 
 void SparseFormat::encode(const std::byte* stored, std::byte* wire) const {

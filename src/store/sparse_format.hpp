@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -27,7 +28,8 @@ struct NonZeros {
 
 /// The wire's row of a sparse data set: number of non-zeros and columns in 16 bits each where the
 /// width is below 65,536, else in 32; then the values in the stored type, none where all of them
-/// are 1. What follows, up to the length of the data set's largest row, is zero.
+/// are 1. What follows, up to the length of the data set's largest row, is zero, and does not
+/// travel.
 struct SparseLayout {
     SparseLayout(const graph::FeatureInfo& stored, const NonZeros& counted) noexcept;
 
@@ -67,8 +69,15 @@ public:
     [[nodiscard]] const NonZeros& counted() const noexcept { return counted_; }
     /// Of a row in memory: its header and the largest row's non-zeros.
     [[nodiscard]] std::size_t row_entries() const noexcept { return 1 + layout_.largest; }
-    /// Of a wire row, without what fills it up.
-    [[nodiscard]] std::size_t used_bytes(const std::byte* wire) const noexcept;
+    /// Of the wire row that some bytes begin with, without what fills it up; nothing if they do not
+    /// hold one.
+    [[nodiscard]] std::optional<std::size_t> used_bytes(
+        std::span<const std::byte> wire) const noexcept;
+    /// The same of all rows of the data set, on average.
+    [[nodiscard]] double mean_bytes() const noexcept {
+        return static_cast<double>(layout_.index_bytes) +
+               counted_.mean() * static_cast<double>(layout_.index_bytes + layout_.value_bytes);
+    }
 
     void encode(const std::byte* stored, std::byte* wire) const;
     /// `out` has row_entries.

@@ -191,5 +191,69 @@ TEST(RowExchange, CodedAnswersThatCannotBeReadAreRefused) {
     });
 }
 
+/// Rows of 10 bytes whose first says how many of them count, at most `most`.
+store::RowExchange ragged(const comm::Communicator& comm, std::size_t most) {
+    store::RowExchange::Layout layout{{0, 10, 20}, 10};
+    layout.used = [most](std::span<const std::byte> rows) -> std::optional<std::size_t> {
+        if (rows.empty()) return std::nullopt;
+        const auto used = std::to_integer<std::size_t>(rows.front());
+        return used == 0 || used > most || used > rows.size() ? std::nullopt : std::optional(used);
+    };
+    return {comm, comm::user_channels, layout,
+            [](std::span<const VertexId> vertices, std::byte* out) {
+                for (const VertexId v : vertices) {
+                    std::fill_n(out, 10, std::byte{0});
+                    std::fill_n(out, v % 10 + 1, static_cast<std::byte>(v % 10 + 1));
+                    out += 10;
+                }
+            }};
+}
+
+TEST(RowExchange, WhatFillsRowsUpDoesNotTravel) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        auto rows = ragged(comm, 10);
+        const std::vector<VertexId> wanted{12, 19, 10};
+        std::vector<std::byte> place(30, std::byte{77});
+        if (comm.rank() == 0) {
+            const std::array<store::FetchRun, 1> runs{{{1, wanted, place}}};
+            rows.fetch(runs, comm::Kind::requests).wait();
+            std::vector<std::byte> expected(30);
+            std::fill_n(expected.begin(), 3, std::byte{3});
+            std::fill_n(expected.begin() + 10, 10, std::byte{10});
+            expected[20] = std::byte{1};
+            EXPECT_EQ(place, expected);
+            EXPECT_EQ(comm.accounts().received[static_cast<std::size_t>(comm::Kind::features)],
+                      3U + 10 + 1);
+        }
+        comm.barrier();
+        rows.stop();
+    });
+}
+
+/// Ranks that see rows differently: who asked names the one that answered.
+TEST(RowExchange, RowsLongerThanAnyAreRefused) {
+    comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
+    cluster.run([](const comm::Communicator& comm) {
+        auto rows = ragged(comm, comm.rank() == 0 ? 5 : 10);
+        const std::vector<VertexId> wanted{12, 19};
+        std::vector<std::byte> place(20);
+        if (comm.rank() == 0) {
+            const std::array<store::FetchRun, 1> runs{{{1, wanted, place}}};
+            try {
+                rows.fetch(runs, comm::Kind::requests).wait();
+                ADD_FAILURE() << "taken";
+            } catch (const Error& error) {
+                EXPECT_EQ(error.kind(), ErrorKind::rank);
+                EXPECT_EQ(error.rank(), 1);
+                EXPECT_EQ(error.problem(),
+                          "invalid message: not the sparse rows that were asked for");
+            }
+        }
+        comm.barrier();
+        rows.stop();
+    });
+}
+
 }  // namespace
 }  // namespace rudder::test

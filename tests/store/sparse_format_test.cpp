@@ -78,13 +78,18 @@ TEST(SparseFormat, KnownBytes) {
     std::vector<std::byte> wire(format.row_bytes(), std::byte{9});
     format.encode(rows.view().row(0).data(), wire.data());
     EXPECT_THAT(as_numbers(wire), testing::ElementsAre(2, 0, 1, 0, 4, 0, 3, 7, 0, 0, 0));
-    EXPECT_EQ(format.used_bytes(wire.data()), 8U);
+    EXPECT_EQ(format.used_bytes(wire), 8U);
     format.encode(rows.view().row(1).data(), wire.data());
     EXPECT_THAT(as_numbers(wire), testing::Each(0));
-    EXPECT_EQ(format.used_bytes(wire.data()), 2U);
+    EXPECT_EQ(format.used_bytes(wire), 2U);
     format.encode(rows.view().row(2).data(), wire.data());
     EXPECT_THAT(as_numbers(wire), testing::ElementsAre(3, 0, 0, 0, 1, 0, 4, 0, 1, 2, 255));
-    EXPECT_EQ(format.used_bytes(wire.data()), 11U);
+    EXPECT_EQ(format.used_bytes(wire), 11U);
+    // Bytes that end too early, and one non-zero more than any row has.
+    EXPECT_EQ(format.used_bytes(std::span(wire).first(10)), std::nullopt);
+    EXPECT_EQ(format.used_bytes(std::span(wire).first(1)), std::nullopt);
+    wire[0] = std::byte{4};
+    EXPECT_EQ(format.used_bytes(wire), std::nullopt);
 }
 
 TEST(SparseFormat, OnesHaveNoValues) {
@@ -254,6 +259,10 @@ TEST_F(SparseStores, RowsOfEveryTypeOnAnyRanksAndHosts) {
                         plan_of(temp / "parts", store::SparseChoice::choose, assembled);
                     EXPECT_NO_THROW(
                         run({.ranks = ranks, .ranks_per_host = per_host, .seed = type}, plan));
+                    PullPlan coded = plan;
+                    coded.coding = comm::CodingMode::always;
+                    EXPECT_NO_THROW(
+                        run({.ranks = ranks, .ranks_per_host = per_host, .seed = type}, coded));
                 }
             }
         }

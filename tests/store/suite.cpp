@@ -242,6 +242,13 @@ public:
             for (VertexId i = 0; i < part.own(); ++i) {
                 rows_.push_back(plain_row(view.info, view.row(i), view.scale, precision));
                 plain.add(part.range().begin + i, rows_.back());
+                non_zeros_.push_back(0);
+                const std::size_t size = element_size(view.info.type);
+                for (std::size_t at = 0; at < view.row(i).size(); at += size) {
+                    const auto element = view.row(i).subspan(at, size);
+                    non_zeros_.back() += std::ranges::any_of(
+                        element, [](std::byte byte) { return byte != std::byte{0}; });
+                }
             }
         }
         if (!store::quantises(data.info().features, precision)) return;
@@ -251,9 +258,22 @@ public:
     [[nodiscard]] bool same(VertexId v, std::span<const float> got) const {
         return std::memcmp(rows_[v].data(), got.data(), got.size_bytes()) == 0;
     }
+    /// What these rows take of messages.
+    [[nodiscard]] std::uint64_t message_bytes(const std::set<VertexId>& vertices,
+                                              const store::RowFormat& format) const {
+        const std::uint64_t row_bytes = format.row_bytes();
+        if (format.sparse() == nullptr) return vertices.size() * row_bytes;
+        const std::uint64_t head = format.width() < 65'536 ? 2 : 4;
+        const std::uint64_t most = *std::ranges::max_element(non_zeros_);
+        std::uint64_t bytes = vertices.size() * head;
+        for (const VertexId v : vertices)
+            bytes += most == 0 ? 0 : non_zeros_[v] * (row_bytes - head) / most;
+        return bytes;
+    }
 
 private:
     std::vector<std::vector<float>> rows_;
+    std::vector<std::uint64_t> non_zeros_;
 };
 
 /// One pull's batches, their rows, and what its accounts should say.
@@ -326,6 +346,8 @@ struct Wanted {
 struct Demanded {
     std::uint64_t training = 0;
     std::uint64_t evaluation = 0;
+    std::uint64_t training_bytes = 0;
+    std::uint64_t evaluation_bytes = 0;
     std::uint64_t training_questions = 0;
     std::uint64_t evaluation_questions = 0;
 };
@@ -369,6 +391,8 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
         for (const Wanted* wanted : {&first, &second}) {
             (evaluation ? demanded.evaluation_questions : demanded.training_questions) +=
                 question_bytes(store, data, comm.size(), wanted->remote(store));
+            (evaluation ? demanded.evaluation_bytes : demanded.training_bytes) +=
+                direct.message_bytes(wanted->remote(store), store.format());
         }
         store::Pull a = store.pull(first.spans, kind);
         std::optional<store::Pull> b(store.pull(second.spans, kind));
@@ -416,13 +440,12 @@ std::uint64_t of_kind(const std::array<std::uint64_t, comm::kind_count>& counts,
 
 /// The transport has moved what the pulls demanded, and nothing else; over all ranks sent equals
 /// received. `exact`: nobody changed the bulk between the reckoning and the pull.
-void check_totals(const comm::Communicator& comm, const store::FeatureStore& store,
-                  const Demanded& demanded, bool exact, const comm::MessageCoder* coder) {
+void check_totals(const comm::Communicator& comm, const Demanded& demanded, bool exact,
+                  const comm::MessageCoder* coder) {
     const comm::AccountTotals totals = comm.accounts();
-    const std::uint64_t row_bytes = store.format().row_bytes();
     const std::uint64_t features = of_kind(totals.received, comm::Kind::features);
     const comm::CodingTotals coded = coder == nullptr ? comm::CodingTotals{} : coder->totals();
-    require((coder == nullptr ? features : coded.features.plain) == demanded.training * row_bytes,
+    require((coder == nullptr ? features : coded.features.plain) == demanded.training_bytes,
             "features received do not close");
     require(coder == nullptr || coded.features.travelled == features, "coded ones do not close");
     const std::uint64_t asked = of_kind(totals.sent, comm::Kind::requests);
@@ -437,8 +460,7 @@ void check_totals(const comm::Communicator& comm, const store::FeatureStore& sto
     }
     const auto number = [](std::uint64_t n) { return static_cast<std::int64_t>(n); };
     const std::int64_t evaluated = all_sum(
-        comm,
-        number(coder == nullptr ? demanded.evaluation * row_bytes : coded.evaluation.travelled));
+        comm, number(coder == nullptr ? demanded.evaluation_bytes : coded.evaluation.travelled));
     const std::int64_t questions = all_sum(comm, number(demanded.evaluation_questions));
     const std::int64_t most = all_sum(comm, number(demanded.evaluation * 6));
     const std::int64_t received =
@@ -446,7 +468,7 @@ void check_totals(const comm::Communicator& comm, const store::FeatureStore& sto
     require(exact ? received == evaluated + questions
                   : received >= evaluated && received <= evaluated + most,
             "evaluation does not close");
-    require(coder == nullptr || coded.evaluation.plain == demanded.evaluation * row_bytes,
+    require(coder == nullptr || coded.evaluation.plain == demanded.evaluation_bytes,
             "coded evaluation does not close");
 }
 
@@ -481,6 +503,8 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
     for (const Demanded& some : demanded) {
         all.training += some.training;
         all.evaluation += some.evaluation;
+        all.training_bytes += some.training_bytes;
+        all.evaluation_bytes += some.evaluation_bytes;
         all.training_questions += some.training_questions;
         all.evaluation_questions += some.evaluation_questions;
     }
@@ -489,8 +513,9 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
         if (!store.local(v)) remote.insert(v);
     all.training_questions += question_bytes(store, data, comm.size(), remote);
     all.training += fetch_all(store, direct, vertices);
+    all.training_bytes += direct.message_bytes(remote, store.format());
     store.stop();
-    check_totals(comm, store, all, plan.tasks == 1, options.coder.get());
+    check_totals(comm, all, plan.tasks == 1, options.coder.get());
 }
 
 }  // namespace rudder::test
