@@ -52,6 +52,12 @@ Advice shorter_rows(const RunSigns& s) {
                        format_percent(s.feature_share));
 }
 
+Advice shared_samples(const RunSigns& s) {
+    if (s.stall < much_stall || !s.own_samples || s.feature_share < 0.3) return {};
+    return fmt::format("--sampler shared: steps wait for rows {} of their time, and would need fewer",
+                       format_percent(s.stall));
+}
+
 Advice better_partition(const RunSigns& s) {
     if (s.cut < much_cut || s.method == "metis" || s.method.empty()) return {};
     if (s.stall < much_stall) return {};
@@ -131,6 +137,7 @@ constexpr std::array rules{AdviceRule{"harmful agent", harmful_agent},
                            AdviceRule{"any buffer", any_buffer},
                            AdviceRule{"larger buffer", larger_buffer},
                            AdviceRule{"shorter rows", shorter_rows},
+                           AdviceRule{"shared samples", shared_samples},
                            AdviceRule{"longer window", longer_window},
                            AdviceRule{"fewer ranks", fewer_ranks},
                            AdviceRule{"better partition", better_partition},

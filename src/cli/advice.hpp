@@ -26,6 +26,7 @@ struct RunSigns {
     double feature_share = 0;      ///< of all bytes
     bool float_rows = false;       ///< they travel as 32-bit floats
     bool float_gradients = false;  ///< likewise
+    bool own_samples = false;      ///< every vertex draws for itself, and need not
     bool buffered = false;         ///< there is a buffer
     double buffer = 0;             ///< its size, as a share of the halo; 0: given otherwise
     std::uint64_t window = 0;      ///< steps looked ahead, if that was fixed; 0: it adapts
