@@ -42,6 +42,13 @@ void* operator new(std::size_t bytes) {
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return allocate(bytes, std::max<std::size_t>(16, static_cast<std::size_t>(alignment)));
 }
+void* operator new(std::size_t bytes, const std::nothrow_t& /*tag*/) noexcept {
+    try {
+        return allocate(bytes, 16);
+    } catch (const std::bad_alloc&) {
+        return nullptr;
+    }
+}
 void operator delete(void* memory) noexcept {
     std::free(memory);
 }
