@@ -54,8 +54,9 @@ Advice shorter_rows(const RunSigns& s) {
 
 Advice shared_samples(const RunSigns& s) {
     if (s.stall < much_stall || !s.own_samples || s.feature_share < 0.3) return {};
-    return fmt::format("--sampler shared: steps wait for rows {} of their time, and would need fewer",
-                       format_percent(s.stall));
+    return fmt::format(
+        "--sampler shared: steps wait for rows {} of their time, and would need fewer",
+        format_percent(s.stall));
 }
 
 Advice better_partition(const RunSigns& s) {

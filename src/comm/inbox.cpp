@@ -62,6 +62,14 @@ void Inbox::post(PostedReceive receive) {
     if (ready != nullptr) finish(*ready);
 }
 
+void Inbox::forget() {
+    Posted posted;  // both go when the lock has gone
+    std::list<Ticket> unclaimed;
+    const std::scoped_lock lock(mutex_);
+    posted.swap(posted_);
+    unclaimed.swap(unclaimed_);
+}
+
 Inbox::Posted::iterator Inbox::first_match(int source, Tag tag) {
     return std::ranges::find_if(
         posted_, [&](const PostedReceive& receive) { return matches(receive, source, tag); });

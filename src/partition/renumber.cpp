@@ -52,6 +52,14 @@ graph::Topology inner_graph(const graph::TopologyView& graph, std::span<const Ve
 }
 
 /// Which cluster each vertex of a part's own graph is in; some may be empty.
+// METIS runs in a child process. A lock of the address sanitizer's allocator that another thread
+// holds at that moment would stay locked in the child.
+#if defined(__SANITIZE_ADDRESS__)
+constexpr bool forks_beside_threads = false;
+#else
+constexpr bool forks_beside_threads = true;
+#endif
+
 Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
                             const PartitionOptions& options) {
     const bool able = options.method == "metis" && inner.edges() != 0 &&
@@ -123,11 +131,14 @@ Renumbering renumber(const graph::TopologyView& graph, std::span<const PartId> p
     order.clusters.resize(options.parts);
     progress.phase("clusters", options.parts);
     // A part's own order says nothing about the others', so they can be made at the same time.
-    parallel_chunks(options.parts, 1, [&](const Chunk& chunk) {
-        const auto part = static_cast<PartId>(chunk.begin);
-        order.clusters[part] = order_by_cluster(graph, order, part, options);
-        progress.advance(1);
-    });
+    parallel_chunks(options.parts, forks_beside_threads ? 1 : options.parts,
+                    [&](const Chunk& some) {
+                        for (std::size_t i = some.begin; i < some.end; ++i) {
+                            const auto part = static_cast<PartId>(i);
+                            order.clusters[part] = order_by_cluster(graph, order, part, options);
+                            progress.advance(1);
+                        }
+                    });
     invert(order.original.span(), order.renumbered.span());
     return order;
 }

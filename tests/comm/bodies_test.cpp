@@ -244,6 +244,27 @@ TEST(Reduction, InBfloat16RoundsContributionsAndSum) {
     });
 }
 
+/// A receive whose message never comes holds what its callback holds, and that may hold the
+/// communicator: all of it goes with the cluster.
+TEST(SimulatedCluster, WaitsForADeadRankLeaveNothingBehind) {
+    std::weak_ptr<comm::Communicator> left;
+    {
+        comm::SimulatedCluster cluster({.ranks = 2, .seed = 1, .faults = {{.rank = 1, .at = 1ms}}});
+        EXPECT_THROW(cluster.run([&](const comm::Communicator& comm) {
+            if (comm.rank() == 1) return Executor::current().sleep_for(1s);
+            const auto held = std::make_shared<comm::Communicator>(comm);
+            left = held;
+            std::byte place{};
+            const comm::Request never = comm.receive(1, 5, std::span(&place, 1));
+            never.then([held](const std::exception_ptr&) {});
+            comm.barrier();
+        }),
+                     Error);
+        EXPECT_FALSE(left.expired());
+    }
+    EXPECT_TRUE(left.expired());
+}
+
 TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {
     comm::SimulatedCluster cluster(
         {.ranks = 4, .seed = 2, .jitter = 1ms, .faults = {{.rank = 2, .at = 20ms}}});

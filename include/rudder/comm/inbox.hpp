@@ -69,6 +69,9 @@ public:
     /// bytes: accounts for it and completes its operation.
     void direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
                 Operation& operation);
+    /// Lets go of receives whose messages will never come. What their callbacks hold may hold this
+    /// inbox.
+    void forget();
 
 private:
     using Posted = std::list<PostedReceive>;
