@@ -3,8 +3,8 @@
 
     bench/accuracy/bench_accuracy.py --rudder build/release/src/cli/rudder --data ../shared/data
 
-Trains SAGE, GCN and GAT on Debian, Amazon Computers, GitHub and Physics, each in 4 parts, with every
-variant and five seeds, in one process per run (results do not depend on ranks or threads), and prints
+Trains SAGE, GCN and GAT on Debian, Amazon Computers, GitHub, Physics and npm (whose rows, made from its
+structure, are the only floats among them), each in 4 parts, with every variant and five seeds, in one process per run (results do not depend on ranks or threads), and prints
 the tables of docs/accuracy.md: test accuracy at the best validation epoch, mean and standard error,
 the difference from plain draws in float32, and what one epoch of SAGE fetches on 4 hosts over what
 plain draws fetch. Accuracy at equal bytes is that of plain draws after the share of epochs in which
@@ -25,7 +25,9 @@ GRAPHS = {
     "amazon_cs": "--hidden 64 --lr 0.01 --fanout 10,25 --batch 125 --epochs 12",
     "musae_github": "--hidden 64 --lr 0.005 --fanout 10,25 --batch 250 --epochs 4",
     "coauthor_phy": "--hidden 64 --lr 0.01 --fanout 10,25 --batch 250 --epochs 4",
+    "npm_deps": "--hidden 64 --lr 0.005 --fanout 10,25 --batch 500 --epochs 10",
 }
+IMPORT = {"debian_bookworm": [], "npm_deps": ["--features", "structure:100"]}
 COMMON = "--input-dropout 0.2 --dropout 0.5 --eval-every 1 --threads 1"
 SHARED = "--sampler shared --redraw"
 VARIANTS = {
@@ -38,8 +40,9 @@ VARIANTS = {
     "shared, redraw 32, int8": f"{SHARED} 32 --precision int8",
     "shared, redraw 32, int4": f"{SHARED} 32 --precision int4",
 }
-# Bits, stored in 8 bits (int8 leaves them as they are) or sparse (exact in any precision).
-EXACT = {"amazon_cs": ["int8"], "musae_github": ["int8", "int4"], "coauthor_phy": ["int8", "int4"]}
+# Rows stored in 8 bits, which int8 leaves as they are, and sparse ones, exact in any precision.
+EXACT = {"debian_bookworm": ["int8"], "amazon_cs": ["int8"],
+         "musae_github": ["int8", "int4"], "coauthor_phy": ["int8", "int4"]}
 MODELS = ["sage", "gcn", "gat"]
 FETCH = ("--ranks 4 --link 1us,100gbit --policy window:16 --buffer 0.25 --agent never --epochs 3 "
          "--eval-every 0 --hidden 16")
@@ -65,8 +68,8 @@ class Bench:
         if not folder.exists():
             whole = self.work / graph
             shutil.rmtree(whole, ignore_errors=True)
-            normalise = [] if graph == "debian_bookworm" else ["--row-normalise"]
-            self.call("import", str(self.data / f"{graph}.npz"), str(whole), *normalise, "--quiet")
+            words = IMPORT.get(graph, ["--row-normalise"])
+            self.call("import", str(self.data / f"{graph}.npz"), str(whole), *words, "--quiet")
             self.call("partition", str(whole), str(folder), "--parts", "4", "--quiet")
         return str(folder)
 
