@@ -183,13 +183,14 @@ void write_rows(const StoreCore& core, std::span<const VertexId> vertices, std::
     }
 }
 
-RowExchange::Layout wire_layout(const StoreCore& core) {
+/// What fills sparse rows up is left out where messages come into memory of their own anyway.
+RowExchange::Layout wire_layout(const StoreCore& core, bool coded) {
     const RowFormat& format = core.format;
     RowExchange::Layout layout{
         .starts = core.places.rank_starts(),
         .row_bytes = format.row_bytes(),
         .element_bytes = std::max<std::size_t>(1, format.row_bytes() / format.width())};
-    if (const SparseFormat* sparse = format.sparse(); sparse != nullptr)
+    if (const SparseFormat* sparse = format.sparse(); coded && sparse != nullptr)
         layout.used = [sparse](std::span<const std::byte> rows) {
             return sparse->used_bytes(rows);
         };
@@ -226,7 +227,7 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
     shared ? place_in_window(*state_) : place_in_files(*state_);
     if (state_->places.host_parts().size() == data.parts()) return;  // nobody would ask
     state_->exchange = std::make_unique<RowExchange>(
-        comm, row_channel, wire_layout(*state_),
+        comm, row_channel, wire_layout(*state_, options.coder != nullptr),
         [core = state_.get()](std::span<const VertexId> vertices, std::byte* out) {
             write_rows(*core, vertices, out);
         },

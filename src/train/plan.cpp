@@ -131,7 +131,10 @@ TrainPlan Trainer::plan() {
     plan.steps_per_epoch = g.schedule.steps_per_epoch();
     plan.parameters = parameters;
     plan.topology = g.source->name();
-    plan.feature_bytes = plan.remote_rows * g.store.format().message_bytes();
+    const store::RowFormat& format = g.store.format();
+    plan.feature_bytes =
+        plan.remote_rows *
+        (g.coders.used() ? format.message_bytes() : static_cast<double>(format.row_bytes()));
     const auto ranks = static_cast<double>(g.comm.size());
     // Each rank sends its contributions once and gets the sum once, less its own piece.
     plan.gradient_bytes = static_cast<double>(plan.steps_per_epoch) * weights * (ranks - 1) *

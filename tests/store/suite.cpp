@@ -258,11 +258,11 @@ public:
     [[nodiscard]] bool same(VertexId v, std::span<const float> got) const {
         return std::memcmp(rows_[v].data(), got.data(), got.size_bytes()) == 0;
     }
-    /// What these rows take of messages.
+    /// What these rows take of messages, before they are coded if they may be.
     [[nodiscard]] std::uint64_t message_bytes(const std::set<VertexId>& vertices,
-                                              const store::RowFormat& format) const {
+                                              const store::RowFormat& format, bool coded) const {
         const std::uint64_t row_bytes = format.row_bytes();
-        if (format.sparse() == nullptr) return vertices.size() * row_bytes;
+        if (format.sparse() == nullptr || !coded) return vertices.size() * row_bytes;
         const std::uint64_t head = format.width() < 65'536 ? 2 : 4;
         const std::uint64_t most = *std::ranges::max_element(non_zeros_);
         std::uint64_t bytes = vertices.size() * head;
@@ -346,6 +346,7 @@ struct Wanted {
 struct Demanded {
     std::uint64_t training = 0;
     std::uint64_t evaluation = 0;
+    bool coded = false;
     std::uint64_t training_bytes = 0;
     std::uint64_t evaluation_bytes = 0;
     std::uint64_t training_questions = 0;
@@ -392,7 +393,7 @@ void pull_some(store::FeatureStore& store, const DirectRows& direct, const PullP
             (evaluation ? demanded.evaluation_questions : demanded.training_questions) +=
                 question_bytes(store, data, comm.size(), wanted->remote(store));
             (evaluation ? demanded.evaluation_bytes : demanded.training_bytes) +=
-                direct.message_bytes(wanted->remote(store), store.format());
+                direct.message_bytes(wanted->remote(store), store.format(), demanded.coded);
         }
         store::Pull a = store.pull(first.spans, kind);
         std::optional<store::Pull> b(store.pull(second.spans, kind));
@@ -481,7 +482,8 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
     store::StoreOptions options = plan.options;
     options.coder = comm::Coders(comm, plan.coding).features;
     store::FeatureStore store(comm, data, options);
-    std::vector<Demanded> demanded(static_cast<std::size_t>(plan.tasks));
+    std::vector<Demanded> demanded(static_cast<std::size_t>(plan.tasks),
+                                   Demanded{.coded = options.coder != nullptr});
     std::vector<Task> tasks;
     for (std::size_t t = 0; t < demanded.size(); ++t) {
         const std::uint64_t stream = static_cast<std::uint64_t>(comm.rank()) * 100 + t;
@@ -513,7 +515,7 @@ void pull_and_check(const comm::Communicator& comm, const PullPlan& plan) {
         if (!store.local(v)) remote.insert(v);
     all.training_questions += question_bytes(store, data, comm.size(), remote);
     all.training += fetch_all(store, direct, vertices);
-    all.training_bytes += direct.message_bytes(remote, store.format());
+    all.training_bytes += direct.message_bytes(remote, store.format(), options.coder != nullptr);
     store.stop();
     check_totals(comm, all, plan.tasks == 1, options.coder.get());
 }

@@ -135,11 +135,12 @@ void Run::write_checkpoint() {
     state.metrics_bytes = observer_.metrics_bytes();
     state.counts.wall_seconds += whole_.passed();
     state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
-    // Rows fetched for steps that are not done belong to whoever does them. How many bytes coded or
-    // sparse rows took is not known row by row: there all that came is kept.
-    const store::RowFormat& format = s_.ground.store.format();
-    if (!s_.ground.coders.used() && format.sparse() == nullptr)
-        state.counts.bytes.features = state.counts.rows.fetched() * format.row_bytes();
+    // Rows fetched for steps that are not done belong to whoever does them. How many bytes coded
+    // rows took is not known row by row: there all that came is kept.
+    if (!s_.ground.coders.used()) {
+        state.counts.bytes.features =
+            state.counts.rows.fetched() * s_.ground.store.format().row_bytes();
+    }
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     checkpoints_.write(std::move(state),
