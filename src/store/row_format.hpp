@@ -59,7 +59,8 @@ public:
     }
     /// Of one row on the wire.
     [[nodiscard]] std::uint64_t row_bytes() const noexcept { return row_bytes_; }
-    /// What a row takes of messages, on average: sparse ones travel without what fills them up.
+    /// What a row takes of messages that may be coded, on average: sparse ones travel there without
+    /// what fills them up.
     [[nodiscard]] double message_bytes() const noexcept {
         return sparse_ ? sparse_->mean_bytes() : static_cast<double>(row_bytes_);
     }

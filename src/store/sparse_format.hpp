@@ -28,8 +28,8 @@ struct NonZeros {
 
 /// The wire's row of a sparse data set: number of non-zeros and columns in 16 bits each where the
 /// width is below 65,536, else in 32; then the values in the stored type, none where all of them
-/// are 1. What follows, up to the length of the data set's largest row, is zero, and does not
-/// travel.
+/// are 1. What follows, up to the length of the data set's largest row, is zero; coded
+/// messages leave it out.
 struct SparseLayout {
     SparseLayout(const graph::FeatureInfo& stored, const NonZeros& counted) noexcept;
 
