@@ -155,10 +155,6 @@ RUDDER_SHARED_INLINE bool few_body(const SharedTurn& turn, const std::uint32_t* 
     return keep_smallest_body(ids, numbers.data(), count, wanted, out);
 }
 
-void write_portable(const SharedTurn& turn, const std::uint32_t* ids, std::size_t count,
-                    std::uint32_t* out) noexcept {
-    write_body(turn, ids, count, out);
-}
 std::size_t collect_portable(const SharedTurn& turn, const std::uint32_t* ids, std::size_t count,
                              std::uint32_t limit, std::uint32_t* out_ids,
                              std::uint32_t* out_numbers) noexcept {
@@ -176,16 +172,11 @@ bool few_portable(const SharedTurn& turn, const std::uint32_t* ids, std::size_t 
                   std::size_t wanted, std::uint32_t* out) noexcept {
     return few_body(turn, ids, count, wanted, out);
 }
-constexpr SharedKernels portable_kernels{write_portable, collect_portable, keep_portable,
-                                         drop_portable, few_portable};
+constexpr SharedKernels portable_kernels{collect_portable, keep_portable, drop_portable,
+                                         few_portable};
 
 #if defined(__x86_64__)
 
-RUDDER_SHARED_TARGET("avx2")
-void write_avx2(const SharedTurn& turn, const std::uint32_t* ids, std::size_t count,
-                std::uint32_t* out) noexcept {
-    write_body(turn, ids, count, out);
-}
 RUDDER_SHARED_TARGET("avx2")
 std::size_t collect_avx2(const SharedTurn& turn, const std::uint32_t* ids, std::size_t count,
                          std::uint32_t limit, std::uint32_t* out_ids,
@@ -202,7 +193,7 @@ bool few_avx2(const SharedTurn& turn, const std::uint32_t* ids, std::size_t coun
               std::size_t wanted, std::uint32_t* out) noexcept {
     return few_body(turn, ids, count, wanted, out);
 }
-constexpr SharedKernels avx2_kernels{write_avx2, collect_avx2, keep_avx2, drop_portable, few_avx2};
+constexpr SharedKernels avx2_kernels{collect_avx2, keep_avx2, drop_portable, few_avx2};
 
 RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512)
 RUDDER_SHARED_INLINE __m512i all_512(std::uint32_t word) noexcept {
@@ -236,15 +227,6 @@ RUDDER_SHARED_INLINE std::size_t lanes_of(__mmask16 mask) noexcept {
 RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512)
 RUDDER_SHARED_INLINE __mmask16 lanes_left(std::size_t count) noexcept {
     return count >= shared_lanes ? __mmask16{0xFFFF} : static_cast<__mmask16>((1U << count) - 1U);
-}
-
-RUDDER_SHARED_TARGET(RUDDER_SHARED_AVX512)
-void write_avx512(const SharedTurn& turn, const std::uint32_t* ids, std::size_t count,
-                  std::uint32_t* out) noexcept {
-    for (std::size_t at = 0; at < count; at += shared_lanes) {
-        const __m512i lanes = _mm512_maskz_loadu_epi32(lanes_left(count - at), ids + at);
-        _mm512_storeu_si512(out + at, numbers_512(turn, lanes));
-    }
 }
 
 /// Writes those of 16 ids whose number is at most `most`, and returns how many.
@@ -431,8 +413,7 @@ std::size_t drop_avx512(std::uint32_t first, std::uint32_t length, std::uint32_t
     }
     return left;
 }
-constexpr SharedKernels avx512_kernels{write_avx512, collect_avx512, keep_avx512, drop_avx512,
-                                       few_avx512};
+constexpr SharedKernels avx512_kernels{collect_avx512, keep_avx512, drop_avx512, few_avx512};
 
 #endif
 

@@ -10,8 +10,6 @@ namespace rudder::sample {
 
 /// How the parts that differ between instruction sets are called.
 struct SharedKernels {
-    void (*write)(const SharedNumbers::Turn&, const std::uint32_t*, std::size_t,
-                  std::uint32_t*) noexcept;
     std::size_t (*collect)(const SharedNumbers::Turn&, const std::uint32_t*, std::size_t,
                            std::uint32_t, std::uint32_t*, std::uint32_t*) noexcept;
     bool (*keep)(const std::uint32_t*, const std::uint32_t*, std::size_t, std::size_t,

@@ -20,11 +20,6 @@ std::uint32_t SharedNumbers::number(VertexId t) const noexcept {
     return SharedMix::word(h, keys(high, number_of_turn_ + (further ? 1 : 0)));
 }
 
-void SharedNumbers::write(DrawCode code, const std::uint32_t* ids, std::size_t count,
-                          std::uint32_t* out) const noexcept {
-    kernels_of(code).write(turn_, ids, count, out);
-}
-
 std::size_t SharedNumbers::collect(DrawCode code, const std::uint32_t* ids, std::size_t count,
                                    std::uint32_t limit, std::uint32_t* out_ids,
                                    std::uint32_t* out_numbers) const noexcept {

@@ -55,9 +55,6 @@ public:
     [[nodiscard]] std::uint32_t number(VertexId t) const noexcept;
 
     // Of many vertices whose ids have 32 bits. All codes give the same.
-    /// Writes the number of each; `out` has room for 15 more.
-    void write(DrawCode code, const std::uint32_t* ids, std::size_t count,
-               std::uint32_t* out) const noexcept;
     /// Writes ids and numbers of those whose number is at most `limit`, in order, and returns how
     /// many; either has room for as many as that and 16 more.
     [[nodiscard]] std::size_t collect(DrawCode code, const std::uint32_t* ids, std::size_t count,

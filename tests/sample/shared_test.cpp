@@ -76,16 +76,12 @@ TEST(SharedNumbers, EveryCodePathGivesWhatTheRuleSays) {
         std::vector<std::uint32_t> ids(draws.below(100));
         for (std::uint32_t& id : ids)
             id = draws.next32();
-        const std::uint32_t limit = draws.next32();
+        const std::uint32_t limit = round % 5 == 0 ? ~0U : draws.next32();  // sometimes all
         std::vector<std::uint32_t> expected;
         for (const std::uint32_t id : ids)
             expected.push_back(numbers.number(id));
         for (const sample::DrawCode code : all_codes) {
             if (!sample::can_run(code)) continue;
-            std::vector<std::uint32_t> written(ids.size() + 16);
-            numbers.write(code, ids.data(), ids.size(), written.data());
-            written.resize(ids.size());
-            ASSERT_EQ(written, expected);
             std::vector<std::uint32_t> few_ids(ids.size() + 16);
             std::vector<std::uint32_t> few(ids.size() + 16);
             few.resize(

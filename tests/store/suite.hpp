@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <string>
 #include <vector>
 
 #include "rudder/comm/communicator.hpp"
@@ -14,6 +15,9 @@
 #include "store/feature_store.hpp"
 
 namespace rudder::test {
+
+/// Throws `what` unless it holds: also where no test framework listens.
+void require(bool holds, const std::string& what);
 
 /// A random row of finite elements, any bits else; sometimes all zero.
 [[nodiscard]] std::vector<std::byte> random_row(std::uint64_t seed, const graph::FeatureInfo& info);
