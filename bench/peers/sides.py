@@ -70,8 +70,9 @@ class Rudder:
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "run")
             command = [self.program, "train", self.parts, "--ranks", setting.ranks, "--ranks-per-host", 1,
-                       *setting.options(), "--eval-every", 0, "--precision", "float32", "--checkpoint-every", 0,
-                       "--no-tensorboard", "--json", "--quiet", "--out", out]
+                       *setting.options(), "--eval-every", 0, "--precision", "float32", "--sampler", "plain",
+                       "--checkpoint-every", 0, "--no-tensorboard", "--json", "--quiet",
+                       "--out", out]
             if self.policy != "default":
                 command += ["--policy", self.policy]
             summary = json.loads(call([str(word) for word in command], LIMIT, "rudder train"))

@@ -76,8 +76,8 @@ class Runs:
     def _train(self, program, options):
         done = self.runner.run([
             program, "train", self.stages.parts, "--batch", self.setup.batch, "--fanout", "10,25",
-            "--precision", "float32", "--epochs", self.setup.epochs, "--json", "--quiet", "--trust-data",
-            *options])
+            "--precision", "float32", "--sampler", "plain", "--epochs", self.setup.epochs, "--json", "--quiet",
+            "--trust-data", *options])
         return done, (json.loads(done.stdout) if not done.failure else {})
 
     def all(self):

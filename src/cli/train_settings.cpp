@@ -126,6 +126,7 @@ void settle(TrainSettings& settings, const CLI::App& app) {
     } else if (!given(app, "--layers")) {
         o.layers = static_cast<int>(o.fanout.size());
     }
+    o.sampler = train::sampler_of(o);
     if (given(app, "--buffer") && (o.buffer_rows || o.buffer_bytes)) {
         throw usage_error("more than one buffer size", "buffer",
                           "give one of --buffer, --buffer-rows and --buffer-bytes");

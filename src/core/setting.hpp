@@ -33,7 +33,7 @@ enum class Marks : std::uint8_t {
     identity = 1,  ///< results depend on it: a checkpoint compares it
     further = 2,   ///< few need it: shown by --help-all
     derived = 4,   ///< its default follows from other settings or the data
-    added = 8,     ///< checkpoints of earlier versions lack it: they mean its default
+    added = 8,     ///< checkpoints of earlier versions lack it
 };
 constexpr Marks operator|(Marks a, Marks b) noexcept {
     return static_cast<Marks>(static_cast<unsigned>(a) | static_cast<unsigned>(b));

@@ -51,15 +51,15 @@ graph::Topology inner_graph(const graph::TopologyView& graph, std::span<const Ve
     });
 }
 
-/// Which cluster each vertex of a part's own graph is in; some may be empty.
-// METIS runs in a child process. A lock of the address sanitizer's allocator that another thread
-// holds at that moment would stay locked in the child.
-#if defined(__SANITIZE_ADDRESS__)
+// METIS runs in a child process. A lock of a sanitizer's that another thread holds at that moment
+// would stay locked in the child.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool forks_beside_threads = false;
 #else
 constexpr bool forks_beside_threads = true;
 #endif
 
+/// Which cluster each vertex of a part's own graph is in; some may be empty.
 Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
                             const PartitionOptions& options) {
     const bool able = options.method == "metis" && inner.edges() != 0 &&

@@ -108,8 +108,8 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
 sample::SamplerOptions Ground::sampler_options() const {
     return {.fanout = options.fanout,
             .with_replacement = options.with_replacement,
-            .sampler = options.sampler,
-            .redraw = redraw_of(options),
+            .sampler = sampler_of(options),
+            .redraw = redraw_of(options, schedule.steps_per_epoch()),
             .seed = options.seed,
             .degrees = nn::model_wants_degrees(options.model)};
 }

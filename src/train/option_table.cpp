@@ -67,11 +67,12 @@ Table sampling_options() {
         option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement",
                                      identity | further),
         option<&O::sampler>("sampler",
-                            "How neighbours are drawn (shared = by numbers that all vertices\n"
+                            "How neighbours are drawn (shared; by numbers that all vertices\n"
                             "share, so that steps need fewer rows)",
-                            identity | further | added)
+                            identity | further | derived | added)
             .among({"plain", "shared"}),
-        option<&O::redraw>("redraw", "Steps between redraws of a vertex (--sampler shared; 32)",
+        option<&O::redraw>("redraw",
+                           "Steps between redraws of a vertex, if shared (32, at most an epoch)",
                            identity | further | derived | added)
             .limit(1, static_cast<double>(sample::most_redraw)),
         option<&O::sample_tasks>("sample-tasks",

@@ -82,13 +82,19 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
         agent.text(), policy.text());
 }
 
-std::uint64_t redraw_of(const TrainOptions& options) noexcept {
-    constexpr std::uint64_t usual = 32;
-    return options.sampler == sample::Sampler::shared ? options.redraw.value_or(usual) : 1;
+sample::Sampler sampler_of(const TrainOptions& options) noexcept {
+    return options.sampler.value_or(options.with_replacement ? sample::Sampler::plain
+                                                             : sample::Sampler::shared);
+}
+
+std::uint64_t redraw_of(const TrainOptions& options, std::uint64_t epoch_steps) noexcept {
+    // In short epochs vertices would keep their neighbours for a large part of the run.
+    const std::uint64_t usual = std::clamp<std::uint64_t>(epoch_steps, 1, 32);
+    return sampler_of(options) == sample::Sampler::shared ? options.redraw.value_or(usual) : 1;
 }
 
 std::string redraw_advice(const TrainOptions& options, std::uint64_t steps) {
-    const std::uint64_t redraw = redraw_of(options);
+    const std::uint64_t redraw = options.redraw.value_or(1);
     if (redraw == 1 || redraw <= steps / 8) return {};
     return fmt::format(
         "--redraw {} in a run of {} steps: vertices redraw less than 8 times; give at most {}, "
@@ -118,11 +124,11 @@ void check_options(const TrainOptions& o) {
             "give one per layer, input side first");
     require(std::ranges::find(o.fanout, 0) == o.fanout.end(), "invalid fanout: '0'", "fanout",
             "give at least 1, or -1 for all neighbours");
-    const bool shared = o.sampler == sample::Sampler::shared;
+    const bool shared = sampler_of(o) == sample::Sampler::shared;
     require(!(shared && o.with_replacement), "shared samples are drawn without replacement",
             "with-replacement", "leave it out, or give --sampler plain");
     require(shared || !o.redraw, "redraw without shared samples", "redraw",
-            "give --sampler shared as well");
+            "leave it out, or let samples be shared (--sampler shared, no --with-replacement)");
     require(o.sparse != store::SparseChoice::on || !store::rounds(o.precision),
             fmt::format("sparse rows stay exact: sparse 'on' does not go with precision '{}'",
                         to_string(o.precision)),

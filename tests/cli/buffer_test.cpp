@@ -22,6 +22,18 @@ protected:
     }
 };
 
+TEST_F(Buffered, SamplesAreSharedUnlessDrawnWithReplacement) {
+    const auto digest = [&](const Words& more) {
+        return train(more).at("loss").at("digest").get<std::string>();
+    };
+    const std::string shared = digest({"--sampler", "shared"});
+    EXPECT_EQ(digest({}), shared);
+    EXPECT_NE(digest({"--sampler", "plain"}), shared);
+    EXPECT_EQ(digest({"--with-replacement"}), digest({"--with-replacement", "--sampler", "plain"}));
+    refuse_train({"--with-replacement", "--sampler", "shared"}, {"without replacement"});
+    refuse_train({"--with-replacement", "--redraw", "4"}, {"redraw without shared samples"});
+}
+
 TEST_F(Buffered, DigestsAreEqualOnRanksThatShareAHostAndThatDoNot) {
     const std::string digest = train({"--policy", "none"}).at("loss").at("digest");
     const Json one = train({"--ranks", "2", "--ranks-per-host", "1"});

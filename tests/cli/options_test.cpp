@@ -90,7 +90,6 @@ TEST_F(Options, EveryOneGoesThroughTomlWithItsType) {
         words.push_back(flag ? "--" + name : "--" + name + "=" + example(*info));
         // What needs a folder gets one, and cannot have it twice.
         if (name != "out") words.push_back("--out=run");
-        if (name == "redraw") words.push_back("--sampler=shared");
         parsed.parse(words);
         const std::string toml = cli::to_toml(parsed.app, cli::ConfigScope::whole);
         const toml::table table = toml::parse(toml);

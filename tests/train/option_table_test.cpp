@@ -93,7 +93,7 @@ TEST(OptionTable, IdentityOfTheDefaultsIsWhatCheckpointsHold) {
         R"("eval":"exact","eval-every":null,"fanout":[10,25],"gradient-precision":"float32","heads":4,"hidden":256,)"
         R"("input-dropout":0.0,"layers":2,"lr":0.003,"lr-schedule":"constant","model":"sage",)"
         R"("momentum":0.9,"norm":"none","optimizer":"adam","patience":0,"precision":"native","redraw":null,)"
-        R"("residual":false,"sampler":"plain","seed":0,"seed-order":"random","sparse":"auto","warmup":0,"weight-decay":0.0,)"
+        R"("residual":false,"sampler":null,"seed":0,"seed-order":"random","sparse":"auto","warmup":0,"weight-decay":0.0,)"
         R"("with-replacement":false})");
     const Json identity = train::training_json({});
     EXPECT_EQ(identity.size(), expected.size());
@@ -112,7 +112,9 @@ TEST(OptionTable, DamagedIdentitiesAreRefused) {
         Json bad = good;
         bad.erase(key);
         if (added(key)) {
-            EXPECT_EQ(train::training_json(train::training_from_json(bad, "here")), good)
+            Json meant = good;
+            if (key == "sampler") meant[key] = "plain";  // there was nothing else
+            EXPECT_EQ(train::training_json(train::training_from_json(bad, "here")), meant)
                 << "checkpoints of earlier versions lack " << key;
         } else {
             EXPECT_THROW(static_cast<void>(train::training_from_json(bad, "here")), Error) << key;

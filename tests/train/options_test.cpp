@@ -37,15 +37,31 @@ TEST(TrainingOptions, FanoutsByDefaultGrowTowardsTheSeeds) {
 
 TEST(TrainingOptions, RedrawsFollowTheSamplerAndLongOnesAreWarnedOf) {
     TrainOptions options;
-    EXPECT_EQ(train::redraw_of(options), 1U);
-    EXPECT_EQ(train::redraw_advice(options, 1), "");
-    options.sampler = sample::Sampler::shared;
-    EXPECT_EQ(train::redraw_of(options), 32U);
+    EXPECT_EQ(train::redraw_of(options, 100), 32U);
+    EXPECT_EQ(train::redraw_of(options, 19), 19U) << "every vertex at least once an epoch";
+    EXPECT_EQ(train::redraw_of(options, 0), 1U) << "an epoch without a step";
+    EXPECT_EQ(train::redraw_advice(options, 1), "") << "nobody chose it";
+    options.redraw = 32;
+    EXPECT_EQ(train::redraw_of(options, 19), 32U) << "as it was chosen";
     EXPECT_EQ(train::redraw_advice(options, 256), "");
     EXPECT_THAT(train::redraw_advice(options, 255), HasSubstr("--redraw 32 in a run of 255 steps"));
     options.redraw = 1;
-    EXPECT_EQ(train::redraw_of(options), 1U);
+    EXPECT_EQ(train::redraw_of(options, 100), 1U);
     EXPECT_EQ(train::redraw_advice(options, 1), "");
+    options = {};
+    options.sampler = sample::Sampler::plain;
+    EXPECT_EQ(train::redraw_of(options, 100), 1U);
+}
+
+TEST(TrainingOptions, SamplesAreSharedUnlessDrawnWithReplacement) {
+    TrainOptions options;
+    EXPECT_EQ(train::sampler_of(options), sample::Sampler::shared);
+    options.with_replacement = true;
+    EXPECT_EQ(train::sampler_of(options), sample::Sampler::plain);
+    EXPECT_NO_THROW(check_options(options));
+    options.sampler = sample::Sampler::shared;
+    EXPECT_EQ(train::sampler_of(options), sample::Sampler::shared);
+    EXPECT_THROW(check_options(options), Error);
 }
 
 /// Combinations that cannot be meant, and the option that is named.
@@ -73,7 +89,10 @@ TEST(TrainingOptions, WhatCannotBeMeantIsRefusedByTheOptionsName) {
          [](auto& o) { o.buffer_rows = 1, o.buffer_bytes = 1; }},
         {"with-replacement", "without replacement",
          [](auto& o) { o.sampler = sample::Sampler::shared, o.with_replacement = true; }},
-        {"redraw", "redraw without shared samples", [](auto& o) { o.redraw = 4; }},
+        {"redraw", "redraw without shared samples",
+         [](auto& o) { o.sampler = sample::Sampler::plain, o.redraw = 4; }},
+        {"redraw", "redraw without shared samples",
+         [](auto& o) { o.with_replacement = true, o.redraw = 4; }},
         {"redraw", "invalid redraw: '0'",
          [](auto& o) { o.sampler = sample::Sampler::shared, o.redraw = 0; }},
         {"profile-epoch", "11 of 10 epochs", [](auto& o) { o.profile_epoch = 11; }},

@@ -89,17 +89,20 @@ TEST_F(SameBits, GradientsInBfloat16OnAnyRanksAndThreads) {
     }
 }
 
-/// Numbers that samples share are another training; but the same wherever it runs.
-TEST_F(SameBits, SharedSamplesOnAnyRanksThreadsTopologyAndPolicy) {
-    for (const std::uint64_t redraw : {1U, 4U}) {
+/// Samples drawn in another way are another training; but the same wherever it runs.
+TEST_F(SameBits, SamplesOnAnyRanksThreadsTopologyAndPolicy) {
+    using Draws = std::pair<sample::Sampler, std::optional<std::uint64_t>>;
+    for (const auto& [sampler, redraw] :
+         {Draws{sample::Sampler::plain, {}}, Draws{sample::Sampler::shared, 1},
+          Draws{sample::Sampler::shared, 4}}) {
         train::TrainOptions options = small_options();
-        options.sampler = sample::Sampler::shared;
+        options.sampler = sampler;
         options.redraw = redraw;
-        const Trained shared = train_alone(data(), options);
-        EXPECT_NE(shared.result.digest, alone().result.digest);
+        const Trained first = train_alone(data(), options);
+        EXPECT_NE(first.result.digest, alone().result.digest) << "the default redraws otherwise";
         set_thread_count(3);
         options.sample_tasks = 3;
-        EXPECT_EQ(train_alone(data(), options).result.digest, shared.result.digest);
+        EXPECT_EQ(train_alone(data(), options).result.digest, first.result.digest);
         set_thread_count(0);
         for (const int ranks : {2, 4}) {
             for (const char* policy : {"none", "window:4"}) {
@@ -107,7 +110,7 @@ TEST_F(SameBits, SharedSamplesOnAnyRanksThreadsTopologyAndPolicy) {
                 options.topology = ranks == 2 ? train::TopologyChoice::partitioned
                                               : train::TopologyChoice::replicated;
                 const auto all = train_simulated(data(), options, {.ranks = ranks, .seed = 3});
-                EXPECT_EQ(all[0].result.digest, shared.result.digest) << ranks << policy;
+                EXPECT_EQ(all[0].result.digest, first.result.digest) << ranks << policy;
                 expect_closed(all[0].result);
             }
         }

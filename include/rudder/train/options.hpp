@@ -53,8 +53,9 @@ struct TrainOptions {
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     bool with_replacement = false;
-    sample::Sampler sampler = sample::Sampler::plain;
-    std::optional<std::uint64_t> redraw{};  ///< steps between a vertex's shared numbers; none: 32
+    std::optional<sample::Sampler> sampler{};  ///< none: shared, or plain with replacement
+    /// Steps between a vertex's shared numbers; none: 32, at most an epoch.
+    std::optional<std::uint64_t> redraw{};
     std::uint64_t batch = 1000;
     sample::SeedOrder seed_order = sample::SeedOrder::random;
     std::uint32_t epochs = 10;
@@ -110,9 +111,12 @@ struct TrainOptions {
 /// What the user should know about an agent beside this policy; empty: nothing.
 [[nodiscard]] std::string agent_advice(const steer::AgentSpec& agent,
                                        const buffer::PolicySpec& policy);
-/// Steps between two numbers of a vertex; 1 where they are not shared.
-[[nodiscard]] std::uint64_t redraw_of(const TrainOptions& options) noexcept;
-/// What the user should know about it in a run of so many steps; empty: nothing.
+/// How neighbours are drawn.
+[[nodiscard]] sample::Sampler sampler_of(const TrainOptions& options) noexcept;
+/// Steps between two numbers of a vertex in epochs of so many steps; 1 where they are not shared.
+[[nodiscard]] std::uint64_t redraw_of(const TrainOptions& options,
+                                      std::uint64_t epoch_steps) noexcept;
+/// What the user should know about the redraw they chose in a run of so many steps; empty: nothing.
 [[nodiscard]] std::string redraw_advice(const TrainOptions& options, std::uint64_t steps);
 /// How many tasks draw steps side by side.
 [[nodiscard]] int sampling_tasks(const TrainOptions& options) noexcept;

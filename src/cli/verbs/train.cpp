@@ -305,7 +305,7 @@ RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
                        (options().precision == store::Precision::native &&
                         data.info().features.type == ElementType::f32);
     signs.float_gradients = options().gradient_precision == "float32";
-    signs.own_samples = options().sampler == sample::Sampler::plain &&
+    signs.own_samples = train::sampler_of(options()) == sample::Sampler::plain &&
                         !options().with_replacement && std::ranges::max(options().fanout) > 0;
     signs.cut = data.summary().cut;
     signs.method = data.summary().method;

@@ -71,6 +71,7 @@ Json training_json(const TrainOptions& options) {
 
 TrainOptions training_from_json(const Json& json, const std::string& where) {
     TrainOptions options;
+    options.sampler = sample::Sampler::plain;  // as all runs drew before there was a choice
     for (const auto& setting : all_options()) {
         if (!setting.marked(Marks::identity)) continue;
         if (setting.marked(Marks::added) && !json.contains(std::string(setting.name))) continue;
