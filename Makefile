@@ -48,14 +48,7 @@ test: setup-tests build ## build and run all quick tests
 	@scripts/run-tests $(PRESET) -L quick -j $(JOBS)
 
 test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
-	scripts/run-tests $(PRESET) -L 'quick|long' -j $(JOBS)
-	$(MAKE) --no-print-directory lint WERROR=$(WERROR)
-	$(MAKE) --no-print-directory configure PRESET=asan TESTS=ON WERROR=$(WERROR)
-	cmake --build --preset asan -j $(JOBS)
-	scripts/run-tests asan -L 'quick|long' -j $(JOBS)
-	$(MAKE) --no-print-directory configure PRESET=tsan TESTS=ON WERROR=$(WERROR)
-	cmake --build --preset tsan -j $(JOBS)
-	scripts/run-tests tsan -L quick -j $(JOBS)
+	@scripts/test-long $(PRESET) $(JOBS) $(WERROR)
 
 lint: setup-lint configure ## check format, layers, and clang-tidy
 	scripts/check-format
