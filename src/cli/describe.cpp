@@ -100,6 +100,8 @@ void print_json(const Json& value) {
 void print_text(const std::string& text) {
     if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() ||
         std::fflush(stdout) != 0) {
+        // Who has closed the pipe, as head does, wants no more.
+        if (errno == EPIPE) return;
         throw system_error("cannot write the result", "standard output", errno);
     }
 }

@@ -1,9 +1,13 @@
 #include "inference_job.hpp"
 
+#include <algorithm>
+#include <filesystem>
+
 #include <fmt/format.h>
 
 #include "cli/train_settings.hpp"
 #include "core/json.hpp"
+#include "core/log.hpp"
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
@@ -43,18 +47,36 @@ void InferenceJob::define_options(CLI::App& app) {
 }
 
 std::string InferenceJob::data_path(const train::SavedNetwork& saved) const {
+    namespace fs = std::filesystem;
     if (!data_.empty()) return data_;
-    if (!std::filesystem::exists(saved.data)) {
+    std::vector<fs::path> places{saved.data};
+    // Runs of earlier versions keep the path as it was typed, wherever that was.
+    if (places.front().is_relative()) {
+        const fs::path run = fs::absolute(run_).lexically_normal();
+        for (fs::path above = run; above != above.parent_path(); above = above.parent_path())
+            places.push_back(above / saved.data);
+    }
+    const auto found = std::ranges::find_if(places, [](const fs::path& place) {
+        std::error_code code;
+        return fs::exists(place, code);
+    });
+    if (found == places.end()) {
         throw input_error("the data set of the run was moved or removed",
                           fmt::format("{}, seen from {}", saved.data, run_),
                           "give its new place with --data PATH");
     }
-    return saved.data;
+    return found->string();
 }
 
 int InferenceJob::run(const Context& context, const Body& body) {
     const train::InferenceOptions options{.memory = limits_.memory, .verify = limits_.verify};
     train::SavedNetwork saved = train::load_network(run_);
+    if (saved.lost_best && !run::is_rank()) {
+        log::lasting_warning(
+            fmt::format("the weights of the best epoch (step {}) were not kept: those of step {} "
+                        "are used",
+                        *saved.lost_best, saved.step));
+    }
     const partition::PartitionedDataset data(data_path(saved));
     train::check_same_data(saved, data);
     ranks_.arguments = context.arguments;

@@ -150,9 +150,18 @@ Metrics metrics_of(const fs::path& run) {
     return metrics;
 }
 
+/// What run.json says of a run that has no summary.
+std::string state_without_summary(const fs::path& run) {
+    const fs::path file = run / "run.json";
+    if (!there_is(file)) return "unfinished";
+    const Json card = read_json(file);
+    const Json state = card.is_object() ? card.value("state", Json()) : Json();
+    return state == "interrupted" || state == "failed" ? state.get<std::string>() : "unfinished";
+}
+
 /// How it ended, as far as its folder tells.
-std::string state_of(const Json& summary) {
-    if (summary.is_null()) return "unfinished";
+std::string state_of(const Json& summary, const fs::path& run) {
+    if (summary.is_null()) return state_without_summary(run);
     if (summary.value("interrupted", false)) return "interrupted";
     return summary.value("stopped_early", false) ? "stopped early" : "finished";
 }
@@ -166,6 +175,13 @@ Json checkpoints_of(const fs::path& run, bool check) {
                         {"best", best && best->filename() == folder.filename()},
                         {"bytes", size_of(folder)}});
     }
+    // Weights alone, of a best epoch that has no checkpoint.
+    const auto listed = [&](const Json& one) { return one.at("best").get<bool>(); };
+    if (best && std::ranges::none_of(list, listed)) {
+        if (check) static_cast<void>(train::read_checkpoint(*best));
+        list.push_back(
+            {{"name", best->filename().string()}, {"best", true}, {"bytes", size_of(*best)}});
+    }
     return list;
 }
 
@@ -174,7 +190,10 @@ Json warnings_of(const Json& summary, const Metrics& metrics, const Json& checkp
     Json warnings = Json::array();
     if (!metrics.whole) warnings.push_back("metrics.jsonl ends in the middle of a line");
     if (summary.is_null()) {
-        warnings.push_back(checkpoints.empty()
+        const auto goes_on = [](const Json& one) {
+            return one.at("name").get<std::string>().starts_with("step-");
+        };
+        warnings.push_back(std::ranges::none_of(checkpoints, goes_on)
                                ? "the run has not finished and has no checkpoint to resume from"
                                : "the run has not finished; continue it with --resume");
         return warnings;
@@ -232,7 +251,7 @@ Looked look_at_folder(const fs::path& path, bool check) {
     if (text && !summary.is_object())
         throw input_error("invalid summary: not a JSON object", where, "run it again");
     const Metrics metrics = metrics_of(path);
-    Json json{{"kind", "run"}, {"state", state_of(summary)}};
+    Json json{{"kind", "run"}, {"state", state_of(summary, path)}};
     for (const std::string_view key : told_by_summary) {
         const std::string name(key);
         if (summary.contains(name)) json[name] = summary[name];

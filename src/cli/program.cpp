@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <filesystem>
 #include <new>
 #include <optional>
 
@@ -11,6 +12,7 @@
 #include "core/interrupt.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/standard_streams.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
@@ -153,11 +155,30 @@ Error parse_error(const CLI::App& app, const CLI::ParseError& error,
     return usage_error(error.what(), app.get_name(), help);
 }
 
-/// Reads the arguments, with those of a configuration and a preset; false: help was asked for.
-bool parse(Command& command, std::vector<std::string> arguments) {
+/// The arguments without an option and its value.
+std::vector<std::string> without(const std::vector<std::string>& arguments,
+                                 const std::string& option) {
+    std::vector<std::string> kept;
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        if (arguments[i] == option) {
+            ++i;
+        } else if (!arguments[i].starts_with(option + "=")) {
+            kept.push_back(arguments[i]);
+        }
+    }
+    return kept;
+}
+
+/// Reads the arguments, with those of a configuration and a preset; false: help was asked for. A
+/// configuration that can be read only once, such as a pipe, is taken into `typed`.
+bool parse(Command& command, std::vector<std::string>& typed) {
     CLI::App& app = *command.app;
-    if (const std::string file = early_value(arguments, "--config"); !file.empty())
+    std::vector<std::string> arguments = typed;
+    if (const std::string file = early_value(arguments, "--config"); !file.empty()) {
         merge_config(app, file, arguments);
+        std::error_code code;
+        if (!std::filesystem::is_regular_file(file, code)) typed = without(arguments, "--config");
+    }
     const bool presets = app.get_option_no_throw("--preset") != nullptr;
     if (const std::string name = early_value(arguments, "--preset"); presets && !name.empty())
         merge_preset(app, name, arguments);
@@ -202,7 +223,7 @@ void print_config(const Command& command) {
     }
 }
 
-int run_command(Command& command, const std::vector<std::string>& arguments) {
+int run_command(Command& command, std::vector<std::string> arguments) {
     try {
         if (!parse(command, arguments)) return 0;
         if (given(*command.app, "--print-config")) {
@@ -282,19 +303,26 @@ int dispatch(std::vector<std::string> arguments) {
     throw unknown_verb(typed, names);
 }
 
+/// Where nobody reads it, it is not said.
+void complain(const std::string& text) {
+    std::fputs(text.c_str(), stderr);
+}
+
 }  // namespace
 
 int run_program(std::vector<std::string> arguments) {
+    open_standard_streams();  // before anything else is opened
     install_interrupt_handler();
+    ignore_write_signals();
     try {
         return dispatch(std::move(arguments));
     } catch (const Error& error) {
-        fmt::print(stderr, "rudder: error: {}\n", error.what());
+        complain(fmt::format("rudder: error: {}\n", error.what()));
         return error.exit_code();
     } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "rudder: error: out of memory\n  to do: work on a smaller graph\n");
+        complain("rudder: error: out of memory\n  to do: work on a smaller graph\n");
     } catch (const std::exception& error) {
-        fmt::print(stderr, "rudder: {}\n", error.what());
+        complain(fmt::format("rudder: {}\n", error.what()));
     }
     return static_cast<int>(ErrorKind::failed);
 }

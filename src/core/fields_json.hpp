@@ -93,6 +93,7 @@ T fields_from_json(const Json& json, const std::string& where) {
         M& member = value.*f.member;
         const std::string name(f.name);
         if constexpr (Listed<M>) {
+            if (f.added && !json.contains(name)) return;
             member = fields_from_json<M>(
                 name.empty() ? json : json_field(json, name.c_str(), where), where);
         } else {

@@ -53,7 +53,8 @@ File File::append(const std::filesystem::path& path, std::uint64_t size) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) throw system_error("cannot open the file for writing", path.string(), errno);
     File file(fd, path);
-    if (::ftruncate(fd, static_cast<off_t>(size)) != 0 || ::lseek(fd, 0, SEEK_END) < 0)
+    const bool longer = file.size() > size;
+    if ((longer && ::ftruncate(fd, static_cast<off_t>(size)) != 0) || ::lseek(fd, 0, SEEK_END) < 0)
         throw system_error("cannot truncate the file", path.string(), errno);
     return file;
 }
@@ -69,6 +70,14 @@ File& File::operator=(File&& other) noexcept {
 
 File::~File() {
     if (fd_ >= 0) ::close(fd_);
+}
+
+std::size_t File::read_on(std::span<std::byte> out) const {
+    for (;;) {
+        const ssize_t got = ::read(fd_, out.data(), transfer_size(out.size()));
+        if (got >= 0) return static_cast<std::size_t>(got);
+        if (errno != EINTR) throw system_error("cannot read the file", path_.string(), errno);
+    }
 }
 
 std::size_t File::read_at(std::uint64_t offset, std::span<std::byte> out) const {
@@ -135,17 +144,17 @@ std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     };
     const std::uint64_t size = file.size();
     if (size > limit) throw too_large(format_bytes(size));
-    // Read to the end, whatever size it says it has: files in /proc say 0, others may grow.
+    // Read to the end, whatever size it says it has: files in /proc and pipes say 0, others grow.
     std::string text;
     std::size_t room = narrow<std::size_t>(size, "file size") + 1;
     for (;;) {
         const std::size_t before = text.size();
         text.resize(before + room);
         const std::size_t got =
-            file.read_at(before, std::as_writable_bytes(std::span(text).subspan(before)));
+            file.read_on(std::as_writable_bytes(std::span(text).subspan(before)));
         text.resize(before + got);
         if (text.size() > limit) throw too_large(format_bytes(text.size()));
-        if (got < room) return text;
+        if (got == 0) return text;
         room = 4096;
     }
 }

@@ -1,7 +1,9 @@
 #include "log.hpp"
 
 #include <atomic>
+#include <cstdio>
 #include <memory>
+#include <string>
 
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -74,6 +76,12 @@ void warning(std::string_view message) {
 }
 void error(std::string_view message) {
     write(Level::error, message);
+}
+void lasting_warning(std::string_view message) {
+    if (!enabled(Level::error)) return;
+    call_before();
+    const std::string line = "rudder: warning: " + std::string(message) + "\n";
+    std::fputs(line.c_str(), stderr);
 }
 
 }  // namespace rudder::log

@@ -14,6 +14,8 @@ void debug(std::string_view message);
 void info(std::string_view message);
 void warning(std::string_view message);
 void error(std::string_view message);
+/// A warning that is written even where warnings are not: of something that is lost for good.
+void lasting_warning(std::string_view message);
 
 /// `before` is called before a message is written, from the thread that writes it; null: nothing.
 void set_before(void (*before)());

@@ -10,6 +10,8 @@
 
 #include "rudder/core/error.hpp"
 
+#include "staged_names.hpp"
+
 namespace rudder {
 
 namespace fs = std::filesystem;
@@ -42,16 +44,16 @@ void make_folder(const fs::path& folder) {
     if (code) throw system_error("cannot create the folder", folder.string(), code.value());
 }
 
-fs::path hidden_beside(const fs::path& output, const char* word) {
-    return output.parent_path() /
-           fmt::format(".{}.{}-{}", output.filename().string(), word, ::getpid());
-}
-
 void flush_folder(const fs::path& folder) {
     const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
     if (fd < 0) return;
     ::fsync(fd);
     ::close(fd);
+}
+
+/// Exchanges two names in one step; false where the file system cannot.
+bool exchange(const fs::path& a, const fs::path& b) {
+    return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
 void rename_or_throw(const fs::path& from, const fs::path& to) {
@@ -62,28 +64,33 @@ void rename_or_throw(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-Staging::Staging(fs::path output, fs::path staged, bool lasting)
-    : output_(std::move(output)), staged_(std::move(staged)), lasting_(lasting) {}
+Staging::Staging(fs::path output, fs::path staged, Existing existing, bool lasting)
+    : output_(std::move(output)),
+      staged_(std::move(staged)),
+      existing_(existing),
+      lasting_(lasting) {}
 
 Staging::Staging(Staging&& other) noexcept
     : output_(std::move(other.output_)),
       staged_(std::exchange(other.staged_, {})),
+      existing_(other.existing_),
       lasting_(other.lasting_) {}
 
 Staging Staging::folder(const fs::path& output, Existing existing) {
     const fs::path normal = normal_output(output);
+    sweep_staged(normal.parent_path(), normal.filename().string(), Garbage::of_dead);
     refuse_existing(normal, existing);
-    const fs::path staged = hidden_beside(normal, "partial");
+    const fs::path staged = staged_name(normal, StagedKind::partial);
     std::error_code code;
     fs::remove_all(staged, code);
     make_folder(staged);
-    return {normal, staged};
+    return {normal, staged, existing};
 }
 
 Staging Staging::lasting_folder(const fs::path& output) {
     const fs::path staged = lasting_path(output);
     make_folder(staged);
-    return {normal_output(output), staged, true};
+    return {normal_output(output), staged, Existing::replace, true};
 }
 
 fs::path Staging::lasting_path(const fs::path& output) {
@@ -93,6 +100,7 @@ fs::path Staging::lasting_path(const fs::path& output) {
 
 Staging Staging::file(const fs::path& output, Existing existing) {
     const fs::path normal = normal_output(output);
+    sweep_staged(normal.parent_path(), normal.filename().string(), Garbage::of_dead);
     refuse_existing(normal, existing);
     std::error_code code;
     if (fs::is_directory(normal, code)) {
@@ -103,7 +111,7 @@ Staging Staging::file(const fs::path& output, Existing existing) {
     const fs::path parent = normal.parent_path();
     if (!parent.empty()) fs::create_directories(parent, code);
     if (code) throw system_error("cannot create the folder", parent.string(), code.value());
-    return {normal, hidden_beside(normal, "partial")};
+    return {normal, staged_name(normal, StagedKind::partial), existing};
 }
 
 Staging::~Staging() {
@@ -113,25 +121,37 @@ Staging::~Staging() {
 }
 
 void Staging::commit() {
+    // Somebody else may have made it meanwhile.
+    refuse_existing(output_, existing_);
     std::error_code code;
     const bool is_folder = fs::is_directory(staged_, code);
     if (is_folder) flush_folder(staged_);
     const bool swap =
         is_folder && fs::symlink_status(output_, code).type() != fs::file_type::not_found;
-    const fs::path old = hidden_beside(output_, "old");
-    if (swap) {  // a folder cannot be renamed onto a full one
+    // A folder cannot be renamed onto a full one. Exchanged in one step the output is never away.
+    fs::path old = staged_;
+    if (!swap || !exchange(staged_, output_)) {
+        old = staged_name(output_, StagedKind::old);
+        replace_in_two_steps(old, swap);
+    }
+    staged_.clear();
+    flush_folder(output_.parent_path());
+    if (swap) fs::remove_all(old, code);
+}
+
+/// By way of the name `old`, where something is in the place.
+void Staging::replace_in_two_steps(const fs::path& old, bool in_the_way) const {
+    std::error_code code;
+    if (in_the_way) {
         fs::remove_all(old, code);
         rename_or_throw(output_, old);
     }
     try {
         rename_or_throw(staged_, output_);
     } catch (...) {
-        if (swap) fs::rename(old, output_, code);
+        if (in_the_way) fs::rename(old, output_, code);
         throw;
     }
-    staged_.clear();
-    flush_folder(output_.parent_path());
-    if (swap) fs::remove_all(old, code);
 }
 
 }  // namespace rudder

@@ -10,7 +10,8 @@ enum class Existing { refuse, replace };
 
 /// An output (folder or file) under construction. It is built at `path()`, a hidden name beside the
 /// final one; `commit` moves it there in one step. Without a commit the destructor removes it,
-/// unless it is meant to last.
+/// unless it is meant to last. What processes that are dead by now left of the same output is
+/// removed first.
 class Staging {
 public:
     /// A folder. Refuses (usage Error) an existing output unless `existing` says replace.
@@ -29,13 +30,17 @@ public:
 
     [[nodiscard]] const std::filesystem::path& path() const noexcept { return staged_; }
     [[nodiscard]] const std::filesystem::path& output() const noexcept { return output_; }
-    /// Moves the finished output into place; what stood there before is removed afterwards.
+    /// Moves the finished output into place; what stood there before is removed afterwards. Refuses
+    /// as above what has come into being meanwhile.
     void commit();
 
 private:
-    Staging(std::filesystem::path output, std::filesystem::path staged, bool lasting = false);
+    Staging(std::filesystem::path output, std::filesystem::path staged, Existing existing,
+            bool lasting = false);
+    void replace_in_two_steps(const std::filesystem::path& old, bool in_the_way) const;
     std::filesystem::path output_;
     std::filesystem::path staged_;
+    Existing existing_;
     bool lasting_;
 };
 

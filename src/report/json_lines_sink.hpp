@@ -38,8 +38,9 @@ private:
 /// Writes them. What could not be written whole is taken back, so that lines are whole.
 class JsonLinesSink final : public MetricSink {
 public:
-    /// Goes on in `folder` after `metrics_bytes` of metrics.jsonl, behind which it is cut, and
-    /// after `told` in epochs.jsonl, which begins anew with them; lines are added to a
+    /// Goes on in `folder` after `metrics_bytes` of metrics.jsonl, behind which it is cut (one that
+    /// is shorter, or does not end a line there, is cut to its last whole line, with a warning),
+    /// and after `told` in epochs.jsonl, which begins anew with them; lines are added to a
     /// decisions.jsonl that is there. An Error where that cannot be.
     explicit JsonLinesSink(const std::filesystem::path& folder, std::uint64_t metrics_bytes = 0,
                            std::span<const train::EpochRecord> told = {});

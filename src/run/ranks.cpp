@@ -81,7 +81,8 @@ bool told_by_other(const Error& error, int rank) {
 [[noreturn]] void fail_rank(comm::Watchdog* watchdog, int rank, int code,
                             const std::string& problem, const std::string& text) {
     if (watchdog != nullptr) watchdog->announce_failure(code, problem);
-    if (!text.empty()) fmt::print(stderr, "rudder: error: rank {}: {}\n", rank, text);
+    if (!text.empty())
+        std::fputs(fmt::format("rudder: error: rank {}: {}\n", rank, text).c_str(), stderr);
     std::fflush(nullptr);
     comm::write_rank_status(code, problem);
     ::_exit(code);

@@ -26,7 +26,9 @@ struct SinkSettings {
 struct RunPosition {
     std::uint64_t step = 0;
     std::uint64_t metrics_bytes = 0;
-    std::vector<train::EpochRecord> epochs;  ///< those that were told of
+    std::vector<train::EpochRecord> epochs;   ///< those that were told of
+    std::optional<std::uint64_t> best_step;   ///< at which the best epoch so far ended
+    std::vector<std::string> open_decisions;  ///< lines that decisions.jsonl may lack
 };
 
 /// Writes down what it sees of a run, on rank 0. Sinks work in a task of their own; one that fails

@@ -51,9 +51,13 @@ void Learner::update(std::uint64_t step, std::span<float> gradient, double facto
     optimiser_->step(network_->weights(), gradient, rate);
 }
 
-void Learner::save(Checkpoint& checkpoint) const {
+std::vector<nn::Parameter> Learner::parameters() const {
     const auto parameters = network_->parameters();
-    checkpoint.parameters.assign(parameters.begin(), parameters.end());
+    return {parameters.begin(), parameters.end()};
+}
+
+void Learner::save(Checkpoint& checkpoint) const {
+    checkpoint.parameters = parameters();
     copy_floats(weights(), checkpoint.weights);
     const auto memory = optimiser_->memory();
     checkpoint.memory.resize(memory.size());

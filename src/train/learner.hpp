@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
@@ -28,6 +29,9 @@ public:
     [[nodiscard]] const nn::LearningRateSchedule& learning_rate() const noexcept {
         return learning_rate_;
     }
+
+    /// Where each weight lies.
+    [[nodiscard]] std::vector<nn::Parameter> parameters() const;
 
     /// After step `step`, by the gradient of all parts; `factor` comes on top of the schedule's.
     void update(std::uint64_t step, std::span<float> gradient, double factor);

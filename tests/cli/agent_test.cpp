@@ -1,6 +1,9 @@
 // Agents as a user meets them: train, compare, replay, agent list and agent score.
 #include <atomic>
+#include <csignal>
 #include <fstream>
+
+#include <unistd.h>
 
 #include "cli/llm_models.hpp"
 #include "steer/llm/bad_texts.hpp"
@@ -93,7 +96,7 @@ TEST_F(AgentVerbs, AnInterruptedRunGoesOnWithItsLog) {
     Words words = on_ranks(train(base));
     words.emplace_back("--resume");
     ok_json(words);
-    EXPECT_LE(lines("run/decisions.jsonl").size(), before);
+    EXPECT_EQ(lines("run/decisions.jsonl").size(), before);
     words =
         on_ranks(train({"--policy", "scored", "--agent", "every:2", "--out", "run", "--resume"}));
     words[3] = "3";
@@ -103,6 +106,53 @@ TEST_F(AgentVerbs, AnInterruptedRunGoesOnWithItsLog) {
     for (const Json& line : lines("run/decisions.jsonl"))
         EXPECT_TRUE(seen.emplace(line.at("step").get<int>(), line.at("rank").get<int>()).second)
             << line.dump();
+}
+
+// Outcomes of the last decisions before a checkpoint are known after it: a kill must not lose them.
+TEST_F(AgentVerbs, AKilledRunGoesOnWithItsLogAndItsCounts) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const auto words = [](const std::string& out, const Words& more) {
+        Words all = on_ranks(train({"--policy", "scored", "--agent", "every:2", "--agent-mode",
+                                    "sync", "--eval-every", "0", "--out", out}));
+        all[3] = "8";
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const Json whole = ok_json(words("whole", {}));
+    RunOptions options = here();
+    options.after = [&](pid_t) {
+        const auto run = folder_ / "run";
+        for (int i = 0; i < 4000 && !std::filesystem::exists(run / "checkpoints"); ++i)
+            ::usleep(5'000);
+        ::usleep(100'000);
+        const Json card = read_json(run / "run.json");
+        ::kill(card.at("pid").get<pid_t>(), SIGKILL);
+    };
+    EXPECT_NE(rudder(words("run", {}), options).code, 0);
+    const Json resumed = ok_json(words("run", {"--resume"}));
+    EXPECT_EQ(resumed.at("loss"), whole.at("loss"));
+    const auto cut = resumed.at("resumed_at").get<std::uint64_t>();
+    EXPECT_GT(cut, 0U);
+    const auto asked_before = [&](const std::string& file) {
+        std::set<std::pair<std::uint64_t, int>> asked;
+        for (const Json& line : lines(file)) {
+            const auto step = line.at("step").get<std::uint64_t>();
+            EXPECT_TRUE(step >= cut || asked.emplace(step, line.at("rank").get<int>()).second)
+                << line.dump();
+        }
+        return asked;
+    };
+    EXPECT_EQ(asked_before("run/decisions.jsonl"), asked_before("whole/decisions.jsonl"));
+    // The summary counts all of them, not those since the resume.
+    EXPECT_EQ(resumed.at("agent").at("decisions").get<std::size_t>(),
+              lines("run/decisions.jsonl").size());
+    EXPECT_GE(resumed.at("agent").at("decisions").get<std::size_t>(),
+              asked_before("run/decisions.jsonl").size() + 1);
+    const Json& agent = resumed.at("agent");
+    EXPECT_EQ(agent.at("decisions").get<std::uint64_t>(),
+              agent.at("applied").get<std::uint64_t>() + agent.at("kept").get<std::uint64_t>() +
+                  agent.at("late").get<std::uint64_t>() + agent.at("invalid").get<std::uint64_t>() +
+                  agent.at("refused").get<std::uint64_t>());
 }
 
 TEST_F(AgentVerbs, TheClosingTableHasOneLineAboutTheAgent) {

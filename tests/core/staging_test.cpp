@@ -1,12 +1,17 @@
 // Staging: an output appears whole or not at all.
 #include "core/staging.hpp"
 
+#include <array>
+#include <csignal>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include "core/staged_names.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 
@@ -180,6 +185,121 @@ TEST(Staging, AFileInTheCurrentFolder) {
     fs::current_path(before);
     EXPECT_EQ(read_text(folder / "new.npz", 100), "new");
     EXPECT_EQ(names_in(folder.path()), 1U);
+}
+
+/// A process that stages an output and then ends as if killed, or waits to be told to.
+class Stager {
+public:
+    Stager(const fs::path& output, bool ends) {
+        std::array<int, 2> told{};
+        EXPECT_EQ(::pipe(told.data()), 0);
+        pid_ = ::fork();
+        if (pid_ == 0) {
+            Staging staging = Staging::folder(output, Existing::replace);
+            write_text(staging.path() / "file", "half");
+            static_cast<void>(::write(told[1], "x", 1));
+            if (!ends) ::pause();
+            ::_exit(0);  // without destructors
+        }
+        char byte = 0;
+        EXPECT_EQ(::read(told[0], &byte, 1), 1);
+        ::close(told[0]);
+        ::close(told[1]);
+        if (ends) end();
+    }
+    void end() {
+        ::kill(pid_, SIGKILL);
+        ::waitpid(pid_, nullptr, 0);
+    }
+
+private:
+    pid_t pid_;
+};
+
+TEST(Staging, WhatADeadProcessLeftIsSwept) {
+    const TempDir folder;
+    const Stager dead(folder / "out", true);
+    EXPECT_EQ(names_in(folder.path()), 1U);
+    make_folder(folder / "other", "text", Existing::refuse);
+    EXPECT_EQ(names_in(folder.path()), 2U) << "only of the same output";
+    make_folder(folder / "out", "text", Existing::refuse);
+    EXPECT_EQ(names_in(folder.path()), 2U);
+    EXPECT_EQ(read_text(folder / "out/file", 100), "text");
+}
+
+TEST(Staging, WhatALiveProcessStagesStays) {
+    const TempDir folder;
+    Stager alive(folder / "out", false);
+    make_folder(folder / "out", "text", Existing::refuse);
+    EXPECT_EQ(names_in(folder.path()), 2U);
+    alive.end();
+    write_text(Staging::file(folder / "file", Existing::refuse).path(), "text");
+    make_folder(folder / "out", "more", Existing::replace);
+    EXPECT_EQ(names_in(folder.path()), 1U);
+}
+
+/// The name that the present process would stage under, with one of its three words changed.
+fs::path staged_by_other(const fs::path& output, StagedKind kind, const std::string& process,
+                         const std::string& start, const std::string& space) {
+    const std::string name = staged_name(output, kind).filename().string();
+    const std::size_t space_at = name.rfind('-');
+    const std::size_t start_at = name.rfind('-', space_at - 1);
+    const std::size_t process_at = name.rfind('-', start_at - 1);
+    const auto word = [&](std::size_t from, std::size_t to, const std::string& other) {
+        return "-" + (other.empty() ? name.substr(from + 1, to - from - 1) : other);
+    };
+    return output.parent_path() /
+           (name.substr(0, process_at) + word(process_at, start_at, process) +
+            word(start_at, space_at, start) + word(space_at, name.size(), space));
+}
+
+TEST(Staging, AnotherMachinesProcessesAreNotJudgedAndNumbersMayBeUsedAgain) {
+    const TempDir folder;
+    const fs::path out = folder / "out";
+    const auto kind = StagedKind::partial;
+    const fs::path elsewhere = staged_by_other(out, kind, "4000000", "", "0123456789abcdef");
+    const fs::path earlier = staged_by_other(out, kind, "", "1", "");  // this number, long ago
+    const fs::path present = staged_by_other(out, kind, "", "", "");
+    const fs::path unknown = folder / ".out.partial-4000000";  // of an earlier version
+    for (const fs::path& path : {elsewhere, earlier, present, unknown})
+        write_text(path, "half");
+    sweep_staged(folder.path(), "", Garbage::of_dead);
+    EXPECT_TRUE(fs::exists(elsewhere));
+    EXPECT_FALSE(fs::exists(earlier));
+    EXPECT_TRUE(fs::exists(present));
+    EXPECT_TRUE(fs::exists(unknown));
+    // A user's own hidden files are never touched.
+    for (const char* name : {".out", ".partial-1", ".out.partial-", ".out.partial-mine", "x.old-1"})
+        write_text(folder / name, "mine");
+    sweep_staged(folder.path(), "", Garbage::all);
+    EXPECT_EQ(names_in(folder.path()), 5U);
+}
+
+TEST(Staging, WhatWasBeingReplacedIsPutBackWhereNothingIs) {
+    const TempDir folder;
+    const fs::path out = folder / "out";
+    const fs::path old = staged_by_other(out, StagedKind::old, "", "1", "");
+    fs::create_directories(old);
+    write_text(old / "file", "the only copy");
+    EXPECT_EQ(kind_of_refusal(out), ErrorKind::usage);
+    EXPECT_EQ(read_text(out / "file", 100), "the only copy");
+    fs::create_directories(old);
+    make_folder(out, "new", Existing::replace);
+    EXPECT_EQ(read_text(out / "file", 100), "new");
+    EXPECT_EQ(names_in(folder.path()), 1U);
+}
+
+TEST(Staging, WhatAppearsMeanwhileIsNotReplaced) {
+    const TempDir folder;
+    Staging first = Staging::folder(folder / "out", Existing::refuse);
+    write_text(first.path() / "file", "first");
+    fs::create_directories(folder / "out");
+    EXPECT_THROW(first.commit(), Error);
+    Staging file = Staging::file(folder / "file", Existing::refuse);
+    write_text(file.path(), "staged");
+    write_text(folder / "file", "of somebody else");
+    EXPECT_THROW(file.commit(), Error);
+    EXPECT_EQ(read_text(folder / "file", 100), "of somebody else");
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Files of JSON lines cut back to a step: against a slow version, and with damaged lines.
 #include <random>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "rudder/core/file.hpp"
@@ -55,6 +56,26 @@ TEST(CutLines, ALineCutShortIsDroppedWherever) {
         ASSERT_EQ(cut_text("{\"step\":3}\n" + line.substr(0, size), 9), "{\"step\":3}\n") << size;
     EXPECT_EQ(cut_text(line, 9), line + "\n") << "it lacks nothing but its end";
     EXPECT_EQ(cut_text(line, 4), "");
+}
+
+TEST(CutLines, LinesThatAreMissingAreAddedWhereTheyBelong) {
+    const TempDir place;
+    const auto line = [](int step, int rank, const std::string& note) {
+        return fmt::format("{{\"note\":\"{}\",\"rank\":{},\"step\":{}}}", note, rank, step);
+    };
+    const std::vector<std::string> more{line(2, 1, "late"), line(3, 0, "late"), "no JSON",
+                                        line(5, 0, "late")};
+    write_text(place / "lines", line(1, 0, "told") + "\n" + line(3, 0, "told") + "\n" +
+                                    line(4, 0, "told") + "\n" + line(9, 0, "dropped") + "\n");
+    cut_lines(place / "lines", 6, more);
+    const std::string want = line(1, 0, "told") + "\n" + line(2, 1, "late") + "\n" +
+                             line(3, 0, "told") + "\n" + line(4, 0, "told") + "\n" +
+                             line(5, 0, "late") + "\n";
+    EXPECT_EQ(read_text(place / "lines", 1000), want);
+    cut_lines(place / "lines", 6, more);
+    EXPECT_EQ(read_text(place / "lines", 1000), want) << "once";
+    cut_lines(place / "new", 6, std::span(more).first(1));
+    EXPECT_EQ(read_text(place / "new", 1000), more[0] + "\n");
 }
 
 TEST(CutLines, AFileThatIsNotThereStaysSo) {

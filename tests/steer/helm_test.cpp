@@ -214,6 +214,32 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
     EXPECT_GT(compared, 5U);
 }
 
+/// Nobody takes back what a fixed rule does, so that no record waits for that.
+TEST(Helm, AHarmfulChangeOfAFixedRuleDoesNotHoldTheLogBack) {
+    const buffer::Trace trace = trace_of(6);
+    const buffer::HostTrace& host = *trace.front();
+    const auto policy = buffer::PolicySpec::parse("lru");
+    const auto slots = static_cast<std::uint64_t>(buffer::BufferSize{0.25, 0}.of(host.halo()));
+    steer::HelmOptions options =
+        steer::replay_helm_options(steer::AgentSpec::parse("every:1"), host, policy, slots);
+    options.sample = 1;
+    options.make = [](const steer::AgentFacts&) {
+        return std::make_unique<Scripted>([](const steer::Observation& o) {
+            return answer(o.step == 0 ? steer::Action::set({{steer::KnobId::capacity, 1.0}},
+                                                           steer::Reason::trying)
+                                      : steer::Action::keep());
+        });
+    };
+    steer::Helm helm(options);
+    static_cast<void>(buffer::replay_host(host, policy, slots, &helm));
+    const std::size_t open = helm.open_records().size();
+    const std::size_t told = helm.take_records(false).size();
+    EXPECT_EQ(helm.totals().undone, 0U);
+    EXPECT_GE(told + 20, host.steps()) << "only those under judgement are held back";
+    EXPECT_EQ(helm.take_records(true).size() + told, open);
+    EXPECT_EQ(helm.totals().decisions, open) << "nobody had asked for any before";
+}
+
 TEST(Helm, AgentsAtFaultDoNotHoldUpStepsOnThreads) {
     const buffer::Trace trace = trace_of(5);
     const buffer::HostTrace& host = *trace.front();

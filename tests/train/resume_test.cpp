@@ -76,6 +76,30 @@ TEST(Resume, CutManyTimes) {
     EXPECT_TRUE(train::best_checkpoint(run).has_value());
 }
 
+// What a checkpoint keeps of the accounts, held against what the transports counted until the run
+// was cut: it is that of the steps done, and the rest came for steps that were not.
+TEST(Resume, WhatACheckpointKeepsIsWhatCame) {
+    const TempDir folder;
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
+    options.epochs = 4;
+    for (const std::uint64_t stop : {1U, 4U, 7U}) {
+        const fs::path run = folder.path() / ("run-" + std::to_string(stop));
+        const train::TrainResult cut = stretch(data, options, run, 4, stop).front().result;
+        ASSERT_TRUE(cut.interrupted);
+        expect_closed(cut);
+        const train::RunCounts kept =
+            train::read_checkpoint(train::list_checkpoints(run).back()).state.counts;
+        ASSERT_GT(kept.bytes.features, 0U);
+        ASSERT_GE(cut.rows.fetched(), kept.rows.fetched());
+        EXPECT_EQ(cut.bytes.features - kept.bytes.features,
+                  (cut.rows.fetched() - kept.rows.fetched()) * cut.row_bytes);
+        EXPECT_EQ(kept.bytes.gradients, cut.bytes.gradients);
+        EXPECT_EQ(kept.edges, cut.edges);
+        EXPECT_LE(kept.bytes.total(), cut.received_total);
+    }
+}
+
 TEST(Resume, EarlyStopAndPlateausActAtTheSameStep) {
     const TempDir folder;
     const partition::PartitionedDataset data = make_parts(folder.path(), {});

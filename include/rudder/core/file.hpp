@@ -17,7 +17,8 @@ public:
     [[nodiscard]] static File open(const std::filesystem::path& path);
     /// Makes a new file for writing; an existing one is emptied.
     [[nodiscard]] static File create(const std::filesystem::path& path);
-    /// Opens a file for writing at its end, after cutting it to `size` bytes; makes it if need be.
+    /// Opens a file for writing at its end, after cutting it to `size` bytes where it is longer;
+    /// makes it if need be.
     [[nodiscard]] static File append(const std::filesystem::path& path, std::uint64_t size);
 
     File(File&& other) noexcept;
@@ -28,6 +29,8 @@ public:
 
     /// Reads at most `out.size()` bytes at `offset`; fewer only at the end of the file.
     std::size_t read_at(std::uint64_t offset, std::span<std::byte> out) const;
+    /// Reads some bytes from where the last such call stopped; 0 at the end. Works on pipes.
+    std::size_t read_on(std::span<std::byte> out) const;
     /// Appends all of `bytes`.
     void write(std::span<const std::byte> bytes);
     /// Writes all of `bytes` at `offset`.

@@ -29,12 +29,23 @@ struct HelmTotals {
 
     HelmTotals& operator+=(const HelmTotals& other);
 
-    static constexpr auto fields = unnamed_fields(
-        &HelmTotals::agent, &HelmTotals::decisions, &HelmTotals::applied, &HelmTotals::kept,
-        &HelmTotals::late, &HelmTotals::invalid, &HelmTotals::refused, &HelmTotals::undone,
-        &HelmTotals::breaker_openings, &HelmTotals::judged, &HelmTotals::correct,
-        &HelmTotals::mailbox_seconds, &HelmTotals::waited_seconds, &HelmTotals::cpu_seconds,
-        &HelmTotals::twin_rows, &HelmTotals::built_in_rows);
+    static constexpr auto fields =
+        field_list(field("agent", &HelmTotals::agent, FieldKind::plain),
+                   field("decisions", &HelmTotals::decisions, FieldKind::plain),
+                   field("applied", &HelmTotals::applied, FieldKind::plain),
+                   field("kept", &HelmTotals::kept, FieldKind::plain),
+                   field("late", &HelmTotals::late, FieldKind::plain),
+                   field("invalid", &HelmTotals::invalid, FieldKind::plain),
+                   field("refused", &HelmTotals::refused, FieldKind::plain),
+                   field("undone", &HelmTotals::undone, FieldKind::plain),
+                   field("breaker_openings", &HelmTotals::breaker_openings, FieldKind::plain),
+                   field("judged", &HelmTotals::judged, FieldKind::plain),
+                   field("correct", &HelmTotals::correct, FieldKind::plain),
+                   field("mailbox_seconds", &HelmTotals::mailbox_seconds, FieldKind::plain),
+                   field("waited_seconds", &HelmTotals::waited_seconds, FieldKind::plain),
+                   field("cpu_seconds", &HelmTotals::cpu_seconds, FieldKind::plain),
+                   field("twin_rows", &HelmTotals::twin_rows, FieldKind::plain),
+                   field("built_in_rows", &HelmTotals::built_in_rows, FieldKind::plain));
 };
 static_assert(lists_all_fields<HelmTotals>);
 

@@ -75,6 +75,31 @@ std::string finished_text(const Json& summary, const std::string& folder) {
     }
 }
 
+/// What became of the checkpoints of a run; `complete`: its last weights and its best are there.
+Json checkpoints_json(const train::CheckpointReport& report, const train::TrainResult& result) {
+    const auto step = [](const std::optional<std::uint64_t>& s) { return s ? Json(*s) : Json(); };
+    std::optional<std::uint64_t> best;
+    if (result.best_epoch) best = (*result.best_epoch + 1) * result.steps_per_epoch;
+    return {{"written", report.written},
+            {"failed", report.failed},
+            {"last", step(report.last)},
+            {"best", step(report.best)},
+            {"complete", report.last == result.steps && (!best || report.best == best)},
+            {"error", report.error.empty() ? Json() : Json(report.error)}};
+}
+
+/// Ends a run with an Error whose weights could not be kept as its summary says.
+void expect_complete(const Json& checkpoints, const std::string& out) {
+    if (checkpoints.is_null() || checkpoints.at("complete").get<bool>()) return;
+    // Without a failure it is the best of an earlier version's run, which kept it not always.
+    const Json& error = checkpoints.at("error");
+    if (error.is_null()) return;
+    throw Error(
+        ErrorKind::failed,
+        fmt::format("the last or the best weights were not written: {}", error.get<std::string>()),
+        out, "make room, then go on from the last good checkpoint with --resume");
+}
+
 class TrainVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "train"; }
@@ -99,9 +124,14 @@ private:
     [[nodiscard]] bool already_done(const Context& context) const;
     [[nodiscard]] run::RunPosition resume(const comm::Communicator& comm,
                                           train::Trainer& trainer) const;
-    void finish(const train::TrainResult& result, const train::RunFacts& facts,
-                run::RunRecorder* recorder, const partition::PartitionedDataset& data,
-                const Context& context) const;
+    /// What a run ends with, besides its result.
+    struct Finish {
+        const train::RunFacts& facts;
+        run::RunRecorder* recorder;       ///< null: nobody records
+        train::CheckpointKeeper* keeper;  ///< null: nothing is kept
+    };
+    void finish(const train::TrainResult& result, const Finish& end,
+                const partition::PartitionedDataset& data, const Context& context) const;
     [[nodiscard]] RunSigns signs(const partition::PartitionedDataset& data) const;
     [[nodiscard]] run::RunFolder make_folder(const run::RunPosition& start,
                                              const Context& context) const;
@@ -214,6 +244,7 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     if (first && kept) {
         observers.add(profile);
         keeper.emplace(out());
+        if (settings_.resume) train::settle_best(out(), start.step, start.best_step);
     }
     TrainView view({.live = first && !context.quiet && live_terminal(),
                     .lines = first && !context.json,
@@ -226,12 +257,13 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     checkpoints.every_epochs = interval_.epochs;
     checkpoints.every_seconds = interval_.seconds;
     checkpoints.keeper = keeper ? &*keeper : nullptr;
-    checkpoints.data = settings_.data;
+    checkpoints.data = std::filesystem::absolute(settings_.data).lexically_normal().string();
     checkpoints.data_checksum = train::data_checksum(data);
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     const train::TrainResult result =
         run::recorded(records, [&] { return trainer.run(observers, checkpoints); });
-    if (first) run::recorded(records, [&] { finish(result, facts, records, data, context); });
+    const Finish end{facts, records, keeper ? &*keeper : nullptr};
+    if (first) run::recorded(records, [&] { finish(result, end, data, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -244,7 +276,8 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
 /// The folder of the run, new or as it was at `start`.
 run::RunFolder TrainVerb::make_folder(const run::RunPosition& start, const Context& context) const {
     const std::string& config = context.provenance.config;
-    if (settings_.resume) return run::RunFolder::reopen(out(), config, start.step);
+    if (settings_.resume)
+        return run::RunFolder::reopen(out(), config, start.step, start.open_decisions);
     return {out(), settings_.existing(), config};
 }
 
@@ -256,7 +289,10 @@ bool TrainVerb::already_done(const Context& context) const {
         parse_json(*text, (std::filesystem::path(out()) / "summary.json").string());
     const bool longer = json_u64(summary, "epochs", out()) < options().epochs &&
                         !json_bool(summary, "stopped_early", out());
-    if (longer) return false;
+    // One whose last checkpoint could not be written goes on from the one before.
+    const Json kept = summary.value("checkpoints", Json());
+    const bool lost = kept.is_object() && kept.value("last", Json()) != summary.at("steps");
+    if (longer || lost) return false;
     if (context.json) {
         print_json(summary);
     } else if (!context.quiet) {
@@ -285,13 +321,15 @@ run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Traine
     trainer.resume(checkpoint ? &*checkpoint : nullptr);
     if (!checkpoint) return {};
     log::info(fmt::format("resuming after step {}", checkpoint->state.step));
+    const auto best = train::best_step(checkpoint->state);
     auto& epochs = checkpoint->state.epochs;
     // One whose evaluation was under way is evaluated again, and reported then.
     if (!epochs.empty() && !epochs.back().scores.evaluated &&
         train::evaluation_due(options(), epochs)) {
         epochs.pop_back();
     }
-    return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs};
+    return {checkpoint->state.step, checkpoint->state.metrics_bytes, epochs, best,
+            checkpoint->open_decisions};
 }
 
 /// What advice needs besides the summary.
@@ -315,11 +353,14 @@ RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
     return signs;
 }
 
-void TrainVerb::finish(const train::TrainResult& result, const train::RunFacts& facts,
-                       run::RunRecorder* recorder, const partition::PartitionedDataset& data,
-                       const Context& context) const {
-    const train::Summary known = train::summary_of(result, options(), facts);
+void TrainVerb::finish(const train::TrainResult& result, const Finish& end,
+                       const partition::PartitionedDataset& data, const Context& context) const {
+    run::RunRecorder* const recorder = end.recorder;
+    const train::Summary known = train::summary_of(result, options(), end.facts);
     Json summary = to_json(known);
+    summary["checkpoints"] = Json();
+    if (end.keeper != nullptr)
+        summary["checkpoints"] = checkpoints_json(end.keeper->report(), result);
     summary["sinks"] = recorder != nullptr ? recorder->close(result.cpu_seconds) : run::no_sinks();
     // The summary is shown even where the disk is full.
     std::exception_ptr unwritten;
@@ -337,6 +378,7 @@ void TrainVerb::finish(const train::TrainResult& result, const train::RunFacts& 
         print_below_view(summary_text(known, signs(data), out(), columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);
+    if (!result.interrupted) expect_complete(summary["checkpoints"], out());
 }
 
 }  // namespace

@@ -1,7 +1,12 @@
 #include "report/json_lines_sink.hpp"
 
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/log.hpp"
 #include "rudder/core/file.hpp"
 
 namespace rudder::report {
@@ -34,6 +39,36 @@ Lines open_lines(const fs::path& file, std::uint64_t bytes) {
     return {File::append(file, bytes), bytes};
 }
 
+/// How many of the first `bytes` of a file are whole lines: all, unless a power cut took the end.
+std::uint64_t whole_lines(const fs::path& file, std::uint64_t bytes) {
+    std::error_code code;
+    if (bytes == 0 || !fs::exists(file, code)) return 0;
+    const File in = File::open(file);
+    std::array<std::byte, 4096> piece{};
+    std::uint64_t end = std::min(bytes, in.size());
+    while (end > 0) {
+        const std::uint64_t begin = end - std::min<std::uint64_t>(end, piece.size());
+        const auto text = std::span(piece).first(static_cast<std::size_t>(end - begin));
+        static_cast<void>(in.read_at(begin, text));
+        const auto last = std::find(text.rbegin(), text.rend(), std::byte{'\n'});
+        if (last != text.rend()) return begin + static_cast<std::uint64_t>(text.rend() - last);
+        end = begin;
+    }
+    return 0;
+}
+
+/// metrics.jsonl of a run that goes on after so many bytes.
+Lines open_metrics(const fs::path& file, std::uint64_t bytes) {
+    const std::uint64_t whole = whole_lines(file, bytes);
+    if (whole < bytes) {
+        log::warning(
+            fmt::format("metrics.jsonl is shorter than its checkpoint says ({} of {} "
+                        "bytes): cut to its last whole line; some steps are missing in it",
+                        whole, bytes));
+    }
+    return open_lines(file, whole);
+}
+
 }  // namespace
 
 struct JsonLinesSink::State {
@@ -48,9 +83,10 @@ struct JsonLinesSink::State {
 
 JsonLinesSink::JsonLinesSink(const fs::path& folder, std::uint64_t metrics_bytes,
                              std::span<const train::EpochRecord> told)
-    : state_(new State{folder, open_lines(folder / "metrics.jsonl", metrics_bytes),
+    : state_(new State{folder, open_metrics(folder / "metrics.jsonl", metrics_bytes),
                        open_lines(folder / "epochs.jsonl", 0), std::nullopt, std::string(),
-                       std::make_shared<std::atomic<std::uint64_t>>(metrics_bytes)}) {
+                       std::make_shared<std::atomic<std::uint64_t>>()}) {
+    *state_->metrics_bytes = state_->metrics.bytes;
     for (const train::EpochRecord& one : told)
         epoch(one);
 }

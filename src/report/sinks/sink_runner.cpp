@@ -85,8 +85,9 @@ void SinkRunner::State::each(Call&& call) {
         } catch (const std::exception& error) {
             problem = error.what();
         }
-        log::warning(fmt::format("{} ends before step {}: {}; training goes on without it",
-                                 sink->name(), last_step, problem));
+        // Said in spite of --quiet: what was to be kept is not.
+        log::lasting_warning(fmt::format("{} ends before step {}: {}; training goes on without it",
+                                         sink->name(), last_step, problem));
         sink.reset();
     }
 }

@@ -55,6 +55,8 @@ public:
     /// `overrules`: not an agent that is a fixed rule the user asked for.
     Guard(CostKind cost, bool overrules) : harm_(cost), overrules_(overrules) {}
 
+    /// Whether it may take a change back.
+    [[nodiscard]] bool overrules() const noexcept { return overrules_; }
     /// A setting is put in place at this step; `undoable` is what it may be taken back to.
     void changed(std::uint64_t step, std::optional<Setting> undoable = {});
     /// Rows that the twin and the built-in rule fetched in a step.

@@ -219,6 +219,12 @@ std::vector<DecisionRecord> Helm::take_records(bool all) {
     return s.records.take(all);
 }
 
+std::vector<DecisionRecord> Helm::open_records() const {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    return s.records.open();
+}
+
 HelmTotals Helm::totals() const {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);

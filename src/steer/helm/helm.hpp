@@ -97,6 +97,8 @@ public:
     /// Records that are complete since it was asked last; `all`, after the
     /// last step: also those still being judged or waiting for their step.
     [[nodiscard]] std::vector<DecisionRecord> take_records(bool all);
+    /// Copies of those whose outcome is not known yet.
+    [[nodiscard]] std::vector<DecisionRecord> open_records() const;
     [[nodiscard]] HelmTotals totals() const;
     /// What the agent has to say at the end; empty: nothing.
     [[nodiscard]] std::string learned() const;

@@ -125,7 +125,7 @@ void Helm::State::change(const Action& action, OpenRecord* record, std::uint64_t
         record->record.alternative = Action::keep();
     }
     put(next, step, now);
-    if (record != nullptr) record->watched = true;
+    if (record != nullptr && guard.overrules()) records.watch(*record);
 }
 
 void Helm::State::put(const Setting& setting, std::uint64_t step, std::optional<Setting> undoable) {

@@ -8,6 +8,8 @@ namespace rudder::steer {
 namespace {
 
 constexpr std::size_t longest_history = 16;
+/// Records that may wait for one that is not complete.
+constexpr std::size_t most_open = 256;
 
 double rows_per_step(const Observation& seen) {
     return static_cast<double>(seen.rows.fetched()) /
@@ -19,6 +21,21 @@ double rows_per_step(const Observation& seen) {
 HelmTotals& HelmTotals::operator+=(const HelmTotals& other) {
     if (agent.empty()) agent = other.agent;
     return add_fields(*this, other);
+}
+
+HelmTotals counts_of(const DecisionRecord& record) {
+    HelmTotals counts;
+    counts.decisions = 1;
+    const bool undone = record.status == DecisionStatus::undone;
+    if (record.status == DecisionStatus::applied || undone)
+        ++(record.action.kind == ActionKind::keep ? counts.kept : counts.applied);
+    counts.late = record.status == DecisionStatus::late ? 1U : 0U;
+    counts.invalid = record.status == DecisionStatus::invalid ? 1U : 0U;
+    counts.refused = record.status == DecisionStatus::refused ? 1U : 0U;
+    counts.undone = undone ? 1U : 0U;
+    counts.judged = record.outcome ? 1U : 0U;
+    counts.correct = record.outcome && record.outcome->correct() ? 1U : 0U;
+    return counts;
 }
 
 HelmRecords::HelmRecords(const HelmOptions& options)
@@ -71,6 +88,12 @@ void HelmRecords::close(OpenRecord& record, DecisionStatus status, std::string p
     }
 }
 
+void HelmRecords::watch(OpenRecord& record) {
+    for (OpenRecord& earlier : open_)
+        earlier.watched = false;
+    record.watched = true;
+}
+
 void HelmRecords::undone(const std::string& why) {
     ++totals.undone;
     const auto last = std::find_if(open_.rbegin(), open_.rend(),
@@ -105,10 +128,18 @@ void HelmRecords::show(Observation& seen) {
 
 std::vector<DecisionRecord> HelmRecords::take(bool all) {
     std::vector<DecisionRecord> records;
-    while (!open_.empty() && (all || !(open_.front().judged || open_.front().watched))) {
+    while (!open_.empty() &&
+           (all || open_.size() > most_open || !(open_.front().judged || open_.front().watched))) {
         records.push_back(std::move(open_.front().record));
         open_.pop_front();
     }
+    return records;
+}
+
+std::vector<DecisionRecord> HelmRecords::open() const {
+    std::vector<DecisionRecord> records;
+    for (const OpenRecord& one : open_)
+        records.push_back(one.record);
     return records;
 }
 

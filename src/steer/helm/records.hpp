@@ -20,6 +20,9 @@ struct OpenRecord {
     bool watched = false;  ///< may still be undone
 };
 
+/// What one record adds to the totals.
+[[nodiscard]] HelmTotals counts_of(const DecisionRecord& record);
+
 class HelmRecords {
 public:
     explicit HelmRecords(const HelmOptions& options);
@@ -29,14 +32,19 @@ public:
     /// Null if there is none of that number, or no more.
     [[nodiscard]] OpenRecord* find(std::uint64_t number);
     void close(OpenRecord& record, DecisionStatus status, std::string problem);
+    /// It is a change that may be taken back; those before it can no more.
+    void watch(OpenRecord& record);
     /// The last change that is watched was taken back.
     void undone(const std::string& why);
     /// Takes in the verdicts. A change that has `held` for a block is no longer watched.
     void settle(std::span<const Judge::Verdict> verdicts, bool held);
     /// The past decisions, and what became of rows since the last of them.
     void show(Observation& seen);
-    /// Those that are complete; `all`: also those that are not.
+    /// Those that are complete; `all`: also those that are not. One that does not come to its end
+    /// holds only so many back.
     [[nodiscard]] std::vector<DecisionRecord> take(bool all);
+    /// Copies of those that are not, as they stand.
+    [[nodiscard]] std::vector<DecisionRecord> open() const;
 
     HelmTotals totals;
 

@@ -12,6 +12,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/text.hpp"
 #include "train/evaluation/pace.hpp"
 
 #include "options_json.hpp"
@@ -40,6 +41,7 @@ constexpr const char* optimiser_file = "optimiser.safetensors";
 constexpr const char* state_file = "state.json";
 constexpr const char* best_file = "best.json";
 constexpr std::string_view folder_prefix = "step-";
+constexpr std::string_view best_prefix = "best-";
 
 std::string checksum_of(const fs::path& file) {
     const Region bytes = Region::map(file);
@@ -166,6 +168,37 @@ std::vector<std::string> differences(const Json& saved, const Json& now) {
     return list;
 }
 
+void write_folder(const fs::path& output, const Checkpoint& c) {
+    Staging staging = Staging::folder(output, Existing::replace);
+    write_tensors(staging.path(), c);
+    Json state = {{"format", checkpoint_format},
+                  {"version", checkpoint_version},
+                  {"network", network_json(c.identity.network)},
+                  {"training", training_json(c.identity.train)},
+                  {"data", c.identity.data},
+                  {"data_checksum", c.identity.data_checksum},
+                  {"weights", c.weights.size()},
+                  {"parameters", parameters_json(c.parameters)},
+                  {"optimiser_steps", c.optimiser_steps},
+                  {"state", to_json(c.state)},
+                  {"open_decisions", c.open_decisions},
+                  {"files",
+                   {{weights_file, checksum_of(staging.path() / weights_file)},
+                    {optimiser_file, checksum_of(staging.path() / optimiser_file)}}}};
+    write_text(staging.path() / state_file, sealed(std::move(state)));
+    staging.commit();
+}
+
+std::vector<fs::path> list_folders(const fs::path& run, std::string_view prefix) {
+    std::vector<fs::path> list;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints", code)) {
+        if (entry.path().filename().string().starts_with(prefix)) list.push_back(entry.path());
+    }
+    std::ranges::sort(list);
+    return list;
+}
+
 }  // namespace
 
 void copy_floats(std::span<const float> values, std::vector<float>& copy) {
@@ -181,37 +214,45 @@ fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
     return run / "checkpoints" / fmt::format("{}{:010}", folder_prefix, step);
 }
 
+fs::path best_folder(const fs::path& run, std::uint64_t step) {
+    return run / "checkpoints" / fmt::format("{}{:010}", best_prefix, step);
+}
+
+std::optional<std::uint64_t> checkpoint_step(const fs::path& folder) {
+    const std::string name = folder.filename().string();
+    if (!name.starts_with(folder_prefix) && !name.starts_with(best_prefix)) return std::nullopt;
+    return parse_u64(std::string_view(name).substr(folder_prefix.size()));
+}
+
+std::optional<std::uint64_t> best_step(const RunState& state) {
+    if (!state.best_epoch || *state.best_epoch >= state.epochs.size()) return std::nullopt;
+    const EpochRecord& epoch = state.epochs[*state.best_epoch];
+    return (std::uint64_t{epoch.epoch} + 1) * epoch.steps;
+}
+
 fs::path write_checkpoint(const fs::path& run, const Checkpoint& c) {
     fs::path output = checkpoint_folder(run, c.state.step);
-    Staging staging = Staging::folder(output, Existing::replace);
-    write_tensors(staging.path(), c);
-    Json state = {{"format", checkpoint_format},
-                  {"version", checkpoint_version},
-                  {"network", network_json(c.identity.network)},
-                  {"training", training_json(c.identity.train)},
-                  {"data", c.identity.data},
-                  {"data_checksum", c.identity.data_checksum},
-                  {"weights", c.weights.size()},
-                  {"parameters", parameters_json(c.parameters)},
-                  {"optimiser_steps", c.optimiser_steps},
-                  {"state", to_json(c.state)},
-                  {"files",
-                   {{weights_file, checksum_of(staging.path() / weights_file)},
-                    {optimiser_file, checksum_of(staging.path() / optimiser_file)}}}};
-    write_text(staging.path() / state_file, sealed(std::move(state)));
-    staging.commit();
+    write_folder(output, c);
+    return output;
+}
+
+fs::path write_best(const fs::path& run, const Checkpoint& c) {
+    fs::path output = best_folder(run, c.state.step);
+    write_folder(output, c);
     return output;
 }
 
 std::vector<fs::path> list_checkpoints(const fs::path& run) {
-    std::vector<fs::path> list;
-    std::error_code code;
-    for (const auto& entry : fs::directory_iterator(run / "checkpoints", code)) {
-        if (entry.path().filename().string().starts_with(folder_prefix))
-            list.push_back(entry.path());
-    }
-    std::ranges::sort(list);
-    return list;
+    return list_folders(run, folder_prefix);
+}
+
+std::vector<fs::path> list_best(const fs::path& run) {
+    return list_folders(run, best_prefix);
+}
+
+RunState read_run_state(const fs::path& folder) {
+    const std::string where = (folder / state_file).string();
+    return run_state_from_json(json_field(read_state(folder), "state", where), where);
 }
 
 Checkpoint read_checkpoint(const fs::path& folder) {
@@ -227,6 +268,9 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     c.parameters = parameters_from(json_field(state, "parameters", where), where);
     c.optimiser_steps = json_u64(state, "optimiser_steps", where);
     c.state = run_state_from_json(json_field(state, "state", where), where);
+    // Earlier versions did not keep them.
+    if (state.contains("open_decisions"))
+        detail::read_member(state, "open_decisions", where, c.open_decisions);
     const Safetensors weights(folder / weights_file);
     c.weights.resize(json_u64(state, "weights", where));
     for (const nn::Parameter& p : c.parameters) {
@@ -300,6 +344,18 @@ std::optional<fs::path> best_checkpoint(const fs::path& run) {
     return folder;
 }
 
+void settle_best(const fs::path& run, std::uint64_t step, std::optional<std::uint64_t> best) {
+    const auto marked = best_checkpoint(run);
+    const auto marked_step = marked ? checkpoint_step(*marked) : std::nullopt;
+    if (marked_step && *marked_step <= step) return;
+    std::error_code code;
+    for (const fs::path& folder :
+         {checkpoint_folder(run, best.value_or(0)), best_folder(run, best.value_or(0))}) {
+        if (best && fs::exists(folder, code)) return mark_best(run, folder);
+    }
+    fs::remove(run / "checkpoints" / best_file, code);
+}
+
 namespace {
 
 /// The checkpoint to use now.
@@ -324,6 +380,20 @@ Checkpoint read_chosen(const fs::path& run, fs::path& folder) {
     }
 }
 
+/// The best epoch's step that the last checkpoint knows of, where it is later than that of the
+/// weights that are used: its own were not kept.
+std::optional<std::uint64_t> lost_best(const fs::path& run, std::uint64_t used) {
+    const auto all = list_checkpoints(run);
+    if (all.empty()) return std::nullopt;
+    try {
+        const auto best = best_step(read_run_state(all.back()));
+        const bool lost = best && (best_checkpoint(run) ? *best > used : *best != used);
+        return lost ? best : std::nullopt;
+    } catch (const Error&) {
+        return std::nullopt;  // one that is being removed tells nothing
+    }
+}
+
 }  // namespace
 
 SavedNetwork load_network(const fs::path& run) {
@@ -335,6 +405,7 @@ SavedNetwork load_network(const fs::path& run) {
     fs::path folder;
     Checkpoint c = read_chosen(run, folder);
     SavedNetwork saved;
+    saved.lost_best = lost_best(run, c.state.step);
     saved.options = c.identity.network;
     saved.weights = std::move(c.weights);
     saved.step = c.state.step;

@@ -44,6 +44,8 @@ struct Checkpoint {
     std::uint64_t optimiser_steps = 0;
     /// Weights at the end of the last epoch, where its evaluation was still under way.
     std::vector<float> under_evaluation;
+    /// Lines of decisions.jsonl that are not in it yet, since their outcome was not known.
+    std::vector<std::string> open_decisions;
 };
 
 /// On all threads.
@@ -53,13 +55,28 @@ void copy_floats(std::span<const float> values, std::vector<float>& copy);
 [[nodiscard]] std::filesystem::path checkpoint_folder(const std::filesystem::path& run,
                                                       std::uint64_t step);
 
+/// Where weights of the best epoch lie that have no checkpoint: `checkpoints/best-N`.
+[[nodiscard]] std::filesystem::path best_folder(const std::filesystem::path& run,
+                                                std::uint64_t step);
+/// The step of either, by its name.
+[[nodiscard]] std::optional<std::uint64_t> checkpoint_step(const std::filesystem::path& folder);
+/// After which step the best epoch so far ended, if one was evaluated.
+[[nodiscard]] std::optional<std::uint64_t> best_step(const RunState& state);
+
 /// Writes `checkpoints/step-N` below a run's folder: weights.safetensors, optimiser.safetensors and
 /// state.json with their checksums; whole or not at all. Gives its path.
 std::filesystem::path write_checkpoint(const std::filesystem::path& run,
                                        const Checkpoint& checkpoint);
 
+/// The same for `checkpoints/best-N`, which is no place to go on from.
+std::filesystem::path write_best(const std::filesystem::path& run, const Checkpoint& checkpoint);
+
 /// The checkpoints of a run's folder, oldest first; nothing of them is read.
 [[nodiscard]] std::vector<std::filesystem::path> list_checkpoints(const std::filesystem::path& run);
+/// The same of weights of best epochs.
+[[nodiscard]] std::vector<std::filesystem::path> list_best(const std::filesystem::path& run);
+/// Where the run stood, of a checkpoint whose other files are not read.
+[[nodiscard]] RunState read_run_state(const std::filesystem::path& folder);
 
 /// Reads one and verifies it. A damaged one is an input Error that names it and offers the one
 /// before; so is one of a newer version.
@@ -75,6 +92,11 @@ void mark_best(const std::filesystem::path& run, const std::filesystem::path& ch
 [[nodiscard]] std::optional<std::filesystem::path> best_checkpoint(
     const std::filesystem::path& run);
 
+/// For a run that goes on after `step`: what was marked as best later is not, since that is trained
+/// again; `best` is, the step of the best epoch until then.
+void settle_best(const std::filesystem::path& run, std::uint64_t step,
+                 std::optional<std::uint64_t> best);
+
 /// A network as a run left it, with what is needed to use it.
 struct SavedNetwork {
     nn::NetworkOptions options;
@@ -82,6 +104,8 @@ struct SavedNetwork {
     std::uint64_t step = 0;      ///< steps it was trained for
     std::uint32_t epoch = 0;
     std::filesystem::path checkpoint;
+    std::optional<std::uint64_t>
+        lost_best;              ///< step of the best epoch, where other weights are used
     std::string data;           ///< path of the partitioned data set it was trained on
     std::string data_checksum;  ///< of that data set's manifest
     TrainOptions train;  ///< as far as evaluation needs them: fan-outs, batch, seed, topology

@@ -21,17 +21,27 @@ bool Checkpointing::due_by_clock() const {
     return writes() && plan_.every_seconds > 0 && watch_.passed() >= plan_.every_seconds;
 }
 
-void Checkpointing::write(RunState state, std::span<const float> under_evaluation) {
+void Checkpointing::write(RunState state, std::span<const float> under_evaluation,
+                          std::vector<std::string> open_decisions) {
     Checkpoint checkpoint = plan_.keeper->take();
     checkpoint.identity = {learner_.options(), options_, plan_.data, plan_.data_checksum};
     checkpoint.state = std::move(state);
     learner_.save(checkpoint);
     copy_floats(under_evaluation, checkpoint.under_evaluation);
+    checkpoint.open_decisions = std::move(open_decisions);
     plan_.keeper->write(std::move(checkpoint));
 }
 
-void Checkpointing::best(std::uint64_t step) {
-    if (writes()) plan_.keeper->best(step);
+void Checkpointing::best(std::uint64_t step, const RunState& state,
+                         std::span<const float> weights) {
+    if (!writes() || plan_.keeper->best(step)) return;
+    Checkpoint best;
+    best.identity = {learner_.options(), options_, plan_.data, plan_.data_checksum};
+    best.state = state;
+    best.state.step = step;
+    best.parameters = learner_.parameters();
+    copy_floats(weights, best.weights);
+    plan_.keeper->write_best(std::move(best));
 }
 
 void Checkpointing::wait() {

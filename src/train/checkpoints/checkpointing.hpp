@@ -29,9 +29,11 @@ public:
     void begin() { watch_.lap(); }
     /// Writes it, beside training; waits for a copy of the weights, no longer. `under_evaluation`
     /// are weights that are being evaluated and differ from the network's; empty: none do.
-    void write(RunState state, std::span<const float> under_evaluation);
-    /// The checkpoint of that step is the best so far.
-    void best(std::uint64_t step);
+    /// `open_decisions`: as in Checkpoint.
+    void write(RunState state, std::span<const float> under_evaluation,
+               std::vector<std::string> open_decisions);
+    /// The weights after that step, of which there may be no checkpoint, are the best so far.
+    void best(std::uint64_t step, const RunState& state, std::span<const float> weights);
     /// Waits for what is being written.
     void wait();
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
+#include "rudder/steer/helm_totals.hpp"
 #include "rudder/train/records.hpp"
 
 namespace rudder::train {
@@ -19,12 +20,16 @@ struct RunCounts {
     comm::Bytes bytes;  ///< received
     double wall_seconds = 0;
     double cpu_seconds = 0;
+    double policy_seconds = 0;
+    steer::HelmTotals agent;  ///< of decisions of the steps done
 
     static constexpr auto fields = field_list(
         field("rows", &RunCounts::rows), field("seconds", &RunCounts::seconds),
         field("edges", &RunCounts::edges, FieldKind::count), field("bytes", &RunCounts::bytes),
         field("wall_seconds", &RunCounts::wall_seconds, FieldKind::seconds),
-        field("cpu_seconds", &RunCounts::cpu_seconds, FieldKind::seconds));
+        field("cpu_seconds", &RunCounts::cpu_seconds, FieldKind::seconds),
+        added_field("policy_seconds", &RunCounts::policy_seconds, FieldKind::seconds, ""),
+        added_field("agent", &RunCounts::agent, FieldKind::plain, ""));
 };
 static_assert(lists_all_fields<RunCounts>);
 

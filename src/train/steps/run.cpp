@@ -1,11 +1,14 @@
 #include "run.hpp"
 
+#include <array>
+
 #include <fmt/format.h>
 
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
+#include "steer/helm/records.hpp"
 #include "steer/samples/sample_table.hpp"
 
 namespace rudder::train {
@@ -99,7 +102,10 @@ void Run::finish_evaluation() {
     const Scores scores = s_.evaluation.finish();
     const bool best = progress_.add_scores(scores, started_in_ + watch.lap());
     const EpochRecord& epoch = progress_.state().epochs.back();
-    if (best) checkpoints_.best((std::uint64_t{epoch.epoch} + 1) * epoch.steps);
+    if (best) {
+        checkpoints_.best(*best_step(progress_.state()), progress_.state(),
+                          s_.evaluation.weights());
+    }
     tell_epoch(epoch);
 }
 
@@ -128,13 +134,21 @@ void Run::write_checkpoint() {
     buffer_.flush_trace();
     records_.flush(progress_.counts());
     gather_score();
+    const Steering::Standing agents =
+        s_.steering != nullptr ? s_.steering->standing() : Steering::Standing{};
+    const std::array<double, 2> seconds{process_cpu_seconds() - cpu_before_,
+                                        buffer_.policy_seconds()};
+    const auto all_seconds = s_.ground.comm.all_gather(std::span<const double>(seconds));
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
     state.epoch_seconds += progress_.at_end_of_epoch() ? 0 : epoch_watch_.passed();
     state.metrics_bytes = observer_.metrics_bytes();
     state.counts.wall_seconds += whole_.passed();
-    state.counts.cpu_seconds += process_cpu_seconds() - cpu_before_;
+    for (const auto& of_rank : all_seconds) {
+        state.counts.cpu_seconds += of_rank[0];
+        state.counts.policy_seconds += of_rank[1];
+    }
     // Rows fetched for steps that are not done belong to whoever does them. How many bytes coded
     // rows took is not known row by row: there all that came is kept.
     if (!s_.ground.coders.used()) {
@@ -143,8 +157,33 @@ void Run::write_checkpoint() {
     }
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
+    std::vector<std::string> open = count_agents(agents, state);
     checkpoints_.write(std::move(state),
-                       others ? s_.evaluation.weights() : std::span<const float>{});
+                       others ? s_.evaluation.weights() : std::span<const float>{},
+                       std::move(open));
+}
+
+/// Adds what agents came to in the steps done: decisions by their records, of which these are not
+/// told yet, and what has no record by their totals. Gives the lines of those records.
+std::vector<std::string> Run::count_agents(const Steering::Standing& agents,
+                                           RunState& state) const {
+    std::vector<std::string> lines;
+    steer::HelmTotals& counts = state.counts.agent;
+    for (const steer::DecisionRecord& record : agents.open) {
+        if (record.step >= state.step) continue;
+        counts += steer::counts_of(record);
+        lines.push_back(steer::log_line(record));
+    }
+    const steer::HelmTotals& before = s_.start.counts.agent;
+    const steer::HelmTotals& now = agents.totals;
+    counts.late = before.late + now.late;
+    counts.breaker_openings = before.breaker_openings + now.breaker_openings;
+    counts.mailbox_seconds = before.mailbox_seconds + now.mailbox_seconds;
+    counts.waited_seconds = before.waited_seconds + now.waited_seconds;
+    counts.cpu_seconds = before.cpu_seconds + now.cpu_seconds;
+    counts.twin_rows = before.twin_rows + now.twin_rows;
+    counts.built_in_rows = before.built_in_rows + now.built_in_rows;
+    return lines;
 }
 
 TrainResult Run::finish(bool interrupted) {
@@ -158,6 +197,7 @@ TrainResult Run::finish(bool interrupted) {
         const auto last = steering->gather(true);
         if (!last.empty()) observer_.decisions(last);
         result.agent = steering->finish();
+        result.agent.totals += s_.start.counts.agent;
         result.samples = std::make_shared<steer::SampleTable>(steering->samples());
     }
     // Its tasks must end; its result waits for whoever goes on.
@@ -214,7 +254,7 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.capacity = all.capacity;
     result.policy = s_.buffer.policy;
     if (result.floor) result.floor = all.floor;
-    result.policy_seconds = all.policy_seconds;
+    result.policy_seconds = before.policy_seconds + all.policy_seconds;
     result.pilot_seconds = all.pilot_seconds;
 }
 

@@ -29,6 +29,8 @@ private:
     void finish_profile();
     void gather_score();
     void write_checkpoint();
+    [[nodiscard]] std::vector<std::string> count_agents(const Steering::Standing& agents,
+                                                        RunState& state) const;
     TrainResult finish(bool interrupted);
     void count_up(ClosingFigures& own, TrainResult& result);
 

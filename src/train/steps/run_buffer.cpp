@@ -115,6 +115,10 @@ void RunBuffer::finish_trace(std::uint64_t steps) {
     if (trace_ != nullptr) trace_->finish(steps);
 }
 
+double RunBuffer::policy_seconds() const {
+    return live_ == nullptr ? 0 : live_->policy_seconds();
+}
+
 void RunBuffer::close(ClosingFigures& figures) const {
     if (live_ == nullptr) return;
     figures.in_flight_bytes += live_->landing_bytes();

@@ -36,6 +36,8 @@ public:
     void flush_trace();
     /// The trace ends after so many steps.
     void finish_trace(std::uint64_t steps);
+    /// CPU time of its bookkeeping so far.
+    [[nodiscard]] double policy_seconds() const;
     /// Adds what the buffer came to.
     void close(ClosingFigures& figures) const;
     /// Whether the fewest rows possible are known at the end.

@@ -1,6 +1,7 @@
 #include "run_records.hpp"
 
 #include "core/span.hpp"
+#include "steer/helm/records.hpp"
 
 namespace rudder::train {
 
@@ -38,9 +39,21 @@ void RunRecords::flush(RunCounts& counts) {
         counts.edges += record.edges;
         counts.bytes += record.bytes;
     }
+    if (!records.empty()) done_ = records.back().step + 1;
+    count_decisions(decisions, counts.agent);
     const Span span("telling");
     observer_.records(records);
     if (!decisions.empty()) observer_.decisions(decisions);
+}
+
+/// Steps are begun, and decided about, before those before them are done.
+void RunRecords::count_decisions(std::span<const steer::DecisionRecord> told,
+                                 steer::HelmTotals& counts) {
+    for (const steer::DecisionRecord& decision : told)
+        ahead_.push_back({decision.step, steer::counts_of(decision)});
+    for (const CountedDecision& one : ahead_)
+        if (one.step < done_) counts += one.counts;
+    std::erase_if(ahead_, [&](const CountedDecision& one) { return one.step < done_; });
 }
 
 }  // namespace rudder::train

@@ -27,12 +27,21 @@ public:
     void flush(RunCounts& counts);
 
 private:
+    /// A decision about a step that is not done.
+    struct CountedDecision {
+        std::uint64_t step;
+        steer::HelmTotals counts;
+    };
+    void count_decisions(std::span<const steer::DecisionRecord> told, steer::HelmTotals& counts);
+
     const comm::Communicator& comm_;
     TrainObserver& observer_;
     const RunBuffer& buffer_;
     Steering* steering_;
     RecordBook book_;
     Stopwatch watch_;  ///< since the last flush
+    std::vector<CountedDecision> ahead_;
+    std::uint64_t done_ = 0;  ///< steps, as far as records say
 };
 
 }  // namespace rudder::train

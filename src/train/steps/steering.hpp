@@ -50,6 +50,12 @@ public:
 
     /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
     [[nodiscard]] std::vector<steer::DecisionRecord> gather(bool all);
+    /// Collective: what agents have decided so far, on rank 0.
+    struct Standing {
+        steer::HelmTotals totals;
+        std::vector<steer::DecisionRecord> open;  ///< those whose outcome is not known yet
+    };
+    [[nodiscard]] Standing standing();
     /// Collective, after the last step: ends the agents. What steering came to, on rank 0.
     [[nodiscard]] AgentResult finish();
     /// Collective, after that: what was collected, on rank 0.

@@ -37,6 +37,25 @@ std::vector<steer::DecisionRecord> Steering::gather(bool all) {
     return records;
 }
 
+Steering::Standing Steering::standing() {
+    Standing all;
+    steer::HelmTotals own;
+    std::vector<steer::DecisionRecord> open;
+    if (helm_) {
+        own = helm_->totals();
+        own.cpu_seconds += static_cast<double>(cpu_.load(std::memory_order_relaxed)) * 1e-9;
+        open = helm_->open_records();
+        for (steer::DecisionRecord& record : open)
+            record.observation.history.clear();  // the records before
+    }
+    for (const steer::HelmTotals& totals : gather_records(ground_.comm, own))
+        all.totals += totals;
+    for (auto& of_rank : gather_records(ground_.comm, open))
+        std::ranges::move(of_rank, std::back_inserter(all.open));
+    std::ranges::stable_sort(all.open, {}, &steer::DecisionRecord::step);
+    return all;
+}
+
 AgentResult Steering::finish() {
     steer::HelmTotals own;
     std::string learned;
