@@ -11,6 +11,7 @@
 #include "core/interrupt.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/mapped_files.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
@@ -286,6 +287,7 @@ int dispatch(std::vector<std::string> arguments) {
 
 int run_program(std::vector<std::string> arguments) {
     install_interrupt_handler();
+    install_lost_file_handler();
     try {
         return dispatch(std::move(arguments));
     } catch (const Error& error) {
