@@ -36,6 +36,7 @@ Names names_of(const auto& registry) {
 constexpr double most_vertices = 4294967295;  ///< of a part, whose ids have 32 bits
 constexpr double most_epochs = 1e9;
 constexpr double most_steps = 1e15;
+constexpr double most_rows = 9e15;    ///< what a double counts one by one
 constexpr double rows_at_most = 1e6;  ///< of a halo's size, or neighbours per vertex
 
 Table model_options() {
@@ -152,7 +153,7 @@ Table buffer_options() {
         option<&O::buffer>("buffer", "Buffer size as a fraction of the halo (0.25)", derived)
             .limit(0, rows_at_most),
         option<&O::buffer_rows>("buffer-rows", "Buffer size in rows, instead of --buffer", further)
-            .limit(0, most_vertices),
+            .limit(0, most_rows),
         option<&O::buffer_bytes>("buffer-bytes", "Buffer size in bytes, such as 500MB", further)
             .in_bytes(),
     };
