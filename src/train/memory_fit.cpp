@@ -92,6 +92,7 @@ FittedTrainer make_fitting_trainer(const comm::Communicator& comm,
                                    const partition::PartitionedDataset& data,
                                    const TrainOptions& options) {
     FittedTrainer made{.options = options};
+    made.options.shrinks = options.memory != 0;
     std::optional<Spare> asked;
     double share = 1;
     for (;;) {
@@ -107,6 +108,7 @@ FittedTrainer make_fitting_trainer(const comm::Communicator& comm,
         made.options.verify = false;  // done
     }
     made.options.verify = options.verify;
+    made.options.shrinks = false;
     made.given_up = given_up(made, *asked);
     return made;
 }

@@ -184,10 +184,9 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
                             : fmt::format("{:.3g} bytes", bytes);
     };
     const auto memory = static_cast<double>(g.memory());
-    // A limit that was given makes the buffer smaller; the plan says whether all of it fits.
-    const bool limited = g.options.memory != 0;
-    if (limited) asked = std::min(asked, std::floor(memory / row_bytes / buffers_of_host(g)));
-    if (needs > memory && !limited) {
+    const bool shrinks = g.options.shrinks;
+    if (shrinks) asked = std::min(asked, std::floor(memory / row_bytes / buffers_of_host(g)));
+    if (needs > memory && !shrinks) {
         throw usage_error(
             fmt::format("the buffer needs {}, and the host has {}", text(needs), text(memory)),
             "--buffer",
@@ -201,7 +200,7 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
 
 /// Refuses bookkeeping that does not fit beside the rows.
 void check_bookkeeping(const Ground& g, const BufferSetup& setup) {
-    if (g.options.memory != 0) return;  // the plan counts it, and the buffer can be smaller
+    if (g.options.shrinks) return;  // the plan counts it
     const std::uint64_t books =
         buffer::bookkeeping_bytes(setup.policy, bookkeeping_shape(g, setup)).of_rows();
     const std::uint64_t rows = setup.slots * g.store.format().row_bytes();
