@@ -1,4 +1,4 @@
-// Files that are mapped, so that one that is cut short while it is read ends in an error with its
+// Files that are mapped: one that is cut short while it is read ends in an error with its name.
 // name.
 #pragma once
 
