@@ -23,7 +23,7 @@ namespace {
 /// pages keeps their mapping, and so its entry, as it is.
 struct MappedFile {
     std::atomic<std::uintptr_t> begin{0};
-    std::uintptr_t end = 0;
+    std::atomic<std::uintptr_t> end{0};
     std::array<char, 1024> path{};
     MappedFile* next = nullptr;
 };
@@ -45,7 +45,7 @@ sem_t lost_signal;
 const MappedFile* file_at(std::uintptr_t address) noexcept {
     for (const MappedFile* file = mappings.load(); file != nullptr; file = file->next) {
         const std::uintptr_t begin = file->begin.load();
-        if (begin != 0 && begin <= address && address < file->end) return file;
+        if (begin != 0 && begin <= address && address < file->end.load()) return file;
     }
     return nullptr;
 }
@@ -99,7 +99,7 @@ void note_mapping(const std::byte* begin, std::size_t bytes, const std::filesyst
     const std::size_t size = std::min(text.size(), file->path.size() - 1);
     std::memcpy(file->path.data(), text.data() + (text.size() - size), size);
     file->path[size] = '\0';
-    file->end = reinterpret_cast<std::uintptr_t>(begin) + bytes;
+    file->end.store(reinterpret_cast<std::uintptr_t>(begin) + bytes);
     file->begin.store(reinterpret_cast<std::uintptr_t>(begin));
     if (!fresh) return;
     file->next = mappings.load();
