@@ -52,11 +52,23 @@ std::vector<double> numbers(const graph::NpzArchive& archive, const std::string&
     return {values.begin(), values.end()};
 }
 
+/// A file in the folder for such, which others may write to: names that are taken are not used.
+File make_spill() {
+    static std::atomic<std::uint64_t> made{0};
+    constexpr int most_tries = 1000;
+    for (int i = 0; i < most_tries; ++i) {
+        const auto name = fmt::format("rudder-trace-{}-{}", ::getpid(), made++);
+        if (auto file = File::create_private(fs::temp_directory_path() / name))
+            return std::move(*file);
+    }
+    throw Error(ErrorKind::failed, "cannot make a temporary file",
+                fs::temp_directory_path().string(), "remove rudder-trace-* there, or set TMPDIR");
+}
+
 /// Ids of an archive: a few in memory, many in a file of their own that is gone with its mapping.
 IdArray read_trace_ids(graph::NpyReader& reader, VertexId vertices) {
     constexpr std::uint64_t block = std::uint64_t{1} << 20;
     if (reader.left() <= block) return graph::read_ids(reader, reader.left(), vertices);
-    static std::atomic<std::uint64_t> made{0};
     struct Removed {
         fs::path path;
         ~Removed() {
@@ -64,9 +76,8 @@ IdArray read_trace_ids(graph::NpyReader& reader, VertexId vertices) {
             fs::remove(path, code);
         }
     };
-    const Removed spill{fs::temp_directory_path() /
-                        fmt::format("rudder-trace-{}-{}", ::getpid(), made++)};
-    File file = File::create(spill.path);
+    File file = make_spill();
+    const Removed spill{file.path()};
     while (reader.left() > 0) {
         const IdArray ids = graph::read_ids(reader, std::min(block, reader.left()), vertices);
         file.write(ids.span().as_bytes());

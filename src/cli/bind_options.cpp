@@ -49,6 +49,22 @@ void bind_option(CLI::App& app, const BoundSetting& setting, HelpListing shown) 
         option->group(std::string(further_options));
 }
 
+CLI::Option& limit(CLI::Option* option, std::string_view name, SettingKind kind,
+                   SettingLimits limits) {
+    SettingInfo info;
+    info.name = name;
+    info.kind = kind;
+    info.limits = limits;
+    // Without a name: that of a check is what completion offers.
+    option->check(
+        [info](const std::string& text) {
+            static_cast<void>(parse_setting(info, text));
+            return std::string();
+        },
+        "", "");
+    return *option;
+}
+
 namespace {
 
 constexpr char between_words = ' ';

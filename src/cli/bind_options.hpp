@@ -35,6 +35,11 @@ void bind_options(CLI::App& app, std::span<const Setting<T>> table, T& owner,
     }
 }
 
+/// Refuses what is not a number within these limits, as a table does: for options that may be
+/// repeated, which a table cannot hold. `name` is the option's, without dashes.
+CLI::Option& limit(CLI::Option* option, std::string_view name, SettingKind kind,
+                   SettingLimits limits);
+
 /// Words that completion offers for an option.
 void offer(CLI::Option& option, std::span<const std::string_view> words);
 /// Those of a setting: all it may have, or the names that its values begin with.

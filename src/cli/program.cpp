@@ -12,6 +12,7 @@
 #include "core/interrupt.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
+#include "core/mapped_files.hpp"
 #include "core/standard_streams.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -314,6 +315,7 @@ int run_program(std::vector<std::string> arguments) {
     open_standard_streams();  // before anything else is opened
     install_interrupt_handler();
     ignore_write_signals();
+    install_lost_file_handler();
     try {
         return dispatch(std::move(arguments));
     } catch (const Error& error) {

@@ -9,6 +9,8 @@
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
 
+#include "mapped_files.hpp"
+
 namespace rudder {
 
 namespace {
@@ -64,6 +66,7 @@ Region Region::map(const std::filesystem::path& path) {
     region.data_ = static_cast<std::byte*>(address);
     region.size_ = bytes;
     region.kind_ = Kind::file;
+    note_mapping(region.data_, bytes, path);
     return region;
 }
 
@@ -74,8 +77,10 @@ Region::~Region() {
         case Kind::heap:
             std::free(data_);
             break;
-        case Kind::pages:
         case Kind::file:
+            forget_mapping(data_);
+            [[fallthrough]];
+        case Kind::pages:
             ::munmap(data_, size_);
             break;
     }

@@ -49,6 +49,13 @@ File File::create(const std::filesystem::path& path) {
     return {fd, path};
 }
 
+std::optional<File> File::create_private(const std::filesystem::path& path) {
+    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd >= 0) return File(fd, path);
+    if (errno == EEXIST || errno == ELOOP) return std::nullopt;
+    throw system_error("cannot create the file", path.string(), errno);
+}
+
 File File::append(const std::filesystem::path& path, std::uint64_t size) {
     const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
     if (fd < 0) throw system_error("cannot open the file for writing", path.string(), errno);

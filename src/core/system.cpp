@@ -4,6 +4,7 @@
 #include <cmath>
 #include <fstream>
 #include <limits>
+#include <optional>
 #include <string_view>
 
 #include <cpuid.h>
@@ -16,38 +17,110 @@ namespace rudder {
 
 namespace {
 
-/// The first number after `key` in a /proc file of "key: number kB" lines, in bytes.
-std::uint64_t proc_bytes(const char* file, std::string_view key) {
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+constexpr std::uint64_t most_memory = std::uint64_t{1} << 60;
+
+/// The first number of the line that starts with `key`.
+std::optional<std::uint64_t> number_of(const fs::path& file, std::string_view key) {
     std::ifstream in(file);
     std::string line;
     while (std::getline(in, line)) {
         if (!std::string_view(line).starts_with(key)) continue;
-        const std::size_t digit = line.find_first_of("0123456789");
-        if (digit == std::string::npos) return 0;
-        return std::stoull(line.substr(digit)) * 1024;
+        const std::size_t digit = line.find_first_of("0123456789", key.size());
+        if (digit == std::string::npos) return std::nullopt;
+        const std::size_t end = line.find_first_not_of("0123456789", digit);
+        return parse_u64(std::string_view(line).substr(digit, end - digit));
     }
-    return 0;
+    return std::nullopt;
 }
 
-/// A limit of the control group; "max" or no file means none.
-std::uint64_t group_value(const char* file) {
+/// The same of a /proc file of "key: number kB" lines, in bytes.
+std::uint64_t proc_bytes(const fs::path& file, std::string_view key) {
+    return number_of(file, key).value_or(0) * 1024;
+}
+
+/// A number of a control group; "max" or no file means none.
+std::uint64_t group_value(const fs::path& file) {
     std::ifstream in(file);
     std::string word;
     in >> word;
-    return parse_u64(word).value_or(std::numeric_limits<std::uint64_t>::max());
+    return parse_u64(word).value_or(no_limit);
+}
+
+/// A control group of this process: where its files are mounted, and its place there.
+struct ControlGroup {
+    fs::path mount;
+    fs::path place;
+};
+
+/// The group of a controller (version 1), or of all (version 2: no controller). A line of
+/// /proc/self/cgroup is "4:memory:/slurm/job_7", and "0::/user.slice" in version 2.
+std::optional<ControlGroup> group_of(const fs::path& root, std::string_view controller) {
+    std::ifstream in(root / "proc/self/cgroup");
+    std::string line;
+    while (std::getline(in, line)) {
+        const std::size_t first = line.find(':');
+        const std::size_t second = line.find(':', first + 1);
+        if (first == std::string::npos || second == std::string::npos) continue;
+        const std::string names = line.substr(first + 1, second - first - 1);
+        const auto words = split(names, ',');
+        const bool found = controller.empty() ? names.empty()
+                                              : std::ranges::find(words, controller) != words.end();
+        if (!found) continue;
+        const fs::path mount = root / "sys/fs/cgroup";
+        return ControlGroup{controller.empty() ? mount : mount / controller,
+                            fs::path(line.substr(second + 1)).relative_path()};
+    }
+    return std::nullopt;
+}
+
+/// Calls `look` with the folder of a group and of all groups it is in. In a container the place may
+/// be one that is not mounted here: then the mount itself is the group.
+template <class Look>
+void for_each_group(const fs::path& root, std::string_view controller, Look&& look) {
+    const auto group = group_of(root, controller);
+    if (!group) return;
+    std::error_code code;
+    fs::path place = group->place;
+    if (place.native().starts_with("..") || !fs::is_directory(group->mount / place, code))
+        place.clear();
+    for (;; place = place.parent_path()) {
+        look(group->mount / place);
+        if (place.empty()) return;
+    }
+}
+
+struct GroupFiles {
+    std::string_view limit;
+    std::string_view used;
+    std::string_view reclaimable;  ///< key in memory.stat
+};
+
+/// What a group allows, and what is left of it.
+void limit_by(MemoryInfo& info, const fs::path& group, const GroupFiles& files) {
+    const std::uint64_t limit = group_value(group / files.limit);
+    if (limit > most_memory) return;  // version 1 has a large number for none
+    const std::uint64_t all = group_value(group / files.used);
+    const std::uint64_t cached = number_of(group / "memory.stat", files.reclaimable).value_or(0);
+    const std::uint64_t used = all == no_limit ? 0 : all - std::min(all, cached);
+    info.total = std::min(info.total, limit);
+    info.available = std::min(info.available, limit > used ? limit - used : 0);
 }
 
 }  // namespace
 
-MemoryInfo memory_info() {
-    MemoryInfo info{proc_bytes("/proc/meminfo", "MemTotal:"),
-                    proc_bytes("/proc/meminfo", "MemAvailable:")};
-    const std::uint64_t limit = group_value("/sys/fs/cgroup/memory.max");
-    if (limit < info.total) {
-        const std::uint64_t used = group_value("/sys/fs/cgroup/memory.current");
-        info.total = limit;
-        info.available = std::min(info.available, limit > used ? limit - used : 0);
-    }
+MemoryInfo memory_info(const fs::path& root) {
+    MemoryInfo info{proc_bytes(root / "proc/meminfo", "MemTotal:"),
+                    proc_bytes(root / "proc/meminfo", "MemAvailable:")};
+    for_each_group(root, "", [&](const fs::path& group) {
+        limit_by(info, group, {"memory.max", "memory.current", "inactive_file "});
+    });
+    for_each_group(root, "memory", [&](const fs::path& group) {
+        limit_by(info, group,
+                 {"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file "});
+    });
     return info;
 }
 
@@ -64,18 +137,25 @@ double process_cpu_seconds() {
     return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-int usable_cores() {
+int usable_cores(const fs::path& root) {
     cpu_set_t set;
     CPU_ZERO(&set);
     int cores = ::sched_getaffinity(0, sizeof(set), &set) == 0 ? CPU_COUNT(&set) : 1;
-    std::ifstream in("/sys/fs/cgroup/cpu.max");
+    const auto limit = [&](const std::string& quota, double period) {
+        const auto time = parse_double(quota);  // "max", or -1: no quota
+        if (!time || !(*time > 0) || !(period > 0)) return;
+        cores = std::min(cores, std::max(1, static_cast<int>(std::lround(*time / period))));
+    };
     std::string quota;
     double period = 0;
-    if (in >> quota >> period && period > 0) {
-        if (const auto share = parse_double(quota)) {
-            cores = std::min(cores, std::max(1, static_cast<int>(std::lround(*share / period))));
-        }
-    }
+    for_each_group(root, "", [&](const fs::path& group) {
+        if (std::ifstream(group / "cpu.max") >> quota >> period) limit(quota, period);
+    });
+    for_each_group(root, "cpu", [&](const fs::path& group) {
+        if (std::ifstream(group / "cpu.cfs_quota_us") >> quota &&
+            std::ifstream(group / "cpu.cfs_period_us") >> period)
+            limit(quota, period);
+    });
     return std::max(1, cores);
 }
 

@@ -2,17 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 namespace rudder {
 
-/// Memory in bytes, as the kernel and the control group of this process allow.
+/// Memory in bytes, as the kernel and the control groups of this process allow: its own and all
+/// that this one is in, of either version. Pages of files that could be given back count as free.
 struct MemoryInfo {
     std::uint64_t total;
     std::uint64_t available;
 };
-[[nodiscard]] MemoryInfo memory_info();
+/// `root` is where /proc and /sys lie (another one for tests).
+[[nodiscard]] MemoryInfo memory_info(const std::filesystem::path& root = "/");
 
 /// The largest resident size this process has had, in bytes.
 [[nodiscard]] std::uint64_t peak_resident_bytes();
@@ -20,8 +23,8 @@ struct MemoryInfo {
 /// CPU time of this process so far, user and system.
 [[nodiscard]] double process_cpu_seconds();
 
-/// Cores this process may use (affinity mask and control group).
-[[nodiscard]] int usable_cores();
+/// Cores this process may use (affinity mask and control groups).
+[[nodiscard]] int usable_cores(const std::filesystem::path& root = "/");
 
 /// The processor's name, and those of its instruction sets that matter here.
 struct CpuInfo {

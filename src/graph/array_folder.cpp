@@ -1,5 +1,6 @@
 #include "rudder/graph/array_folder.hpp"
 
+#include <algorithm>
 #include <bit>
 
 #include <fmt/format.h>
@@ -39,6 +40,18 @@ ArrayInfo array_info(const Json& entry, const std::string& where) {
     }
     info.checksum = from_hex(json_string(entry, "checksum", where), where);
     return info;
+}
+
+/// Refuses a file that symbolic links lead out of its folder: whoever made the data set must not
+/// choose what else is read. Links that stay inside are fine, and so is one to the folder itself.
+void check_inside(const std::filesystem::path& folder, const std::filesystem::path& file) {
+    std::error_code code;
+    if (!std::filesystem::is_symlink(file, code)) return;
+    const auto root = std::filesystem::canonical(folder, code);
+    const auto target = std::filesystem::canonical(file, code);
+    if (!code && std::ranges::mismatch(root, target).in1 == root.end()) return;
+    throw input_error("a symbolic link leads out of the folder", file.string(),
+                      "put the file itself there");
 }
 
 }  // namespace
@@ -147,6 +160,7 @@ ArrayFolder::ArrayFolder(std::filesystem::path folder, std::string_view format,
                           folder_.string(),
                           "check the path, or make one with 'rudder import' or 'rudder generate'");
     }
+    check_inside(folder_, where);
     manifest_ = std::make_shared<const Json>(read_json(where));
     const std::string found = json_string(*manifest_, "format", where);
     if (found != format) {
@@ -163,6 +177,7 @@ ArrayFolder::ArrayFolder(std::filesystem::path folder, std::string_view format,
         const std::string place = fmt::format("{}, array '{}'", where, name);
         const ArrayInfo info = array_info(entry, place);
         const auto file = folder_ / info.file;
+        check_inside(folder_, file);
         std::error_code code;
         const std::uintmax_t size = std::filesystem::file_size(file, code);
         if (code) {

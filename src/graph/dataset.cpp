@@ -56,6 +56,11 @@ TargetInfo target_info(const Json& manifest, const std::string& where) {
     info.kind = target_kind(json_string(entry, "kind", where), where);
     info.count = json_u64(entry, "count", where);
     info.labelled = json_u64(entry, "labelled", where);
+    // Labels have no array of this width, so that no file says whether it can be.
+    if (info.kind == TargetKind::classes && info.count > max_classes) {
+        throw input_error(fmt::format("{} classes are more than {}", info.count, max_classes),
+                          where, remake_dataset);
+    }
     if (const auto names = entry.find("names"); names != entry.end()) {
         for (const Json& name : *names) {
             if (!name.is_string())

@@ -13,6 +13,12 @@ namespace {
 constexpr std::size_t array_rows_per_chunk = 1 << 12;
 constexpr const char* remake_arrays = "make the data set again";
 
+void check_role(std::uint8_t role, VertexId v, const std::string& where) {
+    if (role <= static_cast<std::uint8_t>(Role::test)) return;
+    throw input_error(fmt::format("invalid role: {}", role),
+                      fmt::format("{}, array 'split', position {}", where, v), remake_arrays);
+}
+
 void check_class(const TargetInfo& info, std::int32_t label, VertexId v, const std::string& where) {
     if (label >= no_label && label < static_cast<std::int64_t>(info.count)) return;
     throw input_error(fmt::format("label {} is outside 0..{}", label, info.count - 1),
@@ -88,6 +94,13 @@ std::span<const Role> VertexArrays::role_view() const {
     return {reinterpret_cast<const Role*>(roles.data()), roles.size()};
 }
 
+void VertexArrays::check_bounds(const DatasetInfo& info, const std::string& where) const {
+    for (VertexId v = 0; v < roles.size(); ++v)
+        check_role(roles[v], v, where);
+    for (VertexId v = 0; v < classes.size(); ++v)
+        check_class(info.targets, classes[v], v, where);
+}
+
 void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::string& where) const {
     const TargetView targets = target_view();
     const FeatureView stored = feature_view(info.features, rows);
@@ -101,11 +114,7 @@ void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::stri
         }
         VertexId own = 0;
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
-            if (roles[v] > static_cast<std::uint8_t>(Role::test)) {
-                throw input_error(fmt::format("invalid role: {}", roles[v]),
-                                  fmt::format("{}, array 'split', position {}", where, v),
-                                  remake_arrays);
-            }
+            check_role(roles[v], v, where);
             if (info.targets.kind == TargetKind::classes) {
                 check_class(info.targets, classes[v], v, where);
             } else if (info.targets.kind == TargetKind::multilabel) {

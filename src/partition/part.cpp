@@ -13,15 +13,18 @@ namespace rudder::partition {
 namespace {
 
 constexpr const char* remake = "make the partition again, or restore it from a copy";
-constexpr std::uint64_t manifest_limit = 16U << 20;
 
 /// Opens the folder, whose manifest must be the one the partition was written with.
 graph::ArrayFolder open_folder(const std::filesystem::path& folder, std::uint64_t checksum) {
     const auto file = folder / "manifest.json";
+    if (std::filesystem::is_symlink(folder)) {
+        throw input_error("a part is a symbolic link", folder.string(),
+                          "put the folder itself there");
+    }
     if (!std::filesystem::exists(file)) {
         throw input_error("a part is missing", folder.string(), remake);
     }
-    const std::string text = read_text(file, manifest_limit);
+    const std::string text = read_text(file, part_manifest_limit);
     if (hash_bytes(std::as_bytes(std::span(text))) != checksum) {
         throw input_error("the part's manifest is not the one the partition was made with",
                           file.string(), remake);

@@ -13,10 +13,16 @@ namespace rudder::partition {
 namespace {
 
 constexpr std::size_t part_vertices_per_chunk = 1 << 14;
+constexpr std::size_t part_edges_per_chunk = 1 << 18;
 
 Error bad_array(const std::string& what, const char* array, const std::string& where) {
     return input_error(what, fmt::format("{}, array '{}'", where, array),
                        "make the partition again, or restore it from a copy");
+}
+
+Error id_outside(LocalId id, EdgeIndex at, VertexId limit, const std::string& where) {
+    return bad_array(fmt::format("id {} at position {} is out of range 0..{}", id, at, limit - 1),
+                     "neighbours", where);
 }
 
 }  // namespace
@@ -45,11 +51,7 @@ EdgeIndex Part::check_rows(const std::string& where) const {
         for (VertexId v = chunk.begin; v < chunk.end; ++v) {
             for (EdgeIndex e = offsets_[v]; e < offsets_[v + 1]; ++e) {
                 const LocalId u = neighbours_[e];
-                if (u >= limit) {
-                    throw bad_array(
-                        fmt::format("id {} at position {} is out of range 0..{}", u, e, limit - 1),
-                        "neighbours", where);
-                }
+                if (u >= limit) throw id_outside(u, e, limit, where);
                 if (e > offsets_[v] && global(u) < global(neighbours_[e - 1])) {
                     throw bad_array(fmt::format("row {} does not ascend at position {}", v, e),
                                     "neighbours", where);
@@ -72,6 +74,20 @@ EdgeIndex Part::check_rows(const std::string& where) const {
             "halo", where);
     }
     return crossing;
+}
+
+/// Whether each neighbour is an own or a halo vertex, whatever the order.
+void Part::check_ids(const std::string& where) const {
+    const VertexId limit = own() + halo_.size();
+    parallel_chunks(neighbours_.size(), part_edges_per_chunk, [&](const Chunk& chunk) {
+        LocalId largest = 0;
+        for (EdgeIndex e = chunk.begin; e < chunk.end; ++e)
+            largest = std::max(largest, neighbours_[e]);
+        if (largest < limit) return;
+        const auto ids = neighbours().subspan(chunk.begin, chunk.end - chunk.begin);
+        const auto at = std::ranges::find(ids, largest) - ids.begin();
+        throw id_outside(largest, chunk.begin + static_cast<EdgeIndex>(at), limit, where);
+    });
 }
 
 void Part::check_order(VertexId vertices, const std::string& where) const {
@@ -105,17 +121,18 @@ PartFigures Part::check(VertexId vertices) const {
     return {own(), info_.split.train, info_.edges, crossing, halo_.size()};
 }
 
+void Part::check_bounds(VertexId vertices) const {
+    const std::string where = folder_.path().string();
+    check_order(vertices, where);
+    check_halo(vertices, where);
+    check_ids(where);
+    arrays_.check_bounds(info_, where);
+}
+
 namespace {
 
 constexpr std::size_t checked_per_chunk = 1 << 12;
 constexpr const char* remake_partition = "make the partition again, or restore it from a copy";
-
-bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
-    return a.symmetric == b.symmetric && a.features.width == b.features.width &&
-           a.features.type == b.features.type &&
-           a.features.row_normalise == b.features.row_normalise &&
-           a.targets.kind == b.targets.kind && a.targets.count == b.targets.count;
-}
 
 /// How often global vertex v stands in the row of own vertex `row` of a part.
 std::size_t entries_of(const Part& part, LocalId row, VertexId v) {
@@ -134,10 +151,6 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
     graph::DatasetInfo sum;
     for (const Part& part : parts) {
         const graph::DatasetInfo& own = part.info();
-        if (!same_kind(own, info_)) {
-            throw input_error("a part's features or targets are not of the kind of the whole",
-                              part.folder().manifest_path(), remake_partition);
-        }
         const graph::TopologyCounts counts = count_irregular_rows(part);
         if (counts.self_loops != own.self_loops || counts.duplicates != own.duplicates) {
             throw input_error("self loops or duplicates are not as many as the manifest says",

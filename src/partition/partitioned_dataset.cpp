@@ -4,6 +4,7 @@
 
 #include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/file.hpp"
 
 namespace rudder::partition {
 
@@ -46,6 +47,21 @@ std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
     return sums;
 }
 
+/// Whether a part's manifest says the same of edges, features and targets as that of the whole.
+bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
+    return a.symmetric == b.symmetric && a.features.width == b.features.width &&
+           a.features.type == b.features.type &&
+           a.features.row_normalise == b.features.row_normalise &&
+           a.targets.kind == b.targets.kind && a.targets.count == b.targets.count;
+}
+
+void check_kind(const graph::DatasetInfo& part, const graph::DatasetInfo& whole,
+                const std::string& part_manifest, const std::string& whole_manifest) {
+    if (same_kind(part, whole)) return;
+    throw input_error("a part's features or targets are not of the kind of the whole",
+                      fmt::format("{} and {}", whole_manifest, part_manifest), remake_parts);
+}
+
 }  // namespace
 
 PartitionedDataset::PartitionedDataset(const std::filesystem::path& folder)
@@ -54,11 +70,26 @@ PartitionedDataset::PartitionedDataset(const std::filesystem::path& folder)
       summary_(partition_summary(folder_.manifest(), folder_.manifest_path())),
       book_(read_book(folder_.manifest(), info_.vertices, summary_.parts, folder_.manifest_path())),
       part_checksums_(read_checksums(folder_.manifest(), summary_.parts, folder_.manifest_path())) {
+    check_against_first_part();
+}
+
+/// What the manifest says of sizes is in the parts' manifests, too, which are held against their
+/// files. A part that is missing or damaged is the business of whoever opens it.
+void PartitionedDataset::check_against_first_part() const {
+    const auto file = folder_.path() / part_folder(0) / "manifest.json";
+    if (!std::filesystem::exists(file)) return;
+    const std::string text = read_text(file, part_manifest_limit);
+    if (hash_bytes(std::as_bytes(std::span(text))) != part_checksums_.front()) return;
+    check_kind(graph::dataset_info(parse_json(text, file.string()), file.string()), info_,
+               file.string(), folder_.manifest_path());
 }
 
 Part PartitionedDataset::part(PartId p) const {
     RUDDER_CHECK(p < parts());
-    return {folder_.path() / part_folder(p), p, book_.range(p), info_.vertices, part_checksums_[p]};
+    Part part(folder_.path() / part_folder(p), p, book_.range(p), info_.vertices,
+              part_checksums_[p]);
+    check_kind(part.info(), info_, part.folder().manifest_path(), folder_.manifest_path());
+    return part;
 }
 
 std::vector<Part> PartitionedDataset::all_parts() const {

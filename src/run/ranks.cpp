@@ -18,6 +18,7 @@
 #include "comm/rank_status.hpp"
 #include "comm/watchdog.hpp"
 #include "core/log.hpp"
+#include "core/mapped_files.hpp"
 #include "core/system.hpp"
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
@@ -88,6 +89,11 @@ bool told_by_other(const Error& error, int rank) {
     ::_exit(code);
 }
 
+std::string in_one_line(const Error& error) {
+    return error.where().empty() ? error.problem()
+                                 : fmt::format("{} ({})", error.problem(), error.where());
+}
+
 int error_code(const Error& error, const comm::Watchdog* watchdog) {
     // A SIGTERM that a launcher sends because a peer is gone is not the user's.
     const bool lost = watchdog != nullptr && watchdog->peer_missing();
@@ -149,15 +155,17 @@ int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
         watchdog = std::make_unique<comm::Watchdog>(
             comm, comm::WatchdogOptions{.stuck_after = patience, .last_words = LastWords::speak});
         guard.reset();
+        const LostFileWatch files([&](const Error& error) {
+            LastWords::speak(in_one_line(error));
+            fail_rank(watchdog.get(), rank, error.exit_code(), in_one_line(error), error.what());
+        });
         const int code = body(comm);
         comm.barrier();
         watchdog.reset();
         comm::write_rank_status(code, "");
         return code;
     } catch (const Error& error) {
-        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()),
-                  error.where().empty() ? error.problem()
-                                        : fmt::format("{} ({})", error.problem(), error.where()),
+        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()), in_one_line(error),
                   told_by_other(error, rank) ? "" : error.what());
     } catch (const std::exception& error) {
         fail_rank(watchdog.get(), rank, static_cast<int>(ErrorKind::failed), error.what(),
@@ -198,6 +206,12 @@ int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,
     if (options.ranks > 0) return launch(options);
     if (comm::MpiSession::launched()) return run_rank(options, fingerprint, body);
     refuse_strangers();
+    const LostFileWatch files([](const Error& error) {
+        LastWords::speak(in_one_line(error));
+        fmt::print(stderr, "rudder: error: {}\n", error.what());
+        std::fflush(nullptr);
+        ::_exit(error.exit_code());
+    });
     return body(comm::Communicator::local());
 }
 

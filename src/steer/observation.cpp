@@ -24,6 +24,7 @@ Json past_json(const PastDecision& past) {
                 {"hit_rate", {{"before", past.hit_rate_before}, {"after", past.hit_rate_after}}},
                 {"rows", {{"before", past.rows_before}, {"after", past.rows_after}}}};
     if (past.correct) object["correct"] = *past.correct;
+    if (past.tied) object["tied"] = true;
     return object;
 }
 
@@ -58,6 +59,7 @@ PastDecision parse_past(const Json& object, const std::string& where) {
     past.rows_before = json_number(rows, "before", where);
     past.rows_after = json_number(rows, "after", where);
     if (object.contains("correct")) past.correct = json_bool(object, "correct", where);
+    if (object.contains("tied")) past.tied = json_bool(object, "tied", where);
     return past;
 }
 

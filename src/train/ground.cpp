@@ -13,21 +13,25 @@
 
 namespace rudder::train {
 
-namespace {
-
 std::vector<partition::Part> open_parts(const comm::Communicator& comm,
-                                        const partition::PartitionedDataset& data,
-                                        partition::PartShare share, bool verify) {
+                                        const partition::PartitionedDataset& data, bool verify) {
     const Span span("opening parts");
+    const partition::PartShare share = partition::share_of(data.parts(), comm.size(), comm.rank());
     std::vector<partition::Part> parts;
     comm::do_together(comm, [&] {
         for (PartId p = share.first; p < share.last; ++p) {
-            parts.push_back(data.part(p));
-            if (verify) static_cast<void>(parts.back().check(data.info().vertices));
+            const partition::Part& part = parts.emplace_back(data.part(p));
+            if (verify) {
+                static_cast<void>(part.check(data.info().vertices));
+            } else {
+                part.check_bounds(data.info().vertices);
+            }
         }
     });
     return parts;
 }
+
+namespace {
 
 std::uint64_t memory_of_host(const TrainOptions& options) {
     return options.memory != 0 ? options.memory : memory_info().available;
@@ -81,7 +85,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       options(checked(o)),
       share(partition::share_of(d.parts(), c.size(), c.rank())),
       coders(c, o.force_coding ? comm::CodingMode::always : comm::coding_mode(o.coding)),
-      parts(open_parts(c, d, share, o.verify)),
+      parts(open_parts(c, d, o.verify)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o, coders.topology)),
       store(c, d,

@@ -17,6 +17,12 @@
 
 namespace rudder::train {
 
+/// Collective: opens the parts of this rank. Unless all of them is verified, only what keeps
+/// training inside its arrays is checked.
+[[nodiscard]] std::vector<partition::Part> open_parts(const comm::Communicator& comm,
+                                                      const partition::PartitionedDataset& data,
+                                                      bool verify);
+
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,
 /// but for the connections of source and store.
 struct Ground {

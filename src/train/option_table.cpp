@@ -33,6 +33,10 @@ Names names_of(const auto& registry) {
     return names;
 }
 
+constexpr double most_vertices = 4294967295;  ///< of a part, whose ids have 32 bits
+constexpr double most_epochs = 1e9;
+constexpr double most_steps = 1e15;
+constexpr double most_rows = 9e15;    ///< what a double counts one by one
 constexpr double rows_at_most = 1e6;  ///< of a halo's size, or neighbours per vertex
 
 Table model_options() {
@@ -61,7 +65,8 @@ Table sampling_options() {
         option<&O::fanout>("fanout", "Neighbours per layer, input side first (10,25); -1 = all",
                            identity | derived)
             .limit(-1, rows_at_most),
-        option<&O::batch>("batch", "Batch size: seeds per part and step", identity).at_least(1),
+        option<&O::batch>("batch", "Batch size: seeds per part and step", identity)
+            .limit(1, most_vertices),
         option<&O::seed_order>("seed-order", "Order of seeds", identity | further)
             .among({"random", "clustered"}),
         option<&O::with_replacement>("with-replacement", "Sample neighbours with replacement",
@@ -78,14 +83,16 @@ Table sampling_options() {
         option<&O::sample_tasks>("sample-tasks",
                                  "Number of concurrent sampling tasks (0 = a quarter of --threads)",
                                  further)
-            .at_least(0),
+            .limit(0, 1024),
     };
 }
 
 Table training_options() {
     return {
-        option<&O::epochs>("epochs", "Number of epochs", identity),
-        option<&O::optimiser, &Optimiser::learning_rate>("lr", "Learning rate", identity).above(0),
+        option<&O::epochs>("epochs", "Number of epochs", identity).limit(0, most_epochs),
+        option<&O::optimiser, &Optimiser::learning_rate>("lr", "Learning rate", identity)
+            .limit(0, 1e6)
+            .above(0),
         option<&O::optimiser, &Optimiser::name>("optimizer", "Optimizer", identity | further)
             .among(nn::optimiser_names),
         option<&O::lr_schedule>("lr-schedule",
@@ -95,12 +102,15 @@ Table training_options() {
             .offering([] {
                 return Names{"constant", "cosine", "linear", "step:", "plateau:"};
             }),
-        option<&O::warmup>("warmup", "Learning-rate warm-up, in steps", identity | further),
+        option<&O::warmup>("warmup", "Learning-rate warm-up, in steps", identity | further)
+            .limit(0, most_steps),
         option<&O::optimiser, &Optimiser::clip>(
             "clip", "Clip the gradient norm to this value (0 = off)", identity | further)
             .at_least(0),
         option<&O::optimiser, &Optimiser::momentum>("momentum", "Momentum (sgd only)",
-                                                    identity | further),
+                                                    identity | further)
+            .at_least(0)
+            .below(1),
         option<&O::optimiser, &Optimiser::weight_decay>(
             "weight-decay", "Weight decay (L2; decoupled with adamw)", identity | further)
             .at_least(0),
@@ -122,10 +132,12 @@ Table evaluation_options() {
                                "Epochs between evaluations (0 = never, auto = so many that they\n"
                                "take under a fifth of the time)",
                                identity | further)
+            .limit(0, most_epochs)
             .or_else("auto"),
         option<&O::patience>("patience",
                              "Early stopping: evaluations without improvement (0 = off)",
-                             identity | further),
+                             identity | further)
+            .limit(0, most_epochs),
     };
 }
 
@@ -137,10 +149,11 @@ Table policy_options() {
 
 Table buffer_options() {
     return {
-        option<&O::window>("window", "Look-ahead in steps, as in window:16").at_least(1),
+        option<&O::window>("window", "Look-ahead in steps, as in window:16").limit(1, 1e6),
         option<&O::buffer>("buffer", "Buffer size as a fraction of the halo (0.25)", derived)
             .limit(0, rows_at_most),
-        option<&O::buffer_rows>("buffer-rows", "Buffer size in rows, instead of --buffer", further),
+        option<&O::buffer_rows>("buffer-rows", "Buffer size in rows, instead of --buffer", further)
+            .limit(0, most_rows),
         option<&O::buffer_bytes>("buffer-bytes", "Buffer size in bytes, such as 500MB", further)
             .in_bytes(),
     };
@@ -161,6 +174,7 @@ Table steering_options() {
             .among({"rank", "host", "job"}),
         option<&O::steer, &S::deadline>("agent-deadline", "Time limit of an agent's answer",
                                         further)
+            .limit(0, 1e7)
             .above(0)
             .in("SECONDS"),
     };
@@ -200,9 +214,10 @@ Table storage_options() {
             .among({"mapped", "shared"}),
         option<&O::bulk>("bulk", "Maximum rows per message between ranks (0 = about 256 KiB)",
                          further)
+            .limit(0, most_vertices)
             .in("ROWS"),
         option<&O::in_flight>("in-flight", "Number of assembled steps in memory", further)
-            .at_least(1),
+            .limit(1, 1024),
         option<&O::buffer_scope>("buffer-scope", "Scope of a shared buffer", further)
             .among({"host", "rank"}),
     };
@@ -221,6 +236,7 @@ Table profile_options() {
     return {option<&O::profile_epoch>("profile-epoch",
                                       "Epoch that --profile records (default: the second)",
                                       further | derived)
+                .limit(0, most_epochs)
                 .in("N")};
 }
 

@@ -54,7 +54,8 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
 
 /// What a rank needs, and what its batches need per epoch.
 struct Figures {
-    double rows, remote, network, in_flight, queue, memory, topology, store, buffer, evaluation;
+    double rows, remote, network, in_flight, queue, queue_asked, memory, topology, store, buffer;
+    double evaluation;
     double bookkeeping, remote_vertices, edges_ahead;
     int host;
 };
@@ -74,6 +75,7 @@ TrainPlan fullest_host(const comm::Communicator& comm, const Figures& own, bool 
         host.bookkeeping_bytes += static_cast<std::uint64_t>(f.bookkeeping);
         host.remote_vertices += static_cast<std::uint64_t>(f.remote_vertices);
         host.queue_bytes += static_cast<std::uint64_t>(f.queue);
+        host.queue_asked_bytes += static_cast<std::uint64_t>(f.queue_asked);
         host.edges_ahead += static_cast<std::uint64_t>(f.edges_ahead);
         host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
         host.memory_bytes = static_cast<std::uint64_t>(f.memory);
@@ -109,7 +111,8 @@ TrainPlan Trainer::plan() {
                                static_cast<std::uint64_t>(sampling_tasks(g.options));
     const std::uint64_t ahead = std::max(steps_ahead(g.options), s.buffer.used ? seen : 0);
     const auto waiting = static_cast<double>(ahead + g.options.in_flight);
-    const double queue = std::min(own.batch_bytes * waiting, static_cast<double>(g.queue_limit()));
+    const double asked = own.batch_bytes * waiting;
+    const double queue = std::min(asked, static_cast<double>(g.queue_limit()));
     const double fits = own.batch_bytes == 0 ? 0 : queue / own.batch_bytes;  // steps
     const buffer::BookkeepingBytes books = buffer::bookkeeping_bytes(
         s.buffer.policy, bookkeeping_shape(g, s.buffer, {own.remote / steps, own.rows / steps}));
@@ -118,6 +121,7 @@ TrainPlan Trainer::plan() {
                           network,
                           in_flight,
                           queue,
+                          asked,
                           static_cast<double>(g.memory()),
                           static_cast<double>(g.source->bytes()),
                           static_cast<double>(g.store.bytes()),

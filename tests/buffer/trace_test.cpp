@@ -1,8 +1,10 @@
 // Traces: what is written is read, what is cut or wrong is refused.
+#include <cstdlib>
 #include <fstream>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "buffer/trace_writer.hpp"
 #include "rudder/buffer/replay.hpp"
@@ -77,6 +79,33 @@ protected:
 
     TempDir folder_;
 };
+
+TEST_F(Traces, LongArchivesAreUnpackedIntoFilesOfOurOwn) {
+    // Another user of the machine has guessed our names in the folder for temporary files.
+    const fs::path shared = folder_ / "temporary";
+    fs::create_directory(shared);
+    write_text(folder_ / "precious", "gold");
+    for (int i = 0; i < 20; ++i)
+        fs::create_symlink(
+            folder_ / "precious",
+            shared / ("rudder-trace-" + std::to_string(::getpid()) + "-" + std::to_string(i)));
+    ::setenv("TMPDIR", shared.c_str(), 1);
+    constexpr std::int32_t vertices = 600'000;
+    std::vector<std::int32_t> ids;
+    for (int step = 0; step < 2; ++step) {
+        for (std::int32_t v = 0; v < vertices; ++v)
+            ids.push_back(v);
+    }
+    const buffer::Trace trace = buffer::read_trace(
+        npz({{"num_nodes", NpyBytes{"<i8", "()", raw<std::int64_t>({vertices})}.str()},
+             {"offset", npy<std::int64_t>({0, vertices, 2 * vertices})},
+             {"id", npy(ids)}}));
+    ::unsetenv("TMPDIR");
+    EXPECT_EQ(trace.front()->steps(), 2U);
+    EXPECT_EQ(read_text(folder_ / "precious", 100), "gold");
+    for (const auto& entry : fs::directory_iterator(shared))
+        EXPECT_TRUE(entry.is_symlink()) << entry.path() << " was left";
+}
 
 TEST_F(Traces, WhatIsWrittenIsRead) {
     const PlainTrace plain = random_trace(5);

@@ -297,5 +297,41 @@ TEST_F(AgentVerbs, BadRepliesOfAModelChangeNothing) {
     }
 }
 
+TEST_F(AgentVerbs, TheKeyOfAModelIsNowhere) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const std::string key = "sk-top-5ecret-k3y";
+    const auto explained = [](const std::string& text) {
+        return R"({"decision": "yes", "expected_impact": {"hitrate": "increase", )"
+               R"("comm_volume": "decrease"}, "explanation": ")" +
+               text + R"("})";
+    };
+    const std::vector<std::string> says{explained("you sent " + key),
+                                        explained("\\u0073k-top-5ecret-k3y"), key, "Bearer " + key};
+    std::atomic<std::size_t> asked{0};
+    std::atomic<std::size_t> authorised{0};
+    FakeServer server(ollama([&](const FakeRequest& request) {
+        const auto header = request.headers.find("authorization");
+        if (header != request.headers.end() && header->second == "Bearer " + key) ++authorised;
+        const std::size_t turn = asked++;
+        if (turn % 5 == 4) return FakeReply::of(500, R"({"error": ")" + key + R"("})");
+        return FakeReply::of(200, ollama_envelope(says[turn % says.size()]));
+    }));
+    RunOptions options = here();
+    options.extra = {"RUDDER_LLM_KEY=" + key};
+    const Outcome outcome =
+        rudder(on_ranks(train({"--policy", "scored-faithful", "--agent", "llm,faithful,interval:1",
+                               "--llm-url", server.url(), "--agent-mode", "sync", "--out", "run"})),
+               options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_GE(authorised.load(), 3U);
+    const std::string piece = "5ecret";
+    EXPECT_THAT(outcome.out + outcome.err, testing::Not(HasSubstr(piece)));
+    ASSERT_EQ(rudder({"report", "run"}, here()).code, 0);
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_.path())) {
+        if (!entry.is_regular_file()) continue;
+        EXPECT_EQ(bytes_of(entry.path()).find(piece), std::string::npos) << entry.path();
+    }
+}
+
 }  // namespace
 }  // namespace rudder::test

@@ -25,7 +25,8 @@ std::string fetch(const std::string& url) {
     ::inet_pton(AF_INET, "127.0.0.1", &address.sin_addr);
     std::string text;
     if (::connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
-        const std::string ask = "GET /metrics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n";
+        const std::string ask =
+            "GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
         static_cast<void>(::send(fd, ask.data(), ask.size(), MSG_NOSIGNAL));
         char buffer[4096];
         for (ssize_t got = 0; (got = ::recv(fd, buffer, sizeof(buffer), 0)) > 0;)

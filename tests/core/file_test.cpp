@@ -36,6 +36,24 @@ Error error_of(F action) {
     return {ErrorKind::failed, "", "", ""};
 }
 
+TEST(File, PrivateOnesAreNeverThoseOfOthers) {
+    const TempDir folder;
+    write_text(folder / "precious", "gold");
+    std::filesystem::create_symlink("precious", folder / "link");
+    std::filesystem::create_symlink("nowhere", folder / "dangling");
+    for (const char* taken : {"precious", "link", "dangling"})
+        EXPECT_FALSE(File::create_private(folder / taken)) << taken;
+    EXPECT_EQ(read_text(folder / "precious", 100), "gold");
+    EXPECT_FALSE(std::filesystem::exists(folder / "nowhere"));
+    auto own = File::create_private(folder / "own");
+    ASSERT_TRUE(own);
+    own->write(bytes_of("mine"));
+    EXPECT_EQ(read_text(folder / "own", 100), "mine");
+    EXPECT_EQ(std::filesystem::status(folder / "own").permissions(),
+              std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+    EXPECT_THROW(static_cast<void>(File::create_private(folder / "no" / "folder")), Error);
+}
+
 TEST(File, KeepsWhatWasWritten) {
     const TempDir folder;
     const auto path = folder / "with space, ünïcode";

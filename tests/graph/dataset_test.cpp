@@ -69,6 +69,38 @@ TEST_F(DatasetFolder, NoticesMissingTruncatedOrForeignFiles) {
     expect_bad({"manifest.json"});
 }
 
+TEST_F(DatasetFolder, LinksLeadNowhereOutside) {
+    namespace fs = std::filesystem;
+    const fs::path features = out_ / "features.bin";
+    fs::rename(features, out_ / "elsewhere.bin");
+    fs::create_symlink("elsewhere.bin", features);
+    graph::Dataset(out_).check();  // stays inside
+    fs::create_directory_symlink(out_, folder_ / "alias");
+    graph::Dataset(folder_ / "alias").check();  // the folder as a whole may be anywhere
+    fs::copy_file(out_ / "elsewhere.bin", folder_ / "outside.bin");
+    for (const fs::path& target :
+         {fs::path("../outside.bin"), fs::absolute(folder_ / "outside.bin"), fs::path("gone"),
+          fs::path("../alias/../outside.bin"), fs::path("features.bin")}) {
+        fs::remove(features);
+        fs::create_symlink(target, features);
+        expect_bad({"symbolic link leads out", "features.bin"});
+    }
+    fs::remove(features);
+    fs::rename(out_ / "elsewhere.bin", features);
+    fs::rename(out_ / "manifest.json", folder_ / "manifest.json");
+    fs::create_symlink("../manifest.json", out_ / "manifest.json");
+    expect_bad({"symbolic link leads out", "manifest.json"});
+}
+
+TEST_F(DatasetFolder, NoPathLeavesTheFolder) {
+    const Json good = read_json(out_ / "manifest.json");
+    for (const char* name : {"../features.bin", "/etc/passwd", "..", "a/../features.bin", ""}) {
+        edit([&](Json& m) { m["arrays"]["features"]["file"] = name; });
+        expect_bad({"invalid file name"});
+        write_text(out_ / "manifest.json", good.dump());
+    }
+}
+
 TEST_F(DatasetFolder, NoticesBrokenInvariants) {
     const auto number = [](auto value) {
         return std::string(reinterpret_cast<const char*>(&value), sizeof(value));

@@ -106,6 +106,49 @@ TEST_F(Corrupt, MissingOrTruncatedFiles) {
     expect_refused("truncated manifest");
 }
 
+TEST_F(Corrupt, PartsAreNotLinks) {
+    fs::rename(bad_ / partition::part_folder(1), temp_ / "moved");
+    fs::create_directory_symlink(temp_ / "moved", bad_ / partition::part_folder(1));
+    expect_refused("a part that lies elsewhere");
+    fs::remove_all(temp_ / "moved");
+}
+
+TEST_F(Corrupt, SizesThatAPartDoesNotHaveAreFoundAtOnce) {
+    for (const auto& edit : std::vector<std::function<void(Json&)>>{
+             [](Json& j) { j["targets"]["count"] = 1; },
+             [](Json& j) { j["targets"]["count"] = 1ULL << 31; },
+             [](Json& j) { j["features"]["width"] = 1'000'000'000; },
+             [](Json& j) { j["features"]["type"] = "uint8"; }}) {
+        edit_top(edit);
+        EXPECT_THROW(partition::PartitionedDataset{bad_}, Error);
+        restore();
+    }
+    // Where the first part is not here, whoever opens another notices.
+    edit_top([](Json& j) { j["features"]["width"] = 1'000'000'000; });
+    fs::remove_all(bad_ / partition::part_folder(0));
+    const partition::PartitionedDataset data(bad_);
+    EXPECT_THROW(static_cast<void>(data.part(1)), Error);
+}
+
+TEST_F(Corrupt, BoundsAloneKeepReadersInside) {
+    using Ids = std::vector<std::uint64_t>;
+    const auto refused = [&](const char* what) {
+        EXPECT_THROW(partition::PartitionedDataset(bad_).part(0).check_bounds(60), Error) << what;
+        restore();
+    };
+    partition::PartitionedDataset(bad_).part(0).check_bounds(60);
+    edit_array<std::uint32_t>(0, "neighbours", [](auto& v) { v[v.size() / 2] = 0xffffffffU; });
+    refused("neighbour out of range");
+    edit_array<std::uint64_t>(0, "offsets", [](Ids& v) { v[1] = v.back() + 1; });
+    refused("offsets beyond");
+    edit_array<std::uint64_t>(0, "halo", [](Ids& v) { v.back() = 1U << 20; });
+    refused("halo out of range");
+    edit_array<std::uint8_t>(0, "split", [](auto& v) { v[0] = 9; });
+    refused("no role");
+    edit_array<std::int32_t>(0, "labels", [](auto& v) { v[0] = 77; });
+    refused("no label");
+}
+
 TEST_F(Corrupt, EveryChangedByteIsFound) {
     for (const auto& entry : fs::directory_iterator(good_ / partition::part_folder(1))) {
         const std::uintmax_t size = fs::file_size(entry.path());

@@ -1,4 +1,5 @@
 // Metrics for Prometheus: the text, and HTTP over real sockets.
+#include <array>
 #include <atomic>
 #include <regex>
 #include <set>
@@ -118,6 +119,17 @@ public:
         EXPECT_EQ(::send(fd_, text.data(), text.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(text.size()));
     }
+    /// Sends so many bytes, or fewer if the server closes; how many.
+    [[nodiscard]] std::size_t push(std::size_t bytes) const {
+        const std::string block(1 << 16, 'x');
+        std::size_t sent = 0;
+        while (sent < bytes) {
+            const ssize_t took = ::send(fd_, block.data(), block.size(), MSG_NOSIGNAL);
+            if (took <= 0) break;
+            sent += static_cast<std::size_t>(took);
+        }
+        return sent;
+    }
     /// All until the server closes.
     [[nodiscard]] std::string receive() const {
         std::string text;
@@ -144,7 +156,7 @@ std::string ask(const report::PrometheusSink& sink, const std::string& request) 
 }
 
 std::string get(const std::string& path, const std::string& method = "GET") {
-    return method + " " + path + " HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n";
+    return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
 }
 
 TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
@@ -162,7 +174,7 @@ TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
     EXPECT_THAT(ask(sink, get("/../etc/passwd")), StartsWith("HTTP/1.1 404 "));
     EXPECT_THAT(ask(sink, get("/metrics", "DELETE")), StartsWith("HTTP/1.1 405 "));
     EXPECT_THAT(ask(sink,
-                    "POST /metrics HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\n"
+                    "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3\r\n"
                     "Connection: close\r\n\r\nabc"),
                 StartsWith("HTTP/1.1 405 "));
     const std::string bad = ask(sink, "nonsense\r\n\r\n");
@@ -175,6 +187,41 @@ TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
     }
     EXPECT_EQ(ask(sink, get("/metrics")).substr(0, 12), "HTTP/1.1 200");
     EXPECT_GT(sink.cpu_nanoseconds(), 0U);
+}
+
+TEST(PrometheusHttp, NamesOfOtherMachinesAreRefused) {
+    const report::PrometheusSink sink(some_options());
+    const auto code = [&](const std::string& host) {
+        const std::string page =
+            ask(sink, "GET /metrics HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+        return page.substr(0, 12);
+    };
+    std::array<char, 256> own{};
+    ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
+    for (const std::string& host :
+         {std::string("localhost"), std::string("LocalHost:9400"), std::string("127.0.0.1"),
+          std::string("127.0.0.1:1"), std::string("10.1.2.3:9400"), std::string("[::1]:9400"),
+          std::string(own.data()), std::string(own.data()) + ":9400"}) {
+        EXPECT_EQ(code(host), "HTTP/1.1 200") << host;
+    }
+    for (const char* host :
+         {"evil.example", "evil.example:9400", "localhost.evil.example", "127.0.0.1.evil.example",
+          "evil.example#localhost", "[evil.example]", "[::1", ":9400"}) {
+        EXPECT_EQ(code(host), "HTTP/1.1 421") << host;
+    }
+    // Without a name there is none of somebody else's.
+    EXPECT_THAT(ask(sink, "GET /metrics HTTP/1.0\r\n\r\n"), HasSubstr(" 200 "));
+}
+
+TEST(PrometheusHttp, BodiesAreNotReadForEver) {
+    const report::PrometheusSink sink(some_options());
+    {
+        const Client client(sink);
+        client.send(
+            "POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000\r\n\r\n");
+        EXPECT_LT(client.push(std::size_t{64} << 20), std::size_t{64} << 20);
+    }
+    EXPECT_THAT(ask(sink, get("/metrics")), StartsWith("HTTP/1.1 200 "));
 }
 
 TEST(PrometheusHttp, ManyClientsAndSlowOnesAtOnce) {
@@ -198,7 +245,7 @@ TEST(PrometheusHttp, ManyClientsAndSlowOnesAtOnce) {
         client.join();
     EXPECT_EQ(answered, 200);
     for (std::size_t i = 0; i < slow.size(); i += 2) {
-        slow[i]->send("rics HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+        slow[i]->send("rics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
         EXPECT_THAT(slow[i]->receive(), StartsWith("HTTP/1.1 200 "));
     }
 }

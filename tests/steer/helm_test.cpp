@@ -152,6 +152,42 @@ TEST(Helm, ThreeFailuresPutTheBuiltInRuleInPlaceAndItTriesAgain) {
     EXPECT_EQ(result.rows, plain(trace, "scored,every:16"));
 }
 
+/// A helm whose orders take effect two steps after they were sent, as if other ranks followed.
+class SendingHelm final : public steer::Helm {
+public:
+    using Helm::Helm;
+    void after(std::uint64_t step, const Rows& accounts) override {
+        Helm::after(step, accounts);
+        while (send(step + 2))
+            ++sent;
+    }
+    std::uint64_t sent = 0;
+};
+
+TEST(Helm, WhatTheGuardSendsIsNoAnswerOfTheAgent) {
+    const buffer::Trace trace = trace_of(3, {.vertices = 400, .steps = 1200, .largest_step = 40});
+    const buffer::HostTrace& host = *trace.front();
+    const auto policy = buffer::PolicySpec::parse("scored");
+    const std::uint64_t slots = host.halo() / 4;
+    std::vector<std::uint64_t> asked;
+    const auto agent = steer::AgentSpec::parse(
+        test::scripted("scripted", [&](const steer::Observation& o) -> steer::Answer {
+            asked.push_back(o.step);
+            throw input_error("no idea", "the agent", "");
+        }));
+    steer::HelmOptions options = steer::replay_helm_options(agent, host, policy, slots);
+    options.deferred = true;
+    SendingHelm helm(options);
+    static_cast<void>(buffer::replay_host(host, policy, slots, &helm));
+    EXPECT_GT(helm.sent, 0U);
+    EXPECT_EQ(helm.totals().applied, 0U);
+    EXPECT_EQ(helm.totals().invalid, asked.size());
+    // It is asked once after each pause, and each pause is twice the one before.
+    ASSERT_GE(asked.size(), 6U);
+    for (std::size_t i = 3; i < asked.size(); ++i)
+        EXPECT_GE(asked[i] - asked[i - 1], steer::Breaker::first_pause << (i - 3)) << i;
+}
+
 TEST(Helm, NonsenseIsRefused) {
     const buffer::Trace trace = trace_of(4);
     std::uint64_t asked = 0;

@@ -94,8 +94,9 @@ Json past() {
                     {"status", text()},
                     {"hit_rate", before_and_after(share())},
                     {"rows", before_and_after(amount())},
-                    {"correct", {{"type", "boolean"}}}};
-    return closed(std::move(properties), {"correct"});
+                    {"correct", {{"type", "boolean"}}},
+                    {"tied", {{"const", true}}}};
+    return closed(std::move(properties), {"correct", "tied"});
 }
 
 }  // namespace

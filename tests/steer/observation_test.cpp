@@ -64,7 +64,7 @@ steer::Observation random_observation(std::uint64_t seed) {
                                  .status = "applied"};
         if (i == 2)
             past.action = steer::Action::set({{steer::KnobId::window, 1e9}}, steer::Reason::trying);
-        if (i == 3) past.correct = true;
+        if (i == 3) past.correct = past.tied = true;
         past.rows_after = draws.uniform() * 1000;
         past.hit_rate_before = draws.uniform();
         o.history.push_back(past);

@@ -6,6 +6,7 @@
 
 #include "buffer/random_trace.hpp"
 #include "buffer/trace_window.hpp"
+#include "core/build_parts.hpp"
 #include "core/executor/monitor.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -291,7 +292,11 @@ TEST_P(Fitting, FindsThePlantedRule) {
         try {
             steer::fit_trees(model, data, 1, gain);
         } catch (const Error& error) {
-            GTEST_SKIP() << error.what();
+            // Only where the library is not there; whatever else goes wrong is a failure.
+            const bool missing = !built_in("XGBoost") ||
+                                 error.problem().find("cannot be loaded") != std::string::npos;
+            if (!missing) throw;
+            GTEST_SKIP() << "SKIPPED: " << error.what();
         }
         EXPECT_EQ(std::ranges::max_element(gain) - gain.begin(), 0) << "the first feature";
     }
@@ -426,6 +431,35 @@ TEST(ClassifierAgents, RefuseTheWrongModel) {
     refused([&] { make("lr:" + path + ",faithful"); }, ErrorKind::usage, "published features");
     EXPECT_THROW(make("lr:" + path + "-missing"), Error);
     EXPECT_THROW(make("lr"), Error) << "needs a file";
+}
+
+TEST(ClassifierAgents, ATieIsNoReasonToReplace) {
+    const TempDir folder;
+    const auto path = (folder / "mlp").string();
+    steer::write_model(random_model("mlp", 3), path, false);
+    const auto notes = [&](bool correct, bool tied) {
+        steer::AgentFacts facts;
+        facts.refit = true;
+        facts.repeatable = true;
+        const auto agent =
+            steer::make_agent(steer::AgentSpec::parse("mlp:" + path + ",threshold:0"), facts);
+        std::vector<steer::PastDecision> history;
+        std::vector<std::string> said;
+        for (std::uint64_t step = 0; step < 2000; ++step) {
+            steer::Observation seen = observed(step, 40);
+            seen.history = history;
+            const steer::Answer answer = agent->decide(seen);
+            said.push_back(answer.note);
+            history = {{.step = step, .action = answer.action, .status = "applied"}};
+            history[0].correct = correct;
+            history[0].tied = tied;
+        }
+        return said;
+    };
+    // All answers are to replace: one that ties teaches what one that was worse does.
+    const auto ties = notes(true, true);
+    EXPECT_EQ(ties, notes(false, false));
+    EXPECT_NE(ties, notes(true, false));
 }
 
 TEST(ClassifierAgents, LearnFromWhatTurnedOut) {

@@ -168,8 +168,11 @@ void check_step(const train::AssembledStep& step, const store::FeatureStore& sto
     }
 }
 
+/// Called after every step of every rank.
+using StepWatch = std::function<void(std::uint64_t step, RandomPilot&, const buffer::LiveBuffer&)>;
+
 void run_rank(const comm::Communicator& comm, const partition::PartitionedDataset& data,
-              const Scenario& s, Tally& tally) {
+              const Scenario& s, Tally& tally, const StepWatch& watch = {}) {
     std::vector<partition::Part> parts;
     sample::LookAheadOptions ahead{
         .window = s.window, .last_step = s.steps, .tasks = s.tasks, .most_tasks = 3};
@@ -199,7 +202,11 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
             check_step(assembled, store, tally);
             counts += assembled.counts;
             pipeline.release();
-            if (s.changes) change_something(pipeline, pilot, draws, s);
+            if (watch) {
+                watch(step, pilot, buffer);
+            } else if (s.changes) {
+                change_something(pipeline, pilot, draws, s);
+            }
         }
         counts += pipeline.stop();
     }
@@ -236,6 +243,37 @@ void expect_interleavings(std::uint64_t first, std::uint64_t count) {
     std::printf("%lu interleavings, %lu rows compared, %lu of them hits\n",
                 static_cast<unsigned long>(count), static_cast<unsigned long>(rows),
                 static_cast<unsigned long>(hits));
+}
+
+TEST(Interleavings, MembersLookAsFarAheadAsTheFirstRankWants) {
+    const TempDir folder;
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    for (std::uint64_t seed = 0; seed < 3; ++seed) {
+        Scenario s{.cluster = {.ranks = 4, .ranks_per_host = 2, .seed = seed},
+                   .policy = "window:2",
+                   .slots = 60,
+                   .in_flight = 2,
+                   .steps = 60,
+                   .stop_after = 40,
+                   .changes = true};
+        Tally tally;
+        std::vector<std::uint64_t> ends;
+        comm::SimulatedCluster machines(s.cluster);
+        machines.run([&](const comm::Communicator& comm) {
+            run_rank(comm, data, s, tally,
+                     [&](std::uint64_t step, RandomPilot& pilot, const buffer::LiveBuffer& buffer) {
+                         if (step == 5)
+                             pilot.hand({.policy = buffer::PolicySpec::parse("window:12")});
+                         if (step == 20) ends.push_back(buffer.steps_ahead());
+                         if (step == 21)
+                             pilot.hand({.policy = buffer::PolicySpec::parse("window:3")});
+                         if (step == 39) ends.push_back(buffer.steps_ahead() + 100);
+                     });
+        });
+        EXPECT_EQ(tally.wrong, 0U);
+        std::ranges::sort(ends);
+        EXPECT_EQ(ends, (std::vector<std::uint64_t>{12, 12, 12, 12, 103, 103, 103, 103})) << seed;
+    }
 }
 
 TEST(Interleavings, ASampleOfForty) {

@@ -6,6 +6,7 @@
 
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
+#include "steer/helm/guard.hpp"
 #include "steer/log/decision_log.hpp"
 #include "steer/scripted_agent.hpp"
 #include "train/fixture.hpp"
@@ -252,6 +253,24 @@ TEST_F(Steered, TheJobsAgentSeesAllHosts) {
 
 // ---- agents at fault ---------------------------------------------------------------------------
 
+/// What must be counted of a fault.
+void expect_counted(const std::string& fault, const steer::HelmTotals& totals) {
+    const bool talks = fault == "wants all at once";
+    EXPECT_EQ(totals.applied == 0, !talks) << totals.applied;
+    EXPECT_EQ(totals.kept, 0U);
+    if (fault == "throws") {
+        EXPECT_GE(totals.invalid, steer::Breaker::most_failures);
+    } else if (fault == "talks nonsense") {
+        EXPECT_GE(totals.refused, steer::Breaker::most_failures);
+    } else if (!talks) {
+        EXPECT_EQ(totals.invalid + totals.refused, 0U) << "it says nothing that could be";
+        EXPECT_GE(totals.late, 1U);
+    }
+    if (fault == "throws" || fault == "talks nonsense") {
+        EXPECT_GE(totals.breaker_openings, 1U);
+    }
+}
+
 TEST_F(Steered, AgentsAtFaultDoNoHarm) {
     for (const Fault& fault : faults()) {
         SCOPED_TRACE(fault.name);
@@ -259,7 +278,12 @@ TEST_F(Steered, AgentsAtFaultDoNoHarm) {
             train::TrainOptions options = with("scored", "every:1");
             options.steer.scope = scope;
             options.steer.agent = scripted("scripted", fault.script);
-            static_cast<void>(run(options, {.ranks = 4, .ranks_per_host = 2, .seed = 3}));
+            options.steer.deadline = 1e-4;  // a step takes longer, on this link
+            const Seen seen = run(options, {.ranks = 4,
+                                            .ranks_per_host = 2,
+                                            .seed = 3,
+                                            .link = {.delay = 200us, .bytes_per_second = 125e6}});
+            expect_counted(fault.name, seen.result.agent.totals);
         }
     }
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ public:
     [[nodiscard]] static File open(const std::filesystem::path& path);
     /// Makes a new file for writing; an existing one is emptied.
     [[nodiscard]] static File create(const std::filesystem::path& path);
+    /// Makes a file that nobody has made before, which only this user may open; nothing where its
+    /// name is taken, be it by a link.
+    [[nodiscard]] static std::optional<File> create_private(const std::filesystem::path& path);
     /// Opens a file for writing at its end, after cutting it to `size` bytes where it is longer;
     /// makes it if need be.
     [[nodiscard]] static File append(const std::filesystem::path& path, std::uint64_t size);

@@ -50,6 +50,8 @@ struct VertexArrays {
     [[nodiscard]] std::span<const Role> role_view() const;
     /// Checks every value: finite features, labels and roles in range, counts as in `info`.
     void check(const DatasetInfo& info, VertexId rows, const std::string& where) const;
+    /// Of these only that labels of classes and roles are in range.
+    void check_bounds(const DatasetInfo& info, const std::string& where) const;
 };
 
 /// An opened data set. Opening reads the manifest and maps the arrays; nothing else is touched.

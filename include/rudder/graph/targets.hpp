@@ -23,6 +23,8 @@ enum class TargetKind : std::uint8_t { none, classes, multilabel, regression };
 
 inline constexpr std::int32_t no_label = -1;
 inline constexpr std::uint8_t no_multilabel = 255;
+/// More classes than this are taken for a mistake.
+inline constexpr std::uint64_t max_classes = 1 << 20;
 
 /// What a data set's targets are.
 struct TargetInfo {

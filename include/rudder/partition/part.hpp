@@ -15,6 +15,9 @@ namespace rudder::partition {
 inline constexpr std::string_view part_format = "rudder part";
 inline constexpr std::uint64_t part_version = 1;
 
+/// Bytes of the largest manifest of a part that is read.
+inline constexpr std::uint64_t part_manifest_limit = 16U << 20;
+
 /// "part-00003".
 [[nodiscard]] std::string part_folder(PartId part);
 
@@ -69,11 +72,15 @@ public:
     /// Verifies every checksum and every invariant that concerns this part alone; an input Error
     /// names the first that does not hold. What it adds to the figures.
     PartFigures check(VertexId vertices) const;
+    /// Of these only what keeps training from reading outside an array; reads neither features nor
+    /// checksums.
+    void check_bounds(VertexId vertices) const;
 
 private:
     void check_halo(VertexId vertices, const std::string& where) const;
     [[nodiscard]] EdgeIndex check_rows(const std::string& where) const;
     void check_order(VertexId vertices, const std::string& where) const;
+    void check_ids(const std::string& where) const;
 
     PartId id_;
     PartitionBook::Range range_;

@@ -13,7 +13,8 @@ namespace rudder::partition {
 inline constexpr std::string_view partition_format = "rudder partition";
 inline constexpr std::uint64_t partition_version = 1;
 
-/// An opened partitioned data set. Opening reads the manifest alone; parts are opened one by one.
+/// An opened partitioned data set. Opening reads the manifest alone, and that of the first part,
+/// which must be of the same kind; parts are opened one by one.
 class PartitionedDataset {
 public:
     explicit PartitionedDataset(const std::filesystem::path& folder);
@@ -34,6 +35,7 @@ public:
     void check() const;
 
 private:
+    void check_against_first_part() const;
     void check_sums(const std::vector<Part>& parts, const std::vector<PartFigures>& figures) const;
     void check_permutation(const std::vector<Part>& parts) const;
     [[nodiscard]] graph::TopologyCounts count_irregular_rows(const Part& part) const;

@@ -54,11 +54,12 @@ struct PastDecision {
     double rows_before = 0;      ///< fetched per step
     double rows_after = 0;
     std::optional<bool> correct;  ///< no worse than the alternative, where that is known
+    bool tied = false;            ///< and no better either
 
     static constexpr auto fields = unnamed_fields(
         &PastDecision::step, &PastDecision::action, &PastDecision::status,
         &PastDecision::hit_rate_before, &PastDecision::hit_rate_after, &PastDecision::rows_before,
-        &PastDecision::rows_after, &PastDecision::correct);
+        &PastDecision::rows_after, &PastDecision::correct, &PastDecision::tied);
 };
 static_assert(lists_all_fields<PastDecision>);
 

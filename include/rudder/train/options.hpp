@@ -93,6 +93,7 @@ struct TrainOptions {
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has
+    bool shrinks = false;      ///< a buffer beyond the memory is made smaller, not refused
     bool verify = true;        ///< the checksums of the parts, before the first step
 };
 

@@ -40,6 +40,7 @@ struct TrainPlan {
     std::uint64_t buffer_bytes = 0;       ///< rows it has room for
     std::uint64_t bookkeeping_bytes = 0;  ///< of the buffer, beside them
     std::uint64_t queue_bytes = 0;        ///< batches sampled ahead
+    std::uint64_t queue_asked_bytes = 0;  ///< that they would take without a limit
     std::uint64_t evaluation_bytes = 0;   ///< exact evaluation beside training
     std::uint64_t memory_bytes = 0;       ///< that the host has, or may use
     // What they are made of, on that host.

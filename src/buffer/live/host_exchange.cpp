@@ -22,7 +22,7 @@ enum class Word : std::uint64_t { publish, want, taken, piece, complete, end };
 struct Head {
     Word word;
     std::uint64_t step = 0;
-    std::uint64_t a = 0;  ///< remote ids; first row of a piece; the place taken
+    std::uint64_t a = 0;  ///< remote ids; first row of a piece; the place taken; steps ahead
     std::uint64_t b = 0;  ///< local ids; rows of a piece
     std::uint64_t c = 0;  ///< repeats; the place of a piece
     Rows counts{};
@@ -147,6 +147,11 @@ bool HostExchange::wait(std::uint64_t step, Rows& counts) {
     return true;
 }
 
+std::optional<std::uint64_t> HostExchange::steps_ahead() const {
+    Monitor::Lock lock(monitor_);
+    return steps_ahead_;
+}
+
 Rows HostExchange::leftover() {
     Monitor::Lock lock(monitor_);
     Rows sum;
@@ -166,6 +171,7 @@ void HostExchange::hear_first() {
         if (head.word == Word::complete) {
             mine.counts = head.counts;
             mine.complete = true;
+            steps_ahead_ = head.a;
             monitor_.notify_all();
             continue;
         }
@@ -195,7 +201,7 @@ void HostExchange::hear_member(int member) {
 }
 
 void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                           const Rows& counts) {
+                           const Rows& counts, std::uint64_t steps_ahead) {
     std::vector<bool>& busy = busy_[static_cast<std::size_t>(member)];
     for (std::size_t at = 0; at < rows.size(); at += piece_rows_) {
         std::size_t which = 0;
@@ -214,7 +220,7 @@ void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::
             std::memcpy(to + i * row_bytes_, rows[at + i], row_bytes_);
         send(member, pack({Word::piece, step, at, count, which}));
     }
-    Head head{Word::complete, step};
+    Head head{Word::complete, step, steps_ahead};
     head.counts = counts;
     send(member, pack(head));
 }

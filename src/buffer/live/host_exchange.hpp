@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -50,13 +51,16 @@ public:
     void want(std::uint64_t step, std::shared_ptr<Landing> into);
     /// Waits for its rows; false if halted before they came.
     [[nodiscard]] bool wait(std::uint64_t step, Rows& counts);
+    /// How many steps the first rank wants to see beyond the one it has delivered last; nothing
+    /// before the first.
+    [[nodiscard]] std::optional<std::uint64_t> steps_ahead() const;
     /// Counts of steps that came and were not waited for.
     [[nodiscard]] Rows leftover();
 
     // ---- the first ----
-    /// Hands a member the rows of a step it has asked for.
+    /// Hands a member the rows of a step it has asked for, and tells it how far to look ahead.
     void deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                 const Rows& counts);
+                 const Rows& counts, std::uint64_t steps_ahead);
 
     void halt();
     /// Collective: all messages have been received.
@@ -79,7 +83,8 @@ private:
     Events events_;
     std::shared_ptr<std::span<std::byte>> window_;
 
-    Monitor monitor_;  ///< guards what follows
+    mutable Monitor monitor_;                   ///< guards what follows
+    std::optional<std::uint64_t> steps_ahead_;  ///< of a member: as it was told
     std::map<std::uint64_t, Incoming> incoming_;
     std::vector<std::vector<bool>> busy_;  ///< by member and place
     bool halted_ = false;

@@ -154,7 +154,7 @@ bool LiveBuffer::State::receive(StepWork& work) {
     for (int member = 1; exchange && member < exchange->size(); ++member) {
         const RankShare& share = work.step.shares[static_cast<std::size_t>(member)];
         work.list_rows(share);
-        exchange->deliver(member, work.number, work.addresses, share.counts);
+        exchange->deliver(member, work.number, work.addresses, share.counts, steps->steps_ahead());
     }
     return true;
 }
@@ -273,7 +273,10 @@ Knobs LiveBuffer::State::knobs() const {
 }
 
 std::uint64_t LiveBuffer::steps_ahead() const {
-    return state_->steps ? state_->steps->steps_ahead() : horizon_of(state_->policy);
+    if (state_->steps) return state_->steps->steps_ahead();
+    // The pilot is the first rank's: members do as it tells them.
+    const auto told = state_->exchange->steps_ahead();
+    return told.value_or(horizon_of(state_->policy));
 }
 
 Knobs LiveBuffer::knobs() const {

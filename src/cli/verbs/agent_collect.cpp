@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/train_settings.hpp"
 #include "cli/verb.hpp"
 #include "comm/together.hpp"
@@ -43,19 +44,22 @@ public:
                        "Policy without its own signal; may be repeated\n"
                        "(default: scored-faithful and scored)")
             ->allow_extra_args(false);
-        app.add_option("--buffer", fractions_,
-                       "Buffer size as a fraction of the halo; may be repeated\n"
-                       "(default: 0.05 and 0.25)")
-            ->allow_extra_args(false);
-        app.add_option("--horizon", options_.horizon,
-                       "Steps over which replacing and not replacing are compared")
-            ->check(CLI::Range(1, 1024).description(""))
-            ->capture_default_str();
-        app.add_option("--stride", options_.stride, "Label one step in N")
-            ->check(CLI::Range(1, 1000000).description(""))
-            ->capture_default_str();
-        app.add_option("--seed", options_.seed, "Random seed of the decisions")
-            ->capture_default_str();
+        constexpr SettingKind whole = SettingKind::integer;
+        limit(app.add_option("--buffer", fractions_,
+                             "Buffer size as a fraction of the halo; may be repeated\n"
+                             "(default: 0.05 and 0.25)"),
+              "buffer", SettingKind::real, {0, 1e6})
+            .allow_extra_args(false);
+        limit(app.add_option("--horizon", options_.horizon,
+                             "Steps over which replacing and not replacing are compared"),
+              "horizon", whole, {1, 1024})
+            .capture_default_str();
+        limit(app.add_option("--stride", options_.stride, "Label one step in N"), "stride", whole,
+              {1, 1e6})
+            .capture_default_str();
+        limit(app.add_option("--seed", options_.seed, "Random seed of the decisions"), "seed",
+              whole, {0})
+            .capture_default_str();
         app.add_flag("--force", force_, "Replace existing tables");
         define_training(app);
         offer_specs(app);

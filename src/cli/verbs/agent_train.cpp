@@ -42,10 +42,11 @@ public:
             ->allow_extra_args(false);
         app.add_option("--policy", policies_, "Use only samples of this policy; may be repeated")
             ->allow_extra_args(false);
-        app.add_option("--margin", task_.margin,
-                       "Fit only to decisions whose answers differ by this share of the rows")
-            ->check(CLI::Range(0.0, 1.0).description(""))
-            ->capture_default_str();
+        limit(app.add_option("--margin", task_.margin,
+                             "Fit only to decisions whose answers differ by this share of the "
+                             "rows"),
+              "margin", SettingKind::real, {0, 1})
+            .capture_default_str();
         app.add_flag("--faithful", faithful_, "Use the published features and label");
         CLI::Option* label = app.add_option(
             "--label", label_, "Label: counterfactual or paper (default: by --faithful)");
@@ -54,7 +55,9 @@ public:
         app.add_flag("--ceiling", ceiling_,
                      "Also what the best of lr, rf and xgb reaches on each host of the test\n"
                      "graph when fitted to its other hosts: what these features allow");
-        app.add_option("--seed", task_.seed, "Random seed")->capture_default_str();
+        limit(app.add_option("--seed", task_.seed, "Random seed"), "seed", SettingKind::integer,
+              {0})
+            .capture_default_str();
         app.add_flag("--force", force_, "Replace an existing model");
     }
 

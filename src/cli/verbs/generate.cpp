@@ -31,7 +31,8 @@ std::span<const Setting<GenerateForm>> generate_table() {
     using O = GenerateForm;
     static const std::array table{
         setting<O, &O::vertices>("vertices",
-                                 "Number of vertices (rmat: rounded up to a power of two)"),
+                                 "Number of vertices (rmat: rounded up to a power of two)")
+            .limit(1, static_cast<double>(graph::max_generated_vertices)),
         setting<O, &O::degree>("degree", "Edges drawn per vertex (default: rmat 16, sbm 10, ba 4)",
                                Marks::derived),
         setting<O, &O::seed>("seed", "Random seed: the same seed gives the same graph"),
@@ -47,8 +48,10 @@ std::span<const Setting<GenerateForm>> generate_table() {
         setting<O, &O::signal>("signal", "Strength of the class in planted features (sbm)"),
         setting<O, &O::split>("split", "Split: 60/20/20, or per-class:20/500/1000 (sbm)"),
         setting<O, &O::rows>("rows", "Number of rows (grid; 0 = square root of the vertices)",
-                             Marks::derived),
-        setting<O, &O::columns>("columns", "Number of columns (grid)", Marks::derived),
+                             Marks::derived)
+            .limit(0, static_cast<double>(graph::max_generated_vertices)),
+        setting<O, &O::columns>("columns", "Number of columns (grid)", Marks::derived)
+            .limit(0, static_cast<double>(graph::max_generated_vertices)),
         setting<O, &O::force>("force", "Replace an existing output"),
     };
     return table;

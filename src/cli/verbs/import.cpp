@@ -43,7 +43,8 @@ std::span<const Setting<ImportForm>> import_table() {
         setting<O, &O::keep_self_loops>("keep-self-loops", "Keep self loops (default: drop them)"),
         setting<O, &O::keep_duplicates>("keep-duplicates",
                                         "Keep duplicate edges (default: drop them)"),
-        setting<O, &O::vertices>("vertices", "Number of vertices, if the file does not give it"),
+        setting<O, &O::vertices>("vertices", "Number of vertices, if the file does not give it")
+            .limit(0, static_cast<double>(graph::max_vertices)),
         setting<O, &O::id_bits>("id-bits", "Bits per id (binary)").among([] {
             return ImportWords{"32", "64"};
         }),

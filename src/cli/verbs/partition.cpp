@@ -47,7 +47,8 @@ std::span<const Setting<PartitionForm>> partition_table() {
         setting<O, &O::assignment>(
             "assignment", "Given assignment: text with a part per line, .npy, or NPZ array 'part'"),
         setting<O, &O::cluster_size>("cluster-size",
-                                     "Approximate number of vertices per cluster inside a part"),
+                                     "Approximate number of vertices per cluster inside a part")
+            .limit(1, 4294967295.0),
         setting<O, &O::seed>("seed", "Random seed: the same seed gives the same parts"),
         setting<O, &O::force>("force", "Replace an existing output"),
     };

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/llm_models.hpp"
 #include "cli/table.hpp"
@@ -65,13 +66,19 @@ public:
         app.add_option("--policy", policies_,
                        "NAME[:VALUE]{,KEY:VALUE}; may be repeated\n(default: some of each kind)")
             ->allow_extra_args(false);
-        app.add_option("--buffer", fractions_,
-                       "Buffer size as a fraction of the halo; may be repeated (default: 0.25)")
-            ->allow_extra_args(false);
-        app.add_option("--buffer-rows", rows_, "Buffer size in rows per host; may be repeated")
-            ->allow_extra_args(false);
-        app.add_option("--window", window_,
-                       "Look-ahead of policy window in steps, as in window:16");
+        constexpr double most_rows = 4294967295;
+        limit(app.add_option("--buffer", fractions_,
+                             "Buffer size as a fraction of the halo; may be repeated (default: "
+                             "0.25)"),
+              "buffer", SettingKind::real, {0, 1e6})
+            .allow_extra_args(false);
+        limit(
+            app.add_option("--buffer-rows", rows_, "Buffer size in rows per host; may be repeated"),
+            "buffer-rows", SettingKind::integer, {0, most_rows})
+            .allow_extra_args(false);
+        limit(app.add_option("--window", window_,
+                             "Look-ahead of policy window in steps, as in window:16"),
+              "window", SettingKind::integer, {1, 1e6});
         app.add_option("--agent", agents_,
                        "Agent to pair with every policy; may be repeated; see agent list")
             ->allow_extra_args(false);

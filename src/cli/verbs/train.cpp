@@ -29,6 +29,7 @@
 #include "run/train_observers.hpp"
 #include "train/checkpoints/checkpoint_keeper.hpp"
 #include "train/evaluation/pace.hpp"
+#include "train/memory_fit.hpp"
 #include "train/prediction/inference.hpp"
 #include "train/summary.hpp"
 
@@ -193,13 +194,18 @@ int TrainVerb::run(const Context& context) {
 int TrainVerb::train(const comm::Communicator& comm, const Context& context) {
     run::share_cores(comm, context.threads);
     const partition::PartitionedDataset data(settings_.data);
-    train::Trainer trainer(comm, data, options());
     if (settings_.plan) {
-        show_plan(trainer.plan(), comm, context);
+        show_plan(train::Trainer(comm, data, options()).plan(), comm, context);
         return 0;
     }
-    if (options().memory != 0) check_memory(trainer.plan());
-    return train_recorded(comm, data, trainer, context);
+    const train::FittedTrainer fitted = train::make_fitting_trainer(comm, data, options());
+    if (options().memory != 0) check_memory(fitted.plan);
+    if (!fitted.given_up.empty() && comm.rank() == 0) {
+        log::warning(fmt::format("to stay within --memory {}: {}", format_bytes(options().memory),
+                                 fitted.given_up));
+    }
+    settings_.train = fitted.options;
+    return train_recorded(comm, data, *fitted.trainer, context);
 }
 
 void TrainVerb::check_memory(const train::TrainPlan& plan) const {

@@ -51,6 +51,10 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
     const auto reader = make_graph_reader(format);
     DatasetWriter writer(options.output, options.force ? Existing::replace : Existing::refuse);
     RawGraph graph = reader->read({options.input, options.vertices, options.id_bits}, progress);
+    if (graph.vertices > max_vertices) {
+        throw input_error(fmt::format("{} vertices are too many", graph.vertices),
+                          options.input.string(), fmt::format("give at most {}", max_vertices));
+    }
     {
         const BuildOptions build{!options.directed, options.keep_self_loops,
                                  options.keep_duplicates};

@@ -11,8 +11,7 @@ namespace rudder::graph {
 
 namespace {
 
-/// More classes than this are taken for a mistake.
-constexpr std::int64_t max_classes = 1 << 20;
+constexpr auto most_classes = static_cast<std::int64_t>(max_classes);
 constexpr std::int64_t byte_without_label = 255;
 
 std::string at(const std::string& where, VertexId position) {
@@ -36,7 +35,7 @@ Targets class_targets(std::span<const std::int64_t> values, bool bytes, const Ta
     std::int64_t count = 0;
     for (const std::int64_t value : values) {
         if (bytes && value == byte_without_label) continue;
-        count = std::max(count, std::min(value, max_classes) + 1);
+        count = std::max(count, std::min(value, most_classes) + 1);
     }
     if (hints.classes) {
         count = static_cast<std::int64_t>(
@@ -44,7 +43,7 @@ Targets class_targets(std::span<const std::int64_t> values, bool bytes, const Ta
     } else if (std::cmp_greater(hints.names.size(), count)) {
         count = static_cast<std::int64_t>(hints.names.size());
     }
-    const std::int64_t limit = std::min(count, max_classes);
+    const std::int64_t limit = std::min(count, most_classes);
     // Unless the number of classes is known, 255 is the class after 254, if that one occurs.
     const bool byte_means_none = bytes && count < byte_without_label + (hints.classes ? 1 : 0);
     Targets targets;
@@ -60,8 +59,8 @@ Targets class_targets(std::span<const std::int64_t> values, bool bytes, const Ta
         targets.classes[v] = none ? no_label : static_cast<std::int32_t>(value);
         if (!none) count = std::max(count, value + 1);
     }
-    if (count > max_classes) {
-        throw input_error(fmt::format("{} classes are more than {}", count, max_classes), where,
+    if (count > most_classes) {
+        throw input_error(fmt::format("{} classes are more than {}", count, most_classes), where,
                           "correct the number of classes");
     }
     targets.info.count = static_cast<std::uint64_t>(count);

@@ -1,5 +1,8 @@
 #include "listen.hpp"
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 
@@ -70,6 +73,40 @@ int listen_at(const std::string& address, std::uint16_t port, std::uint16_t& cho
     }
     chosen = end.port();
     return fd;
+}
+
+namespace {
+
+/// "name", "name:80", "127.0.0.1:80" or "[::1]:80" without the port.
+std::string_view host_of(std::string_view host) {
+    if (host.starts_with('[')) {
+        const std::size_t end = host.find(']');
+        return end == std::string_view::npos ? std::string_view() : host.substr(1, end - 1);
+    }
+    return host.substr(0, host.find(':'));
+}
+
+bool same_name(std::string_view a, std::string_view b) {
+    return std::ranges::equal(
+        a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
+}
+
+bool is_address(const std::string& text) {
+    in6_addr any{};
+    return ::inet_pton(AF_INET, text.c_str(), &any) == 1 ||
+           ::inet_pton(AF_INET6, text.c_str(), &any) == 1;
+}
+
+}  // namespace
+
+bool names_this_machine(std::string_view header) {
+    const std::string_view name = host_of(header);
+    // Whoever typed an address was not led here by a name of somebody else's.
+    if (is_address(std::string(name)) || same_name(name, "localhost")) return true;
+    std::array<char, 256> own{};
+    if (name.empty() || ::gethostname(own.data(), own.size() - 1) != 0) return false;
+    const std::string_view machine(own.data());
+    return same_name(name, machine) || same_name(name, machine.substr(0, machine.find('.')));
 }
 
 void check_address(const std::string& address) {

@@ -19,6 +19,8 @@ namespace {
 constexpr unsigned int seconds_of_patience = 10;  ///< with a client that says nothing
 constexpr unsigned int most_clients = 64;
 constexpr std::size_t client_memory = std::size_t{32} << 10;
+constexpr std::uintptr_t most_body = std::uintptr_t{64}
+                                     << 10;  ///< bytes that are read to be dropped
 
 MHD_Result answer(MHD_Connection* connection, unsigned int code, std::string_view text,
                   const char* type) {
@@ -54,6 +56,11 @@ struct PrometheusSink::Server {
 MHD_Result PrometheusSink::Server::serve(MHD_Connection* connection, std::string_view path,
                                          std::string_view method) {
     constexpr const char* plain = "text/plain; charset=utf-8";
+    const char* host =
+        MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
+    if (host != nullptr && !names_this_machine(host))
+        return answer(connection, MHD_HTTP_MISDIRECTED_REQUEST,
+                      "not a name of this machine; use its address\n", plain);
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
         return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n", plain);
     if (path != "/metrics") return answer(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n", plain);
@@ -64,15 +71,17 @@ MHD_Result PrometheusSink::Server::serve(MHD_Connection* connection, std::string
 MHD_Result PrometheusSink::Server::handle(void* self, MHD_Connection* connection, const char* path,
                                           const char* method, const char* /*version*/,
                                           const char* /*data*/, std::size_t* size, void** state) {
-    // The first call is for the headers alone; bodies are read and dropped.
-    static char seen = 0;
+    // The first call is for the headers alone; bodies are read and dropped. The state is the
+    // number of bytes so far, and one.
     if (*state == nullptr) {
-        *state = &seen;
+        *state = reinterpret_cast<void*>(std::uintptr_t{1});
         return MHD_YES;
     }
     if (*size != 0) {
+        const std::uintptr_t read = reinterpret_cast<std::uintptr_t>(*state) + *size;
+        *state = reinterpret_cast<void*>(read);
         *size = 0;
-        return MHD_YES;
+        return read <= most_body ? MHD_YES : MHD_NO;
     }
     try {
         return static_cast<Server*>(self)->serve(connection, path, method);

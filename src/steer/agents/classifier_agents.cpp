@@ -96,7 +96,8 @@ private:
         };
     }
 
-    /// What became of earlier answers: the one that was no worse was right.
+    /// What became of earlier answers: replacing was right where it was better, as in the labels of
+    /// collected samples.
     void learn(const Observation& observation) {
         if (!tunes_) return;
         for (const PastDecision& past : observation.history) {
@@ -105,7 +106,7 @@ private:
                 open_.pop_front();
             if (open_.empty() || open_.front().step != past.step) continue;
             const bool replaced = past.action.kind == ActionKind::replace;
-            refit_.add(open_.front().input, replaced == *past.correct);
+            refit_.add(open_.front().input, !past.tied && replaced == *past.correct);
             open_.pop_front();
         }
         refit_.update(classifier_->last_weights());

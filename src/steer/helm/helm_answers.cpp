@@ -69,6 +69,8 @@ void Helm::State::apply_due(std::uint64_t step) {
 void Helm::State::apply(PendingAnswer& answer, std::uint64_t step) {
     OpenRecord* record = records.find(answer.record);
     const Action& action = answer.answer.action;
+    // What the guard puts in place says nothing about the agent.
+    const bool of_guard = answer.record == 0 && !o.follower;
     order.decision = {};
     try {
         if (action.kind == ActionKind::set) {
@@ -77,11 +79,16 @@ void Helm::State::apply(PendingAnswer& answer, std::uint64_t step) {
             decide(action, record);
         }
     } catch (const Error& error) {
+        if (of_guard) {
+            alarms.emplace_back(error.what());
+            return;
+        }
         ++records.totals.refused;
         if (record != nullptr) records.close(*record, DecisionStatus::refused, error.what());
         fail(step);
         return;
     }
+    if (of_guard) return;
     action.kind == ActionKind::keep ? ++records.totals.kept : ++records.totals.applied;
     guard.succeeded();
     for (const ShadowOrder& wish : answer.answer.shadows) {

@@ -110,7 +110,9 @@ void HelmRecords::settle(std::span<const Judge::Verdict> verdicts, bool held) {
         record->judged = false;
         record->record.outcome = verdict.outcome;
         for (PastDecision& past : history_) {
-            if (past.step == record->record.step) past.correct = verdict.outcome.correct();
+            if (past.step != record->record.step) continue;
+            past.correct = verdict.outcome.correct();
+            past.tied = verdict.outcome.tied();
         }
     }
     if (!held) return;

@@ -153,14 +153,24 @@ Error ChatServer::State::failure(const HttpResponse& response, std::string_view 
 
 Json ChatServer::State::json_of(const HttpResponse& response, std::string_view route) const {
     if (response.fault != HttpFault::none || response.status != 200) throw failure(response, route);
+    // What a model says goes into logs, so that nothing with the key in it is taken.
+    const auto refuse_key = [&](std::string_view text) {
+        if (!client.reveals_key(text)) return;
+        throw Error(ErrorKind::failed, "the server's response quotes our key, and is not used",
+                    where(route), "use a server that does not");
+    };
+    refuse_key(response.body);
+    refuse_key(response.content_type);
     if (response.content_type != "application/json") {
         throw Error(ErrorKind::failed,
                     fmt::format("the server's response is of type '{}', not application/json",
                                 printable(response.content_type, 40)),
                     where(route), "check --llm-url");
     }
-    return parse_reply_json(response.body, "invalid response of the server: not JSON",
-                            where(route));
+    Json json =
+        parse_reply_json(response.body, "invalid response of the server: not JSON", where(route));
+    refuse_key(json.dump());  // where escapes have hidden it
+    return json;
 }
 
 bool ChatServer::State::try_api(LlmApi candidate, Clock::time_point deadline) {

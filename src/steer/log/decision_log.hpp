@@ -27,6 +27,7 @@ struct Outcome {
     double hit_rate = 0;      ///< of the real buffer
     double seconds = 0;       ///< of stall per step
     [[nodiscard]] bool correct() const noexcept { return rows <= alternative; }
+    [[nodiscard]] bool tied() const noexcept { return rows == alternative; }
 
     static constexpr auto fields =
         unnamed_fields(&Outcome::steps, &Outcome::rows, &Outcome::alternative, &Outcome::hit_rate,

@@ -4,30 +4,16 @@
 
 #include <fmt/format.h>
 
-#include "comm/together.hpp"
 #include "core/json.hpp"
-#include "partition/share.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
+#include "train/ground.hpp"
 #include "train/input_rows.hpp"
 #include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {
 
 namespace {
-
-std::vector<partition::Part> open_parts(const comm::Communicator& comm,
-                                        const partition::PartitionedDataset& data, bool verify) {
-    std::vector<partition::Part> parts;
-    const partition::PartShare share = partition::share_of(data.parts(), comm.size(), comm.rank());
-    comm::do_together(comm, [&] {
-        for (PartId p = share.first; p < share.last; ++p) {
-            parts.push_back(data.part(p));
-            if (verify) static_cast<void>(parts.back().check(data.info().vertices));
-        }
-    });
-    return parts;
-}
 
 std::string_view name_of(nn::Objective objective) noexcept {
     switch (objective) {

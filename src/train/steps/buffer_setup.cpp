@@ -176,7 +176,7 @@ double buffers_of_host(const Ground& g) {
 }
 
 buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
-    const double asked = rows_asked(g, setup.facts.halo.size());
+    double asked = rows_asked(g, setup.facts.halo.size());
     const auto row_bytes = static_cast<double>(g.store.format().row_bytes());
     const double needs = asked * row_bytes * buffers_of_host(g);
     const auto text = [](double bytes) {
@@ -184,7 +184,9 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
                             : fmt::format("{:.3g} bytes", bytes);
     };
     const auto memory = static_cast<double>(g.memory());
-    if (needs > memory) {
+    const bool shrinks = g.options.shrinks;
+    if (shrinks) asked = std::min(asked, std::floor(memory / row_bytes / buffers_of_host(g)));
+    if (needs > memory && !shrinks) {
         throw usage_error(
             fmt::format("the buffer needs {}, and the host has {}", text(needs), text(memory)),
             "--buffer",
@@ -198,6 +200,7 @@ buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
 
 /// Refuses bookkeeping that does not fit beside the rows.
 void check_bookkeeping(const Ground& g, const BufferSetup& setup) {
+    if (g.options.shrinks) return;  // the plan counts it
     const std::uint64_t books =
         buffer::bookkeeping_bytes(setup.policy, bookkeeping_shape(g, setup)).of_rows();
     const std::uint64_t rows = setup.slots * g.store.format().row_bytes();

@@ -18,6 +18,9 @@
 
 namespace rudder::graph {
 
+/// A graph of more vertices than this cannot be meant.
+inline constexpr VertexId max_vertices = VertexId{1} << 40;
+
 /// Targets in memory; the array of the kind is set.
 struct Targets {
     TargetInfo info;
