@@ -28,17 +28,11 @@ CheckpointKeeper::CheckpointKeeper(fs::path run, std::size_t keep)
     : run_(std::move(run)), keep_(keep) {}
 
 CheckpointKeeper::~CheckpointKeeper() {
-    try {
-        wait();
-    } catch (...) {
-        writing_.cancel();
-    }
+    writing_.settle();
 }
 
 void CheckpointKeeper::wait() {
-    if (!writing_.valid()) return;
-    Task task = std::exchange(writing_, Task());
-    task.join();
+    if (writing_.valid()) writing_.finish();
 }
 
 Checkpoint CheckpointKeeper::take() {
