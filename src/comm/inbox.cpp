@@ -62,12 +62,28 @@ void Inbox::post(PostedReceive receive) {
     if (ready != nullptr) finish(*ready);
 }
 
+Inbox::~Inbox() {
+    forget();
+}
+
+bool Inbox::withdraw(const Operation& operation) {
+    const std::scoped_lock lock(mutex_);
+    const auto found = std::ranges::find_if(posted_, [&](const PostedReceive& receive) {
+        return receive.operation.get() == &operation;
+    });
+    if (found == posted_.end()) return false;
+    found->into.reset();
+    return true;
+}
+
 void Inbox::forget() {
     Posted posted;  // both go when the lock has gone
     std::list<Ticket> unclaimed;
     const std::scoped_lock lock(mutex_);
     posted.swap(posted_);
     unclaimed.swap(unclaimed_);
+    for (const PostedReceive& receive : posted)
+        receive.operation->orphan();
 }
 
 Inbox::Posted::iterator Inbox::first_match(int source, Tag tag) {

@@ -11,6 +11,7 @@
 #include "core/executor/executor.hpp"
 #include "rudder/core/error.hpp"
 
+#include "gate.hpp"
 #include "measure.hpp"
 
 namespace rudder::comm {
@@ -205,11 +206,13 @@ Request place_message(const Communicator& comm, const Request& message, int from
     auto placed = std::make_shared<Operation>(
         comm.transport(),
         OperationName{OperationName::Type::receive, comm.global_rank(from), 0, bytes});
+    auto gate = std::make_shared<Gate>();
+    placed->on_withdraw([gate] { gate->close(); });
     message.then_message(
-        [placed, place = std::move(place)](std::exception_ptr failure, const Message& came) {
+        [placed, gate, place = std::move(place)](std::exception_ptr failure, const Message& came) {
             if (failure == nullptr) {
                 try {
-                    place(came);
+                    gate->pass([&] { place(came); });
                 } catch (...) {
                     failure = std::current_exception();
                 }

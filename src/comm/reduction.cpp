@@ -8,6 +8,8 @@
 #include "core/span.hpp"
 #include "rudder/core/element.hpp"
 
+#include "gate.hpp"
+
 namespace rudder::comm {
 
 namespace {
@@ -146,6 +148,9 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
         if (left.fetch_sub(1, std::memory_order_acq_rel) == 1) operation->complete(failure);
     }
     void start() {
+        operation->on_withdraw([self = weak_from_this()] {
+            if (const auto reduction = self.lock()) reduction->withdraw();
+        });
         begin_one();  // keeps it open until everything has been posted
         receive_results();
         receive_contributions();
@@ -170,9 +175,21 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             .then([self = shared_from_this(), memory = message.memory](
                       const std::exception_ptr& error) { self->end_one(error); });
     }
-    [[nodiscard]] Request receive(int from, Channel channel, std::span<std::byte> into) const {
-        if (coder == nullptr) return comm.receive(from, channel, into, kind);
-        return place_decoded(comm, comm.receive_message(from, channel), from, coder, into);
+    [[nodiscard]] Request receive(int from, Channel channel, std::span<std::byte> into) {
+        Request request =
+            coder == nullptr
+                ? comm.receive(from, channel, into, kind)
+                : place_decoded(comm, comm.receive_message(from, channel), from, coder, into);
+        receives.emplace_back(request.operation());
+        return request;
+    }
+
+    /// Neither what was handed in nor where the sum was to go is touched any more.
+    void withdraw() {
+        gate.close();
+        for (const auto& receive : receives) {
+            if (const auto posted = receive.lock()) posted->withdraw();
+        }
     }
 
     void receive_results() {
@@ -184,7 +201,8 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
                 begin_one();
                 receive(r, result_channels + slot, sum.bytes(piece.begin, piece.size()))
                     .then([self = shared_from_this(), piece](const std::exception_ptr& error) {
-                        if (error == nullptr && self->sum.narrow()) self->widen(piece);
+                        if (error == nullptr && self->sum.narrow())
+                            self->gate.pass([&] { self->widen(piece); });
                         self->end_one(error);
                     });
             }
@@ -201,7 +219,7 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
                 begin_one();
                 receive(owner[c], scatter_channels + slot, inputs[c].bytes(piece))
                     .then([self = shared_from_this(), i](const std::exception_ptr& error) {
-                        self->arrived(i);
+                        self->gate.pass([&] { self->arrived(i); });
                         self->end_one(error);
                     });
             }
@@ -296,6 +314,9 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
     std::mutex failure_mutex;        // innermost
     std::exception_ptr failure;
     std::atomic<std::size_t> left{0};
+    Gate gate;  ///< to what the caller owns
+    /// Not held: what hangs on them holds this.
+    std::vector<std::weak_ptr<Operation>> receives;
     std::shared_ptr<Operation> operation;
 };
 

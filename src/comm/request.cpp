@@ -49,6 +49,24 @@ void Operation::check() const {
     if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
+void Operation::withdraw() {
+    if (done() || orphaned_.load(std::memory_order_acquire)) return;
+    if (withdrawal_) {
+        withdrawal_();
+    } else if (name_.type == OperationName::Type::receive) {
+        transport_.withdraw(*this);
+    }
+}
+
+void Operation::dropped() {
+    if (handles_.fetch_sub(1, std::memory_order_acq_rel) != 1 || done()) return;
+    {
+        const std::scoped_lock lock(mutex_);
+        if (!hanging_.empty()) return;
+    }
+    withdraw();
+}
+
 void Request::wait() {
     if (operation_ == nullptr) return;
     if (!operation_->done()) operation_->transport().wait(*operation_);

@@ -73,6 +73,16 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
           handler(std::move(h)),
           peers(static_cast<std::size_t>(comm.size())) {}
 
+    /// What ends it otherwise than by that message ends this rank: the others wait for answers.
+    void run() {
+        try {
+            serve();
+        } catch (const std::exception&) {
+            comm.transport().fail(std::current_exception());
+            throw;
+        }
+    }
+
     /// Until the empty message that the rank sends to itself; others of its own only wake it, since
     /// answers have left. Whatever has come is taken before the next question is answered.
     void serve() {
@@ -168,18 +178,14 @@ Service::Service(const Communicator& comm, Channel channel, Handler handler)
     : state_(std::make_shared<State>(comm, channel, std::move(handler))) {
     RUDDER_CHECK(channel + service_channels <= channel_limit);
     task_ = Executor::current().spawn(fmt::format("service {}", channel),
-                                      [state = state_] { state->serve(); });
+                                      [state = state_] { state->run(); });
 }
 
 Service::~Service() {
-    try {
-        stop();
-    } catch (const std::exception& error) {
-        log::debug(fmt::format("a service ended with: {}", error.what()));
-    } catch (...) {
-        // Cancelled: whoever destroys this is being unwound itself.
-        task_.cancel();
-    }
+    // What has been thrown may be the end of ranks that a question waits for.
+    if (std::uncaught_exceptions() > 0) task_.cancel();
+    if (!task_.done()) send_end();
+    task_.settle();
 }
 
 Request Service::ask(int to, Kind kind, std::vector<std::byte> question,
@@ -221,13 +227,16 @@ Request Service::ask_message(int to, Kind kind, const std::shared_ptr<Bytes>& qu
     return answered;
 }
 
-void Service::stop() {
-    if (!task_.valid()) return;
+/// The empty message that ends the task.
+void Service::send_end() {
     const Communicator& comm = state_->comm;
     static_cast<void>(comm.send_owned(comm.rank(), state_->channel, Kind::control, {}));
-    Task task = std::move(task_);
-    task_ = Task();
-    task.join();
+}
+
+void Service::stop() {
+    if (!task_.valid()) return;
+    send_end();
+    task_.finish();
 }
 
 }  // namespace rudder::comm

@@ -25,7 +25,8 @@ public:
     using Bytes = RawVector<std::byte>;
     using Answer = Bytes;
     /// Writes the answer to a question; it is empty at first. Runs in the service's own task, one
-    /// question at a time; it may wait. What it throws ends the service, and is rethrown by `stop`.
+    /// question at a time; it may wait. What it throws ends the service and the rank with it
+    /// (Transport::fail), since others wait for its answers; `stop` rethrows it.
     using Handler =
         std::function<void(int from, std::span<const std::byte> question, Answer& answer)>;
 
@@ -53,6 +54,8 @@ public:
     void stop();
 
 private:
+    void send_end();
+
     struct State;
     std::shared_ptr<State> state_;
     Task task_;

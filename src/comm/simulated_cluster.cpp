@@ -24,12 +24,12 @@ class SimulatedTransport;
 struct SimulatedCluster::State {
     explicit State(const SimulationOptions& with)
         : options(with),
-          executor(with.seed),
           hosts(HostMap::consecutive(with.ranks, with.ranks_per_host)),
           out(static_cast<std::size_t>(with.ranks)),
           in(static_cast<std::size_t>(with.ranks)),
           last(static_cast<std::size_t>(with.ranks) * static_cast<std::size_t>(with.ranks)),
-          dead(static_cast<std::size_t>(with.ranks)) {}
+          dead(static_cast<std::size_t>(with.ranks)),
+          executor(with.seed) {}
 
     /// A message on its way. It is delivered when it has arrived, and so have those before it of
     /// the same sender, receiver and tag.
@@ -116,6 +116,8 @@ struct SimulatedCluster::State {
         executor.call_at(when, [this, letter] { deliver(letter); });
     }
     void deliver(const LetterPointer& letter);
+    /// The others hear of the end of a rank in a while; the first one counts.
+    void tell_later(Error end);
 
     void hand_over(const Letter& letter);
     std::deque<LetterPointer>& line_of(const Letter& letter) {
@@ -127,7 +129,6 @@ struct SimulatedCluster::State {
     }
 
     SimulationOptions options;
-    SeededExecutor executor;
     HostMap hosts;
     std::vector<std::shared_ptr<SimulatedTransport>> transports;
     std::vector<LinkClock> out;  ///< by rank, as are the next
@@ -138,6 +139,7 @@ struct SimulatedCluster::State {
     std::exception_ptr failure;  ///< set when a death has been told
     std::map<std::pair<int, std::uint64_t>, std::shared_ptr<std::span<std::byte>>> windows;
     std::uint64_t messages = 0;
+    SeededExecutor executor;  ///< ends first: its tasks and calls use the others
 };
 
 namespace {
@@ -154,8 +156,11 @@ public:
     void wait(Operation& operation) override {
         const std::string what = operation.name().text();
         Monitor::Lock lock(monitor_);
-        monitor_.wait(lock, what, [&] { return operation.done() || cluster_.failure != nullptr; });
-        if (!operation.done()) std::rethrow_exception(cluster_.failure);
+        monitor_.wait(lock, what,
+                      [&] { return operation.done() || failed() || cluster_.failure != nullptr; });
+        if (operation.done()) return;
+        check_failure();
+        std::rethrow_exception(cluster_.failure);
     }
     void completed() override { monitor_.notify_all(); }
 
@@ -211,22 +216,43 @@ void SimulatedCluster::State::deliver(const LetterPointer& letter) {
     }
 }
 
+void SimulatedCluster::State::tell_later(Error end) {
+    executor.call_at(executor.now() + options.death_notice, [this, end = std::move(end)] {
+        if (failure != nullptr) return;
+        failure = std::make_exception_ptr(end);
+        for (const auto& transport : transports)
+            transport->completed();
+    });
+}
+
 namespace {
+
+/// What the others hear of a rank that an error has ended.
+Error told_of(int rank, const std::exception_ptr& failure) {
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error& error) {
+        if (error.rank()) return error;  // all gave up together
+        return {error.kind(), fmt::format("rank {} failed: {}", rank, error.problem()),
+                error.where(), error.remedy(), rank};
+    } catch (const std::exception& error) {
+        return {ErrorKind::failed, fmt::format("rank {} failed: {}", rank, error.what()),
+                "simulation", "", rank};
+    }
+}
 
 void plan_fault(SimulatedCluster::State& state, const SimulationOptions::Fault& fault) {
     state.executor.call_at(fault.at, [&state, fault] {
+        if (fault.error) {
+            return state.transports[static_cast<std::size_t>(fault.rank)]->fail(
+                std::make_exception_ptr(*fault.error));
+        }
         const bool dies = fault.length == no_deadline;
         state.executor.pause(fault.rank, dies ? no_deadline : fault.at + fault.length);
         if (!dies) return;
         state.dead[static_cast<std::size_t>(fault.rank)] = true;
-        state.executor.call_at(fault.at + state.options.death_notice, [&state, fault] {
-            if (state.failure != nullptr) return;
-            state.failure = std::make_exception_ptr(
-                Error(ErrorKind::rank, fmt::format("rank {} died", fault.rank), "simulation",
-                      "resume from the last checkpoint"));
-            for (const auto& transport : state.transports)
-                transport->completed();
-        });
+        state.tell_later({ErrorKind::rank, fmt::format("rank {} died", fault.rank), "simulation",
+                          "resume from the last checkpoint"});
     });
 }
 
@@ -244,6 +270,7 @@ SimulatedCluster::SimulatedCluster(const SimulationOptions& options)
 
 /// Ranks that died leave receives behind, whose callbacks hold the transport that they wait in.
 SimulatedCluster::~SimulatedCluster() {
+    state_->executor.stop();
     for (const auto& transport : state_->transports)
         transport->forget();
 }
@@ -252,13 +279,31 @@ void SimulatedCluster::run(const std::function<void(Communicator)>& program) {
     for (int rank = 0; rank < state_->options.ranks; ++rank) {
         const auto transport = state_->transports[static_cast<std::size_t>(rank)];
         state_->executor.spawn(
-            "main", [program, transport] { program(Communicator(transport)); }, rank);
+            "main",
+            [program, transport, &state = *state_] {
+                try {
+                    program(Communicator(transport));
+                } catch (const std::exception&) {
+                    state.tell_later(told_of(transport->rank(), std::current_exception()));
+                    throw;
+                }
+            },
+            rank);
     }
+    // Whatever ends the run, what is left of it goes before what the program refers to.
+    struct Stopping {
+        SeededExecutor& executor;
+        ~Stopping() { executor.stop(); }
+    } const stopping{state_->executor};
     state_->executor.run();
 }
 
 SeededExecutor& SimulatedCluster::executor() noexcept {
     return state_->executor;
+}
+
+const SimulationOptions& SimulatedCluster::options() const noexcept {
+    return state_->options;
 }
 
 std::uint64_t SimulatedCluster::messages() const noexcept {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/executor/seeded_executor.hpp"
@@ -24,22 +25,26 @@ struct SimulationOptions {
         int rank;
         Duration at;
         Duration length = no_deadline;  ///< of a pause; for ever: the rank dies
+        /// Instead of either, the rank fails with this, as if one of its services had.
+        std::optional<Error> error = std::nullopt;
     };
     std::vector<Fault> faults;
-    Duration death_notice = std::chrono::milliseconds(100);  ///< until the others hear of a death
+    Duration death_notice = std::chrono::milliseconds(100);  ///< until the others hear of its end
 };
 
-/// Runs a program on every rank. A rank's death is told to the others: their waits end with an
-/// Error of kind `rank` that names it. A deadlock is an Error that names each rank and what it
-/// waits for.
+/// Runs a program on every rank. A rank's death, or the error that ended it, is told to the others:
+/// their waits end with an Error (of kind `rank`, or of that error's) that names it. A deadlock is
+/// an Error that names each rank and what it waits for.
 class SimulatedCluster {
 public:
     explicit SimulatedCluster(const SimulationOptions& options);
     ~SimulatedCluster();
 
     /// Runs `program` on all ranks to its end; throws the first rank's error that nobody caught.
+    /// Before it returns or throws, all tasks have ended, those of ranks that died unwound.
     void run(const std::function<void(Communicator)>& program);
     [[nodiscard]] SeededExecutor& executor() noexcept;
+    [[nodiscard]] const SimulationOptions& options() const noexcept;
     /// Messages sent in all.
     [[nodiscard]] std::uint64_t messages() const noexcept;
 

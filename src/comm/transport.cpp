@@ -106,10 +106,26 @@ std::shared_ptr<Operation> Transport::receive_message(int from, Tag tag) {
     return operation;
 }
 
+void Transport::fail(const std::exception_ptr& failure) {
+    {
+        const std::scoped_lock lock(failure_mutex_);
+        if (failed()) return;
+        failure_ = failure;
+        failed_.store(true, std::memory_order_release);
+    }
+    if (failure_handler_) failure_handler_(failure);
+    completed();
+}
+
+void Transport::check_failure() const {
+    if (failed()) std::rethrow_exception(failure_);
+}
+
 void LocalTransport::wait(Operation& operation) {
     const std::string what = operation.name().text();
     Monitor::Lock lock(monitor_);
-    monitor_.wait(lock, what, [&] { return operation.done(); });
+    monitor_.wait(lock, what, [&] { return operation.done() || failed(); });
+    if (!operation.done()) check_failure();
 }
 
 std::shared_ptr<std::span<std::byte>> LocalTransport::share(std::size_t bytes,

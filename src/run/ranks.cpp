@@ -81,6 +81,8 @@ bool told_by_other(const Error& error, int rank) {
 /// without waiting for them.
 [[noreturn]] void fail_rank(comm::Watchdog* watchdog, int rank, int code,
                             const std::string& problem, const std::string& text) {
+    static std::mutex one;  // the first to come says why; nobody comes second
+    one.lock();
     if (watchdog != nullptr) watchdog->announce_failure(code, problem);
     if (!text.empty())
         std::fputs(fmt::format("rudder: error: rank {}: {}\n", rank, text).c_str(), stderr);
@@ -99,6 +101,25 @@ int error_code(const Error& error, const comm::Watchdog* watchdog) {
     const bool lost = watchdog != nullptr && watchdog->peer_missing();
     if (error.kind() == ErrorKind::interrupted && lost) return static_cast<int>(ErrorKind::rank);
     return error.exit_code();
+}
+
+/// The same with an exception. Outside the working thread (`last_words`) the run has not unwound:
+/// it is told.
+[[noreturn]] void fail_rank(comm::Watchdog* watchdog, int rank, const std::exception_ptr& failure,
+                            bool last_words) {
+    const auto end = [&](int code, const std::string& problem, const std::string& text) {
+        if (last_words) LastWords::speak(problem);
+        fail_rank(watchdog, rank, code, problem, text);
+    };
+    try {
+        std::rethrow_exception(failure);
+    } catch (const Error& error) {
+        end(error_code(error, watchdog), in_one_line(error),
+            told_by_other(error, rank) ? "" : error.what());
+    } catch (const std::exception& error) {
+        end(static_cast<int>(ErrorKind::failed), error.what(), error.what());
+    }
+    std::terminate();
 }
 
 /// Ends a rank that does not find the others: until the watchdog is up nobody else would notice.
@@ -154,6 +175,10 @@ int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
             static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
         watchdog = std::make_unique<comm::Watchdog>(
             comm, comm::WatchdogOptions{.stuck_after = patience, .last_words = LastWords::speak});
+        // A service that fails ends the rank there and then: the others wait for its answers.
+        comm.transport().set_failure_handler([&](const std::exception_ptr& failure) {
+            fail_rank(watchdog.get(), rank, failure, true);
+        });
         guard.reset();
         const LostFileWatch files([&](const Error& error) {
             LastWords::speak(in_one_line(error));
@@ -164,12 +189,8 @@ int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
         watchdog.reset();
         comm::write_rank_status(code, "");
         return code;
-    } catch (const Error& error) {
-        fail_rank(watchdog.get(), rank, error_code(error, watchdog.get()), in_one_line(error),
-                  told_by_other(error, rank) ? "" : error.what());
-    } catch (const std::exception& error) {
-        fail_rank(watchdog.get(), rank, static_cast<int>(ErrorKind::failed), error.what(),
-                  error.what());
+    } catch (const std::exception&) {
+        fail_rank(watchdog.get(), rank, std::current_exception(), false);
     }
 }
 

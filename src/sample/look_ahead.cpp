@@ -196,21 +196,8 @@ struct LookAhead::State {
         for (Task& task : tasks)
             task.cancel();
         for (Task& task : tasks)
-            join(task);
+            task.settle();
         tasks.clear();
-    }
-
-    /// Waits for a task's end even if the caller is being cancelled: it uses what the caller owns.
-    static void join(Task& task) {
-        while (!task.done()) {
-            try {
-                task.join();
-            } catch (const Cancelled&) {
-                // On fibers all are being unwound, and none runs on.
-                if (Executor::current().simulated()) throw;
-                Executor::current().yield();
-            }
-        }
     }
 };
 
@@ -228,10 +215,7 @@ LookAhead::LookAhead(const Schedule& schedule, const NeighbourSource& source,
 }
 
 LookAhead::~LookAhead() {
-    try {
-        state_->stop();
-    } catch (const Cancelled&) {  // NOLINT(bugprone-empty-catch): the caller is being unwound
-    }
+    state_->stop();
 }
 
 SampledStep LookAhead::take() {

@@ -3,7 +3,8 @@
 //   ranked_program [--ranks N] [--stuck-after S] MODE [RANK [SECONDS]]
 //
 // MODE: work (exchange for SECONDS), fail (RANK throws), bad (RANK throws an input error), exit
-// (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other).
+// (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other), service (all
+// ask RANK, whose service throws).
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "cli/train_settings.hpp"
+#include "comm/service.hpp"
 #include "core/interrupt.hpp"
 #include "core/span.hpp"
 #include "rudder/core/error.hpp"
@@ -42,6 +44,23 @@ void misbehave(const std::string& mode) {
     }
 }
 
+/// The rank itself waits for a message that never comes, so that it does not notice either.
+void ask(const comm::Communicator& comm, int rank) {
+    const comm::Service service(
+        comm, comm::user_channels + 1, [](int, std::span<const std::byte>, comm::Service::Answer&) {
+            fmt::print("failing at {}\n", Clock::now().time_since_epoch().count());
+            std::fflush(stdout);
+            throw input_error("planted in a service", "part-00001", "none");
+        });
+    comm.barrier();
+    std::vector<std::byte> never(4);
+    if (comm.rank() == rank) {
+        comm.receive((rank + 1) % comm.size(), comm::user_channels, std::span(never)).wait();
+    } else {
+        service.ask(rank, comm::Kind::requests, std::vector<std::byte>(4), never).wait();
+    }
+}
+
 int body(const comm::Communicator& comm, const std::string& mode, int rank, double seconds) {
     if (const char* folder = std::getenv("RUDDER_TEST_READY")) {
         std::ofstream(fmt::format("{}/ready-{}", folder, comm.rank())) << ::getpid();
@@ -50,6 +69,7 @@ int body(const comm::Communicator& comm, const std::string& mode, int rank, doub
         fmt::print("started\n");
         std::fflush(stdout);
     }
+    if (mode == "service") ask(comm, rank);
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     bool done = false;
     while (!done) {

@@ -121,6 +121,21 @@ TEST_F(Ranks, FailureOfOneIsNamedByAll) {
     expect_none_left();
 }
 
+/// All wait for answers that never come: the cause is told all the same, and soon.
+TEST_F(Ranks, AServiceThatFailsEndsTheJobWithItsMessage) {
+    const Outcome outcome = run(command({"--ranks", "3", "service", "1", mark_}));
+    const auto ended = std::chrono::steady_clock::now().time_since_epoch();
+    EXPECT_EQ(outcome.code, 3) << outcome.err;
+    EXPECT_EQ(count(outcome.err, "rank 1: planted in a service"), 1) << outcome.err;
+    EXPECT_EQ(count(outcome.err, "rank 1 failed: planted in a service"), 2) << outcome.err;
+    const std::string mark = "failing at ";
+    const std::size_t at = outcome.out.find(mark);
+    ASSERT_NE(at, std::string::npos) << outcome.out;
+    const std::chrono::nanoseconds failed(std::stoll(outcome.out.substr(at + mark.size())));
+    EXPECT_LT(ended - failed, 2s);
+    expect_none_left();
+}
+
 TEST_F(Ranks, BadInputOfOneIsTheCodeOfAll) {
     const Outcome outcome = run(command({"--ranks", "3", "bad", "2", mark_}));
     EXPECT_EQ(outcome.code, 3) << outcome.err;

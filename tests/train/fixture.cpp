@@ -78,16 +78,28 @@ private:
     std::span<const std::int32_t> labels_;
 };
 
-/// Interrupts after a step, as a signal would.
+/// Interrupts after a step, as a signal would, and passes everything on.
 class StopAfter final : public train::TrainObserver {
 public:
-    explicit StopAfter(std::uint64_t step) : step_(step) {}
-    void step_done(const train::StepRecord& record, std::uint64_t) override {
+    StopAfter(std::uint64_t step, std::unique_ptr<train::TrainObserver> other)
+        : step_(step), other_(std::move(other)) {}
+    void step_done(const train::StepRecord& record, std::uint64_t steps) override {
         if (record.step + 1 == step_) set_interrupted(true);
+        if (other_) other_->step_done(record, steps);
+    }
+    void records(std::span<const train::StepRecord> records) override {
+        if (other_) other_->records(records);
+    }
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
+        if (other_) other_->decisions(decisions);
+    }
+    void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override {
+        if (other_) other_->epoch_done(record, epochs);
     }
 
 private:
     std::uint64_t step_;
+    std::unique_ptr<train::TrainObserver> other_;
 };
 
 }  // namespace
@@ -170,29 +182,39 @@ std::vector<Trained> train_simulated(const partition::PartitionedDataset& data,
 std::vector<Trained> stretch(const partition::PartitionedDataset& data,
                              const train::TrainOptions& options, const std::filesystem::path& run,
                              int ranks, std::uint64_t stop_after) {
-    std::vector<Trained> trained(static_cast<std::size_t>(ranks));
     comm::SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
+    return stretch(data, options, run, machines, stop_after);
+}
+
+std::vector<Trained> stretch(
+    const partition::PartitionedDataset& data, const train::TrainOptions& options,
+    const std::filesystem::path& run, comm::SimulatedCluster& machines, std::uint64_t stop_after,
+    const std::function<std::unique_ptr<train::TrainObserver>()>& observer) {
+    struct Calm {
+        ~Calm() { set_interrupted(false); }
+    } const calm;
+    std::vector<Trained> trained(static_cast<std::size_t>(machines.options().ranks));
     machines.run([&](const comm::Communicator& comm) {
+        const bool first = comm.rank() == 0;
         train::Trainer trainer(comm, data, options);
         std::optional<train::CheckpointKeeper> keeper;
         const auto all = train::list_checkpoints(run);
-        if (comm.rank() == 0) keeper.emplace(run);
+        if (first) keeper.emplace(run);
         comm.barrier();  // all have looked before anyone writes
         if (!all.empty()) {
             std::optional<train::Checkpoint> last;
-            if (comm.rank() == 0) last = train::read_checkpoint(all.back());
+            if (first) last = train::read_checkpoint(all.back());
             trainer.resume(last ? &*last : nullptr);
         }
         train::CheckpointPlan plan;
         plan.wanted = true;
         plan.every_epochs = 1;
         plan.keeper = keeper ? &*keeper : nullptr;
-        StopAfter observer(comm.rank() == 0 ? stop_after : 0);
+        StopAfter watches(first ? stop_after : 0, first && observer ? observer() : nullptr);
         Trained& mine = trained[static_cast<std::size_t>(comm.rank())];
-        mine.result = trainer.run(observer, plan);
+        mine.result = trainer.run(watches, plan);
         mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
     });
-    set_interrupted(false);
     return trained;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "comm/simulated_cluster.hpp"
@@ -62,6 +63,13 @@ struct Trained {
                                            const train::TrainOptions& options,
                                            const std::filesystem::path& run, int ranks,
                                            std::uint64_t stop_after);
+
+/// The same on a cluster as given, whose faults may end it with an Error; `observer` watches rank
+/// 0.
+[[nodiscard]] std::vector<Trained> stretch(
+    const partition::PartitionedDataset& data, const train::TrainOptions& options,
+    const std::filesystem::path& run, comm::SimulatedCluster& machines, std::uint64_t stop_after,
+    const std::function<std::unique_ptr<train::TrainObserver>()>& observer = {});
 
 /// Fails unless all sums of the accounts of a finished run hold (design section 10).
 void expect_closed(const train::TrainResult& result);

@@ -35,6 +35,8 @@ struct PostedReceive {
 class Inbox {
 public:
     Inbox(int rank, Accounts& accounts) : rank_(rank), accounts_(accounts) {}
+    ~Inbox();
+    Inbox(Inbox&&) = delete;
 
     /// A message that has been announced.
     struct Arrival {
@@ -69,6 +71,9 @@ public:
     /// bytes: accounts for it and completes its operation.
     void direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
                 Operation& operation);
+    /// Takes back the place that a receive names, if its message has not been announced: that will
+    /// go to the operation instead. False where the receive is not here, or has its message.
+    bool withdraw(const Operation& operation);
     /// Lets go of receives whose messages will never come. What their callbacks hold may hold this
     /// inbox.
     void forget();

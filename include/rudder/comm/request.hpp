@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "rudder/comm/accounts.hpp"
@@ -58,6 +59,14 @@ public:
     void then(Ended f);
     /// Rethrows the error it ended with, if any.
     void check() const;
+    /// Whoever gave it memory wants that back before it is done: nothing is written there any more
+    /// once this returns. A message that was to come is taken all the same, and dropped, so that
+    /// later ones keep their places. Does nothing to a send, or to what is done.
+    void withdraw();
+    /// What an operation that is made of others does then.
+    void on_withdraw(std::function<void()> f) { withdrawal_ = std::move(f); }
+    /// Its transport ends before it: it stays as it is.
+    void orphan() noexcept { orphaned_.store(true, std::memory_order_release); }
 
     [[nodiscard]] Transport& transport() const noexcept { return transport_; }
     [[nodiscard]] const OperationName& name() const noexcept { return name_; }
@@ -65,20 +74,39 @@ public:
     Message message;  ///< of a receive of unknown size
 
 private:
+    friend class Request;
+    void held() noexcept { handles_.fetch_add(1, std::memory_order_relaxed); }
+    void dropped();
+
     Transport& transport_;
     OperationName name_;
+    std::atomic<std::uint32_t> handles_{0};
     std::atomic<bool> done_{false};
+    std::atomic<bool> orphaned_{false};
+    std::function<void()> withdrawal_;
     std::mutex mutex_;
     std::exception_ptr failure_;
     std::vector<Ended> hanging_;
 };
 
-/// A handle of an operation. Dropping it does not cancel; the memory given to the operation must
-/// live until it is done.
+/// A handle of an operation; copies are handles of the same. The memory given to the operation must
+/// live until it is done, or until the last handle is dropped: that withdraws it, unless something
+/// hangs on it (`then`), which has to keep the memory alive.
 class [[nodiscard]] Request {
 public:
     Request() = default;
-    explicit Request(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {}
+    explicit Request(std::shared_ptr<Operation> operation) : operation_(std::move(operation)) {
+        if (operation_ != nullptr) operation_->held();
+    }
+    Request(const Request& other) : Request(other.operation_) {}
+    Request(Request&& other) noexcept : operation_(std::exchange(other.operation_, nullptr)) {}
+    Request& operator=(Request other) noexcept {
+        operation_.swap(other.operation_);
+        return *this;
+    }
+    ~Request() {
+        if (operation_ != nullptr) operation_->dropped();
+    }
 
     /// Waits for the end and rethrows its error. A default-made request is done.
     void wait();
@@ -89,6 +117,9 @@ public:
         std::function<void(const std::exception_ptr& failure, Message& message)> f) const;
     /// Waits, and takes the message of a receive of unknown size.
     [[nodiscard]] Message take();
+    [[nodiscard]] const std::shared_ptr<Operation>& operation() const noexcept {
+        return operation_;
+    }
 
 private:
     std::shared_ptr<Operation> operation_;

@@ -1,7 +1,11 @@
 // The body of a communicator: moves bytes between ranks and lets tasks wait for them.
 #pragma once
 
+#include <atomic>
+#include <exception>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 
@@ -47,6 +51,23 @@ public:
     std::shared_ptr<Operation> receive_message(int from, Tag tag);
     /// Waits until the operation is done.
     virtual void wait(Operation& operation) = 0;
+    /// Nothing is written any more to where a receive that is not done was to go; its message is
+    /// taken and dropped when it comes.
+    void withdraw(Operation& operation) {
+        if (!inbox_.withdraw(operation)) do_withdraw(operation);
+    }
+
+    /// This rank cannot go on: one of its tasks that others depend on has failed. Ends by the
+    /// handler, if there is one; otherwise all waits of this rank throw that error from now on. The
+    /// first one counts.
+    void fail(const std::exception_ptr& failure);
+    /// What ends the rank then; must not return. Called by the task that failed.
+    void set_failure_handler(std::function<void(const std::exception_ptr&)> handler) {
+        failure_handler_ = std::move(handler);
+    }
+    [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
+    /// Rethrows what `fail` was given, if anything.
+    void check_failure() const;
     /// Called when an operation ends: wakes who waits.
     virtual void completed() {}
     /// Memory that the ranks of this rank's host share; collective over them. `key` numbers the
@@ -62,6 +83,8 @@ protected:
                             const std::shared_ptr<Operation>& /*operation*/) {
         return false;
     }
+    /// Likewise of a receive that the body has taken over, or that has its message under way.
+    virtual void do_withdraw(Operation& /*operation*/) {}
     [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
     void set_hosts(HostMap hosts) { hosts_ = std::move(hosts); }
     void set_link_figures(std::size_t under_way, double bytes_per_second) noexcept {
@@ -77,6 +100,10 @@ private:
     HostMap hosts_;
     Accounts accounts_;
     Inbox inbox_;
+    std::function<void(const std::exception_ptr&)> failure_handler_;
+    std::mutex failure_mutex_;
+    std::exception_ptr failure_;  ///< written before `failed_`, once
+    std::atomic<bool> failed_{false};
 };
 
 }  // namespace rudder::comm

@@ -93,18 +93,8 @@ HostExchange::HostExchange(const comm::Communicator& host, std::size_t row_bytes
 }
 
 HostExchange::~HostExchange() {
-    for (Task& task : tasks_) {
-        task.cancel();
-        while (!task.done()) {
-            try {
-                task.join();
-            } catch (const Cancelled&) {
-                if (Executor::current().simulated()) return;
-                Executor::current().yield();
-            } catch (...) {  // NOLINT(bugprone-empty-catch): kept for who waits
-            }
-        }
-    }
+    for (Task& task : tasks_)
+        task.end();
 }
 
 std::span<std::byte> HostExchange::place(int member, std::size_t which) {

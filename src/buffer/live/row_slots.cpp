@@ -53,20 +53,8 @@ RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
 }
 
 RowSlots::~RowSlots() {
-    for (Task* task : {&asking_, &keeping_}) {
-        if (!task->valid()) continue;
-        task->cancel();
-        while (!task->done()) {
-            try {
-                task->join();
-            } catch (const Cancelled&) {
-                // On fibers all are being unwound, and none runs on.
-                if (Executor::current().simulated()) return;
-                Executor::current().yield();
-            } catch (...) {  // NOLINT(bugprone-empty-catch): kept for who waits
-            }
-        }
-    }
+    asking_.end();
+    keeping_.end();
 }
 
 /// What ends one of its tasks is thrown again by whoever waits for it.

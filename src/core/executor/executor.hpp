@@ -35,9 +35,17 @@ public:
 
     /// Waits for the task's end and rethrows what it threw (a cancelled task throws nothing).
     void join();
-    /// Makes its present or next wait throw Cancelled. Safe at any moment, from any task.
+    /// The same, and lets go of the task if it has ended: not where the wait was cancelled.
+    void finish();
+    /// Makes its present or next wait throw Cancelled; a task that has not begun never does. Safe
+    /// at any moment, from any task.
     void cancel();
     [[nodiscard]] bool done() const;
+    /// Waits for the task's end whatever happens, also where the caller has been cancelled itself,
+    /// and drops what the task threw. For destructors: a task uses what its owner is about to free.
+    void settle() noexcept;
+    /// Cancels the task, and settles.
+    void end() noexcept;
     [[nodiscard]] bool valid() const noexcept { return state_ != nullptr; }
     [[nodiscard]] const std::string& name() const;
 

@@ -1,11 +1,12 @@
 #include "fiber.hpp"
 
-#include <boost/context/fiber.hpp>
-#include <boost/context/protected_fixedsize_stack.hpp>
-
-#if defined(__SANITIZE_ADDRESS__)
 #include <utility>
 
+#include <boost/context/fiber.hpp>
+#include <boost/context/protected_fixedsize_stack.hpp>
+#include <cxxabi.h>
+
+#if defined(__SANITIZE_ADDRESS__)
 #include <pthread.h>
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -17,6 +18,21 @@
 namespace rudder {
 
 namespace ctx = boost::context;
+
+namespace {
+
+/// What the language keeps of exceptions that are being thrown or have been caught, as the ABI lays
+/// it out. It is the thread's, and must be the fiber's: one may wait while it is being unwound.
+struct Exceptions {
+    void* caught = nullptr;
+    unsigned int uncaught = 0;
+
+    void exchange() noexcept {
+        std::swap(*this, *reinterpret_cast<Exceptions*>(abi::__cxa_get_globals()));
+    }
+};
+
+}  // namespace
 
 #if defined(__SANITIZE_ADDRESS__)
 
@@ -66,6 +82,7 @@ struct Fiber::State {
     ctx::fiber inside;   ///< the fiber, while it is suspended
     ctx::fiber outside;  ///< whoever resumed it, while it runs
     bool done = false;
+    Exceptions exceptions;  ///< the fiber's while it is suspended, its resumer's while it runs
 #if defined(__SANITIZE_ADDRESS__)
     StackBounds stack;
     StackBounds outer_stack;
@@ -161,9 +178,11 @@ Fiber::~Fiber() = default;
 
 void Fiber::resume() {
     State& s = *state_;
+    s.exceptions.exchange();
     s.before_entering();
     s.inside = std::move(s.inside).resume();
     s.left();
+    s.exceptions.exchange();
 }
 
 void Fiber::suspend() {

@@ -1,6 +1,8 @@
 #include "monitor.hpp"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 
 #include "core/profile.hpp"
 
@@ -29,6 +31,12 @@ Monitor::Lock::Lock(Monitor& monitor) : monitor_(monitor) {
     acquire(monitor.mutex_);
 }
 
+Monitor::~Monitor() {
+    if (inside_ == 0) return;
+    std::fputs("rudder: internal error: a task waits in a monitor that is being freed\n", stderr);
+    std::abort();
+}
+
 bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline) {
     TaskState& me = TaskState::current();
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
@@ -37,6 +45,7 @@ bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline
     {
         const std::scoped_lock lock(waiters_mutex_);
         waiters_.push_back(&me);
+        ++inside_;
     }
     me.set_waiting_for(what);
     const std::uint64_t start = Profiler::on() ? Profiler::now() : 0;
@@ -49,6 +58,7 @@ bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline
         const std::scoped_lock lock(waiters_mutex_);
         const auto mine = std::ranges::find(waiters_, &me);
         if (mine != waiters_.end()) waiters_.erase(mine);
+        --inside_;
     }
     if (me.cancelled()) throw Cancelled{};
     return deadline == no_deadline || me.executor().now() < deadline;

@@ -26,6 +26,11 @@ public:
         Monitor& monitor_;
     };
 
+    Monitor() = default;
+    /// Nobody may be waiting any more: whoever does wakes in freed memory. Ends the program if so.
+    ~Monitor();
+    Monitor(Monitor&&) = delete;
+
     /// Waits, with the lock released, until `ready()` holds; it is asked again after each notify.
     /// `what` says in a few words what for, and must outlive the wait.
     template <class Ready>
@@ -52,6 +57,7 @@ private:
     std::mutex mutex_;
     std::mutex waiters_mutex_;  // innermost: held for a few instructions, never while parking
     std::vector<TaskState*> waiters_;
+    std::size_t inside_ = 0;  ///< waits that have not been left, notified or not
 };
 
 }  // namespace rudder

@@ -17,6 +17,8 @@ namespace rudder {
 
 namespace {
 
+/// How often a task that is being unwound may wait for others to end.
+constexpr int stop_rounds = 10000;
 /// One in this many locks lets another task go first.
 constexpr std::uint64_t interleave_odds = 4;
 
@@ -61,6 +63,7 @@ struct SeededExecutor::State {
     std::priority_queue<TimedCall> calls;
     std::vector<Pause> pauses;
     FiberTask* running = nullptr;
+    bool stopping = false;
     std::vector<std::shared_ptr<FiberTask>> failed;  ///< in the order in which they ended
 
     void call_at(Duration when, std::function<void()> f) {
@@ -171,11 +174,14 @@ void FiberTask::unpark() {
 SeededExecutor::SeededExecutor(std::uint64_t seed) : state_(std::make_unique<State>(seed)) {}
 
 SeededExecutor::~SeededExecutor() {
-    // What is left (after a failure, or of ranks that died) ends by cancellation, so that its
-    // stack unwinds.
+    stop();
+}
+
+void SeededExecutor::stop() {
     State& s = *state_;
-    s.pauses.clear();
-    for (int round = 0; round < 1000 && !s.tasks.empty(); ++round) {
+    RUDDER_CHECK(s.running == nullptr);
+    s.stopping = true;
+    for (int round = 0; round < stop_rounds && !s.tasks.empty(); ++round) {
         const auto left = s.tasks;
         for (const auto& task : left)
             task->cancel();
@@ -185,6 +191,10 @@ SeededExecutor::~SeededExecutor() {
             if (!task->fiber_.done()) s.switch_to(*task);
         }
     }
+    s.ready.clear();
+    s.yielded.clear();
+    s.stopping = false;
+    if (!s.tasks.empty()) throw s.deadlock();
 }
 
 void SeededExecutor::run() {
@@ -245,7 +255,7 @@ void SeededExecutor::start(std::shared_ptr<TaskState> task) {
 
 void SeededExecutor::interleave() {
     State& s = *state_;
-    if (s.running == nullptr || NoWaitScope::current() != nullptr) return;
+    if (s.running == nullptr || s.stopping || NoWaitScope::current() != nullptr) return;
     if (s.ready.empty() || s.draws.below(interleave_odds) != 0) return;
     FiberTask* me = s.running;
     s.ready.push_back(me);

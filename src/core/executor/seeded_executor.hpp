@@ -13,8 +13,8 @@ namespace rudder {
 /// passes only when none can. Taking a lock is a point where another task may come first, so that
 /// seeds explore interleavings.
 ///
-/// Tasks that have not ended when it is destroyed are cancelled and unwound then, so what they
-/// refer to must outlive it.
+/// Tasks that have not ended when it is stopped or destroyed are cancelled and unwound then, so
+/// what they refer to must outlive that.
 class SeededExecutor final : public Executor {
 public:
     explicit SeededExecutor(std::uint64_t seed);
@@ -24,8 +24,12 @@ public:
     /// Error of kind `rank` that names each task and what it waits for.
     void run();
 
+    /// Cancels all tasks that have not ended (after a failure, or of ranks that died) and lets them
+    /// unwind to their end. Never called by a task.
+    void stop();
+
     /// Holds back all tasks of a rank until `when` (no_deadline: for ever, as if they had died;
-    /// they are cancelled when the executor is destroyed).
+    /// they are cancelled when the executor is stopped).
     void pause(int rank, Duration when);
 
     [[nodiscard]] Duration now() const override;

@@ -33,7 +33,7 @@ TaskState* TaskState::set_current(TaskState* task) noexcept {
 
 void TaskState::run() {
     try {
-        body_();
+        if (!cancelled()) body_();
     } catch (const Cancelled&) {  // NOLINT(bugprone-empty-catch): ending is what was asked for
     } catch (...) {
         failure_ = std::current_exception();
@@ -50,9 +50,9 @@ void TaskState::cancel() {
     unpark();
 }
 
-void TaskState::join() {
+/// Throws Cancelled where the caller has been cancelled, unless it must wait all the same.
+void TaskState::wait_for_end(bool must) {
     TaskState& me = current();
-    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     me.set_waiting_for("the end of task " + name_);
     for (;;) {
         {
@@ -63,13 +63,25 @@ void TaskState::join() {
         me.park(no_deadline);
         const std::scoped_lock lock(mutex_);
         std::erase(joiners_, &me);
-        if (!done_.load(std::memory_order_relaxed) && me.cancelled()) throw Cancelled{};
+        if (!must && !done_.load(std::memory_order_relaxed) && me.cancelled()) throw Cancelled{};
     }
     me.set_waiting_for("");
+}
+
+void TaskState::join() {
+    if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
+    wait_for_end(false);
     if (failure_ != nullptr) {
         failure_seen_ = true;
         std::rethrow_exception(failure_);
     }
+}
+
+void TaskState::settle() noexcept {
+    // Outside its tasks a simulation stands still, and so would whoever waits for one of them.
+    RUDDER_CHECK(done() || !executor_.simulated() || &current().executor() == &executor_);
+    wait_for_end(true);
+    failure_seen_ = true;
 }
 
 std::exception_ptr TaskState::unseen_failure() const noexcept {
@@ -93,8 +105,27 @@ void Task::join() {
     state_->join();
 }
 
+void Task::finish() {
+    struct LettingGo {
+        Task& task;
+        ~LettingGo() {
+            if (task.done()) task = Task();
+        }
+    } const letting_go{*this};
+    join();
+}
+
 void Task::cancel() {
     if (state_ != nullptr) state_->cancel();
+}
+
+void Task::settle() noexcept {
+    if (state_ != nullptr) state_->settle();
+}
+
+void Task::end() noexcept {
+    cancel();
+    settle();
 }
 
 bool Task::done() const {

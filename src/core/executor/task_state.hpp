@@ -39,6 +39,7 @@ public:
     }
     [[nodiscard]] bool done() const noexcept { return done_.load(std::memory_order_acquire); }
     void join();
+    void settle() noexcept;
     /// What the body threw, unless a join has passed it on.
     [[nodiscard]] std::exception_ptr unseen_failure() const noexcept;
 
@@ -61,6 +62,8 @@ public:
     static TaskState* set_current(TaskState* task) noexcept;
 
 private:
+    void wait_for_end(bool must);
+
     Executor& executor_;
     std::string name_;
     std::optional<int> rank_;

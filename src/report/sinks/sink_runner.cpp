@@ -126,11 +126,8 @@ SinkRunner::SinkRunner(std::vector<std::unique_ptr<MetricSink>> sinks)
 }
 
 SinkRunner::~SinkRunner() {
-    try {
-        close();
-    } catch (...) {
-        state_->task.cancel();
-    }
+    state_->queue.close();
+    state_->task.settle();
 }
 
 void SinkRunner::steps(std::span<const train::StepRecord> steps) {

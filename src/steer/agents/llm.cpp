@@ -136,14 +136,7 @@ LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts)
 
 LlmAgent::~LlmAgent() {
     server_.cancel();
-    // It refers to this agent: also a task that was cancelled itself waits for its end.
-    while (!warm_up_.done()) {
-        try {
-            warm_up_.join();
-        } catch (...) {
-            continue;
-        }
-    }
+    warm_up_.settle();
 }
 
 void LlmAgent::start_warm_up() {

@@ -52,7 +52,7 @@ void LastLayerRefit::begin(std::span<const float> weights) {
 
 void LastLayerRefit::take_over(std::span<float> weights) {
     const auto fit = std::exchange(fit_, nullptr);
-    if (task_.valid()) std::exchange(task_, {}).join();
+    if (task_.valid()) task_.finish();
     const std::size_t first = labels_.size() - held_out;
     if (balanced(fit->weights, first) >= balanced(weights, first)) {
         std::ranges::copy(fit->weights, weights.begin());
@@ -69,10 +69,7 @@ void LastLayerRefit::update(std::span<float> weights) {
 }
 
 LastLayerRefit::~LastLayerRefit() {
-    try {
-        if (task_.valid()) task_.join();
-    } catch (...) {  // what it made is not wanted any more, and neither is why it failed
-    }
+    task_.settle();  // what it made is not wanted any more, and neither is why it failed
 }
 
 }  // namespace rudder::steer

@@ -21,20 +21,20 @@ Questions::Questions(std::unique_ptr<Agent> agent, AgentMode mode, double deadli
 }
 
 Questions::~Questions() {
-    try {
-        stop();
-    } catch (...) {
-        if (task_.valid()) task_.cancel();
-    }
+    halt();
+    task_.end();
+}
+
+void Questions::halt() {
+    box_.close();
+    if (!task_.done()) agent_->cancel();
 }
 
 void Questions::stop() {
-    box_.close();
+    halt();
     if (!task_.valid()) return;
-    agent_->cancel();
     task_.cancel();
-    task_.join();
-    task_ = {};
+    task_.finish();
 }
 
 bool Questions::due(std::uint64_t step) const noexcept {

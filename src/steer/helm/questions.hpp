@@ -46,6 +46,7 @@ public:
 private:
     [[nodiscard]] Reply answer_to(const Observation& observation);
     void work();
+    void halt();
 
     std::unique_ptr<Agent> agent_;
     AgentMode mode_;

@@ -32,17 +32,11 @@ CheckpointKeeper::CheckpointKeeper(fs::path run, std::size_t keep)
 }
 
 CheckpointKeeper::~CheckpointKeeper() {
-    try {
-        wait();
-    } catch (...) {
-        writing_.cancel();
-    }
+    writing_.settle();
 }
 
 void CheckpointKeeper::wait() {
-    if (!writing_.valid()) return;
-    Task task = std::exchange(writing_, Task());
-    task.join();
+    if (writing_.valid()) writing_.finish();
 }
 
 Checkpoint CheckpointKeeper::take() {

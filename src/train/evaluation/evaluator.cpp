@@ -106,6 +106,10 @@ void SampledEvaluator::evaluate(nn::Network& network, Scores& scores) const {
             throw;
         }
     });
+    struct Ending {
+        Task& task;
+        ~Ending() { task.end(); }
+    } const ending{fetcher};  // it uses what is on this stack
     std::vector<SampledScores> own(own_.size());
     SeedTargetReader reader;
     std::vector<float> answers;

@@ -137,15 +137,9 @@ ExactEvaluator::ExactEvaluator(const comm::Communicator& comm,
     : state_(std::make_unique<State>(comm, data, own, store, std::move(options))) {}
 
 ExactEvaluator::~ExactEvaluator() {
-    if (!task_.valid()) return;
-    try {
-        task_.join();
-    } catch (const std::exception& error) {
-        log::debug(fmt::format("an evaluation ended with: {}", error.what()));
-    } catch (...) {
-        // Cancelled: whoever destroys this is being unwound itself.
-        task_.cancel();
-    }
+    // What has been thrown may be the end of other ranks, too: it would wait for them.
+    if (std::uncaught_exceptions() > 0) task_.cancel();
+    task_.settle();
 }
 
 void ExactEvaluator::evaluate(nn::Network& network, Scores& scores, const InferenceSink& sink) {
@@ -180,8 +174,7 @@ void ExactEvaluator::start(std::span<const float> weights) {
 
 Scores ExactEvaluator::finish() {
     RUDDER_CHECK(task_.valid());
-    Task task = std::exchange(task_, Task());
-    task.join();
+    task_.finish();
     return state_->scores;
 }
 

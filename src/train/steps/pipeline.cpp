@@ -262,12 +262,9 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
 }
 
 Pipeline::~Pipeline() {
-    try {
-        end_tasks();
-    } catch (...) {
-        for (Task& task : tasks_)
-            task.cancel();
-    }
+    halt();
+    for (Task& task : tasks_)
+        task.end();
 }
 
 AssembledStep& Pipeline::next() {
@@ -291,7 +288,8 @@ void Pipeline::release() {
     s.monitor.notify_all();
 }
 
-void Pipeline::end_tasks() {
+/// Nothing new is begun, and nobody waits for it.
+void Pipeline::halt() {
     State& s = *state_;
     {
         Monitor::Lock lock(s.monitor);
@@ -300,6 +298,10 @@ void Pipeline::end_tasks() {
     }
     if (s.buffer != nullptr) s.buffer->halt();
     s.look_ahead.stop();
+}
+
+void Pipeline::end_tasks() {
+    halt();
     for (Task& task : tasks_)
         task.join();
     tasks_.clear();

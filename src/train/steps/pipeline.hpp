@@ -83,6 +83,7 @@ public:
     [[nodiscard]] sample::LookAhead& look_ahead() noexcept;
 
 private:
+    void halt();
     void end_tasks();
 
     struct State;
