@@ -24,6 +24,12 @@ namespace rudder {
 
 namespace {
 
+/// Asked once: the answer is in files.
+int cores_here() {
+    static const int cores = usable_cores();
+    return cores;
+}
+
 /// The limit on oneTBB's threads now in force. Made when first needed, so that a test may ask for
 /// more threads than there are cores.
 struct ThreadLimit {
@@ -33,7 +39,7 @@ struct ThreadLimit {
 
     void set(int count) {
         const std::scoped_lock lock(mutex);
-        const int limit = count > 0 ? count : usable_cores();
+        const int limit = count > 0 ? count : cores_here();
         control.reset();
         control = std::make_unique<tbb::global_control>(
             tbb::global_control::max_allowed_parallelism, static_cast<std::size_t>(limit));
@@ -102,7 +108,7 @@ void set_thread_count(int threads) {
 
 int thread_count() noexcept {
     const int set = thread_limit().threads.load(std::memory_order_relaxed);
-    return set > 0 ? set : usable_cores();
+    return set > 0 ? set : cores_here();
 }
 
 void parallel_chunks(std::size_t count, std::size_t size, FunctionRef<void(const Chunk&)> body) {

@@ -16,13 +16,13 @@ namespace {
 /// "give a number from 1 to 64"
 std::string limits_text(const SettingInfo& info) {
     constexpr double large = 1e9;
-    constexpr double largest = 1e16;  // above are the limits of types, and none
+    constexpr double largest = 1e16;
     const SettingLimits& limits = info.limits;
     std::string text = info.kind == SettingKind::real ? "give a number" : "give a whole number";
     if (limits.least > -large) {
         text += fmt::format(" {} {}", limits.above ? "above" : "from", limits.least);
     }
-    if (limits.most < largest) {
+    if (limits.most < largest && !limits.by_type) {
         text += fmt::format(" {} {}", limits.below ? "to below" : "to", limits.most);
     } else if (limits.least > -large && !limits.above) {
         text += " on";

@@ -23,8 +23,9 @@ enum class SettingKind : std::uint8_t { flag, integer, real, text, bytes, list }
 struct SettingLimits {
     double least = -std::numeric_limits<double>::infinity();
     double most = std::numeric_limits<double>::infinity();
-    bool above = false;  ///< `least` itself is excluded
-    bool below = false;  ///< `most` itself is excluded
+    bool above = false;    ///< `least` itself is excluded
+    bool below = false;    ///< `most` itself is excluded
+    bool by_type = false;  ///< `most` is what the type holds, which says nothing to people
 };
 
 /// What else may be said of a setting; several are joined with |.
@@ -76,8 +77,12 @@ struct Setting : SettingInfo {
 
     // How tables are written: setting<...>(...).limit(1, 64)
     Setting limit(double least, double most) const { return limited({least, most}); }
-    Setting at_least(double least) const { return limited({least, limits.most}); }
-    Setting above(double bound) const { return limited({bound, limits.most, true}); }
+    Setting at_least(double least) const {
+        return limited({least, limits.most, false, limits.below, limits.by_type});
+    }
+    Setting above(double bound) const {
+        return limited({bound, limits.most, true, limits.below, limits.by_type});
+    }
     Setting below(double bound) const { return limited({limits.least, bound, limits.above, true}); }
     Setting among(std::function<std::vector<std::string_view>()> names) const {
         return with(&SettingInfo::words, std::move(names));
@@ -164,7 +169,7 @@ void describe(SettingInfo& info) {
         info.kind = SettingKind::integer;
         info.unit = std::is_signed_v<Value> ? "INT" : "UINT";
         info.limits = {static_cast<double>(std::numeric_limits<Value>::min()),
-                       static_cast<double>(std::numeric_limits<Value>::max())};
+                       static_cast<double>(std::numeric_limits<Value>::max()), false, false, true};
     } else if constexpr (std::is_floating_point_v<Value>) {
         info.kind = SettingKind::real;
         info.unit = "FLOAT";

@@ -90,9 +90,7 @@ Table sampling_options() {
 Table training_options() {
     return {
         option<&O::epochs>("epochs", "Number of epochs", identity).limit(0, most_epochs),
-        option<&O::optimiser, &Optimiser::learning_rate>("lr", "Learning rate", identity)
-            .limit(0, 1e6)
-            .above(0),
+        option<&O::optimiser, &Optimiser::learning_rate>("lr", "Learning rate", identity).above(0),
         option<&O::optimiser, &Optimiser::name>("optimizer", "Optimizer", identity | further)
             .among(nn::optimiser_names),
         option<&O::lr_schedule>("lr-schedule",

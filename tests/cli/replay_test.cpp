@@ -62,7 +62,8 @@ TEST_F(Replay, WhatIsWrongIsRefused) {
     refuse({"replay"}, 2, {"no trace"});
     refuse({"replay", trace, "--policy", "window:8", "--window", "16"}, 2,
            {"two different windows", "window:8"});
-    refuse({"replay", trace, "--window", "0", "--policy", "window"}, 2,
+    refuse({"replay", trace, "--window", "0", "--policy", "window"}, 2, {"invalid window: '0'"});
+    refuse({"replay", trace, "--policy", "window:0"}, 2,
            {"invalid value for 'window' of policy 'window': '0'"});
     refuse({"replay", trace, "--policy", "lrru"}, 2, {"unknown policy 'lrru'", "'lru'", "optimal"});
     refuse({"replay", trace, "--policy", "scored,evry:3"}, 2, {"no parameter 'evry'", "every"});

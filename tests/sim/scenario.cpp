@@ -61,7 +61,8 @@ void draw_options(Dice& dice, Scenario& scenario) {
                                            "window:4", "window", "periodic,delta:2"});
     options.buffer = dice.of<double>({0.02, 0.25, 1.0});
     options.buffer_scope = dice.one_in(2) ? buffer::BufferScope::host : buffer::BufferScope::rank;
-    options.steer.agent = draw_agent(dice);
+    // Who decides when to replace, and a policy that does so by itself, do not go together.
+    options.steer.agent = options.policy.starts_with("periodic") ? "never" : draw_agent(dice);
     options.steer.deadline = 0.01;
     options.steer.mode = dice.one_in(4) ? steer::AgentMode::sync : steer::AgentMode::async;
 }

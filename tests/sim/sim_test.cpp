@@ -119,6 +119,14 @@ void expect_whole(const Ended& ended, std::uint64_t digest) {
     EXPECT_EQ(ended.lines, (result.steps - result.resumed_at) * ended.ranks.size());
 }
 
+/// A rank died when the others had all they needed of it: they end whole, and it has no result.
+void expect_whole_but(const Ended& ended, int dead, std::uint64_t digest) {
+    for (std::size_t rank = 0; rank < ended.ranks.size(); ++rank) {
+        if (static_cast<int>(rank) == dead) continue;
+        EXPECT_EQ(ended.ranks[rank].result.digest, digest) << rank;
+    }
+}
+
 /// Nothing but whole checkpoints, of which the last is gone on from: to the same bits.
 void expect_resumes(const Scenario& scenario, const std::filesystem::path& run,
                     std::uint64_t digest) {
@@ -171,6 +179,8 @@ void run_scenario(const Scenario& scenario) {
         ASSERT_FALSE(faults.empty()) << ended.error->what();
         expect_named(scenario, *ended.error);
         EXPECT_LT(ended.took, at + noticed_within);
+    } else if (scenario.trouble == Trouble::death) {
+        expect_whole_but(ended, scenario.rank, digest);
     } else if (!ended.ranks.front().result.interrupted) {
         return expect_whole(ended, digest);
     }
