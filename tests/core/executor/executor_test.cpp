@@ -123,16 +123,19 @@ TEST_P(BothBodies, QueueHoldsBackTheProducer) {
 TEST_P(BothBodies, CancelEndsAWait) {
     run([](Executor& executor) {
         BoundedQueue<int> queue(1);
+        std::atomic<bool> begun{false};
         std::atomic<bool> unwound{false};
         Task task = executor.spawn("waiter", [&] {
             struct Mark {
                 std::atomic<bool>& flag;
                 ~Mark() { flag = true; }
             } mark{unwound};
+            begun = true;
             queue.pop();
             ADD_FAILURE() << "nothing was pushed";
         });
-        executor.sleep_for(1ms);
+        while (!begun)  // one that has not begun never does
+            executor.sleep_for(1ms);
         task.cancel();
         task.join();
         EXPECT_TRUE(unwound);
