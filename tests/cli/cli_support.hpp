@@ -32,6 +32,15 @@ inline std::set<std::string> names_in(const std::filesystem::path& folder) {
     return names;
 }
 
+/// A run's folder holds a checkpoint: it gets its name when all of its files are written.
+inline bool has_checkpoint(const std::filesystem::path& run) {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(run / "checkpoints", none)) {
+        if (entry.path().filename().string().starts_with("step-")) return true;
+    }
+    return false;
+}
+
 /// The whole of a file.
 inline std::string bytes_of(const std::filesystem::path& file) {
     std::ifstream in(file, std::ios::binary);

@@ -36,14 +36,9 @@ protected:
     }
     /// The run has its first checkpoint, whole.
     void await_checkpoint(const std::string& out) const {
-        for (int i = 0; i < 4000; ++i) {
-            std::error_code code;
-            for (const auto& entry : fs::directory_iterator(folder_ / out / "checkpoints", code)) {
-                if (entry.path().filename().string().starts_with("step-")) return;
-            }
+        for (int i = 0; i < 4000 && !has_checkpoint(folder_ / out); ++i)
             ::usleep(5'000);
-        }
-        ADD_FAILURE() << "no checkpoint";
+        EXPECT_TRUE(has_checkpoint(folder_ / out));
     }
     /// Names of hidden things below a folder.
     [[nodiscard]] std::set<std::string> hidden_below(const std::string& out) const {

@@ -89,7 +89,7 @@ protected:
         RunOptions options = here();
         options.after = [&](pid_t pid) {
             // Every second one at any moment, the others once there is something to lose.
-            for (int i = 0; number % 2 == 1 && i < 4000 && !has_checkpoint(out); ++i)
+            for (int i = 0; number % 2 == 1 && i < 4000 && !has_checkpoint(folder_ / out); ++i)
                 ::usleep(10'000);
             const std::uint64_t most = number % 2 == 1 ? whole_time_ / 4 : whole_time_;
             ::usleep(static_cast<useconds_t>(draws.below(most + 1)));
@@ -99,7 +99,7 @@ protected:
         // One killed before it could show itself is missed by its launcher after half a minute.
         const Outcome killed = rudder(train(out, on_hosts({"--stuck-after", "60"})), options);
         EXPECT_THAT(killed.code, testing::AnyOf(0, 4)) << killed.err;
-        if (killed.code != 0) ++(has_checkpoint(out) ? killed_later_ : killed_early_);
+        if (killed.code != 0) ++(has_checkpoint(folder_ / out) ? killed_later_ : killed_early_);
         const Json resumed = ok_json(train(out, on_hosts({"--resume"})));
         expect_same_run(resumed, whole);
         expect_whole_metrics(folder_ / out, whole.at("steps").get<std::uint64_t>(), 4);
@@ -108,13 +108,6 @@ protected:
             for (const auto& name : names_in(folder))
                 EXPECT_EQ(name.find("partial"), std::string::npos) << name;
         }
-    }
-    [[nodiscard]] bool has_checkpoint(const std::string& out) const {
-        std::error_code code;
-        const fs::directory_iterator all(folder_ / out / "checkpoints", code);
-        return !code && std::any_of(begin(all), end(all), [](const auto& entry) {
-            return entry.path().filename().string().starts_with("step-");
-        });
     }
     void print_kills() const {
         std::printf("kills: %d before the first checkpoint, %d after\n", killed_early_,
