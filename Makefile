@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look configure program build demo test test-long lint format bench bench-scale bench-peers coverage install accuracy clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install accuracy clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -16,8 +16,8 @@ export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 
 help: ## this list
-	@echo 'make TARGET [PRESET=release|dev|asan|tsan|coverage] [JOBS=N] [PREFIX=/usr/local]'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 14
+	@echo 'make TARGET [PRESET=release|dev|asan|tsan|coverage|fuzz] [JOBS=N] [PREFIX=/usr/local]'
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
 
 setup: ## install what is missing to build (Debian packages)
 	@scripts/setup
@@ -27,6 +27,9 @@ setup-tests: ## the same, and what make test needs (NumPy in .venv)
 
 setup-lint: ## the same, and what make lint and make coverage need
 	@scripts/setup --tests --lint
+
+setup-fuzz: ## the same, and what make fuzz needs (Clang with libFuzzer)
+	@scripts/setup --fuzz
 
 setup-look: ## the same, and what the long tests look at results with (Chromium, promtool)
 	@scripts/setup --tests --look
@@ -50,6 +53,21 @@ test: setup-tests build ## build and run all quick tests
 test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
 	@scripts/test-long $(PRESET) $(JOBS) $(WERROR)
 
+test-kill: setup-tests program ## kill training runs at random moments and resume them (KILLS=200, SEED=1)
+	@tests/kill/kill_runs.py --build build/$(PRESET) --jobs $(JOBS) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
+
+test-soak: setup-tests program ## train for MINUTES=30 and watch memory and open files
+	@tests/kill/soak.py --build build/$(PRESET) --ranks $(JOBS) $(if $(MINUTES),--minutes $(MINUTES))
+
+fuzz: setup-fuzz ## run the fuzzers of all readers (FUZZ_SECONDS=60 each, JOBS at a time)
+	@mkdir -p build
+	@cmake --preset fuzz >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build --preset fuzz -j $(JOBS)
+	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_JOBS=$(JOBS) scripts/fuzz
+
+test-mutants: setup-tests ## break single lines and see whether tests notice (COUNT=60, SEED=1)
+	@scripts/mutants --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+
 lint: setup-lint configure ## check format, layers, and clang-tidy
 	scripts/check-format
 	scripts/check-layers
@@ -72,11 +90,11 @@ bench-scale: program ## stages and whole runs at size: SIZE=tiny|quarter|half|fu
 bench-peers: program ## beside DistDGL, DGL and PyG (DATA=FILE.npz, else a generated graph)
 	@bench/peers/bench_peers.py --build build/$(PRESET) $(if $(filter command environment,$(origin DATA)),--data $(DATA)) $(BENCH_OPTIONS)
 
-coverage: setup-lint ## run the quick tests and say which lines they reach
+coverage: setup-lint ## run the quick tests and say which lines and branches they reach, by layer
 	@$(MAKE) --no-print-directory configure PRESET=coverage TESTS=ON WERROR=$(WERROR)
 	@cmake --build --preset coverage -j $(JOBS)
 	@scripts/run-tests coverage -L quick -j $(JOBS)
-	@gcovr -r . --filter src/ --filter include/ --exclude-throw-branches -j $(JOBS) build/coverage
+	@scripts/coverage --jobs $(JOBS)
 
 install: program ## install program, libraries and package into PREFIX
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)

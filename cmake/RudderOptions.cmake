@@ -8,6 +8,7 @@ option(RUDDER_WERROR "Treat warnings as errors; our own checks do" OFF)
 option(RUDDER_UNITY "Compile the sources of a target ten at a time" ON)
 option(RUDDER_MPI "Ranks in several processes, over MPI" ON)
 option(RUDDER_COVERAGE "Count which lines run (gcov)" OFF)
+option(RUDDER_FUZZ "Build the fuzzers of tests/fuzz with libFuzzer; needs Clang" OFF)
 # Parts that a build may do without: AUTO takes a library that is there, ON insists on it, OFF leaves it out.
 foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR XGBOOST ZSTD)
   set(RUDDER_${part} AUTO CACHE STRING "Build with ${part}: AUTO (if it is there), ON or OFF")
@@ -55,6 +56,8 @@ target_compile_options(rudder_flags INTERFACE
   # bounds that are passed where they are not.
   $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<STREQUAL:${RUDDER_SANITIZE},>>>:-Wno-maybe-uninitialized$<SEMICOLON>-Wno-array-bounds$<SEMICOLON>-Wno-stringop-overread>
   $<$<BOOL:${RUDDER_WERROR}>:-Werror>
+  # Messages name files below the project's folder, wherever it lies; a compiler cache finds them again, too.
+  "-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/="
   $<$<CONFIG:Release>:-fno-math-errno>)
 target_compile_definitions(rudder_flags INTERFACE
   RUDDER_CHECK_LEVEL=$<IF:$<STREQUAL:${RUDDER_CHECKS},heavy>,2,$<IF:$<STREQUAL:${RUDDER_CHECKS},normal>,1,0>>
@@ -78,4 +81,10 @@ endif()
 if(RUDDER_COVERAGE)
   add_compile_options(--coverage -fprofile-update=atomic)
   add_link_options(--coverage)
+endif()
+if(RUDDER_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "RUDDER_FUZZ needs Clang with libFuzzer (libclang-rt-14-dev): use the preset fuzz")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()

@@ -4,6 +4,19 @@
 # Long run in `make test-long` only (label "long").
 include(GoogleTest)
 
+# rudder_paths(TARGET NAME PATH ...): macros that name files. They stand in a header, not on the command line: what does
+# not use them is then the same in every folder, and a compiler cache finds it.
+function(rudder_paths target)
+  set(header "${CMAKE_CURRENT_BINARY_DIR}/${target}_paths.hpp")
+  set(text "#pragma once\n")
+  while(ARGN)
+    list(POP_FRONT ARGN name path)
+    string(APPEND text "#define ${name} \"${path}\"\n")
+  endwhile()
+  file(GENERATE OUTPUT "${header}" CONTENT "${text}")
+  target_compile_options(${target} PRIVATE -include "${header}")
+endfunction()
+
 # Tests that need a part which a build may lack. There they are left out, and one test stands for them that is
 # skipped with the reason. (Fitting of trees skips itself: XGBoost is looked for when it runs.)
 set(rudder_tests_METIS "EveryMethod*/metis:GraphMethod*/metis:Metis.*:Layout.IsTheSame*:Layout.Clusters*:MustWork.*:\

@@ -22,6 +22,8 @@ Setting<TrainSettings> option(std::string_view name, std::string_view help,
     return setting<TrainSettings, Path...>(name, help, marks);
 }
 
+constexpr double most_restarts = 1000;
+
 const std::array<RunTable, 5>& run_tables() {
     using S = TrainSettings;
     using Sinks = decltype(S::sinks);
@@ -33,7 +35,12 @@ const std::array<RunTable, 5>& run_tables() {
                  option<&S::checkpoint_every>(
                      "checkpoint-every",
                      "Checkpoint interval in epochs, or seconds (300s); 0 = only the last",
-                     Marks::further)},
+                     Marks::further),
+                 option<&S::ranks, &run::RankOptions::restarts>(
+                     "restarts", "Restart from the last checkpoint if a rank dies, up to N times",
+                     Marks::further)
+                     .limit(0, most_restarts)
+                     .in("N")},
         RunTable{
             option<&S::trace>("trace", "Record the rows of every step in trace/ of --out"),
             option<&S::profile>("profile", "Record an epoch's spans in profile.json of --out")},
@@ -54,6 +61,14 @@ void settle_outputs(TrainSettings& s) {
         throw usage_error("--resume requires --out", "resume", "give the run's folder with --out");
     if (s.resume && s.force) {
         throw usage_error("--resume and --force cannot be combined", "resume", "give one of them");
+    }
+    if (s.ranks.restarts > 0 && !kept) {
+        throw usage_error("--restarts requires --out", "restarts",
+                          "give the run's folder with --out: checkpoints lie there");
+    }
+    if (s.ranks.restarts > 0 && s.ranks.ranks == 0 && !run::is_launched_rank()) {
+        throw usage_error("--restarts requires --ranks", "restarts",
+                          "give --ranks; a launcher of your own has to start ranks again itself");
     }
     if (s.trace && !kept)
         throw usage_error("--trace requires --out", "trace", "give the run's folder with --out");

@@ -41,7 +41,7 @@ struct TrainSettings {
 enum class RunGroup : std::uint8_t {
     output,       ///< --out, --force
     plan,         ///< --plan
-    checkpoints,  ///< --resume, --checkpoint-every
+    checkpoints,  ///< --resume, --checkpoint-every, --restarts
     recording,    ///< --trace, --profile
     metrics,      ///< for Prometheus and TensorBoard
 };

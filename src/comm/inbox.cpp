@@ -152,6 +152,7 @@ void Inbox::finish(Arrival& arrival) {
     Operation& operation = *receive.operation;
     operation.message.source = arrival.source;
     operation.message.kind = arrival.kind;
+    operation.received = arrival.bytes.size();
     if (!receive.into) {
         operation.message.bytes = std::move(arrival.own);
     } else if (receive.into->size() != arrival.bytes.size()) {
@@ -179,6 +180,7 @@ void Inbox::direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_
     accounts_.handed_over(source, kind, bytes);
     operation.message.source = source;
     operation.message.kind = kind;
+    operation.received = bytes;
     operation.complete(bytes == expected ? nullptr
                                          : wrong_size(source, tag, kind, bytes, expected));
 }

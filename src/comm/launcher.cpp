@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,8 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
+#include "launched_ranks.hpp"
+#include "launcher_watch.hpp"
 #include "mpi_transport.hpp"
 #include "rank_status.hpp"
 
@@ -28,8 +32,6 @@ using Clock = std::chrono::steady_clock;
 namespace {
 
 constexpr auto pause = std::chrono::milliseconds(20);
-/// A rank that has not shown itself so long after the first one did was lost before it could.
-constexpr auto muster = std::chrono::seconds(30);
 
 std::string find_program(const std::string& name) {
     const char* path = std::getenv("PATH");
@@ -51,34 +53,56 @@ bool is_open_mpi(const std::string& launcher) {
            std::string_view(text.data(), got).find("OpenRTE") != std::string_view::npos;
 }
 
-/// The folder in which ranks leave their statuses, removed at the end.
-class StatusFolder {
+/// A folder for what ranks leave, removed at the end; those of launchers that were killed are
+/// removed first. Its lock tells the living from the dead.
+class LauncherFolder {
 public:
-    StatusFolder() {
-        std::string name = (fs::temp_directory_path() / "rudder-ranks-XXXXXX").string();
-        if (::mkdtemp(name.data()) == nullptr) {
-            throw system_error("cannot make a folder for the ranks' statuses", name, errno);
-        }
-        path_ = name;
-    }
-    ~StatusFolder() {
+    explicit LauncherFolder(const fs::path& parent) : path_(make(parent)), lock_(path_) {}
+    ~LauncherFolder() {
         std::error_code code;
         fs::remove_all(path_, code);
     }
-    StatusFolder(StatusFolder&&) = delete;
+    LauncherFolder(LauncherFolder&&) = delete;
     [[nodiscard]] const fs::path& path() const { return path_; }
+    [[nodiscard]] const LauncherLock& lock() const { return lock_; }
 
 private:
+    static fs::path make(const fs::path& parent) {
+        sweep_launcher_folders(parent);
+        std::string name = (parent / launcher_folder_beginning).string() + "XXXXXX";
+        if (::mkdtemp(name.data()) == nullptr)
+            throw system_error("cannot make a folder for the ranks", name, errno);
+        return name;
+    }
     fs::path path_;
+    LauncherLock lock_;
 };
 
-pid_t start(const std::vector<std::string>& command, const fs::path& folder) {
+constexpr const char* shared_memory = "/dev/shm";
+
+/// Statuses of the ranks, and where there is shared memory, MPI's segments.
+struct LauncherFolders {
+    LauncherFolder statuses{fs::temp_directory_path()};
+    std::optional<LauncherFolder> segments;
+
+    LauncherFolders() {
+        if (std::getenv(segment_variable) == nullptr && ::access(shared_memory, W_OK) == 0)
+            segments.emplace(shared_memory);
+    }
+};
+
+pid_t start(const std::vector<std::string>& command, const LauncherFolders& folders) {
+    const pid_t self = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) throw system_error("cannot start mpirun", command.front(), errno);
     if (child > 0) return child;
+    // It ends with us, whatever ends us; told so, it ends its ranks, too.
+    end_with_parent(self, SIGTERM);
     // A group of its own: a Ctrl-C goes to us, who pass it on to the ranks themselves.
     ::setpgid(0, 0);
-    ::setenv(status_folder_variable, folder.c_str(), 1);
+    ::setenv(status_folder_variable, folders.statuses.path().c_str(), 1);
+    if (folders.segments) ::setenv(segment_variable, folders.segments->path().c_str(), 1);
+    folders.statuses.lock().announce();
     std::vector<char*> arguments;
     for (const std::string& word : command)
         arguments.push_back(const_cast<char*>(word.c_str()));
@@ -87,85 +111,79 @@ pid_t start(const std::vector<std::string>& command, const fs::path& folder) {
     ::_exit(127);
 }
 
-/// The ranks that have been started, seen through what they leave.
-class Ranks {
+/// Waits for mpirun; passes an interrupt on; after the grace period ends what is left.
+class Supervision {
 public:
-    Ranks(int count, const fs::path& folder) : count_(count), folder_(folder) {}
+    Supervision(pid_t mpirun, LaunchedRanks& ranks, const LaunchOptions& options)
+        : mpirun_(mpirun), ranks_(ranks), options_(options) {}
 
-    void signal(int number) const {
-        for (int r = 0; r < count_; ++r) {
-            const auto pid = read_rank_pid(folder_, r);
-            if (pid && *pid > 1 && !read_rank_status(folder_, r)) ::kill(*pid, number);
+    void run() {
+        int status = 0;
+        while (::waitpid(mpirun_, &status, WNOHANG) == 0) {
+            ranks_.look();
+            if (interrupted()) ranks_.interrupt();
+            note_deadline();
+            if (deadline_ && Clock::now() > *deadline_) end_by_force();
+            std::this_thread::sleep_for(pause);
         }
-    }
-    /// Whether one has ended badly, so that the others should end soon.
-    [[nodiscard]] bool troubled() {
-        int missing = 0;
-        for (int r = 0; r < count_; ++r) {
-            if (const auto status = read_rank_status(folder_, r)) {
-                if (status->code != 0) return true;
-                continue;
-            }
-            const auto pid = read_rank_pid(folder_, r);
-            if (pid && ::kill(*pid, 0) != 0) return true;
-            if (!pid) ++missing;
-        }
-        if (missing == count_) return false;
-        if (!first_seen_) first_seen_ = Clock::now();
-        return missing > 0 && Clock::now() > *first_seen_ + muster;
-    }
-    /// The code of the whole, with a message for what no rank could say itself.
-    [[nodiscard]] int code() const {
-        std::vector<int> codes;
-        for (int r = 0; r < count_; ++r) {
-            const auto status = read_rank_status(folder_, r);
-            codes.push_back(status ? status->code : static_cast<int>(ErrorKind::rank));
-            if (status) continue;
-            fmt::print(stderr,
-                       "rudder: error: rank {} ended without a status: it was killed or crashed\n",
-                       r);
-        }
-        return most_severe(codes);
+        ranks_.look();
+        ranks_.kill();  // those mpirun has lost sight of
     }
 
 private:
-    int count_;
-    fs::path folder_;
-    std::optional<Clock::time_point> first_seen_;
+    /// Trouble leaves less time than an interrupt.
+    void note_deadline() {
+        const auto sooner = [this](std::chrono::milliseconds grace) {
+            deadline_ =
+                std::min(deadline_.value_or(Clock::time_point::max()), Clock::now() + grace);
+        };
+        if (interrupted() && !std::exchange(told_, true)) sooner(options_.interrupt_grace);
+        if (!troubled_ && ranks_.troubled()) {
+            troubled_ = true;
+            sooner(options_.grace);
+        }
+    }
+    /// The ranks at once, then mpirun, which is given time to clear up.
+    void end_by_force() {
+        ranks_.kill();
+        if (!forced_) {
+            forced_ = Clock::now();
+            ::kill(mpirun_, SIGTERM);
+        } else if (Clock::now() > *forced_ + options_.grace) {
+            ::kill(-mpirun_, SIGKILL);
+        }
+    }
+
+    pid_t mpirun_;
+    LaunchedRanks& ranks_;
+    const LaunchOptions& options_;
+    std::optional<Clock::time_point> deadline_;
+    std::optional<Clock::time_point> forced_;
+    bool told_ = false;
+    bool troubled_ = false;
 };
 
-/// Waits for mpirun; passes an interrupt on; after the grace period ends what is left.
-void supervise(pid_t mpirun, Ranks& ranks, std::chrono::milliseconds grace) {
-    std::optional<Clock::time_point> deadline;
-    bool told = false;
-    bool killed = false;
-    int status = 0;
-    while (::waitpid(mpirun, &status, WNOHANG) == 0) {
-        if (interrupted() && !told) {
-            ranks.signal(SIGTERM);
-            told = true;
-        }
-        if (!deadline && (told || ranks.troubled())) deadline = Clock::now() + grace;
-        if (deadline && Clock::now() > *deadline && !killed) {
-            ranks.signal(SIGKILL);
-            ::kill(-mpirun, SIGKILL);
-            killed = true;
-        }
-        std::this_thread::sleep_for(pause);
-    }
-    ranks.signal(SIGKILL);  // those mpirun has lost sight of
+/// Open MPI keeps a segment of this size for each rank in /dev/shm, we some pages more.
+constexpr std::uint64_t segment_bytes = std::uint64_t{4} << 20;
+constexpr std::uint64_t board_bytes = std::uint64_t{64} << 10;
+
+/// MPI's own end, where there is too little, tells neither what is full nor how much is needed.
+void check_shared_memory(int ranks) {
+    if (std::getenv(segment_variable) != nullptr) return;
+    struct statvfs room {};
+    if (::statvfs(shared_memory, &room) != 0) return;
+    const std::uint64_t free = std::uint64_t{room.f_bavail} * room.f_frsize;
+    const std::uint64_t needed = static_cast<std::uint64_t>(ranks) * (segment_bytes + board_bytes);
+    if (free >= needed) return;
+    throw Error(ErrorKind::failed,
+                fmt::format("too little shared memory for {} ranks: {} free, {} needed", ranks,
+                            format_bytes(free), format_bytes(needed)),
+                shared_memory,
+                "remove what lies there, or make it larger (mount -o remount,size=1g /dev/shm; "
+                "docker run --shm-size 1g)");
 }
 
 }  // namespace
-
-int most_severe(const std::vector<int>& codes) {
-    static constexpr std::array order{4, 1, 3, 2, 5};
-    for (const int code : order) {
-        if (std::ranges::find(codes, code) != codes.end()) return code;
-    }
-    const auto other = std::ranges::find_if(codes, [](int code) { return code != 0; });
-    return other == codes.end() ? 0 : *other;
-}
 
 bool MpiSession::launched() {
     for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK"}) {
@@ -210,15 +228,18 @@ std::vector<std::string> mpirun_command(int ranks) {
 
 int launch_ranks(const LaunchOptions& options) {
     require_mpi();
+    throw_if_interrupted();
     std::vector<std::string> command = mpirun_command(options.ranks);
     if (command.empty()) {
         throw Error(ErrorKind::failed, "mpirun not found", "PATH", "install Open MPI: make setup");
     }
     command.insert(command.end(), options.command.begin(), options.command.end());
-    const StatusFolder folder;
-    Ranks ranks(options.ranks, folder.path());
-    const pid_t mpirun = start(command, folder.path());
-    supervise(mpirun, ranks, options.grace);
+    check_shared_memory(options.ranks);
+    const LauncherFolders folders;
+    LaunchedRanks ranks(options.ranks, folders.statuses.path());
+    const pid_t mpirun = start(command, folders);
+    Supervision(mpirun, ranks, options).run();
+    if (interrupted() && !ranks.any_spoke()) throw_if_interrupted();
     return ranks.code();
 }
 

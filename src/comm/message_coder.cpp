@@ -211,6 +211,7 @@ Request place_message(const Communicator& comm, const Request& message, int from
     message.then_message(
         [placed, gate, place = std::move(place)](std::exception_ptr failure, const Message& came) {
             if (failure == nullptr) {
+                placed->received = came.bytes.size();
                 try {
                     gate->pass([&] { place(came); });
                 } catch (...) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include <sched.h>
 
@@ -40,7 +41,13 @@ constexpr auto longest_nap_apart = 500us;
 constexpr auto awake_before_due = 60us;
 constexpr int watched_share = 100;
 constexpr auto most_watched = 10ms;
+/// After a signal the ranks agree on where to stop, so a wait goes on; but not for ever, since the
+/// others may be gone. Work that stops at a place of its own (DeferInterrupts) gets there by a step
+/// and a checkpoint: it has nearly as long as batch systems leave.
 constexpr auto patience_after_signal = 500ms;
+constexpr auto patience_deferred = 20s;
+/// For receives that are given up to be out of the way.
+constexpr auto patience_abandoned = 2s;
 constexpr auto threads_noted_for = 20ms;
 /// Longer messages leave MPI's sender when their receiver has taken them, not before.
 constexpr std::size_t eager_bytes = 4000;
@@ -54,20 +61,20 @@ std::size_t received_bytes(const MPI_Status& status, int code) {
     return static_cast<std::size_t>(bytes) + (cut ? 1 : 0);
 }
 
-/// After a signal the ranks agree on where to stop, so a wait goes on; but not for ever, since the
-/// others may be gone.
-void leave_if_interrupted(std::optional<Duration>& since) {
-    if (!interrupted()) return;
-    if (!since) since = machine_now();
-    if (machine_now() - *since > patience_after_signal) throw_if_interrupted_at_once();
+bool was_cancelled(const MPI_Status& status) {
+    int cancelled = 0;
+    MPI_Test_cancelled(&status, &cancelled);
+    return cancelled != 0;
 }
 
 }  // namespace
 
-MpiProgress::MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link)
+MpiProgress::MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link,
+                         Failed failed)
     : board_(std::move(board)),
       probe_(std::move(probe)),
       link_(link),
+      failed_call_(std::move(failed)),
       cores_(usable_cores()),
       threads_(thread_count()),
       threads_noted_(machine_now()),
@@ -105,8 +112,13 @@ void MpiProgress::test_active(Calls& calls, std::vector<int>& taken_from) {
     auto status = statuses_.begin();
     for (const int index : finished) {
         Active& active = active_[static_cast<std::size_t>(index)];
-        const std::size_t bytes = received_bytes(*status++, code);
+        const MPI_Status& how = *status++;
+        const std::size_t bytes = received_bytes(how, code);
         if (active.sends) active_sends_.fetch_sub(1);
+        if (active.given_up && was_cancelled(how)) {
+            calls.push_back(std::move(active.cancelled));
+            continue;
+        }
         if (!active.sends && bytes > eager_bytes) taken_from.push_back(active.peer);
         calls.push_back([ended = std::move(active.ended), keep = std::move(active.keep), bytes] {
             ended(bytes);
@@ -129,6 +141,7 @@ bool MpiProgress::poll(Thorough thorough) {
     Calls calls;
     std::vector<int> taken_from;
     bool any = false;
+    std::exception_ptr failure;
     {
         std::unique_lock lock(mutex_, std::defer_lock);
         if (thorough == Thorough::yes) {
@@ -136,18 +149,37 @@ bool MpiProgress::poll(Thorough thorough) {
         } else if (!lock.try_lock()) {
             return false;
         }
-        test_active(calls, taken_from);
-        const bool skip =
-            thorough == Thorough::no &&
-            (!calls.empty() || (!requests_.empty() && ++polls_ % polls_per_probe != 0));
-        if (!skip) any = probe_();
-        if (link_ != nullptr) link_->release(machine_now(), calls);
+        try {
+            look_at_mpi(thorough, calls, taken_from, any);
+        } catch (...) {
+            failure = std::current_exception();
+        }
     }
     for (const int peer : taken_from)
         ring(peer);
-    for (const auto& call : calls)
-        call();
+    // What has come is handed over whatever else fails: nobody would be told of it again.
+    for (const auto& call : calls) {
+        try {
+            call();
+        } catch (...) {
+            if (failure == nullptr) failure = std::current_exception();
+        }
+    }
+    if (failure != nullptr) {
+        fail(failure);
+        std::rethrow_exception(failure);
+    }
     return any || !calls.empty();
+}
+
+/// Under the lock. After a failure nothing new is received.
+void MpiProgress::look_at_mpi(Thorough thorough, Calls& calls, std::vector<int>& taken_from,
+                              bool& any) {
+    test_active(calls, taken_from);
+    const bool skip = thorough == Thorough::no &&
+                      (!calls.empty() || (!requests_.empty() && ++polls_ % polls_per_probe != 0));
+    if (!skip && !failed_.load()) any = probe_();
+    if (link_ != nullptr) link_->release(machine_now(), calls);
 }
 
 /// MPI looks first and makes progress then: what that brings is found by the next call.
@@ -167,6 +199,16 @@ void MpiProgress::note_threads(Duration now) {
 void MpiProgress::wait(const Operation& operation) {
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     if (operation.done()) return;
+    try {
+        wait_for(operation);
+    } catch (...) {
+        // After a failure the rank ends: whatever is under way into its memory is given up.
+        abandon(failed_.load() ? nullptr : &operation);
+        throw;
+    }
+}
+
+void MpiProgress::wait_for(const Operation& operation) {
     if (!TaskState::current().patient() && may_stay_awake()) {
         if (wait_awake(operation)) return;
     } else {
@@ -204,6 +246,7 @@ bool MpiProgress::look_until(const Operation& operation) {
     unsigned in_vain = 0;
     while (!operation.done()) {
         if (me.cancelled()) throw Cancelled{};
+        check_failure();
         if (poll(Thorough::no)) {
             idle_since = machine_now();
             continue;
@@ -240,6 +283,7 @@ void MpiProgress::wait_asleep(const Operation& operation) {
     const Leaving leaving{*this, sleeper};
     while (!operation.done()) {
         if (me.cancelled()) throw Cancelled{};
+        check_failure();
         leave_if_interrupted(signalled);
         if (!waiting) waiting.emplace(waiting_phase);
         const Duration now = machine_now();
@@ -282,6 +326,61 @@ void MpiProgress::completed() {
     }
 }
 
+// ---- failures ----------------------------------------------------------------------------------
+
+void MpiProgress::fail(const std::exception_ptr& failure) noexcept {
+    const std::scoped_lock lock(failure_mutex_);
+    if (failed_.load()) return;
+    failure_ = failure;
+    failed_.store(true);
+}
+
+void MpiProgress::check_failure() {
+    if (failed_.load()) std::rethrow_exception(failure_);
+}
+
+void MpiProgress::leave_if_interrupted(std::optional<Duration>& since) {
+    if (!interrupted()) return;
+    if (!since) since = machine_now();
+    const Duration patience =
+        interrupts_deferred() ? Duration(patience_deferred) : Duration(patience_after_signal);
+    if (machine_now() - *since <= patience) return;
+    try {
+        throw_if_interrupted_at_once();
+    } catch (...) {
+        interrupted_.store(true);
+        fail(std::current_exception());
+        throw;
+    }
+}
+
+/// Takes back what it can; whether receives into callers' memory are left. `operation`: of that
+/// one alone, else of all.
+bool MpiProgress::cancel_receives(const Operation* operation) {
+    const std::scoped_lock lock(mutex_);
+    bool left = false;
+    for (std::size_t i = 0; i < active_.size(); ++i) {
+        const Operation* receives = active_[i].receives.get();
+        if (receives == nullptr || (operation != nullptr && operation != receives)) continue;
+        if (!std::exchange(active_[i].given_up, true)) MPI_Cancel(&requests_[i]);
+        left = true;
+    }
+    return left;
+}
+
+/// Whoever posted the receive is about to free its memory. A message that is under way (MPI_Imrecv)
+/// cannot be called back, and ends soon unless its sender is gone.
+void MpiProgress::abandon(const Operation* operation) noexcept {
+    const Duration end = machine_now() + patience_abandoned;
+    try {
+        while (cancel_receives(operation) && machine_now() < end) {
+            if (!poll(Thorough::yes)) ::sched_yield();
+        }
+    } catch (...) {
+        fail(std::current_exception());
+    }
+}
+
 // ---- the thread --------------------------------------------------------------------------------
 
 Duration MpiProgress::longest_nap() const {
@@ -306,10 +405,19 @@ void MpiProgress::ring_receivers() {
 }
 
 void MpiProgress::look_after() {
+    try {
+        look_until_stopped();
+    } catch (...) {
+        fail(std::current_exception());
+    }
+    if (failed_.load() && !interrupted_.load() && failed_call_) failed_call_(failure_);
+}
+
+void MpiProgress::look_until_stopped() {
     Doorbell& bell = board_.own_bell();
     const Duration shortest = board_.whole() ? first_nap : first_nap_apart;
     Duration nap = shortest;
-    while (!stopping_.load()) {
+    while (!stopping_.load() && !failed_.load()) {
         const std::uint32_t rings = bell.rings();
         if (look_twice()) {
             nap = shortest;

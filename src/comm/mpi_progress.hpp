@@ -4,9 +4,11 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -37,11 +39,17 @@ public:
         std::shared_ptr<const void> keep;  ///< memory the request uses
         int peer;
         bool sends;
+        /// Of a receive straight into a caller's memory.
+        std::shared_ptr<Operation> receives{};
+        std::function<void()> cancelled{};  ///< called instead of `ended` if it was taken back
+        bool given_up = false;              ///< by who waited for it
     };
+    using Failed = std::function<void(const std::exception_ptr&)>;
 
     /// `probe` begins to receive messages that nobody awaits (under the lock) and says whether
-    /// there were any. The link may be null.
-    MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link);
+    /// there were any. The link may be null. `failed` is called on the thread when something fails
+    /// that no single operation can be told of.
+    MpiProgress(MachineBoard board, std::function<bool()> probe, ModelledLink* link, Failed failed);
     ~MpiProgress();
     MpiProgress(MpiProgress&&) = delete;
 
@@ -56,8 +64,13 @@ public:
     void ring(int rank) noexcept {
         if (Doorbell* bell = board_.bell(rank)) bell->ring();
     }
-    /// Waits until the operation is done.
+    /// Waits until the operation is done. If it is left by an exception, nothing is written to the
+    /// operation's memory any more.
     void wait(const Operation& operation);
+    /// All waits end with it from now on; the first one counts.
+    void fail(const std::exception_ptr& failure) noexcept;
+    /// Nothing is written to the operation's memory any more.
+    void withdraw(const Operation& operation) noexcept { abandon(&operation); }
     /// Called when an operation ends: wakes who waits.
     void completed();
 
@@ -78,6 +91,11 @@ private:
     [[nodiscard]] bool cores_are_scarce() const {
         return board_.ranks() * threads_.load() > cores_;
     }
+    void check_failure();
+    void leave_if_interrupted(std::optional<Duration>& since);
+    void abandon(const Operation* operation) noexcept;
+    [[nodiscard]] bool cancel_receives(const Operation* operation);
+    void wait_for(const Operation& operation);
     void note_threads(Duration now);
     [[nodiscard]] bool may_watch(Duration now);
     void watch_due(const Operation& operation, Duration due);
@@ -87,14 +105,17 @@ private:
     void leave_awake();
     bool look_twice();
     bool poll(Thorough thorough);
+    void look_at_mpi(Thorough thorough, Calls& calls, std::vector<int>& taken_from, bool& any);
     void test_active(Calls& calls, std::vector<int>& taken_from);
     void look_after();
+    void look_until_stopped();
     [[nodiscard]] Duration longest_nap() const;
     void ring_receivers();
 
     MachineBoard board_;
     std::function<bool()> probe_;
     ModelledLink* link_;
+    Failed failed_call_;
     int cores_;
     std::atomic<int> threads_;  ///< of a loop, as last looked at
     Duration threads_noted_;
@@ -114,6 +135,11 @@ private:
     Duration watch_left_;   ///< for which tasks may stay awake until what they wait for is due
     Duration watch_noted_;  ///< when that was reckoned
     std::atomic<int> asleep_{0};
+
+    std::atomic<bool> failed_{false};
+    std::atomic<bool> interrupted_{false};  ///< who waits ends the rank, not the thread
+    std::mutex failure_mutex_;
+    std::exception_ptr failure_;  ///< set once, before `failed_`
 
     std::atomic<bool> dozing_{false};  ///< the thread sleeps for long: nothing is under way
     std::atomic<bool> stopping_{false};

@@ -48,6 +48,13 @@ struct Pieces {
     std::atomic<std::size_t> left{0};  ///< bytes not yet received; MPI ends receives in any order
 };
 
+/// Whose memory a message that has been announced is to be written to; null: its own.
+std::shared_ptr<Operation> posted_operation(const Inbox::Arrival& arrival) {
+    // One that has a place of its own may get its receive at any time: it is not looked at.
+    const bool theirs = !arrival.bytes.empty() && arrival.own.empty();
+    return theirs ? arrival.receive->operation : nullptr;
+}
+
 class MpiTransport final : public Transport {
 public:
     MpiTransport(MPI_Comm comm, int rank, int size, const MpiOptions& options)
@@ -64,7 +71,8 @@ public:
             });
         }
         progress_.emplace(
-            std::move(board), [this] { return probe(); }, link_ ? &*link_ : nullptr);
+            std::move(board), [this] { return probe(); }, link_ ? &*link_ : nullptr,
+            [this](const std::exception_ptr& failure) { fail(failure); });
         progress_->start();
     }
 
@@ -76,6 +84,8 @@ public:
 protected:
     void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
                  std::shared_ptr<Operation> operation) override;
+    void do_withdraw(Operation& operation) override { progress_->withdraw(operation); }
+    void do_fail(const std::exception_ptr& failure) override { progress_->fail(failure); }
     bool do_receive(int from, Tag tag, Kind kind, std::span<std::byte> into,
                     const std::shared_ptr<Operation>& operation) override;
 
@@ -144,7 +154,7 @@ std::vector<std::string> MpiTransport::machine_names() const {
 MachineBoard MpiTransport::meet_machine(MPI_Comm node, std::span<const int> machines) const {
     const int first = machines[static_cast<std::size_t>(rank())];
     const auto ranks = static_cast<int>(std::ranges::count(machines, first));
-    const std::string name = fmt::format("/rudder-{:x}-{}-board", job_, first);
+    const std::string name = fmt::format("{}{:x}-{}-board", window_prefix, job_, first);
     std::shared_ptr<std::span<std::byte>> memory;
     if (rank() == first) memory = create_shared_window(name, MachineBoard::bytes_for(ranks));
     check_mpi(MPI_Barrier(node), "MPI_Barrier");
@@ -279,7 +289,11 @@ bool MpiTransport::do_receive(int from, Tag tag, Kind kind, std::span<std::byte>
                    {[this, from, tag, kind, expected = into.size(), operation](std::size_t got) {
                         inbox().direct(from, tag, kind, got, expected, *operation);
                     },
-                    nullptr, from, false});
+                    nullptr, from, false, operation,
+                    // Taken back: its message goes to the operation when it comes.
+                    [this, from, tag, operation] {
+                        inbox().post({from, tag, std::nullopt, operation});
+                    }});
     return true;
 }
 
@@ -290,9 +304,10 @@ void MpiTransport::begin_receive(MPI_Message* message, int source, int tag, std:
     if (linked(source)) return receive_stamped(message, source, ours, kind, bytes);
     Inbox::Ticket ticket = inbox().announce(source, ours, kind, bytes);
     const std::span<std::byte> place = ticket->bytes;
+    auto receives = posted_operation(*ticket);
     start_receive(message, place,
                   {[this, ticket = std::move(ticket)](std::size_t) { inbox().arrived(ticket); },
-                   nullptr, source, false});
+                   nullptr, source, false, std::move(receives)});
 }
 
 /// The first piece is the message's header; the others follow in order.
@@ -302,6 +317,7 @@ void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind k
     const auto found = in_pieces_.find(key);
     if (found == in_pieces_.end()) {
         PiecesHeader header;
+        RUDDER_CHECK(bytes == sizeof(header));
         check_mpi(MPI_Mrecv(&header, static_cast<int>(bytes), MPI_BYTE, message, MPI_STATUS_IGNORE),
                   "MPI_Mrecv");
         auto fresh = std::make_shared<Pieces>();
@@ -313,6 +329,7 @@ void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind k
         return;
     }
     const std::shared_ptr<Pieces> pieces = found->second;
+    RUDDER_CHECK(bytes <= pieces->ticket->bytes.size() - pieces->posted);
     const std::span<std::byte> place = pieces->ticket->bytes.subspan(pieces->posted, bytes);
     pieces->posted += bytes;
     if (pieces->posted == pieces->ticket->bytes.size()) in_pieces_.erase(found);
@@ -321,7 +338,7 @@ void MpiTransport::begin_piece(MPI_Message* message, int source, Tag tag, Kind k
                        if (pieces->left.fetch_sub(bytes) == bytes)
                            pieces_landed(source, pieces->ticket);
                    },
-                   nullptr, source, false});
+                   nullptr, source, false, posted_operation(*pieces->ticket)});
 }
 
 /// Over a modelled link it is handed over when its time has come.
@@ -367,7 +384,8 @@ bool MpiTransport::probe() {
 std::shared_ptr<std::span<std::byte>> MpiTransport::share(std::size_t bytes, std::uint64_t key) {
     const auto& members = hosts().members(hosts().host_of(rank()));
     if (members.size() == 1) return private_window(bytes);  // on huge pages, unlike shared memory
-    const std::string name = fmt::format("/rudder-{:x}-{}-{:x}", job_, members.front(), key);
+    const std::string name =
+        fmt::format("{}{:x}-{}-{:x}", window_prefix, job_, members.front(), key);
     const std::byte sign{1};
     if (rank() == members.front()) {
         auto window = create_shared_window(name, bytes);

@@ -8,6 +8,8 @@
 
 #include <unistd.h>
 
+#include "process_handle.hpp"
+
 namespace rudder::comm {
 
 namespace {
@@ -49,7 +51,8 @@ void write_rank_pid(int rank) {
     own_rank = rank;
     const char* folder = std::getenv(status_folder_variable);
     if (folder != nullptr && rank >= 0)
-        write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()));
+        write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()) + " " +
+                                                      std::to_string(start_of_process(::getpid())));
 }
 
 void write_rank_status(int code, const std::string& reason) noexcept {
@@ -62,10 +65,14 @@ void write_rank_status(int code, const std::string& reason) noexcept {
     }
 }
 
-std::optional<pid_t> read_rank_pid(const std::filesystem::path& folder, int rank) {
+std::optional<RankProcess> read_rank_process(const std::filesystem::path& folder, int rank) {
     const auto text = read_whole(file_of(folder, "pid", rank));
     if (!text) return std::nullopt;
-    return static_cast<pid_t>(std::strtol(text->c_str(), nullptr, 10));
+    std::istringstream in(*text);
+    RankProcess process;
+    in >> process.pid >> process.start;
+    if (!in || process.pid <= 1) return std::nullopt;
+    return process;
 }
 
 std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, int rank) {
@@ -74,6 +81,15 @@ std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, 
     const std::size_t line = text->find('\n');
     return RankStatus{static_cast<int>(std::strtol(text->c_str(), nullptr, 10)),
                       line == std::string::npos ? "" : text->substr(line + 1)};
+}
+
+void note_interrupt(const std::filesystem::path& folder) {
+    write_whole(folder / "interrupted", "");
+}
+
+bool launcher_interrupted() noexcept {
+    const char* folder = std::getenv(status_folder_variable);
+    return folder != nullptr && ::access((std::string(folder) + "/interrupted").c_str(), F_OK) == 0;
 }
 
 }  // namespace rudder::comm

@@ -1,6 +1,7 @@
 // What each rank leaves for the launcher that started it: how it ended, and why.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -19,13 +20,25 @@ struct RankStatus {
 
 /// The rank a launcher has given this process, before MPI is up; -1 if it cannot be told.
 [[nodiscard]] int launched_rank();
+/// A process, told from later ones of the same number by when it was started.
+struct RankProcess {
+    pid_t pid = 0;
+    std::uint64_t start = 0;
+};
+
 /// Called by a rank at its start and at its end; nothing without a launcher of ours.
 void write_rank_pid(int rank);
 void write_rank_status(int code, const std::string& reason) noexcept;
 
 /// Called by the launcher: what the ranks have left so far.
-[[nodiscard]] std::optional<pid_t> read_rank_pid(const std::filesystem::path& folder, int rank);
+[[nodiscard]] std::optional<RankProcess> read_rank_process(const std::filesystem::path& folder,
+                                                           int rank);
 [[nodiscard]] std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder,
                                                          int rank);
+
+/// Called by the launcher before it passes an interrupt on, so that ranks know whose wish it is.
+void note_interrupt(const std::filesystem::path& folder);
+/// Called by a rank: whether its launcher has been interrupted.
+[[nodiscard]] bool launcher_interrupted() noexcept;
 
 }  // namespace rudder::comm

@@ -152,9 +152,14 @@ struct OrderedReducer::Reduction : std::enable_shared_from_this<Reduction> {
             if (const auto reduction = self.lock()) reduction->withdraw();
         });
         begin_one();  // keeps it open until everything has been posted
-        receive_results();
-        receive_contributions();
-        send_contributions();
+        try {
+            receive_results();
+            receive_contributions();
+            send_contributions();
+        } catch (...) {
+            withdraw();  // what was posted must not write where nobody waits any more
+            throw;
+        }
         end_one();
     }
 

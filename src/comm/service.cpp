@@ -60,9 +60,12 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     Channel channel;
     Handler handler;
     std::vector<Peer> peers;
-    std::size_t next_peer = 0;                    ///< whose turn it is
-    std::mutex memory_mutex;                      ///< guards `memory`; held for a few instructions
-    std::vector<std::shared_ptr<Answer>> memory;  ///< of messages that have left
+    std::size_t next_peer = 0;  ///< whose turn it is
+    /// Memory of messages that have left. Of questions and of answers, which are longer: a question
+    /// that took an answer's would leave it a short one to make longer.
+    enum class Use : std::size_t { question, answer };
+    std::mutex memory_mutex;  ///< guards `memory`; held for a few instructions
+    std::array<std::vector<std::shared_ptr<Bytes>>, 2> memory;
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
@@ -131,7 +134,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
     void answer(int to, const Message& question) {
         const Span span("serving");
-        std::shared_ptr<Answer> bytes = take_memory();
+        std::shared_ptr<Answer> bytes = take_memory(Use::answer);
         handler(to, question.bytes, *bytes);
         peer(to).leaving += bytes->size();
         const Request sent =
@@ -145,20 +148,21 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     void send_question(int to, Kind kind, const std::shared_ptr<Bytes>& question) {
         comm.send(to, channel, kind, std::span<const std::byte>(*question))
             .then([state = weak_from_this(), question](const std::exception_ptr&) {
-                if (const auto self = state.lock()) self->give_back(question);
+                if (const auto self = state.lock()) self->give_back(Use::question, question);
             });
     }
 
-    void give_back(const std::shared_ptr<Bytes>& bytes) {
+    void give_back(Use use, const std::shared_ptr<Bytes>& bytes) {
         const std::scoped_lock lock(memory_mutex);
-        memory.push_back(bytes);
+        memory[static_cast<std::size_t>(use)].push_back(bytes);
     }
 
-    [[nodiscard]] std::shared_ptr<Answer> take_memory() {
+    [[nodiscard]] std::shared_ptr<Bytes> take_memory(Use use) {
         const std::scoped_lock lock(memory_mutex);
-        if (memory.empty()) return std::make_shared<Answer>();
-        std::shared_ptr<Answer> bytes = std::move(memory.back());
-        memory.pop_back();
+        auto& left = memory[static_cast<std::size_t>(use)];
+        if (left.empty()) return std::make_shared<Bytes>();
+        std::shared_ptr<Bytes> bytes = std::move(left.back());
+        left.pop_back();
         bytes->clear();
         return bytes;
     }
@@ -166,7 +170,7 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// Called by whoever makes progress: wakes the task if it held questions back.
     void has_left(int to, const std::shared_ptr<Answer>& answer) {
         const std::size_t bytes = answer->size();
-        give_back(answer);
+        give_back(Use::answer, answer);
         Peer& asks = peer(to);
         if (asks.leaving.fetch_sub(bytes) - bytes >= leaving_limit(Turn::last)) return;
         if (!asks.waiting.exchange(false)) return;
@@ -199,7 +203,7 @@ Request Service::ask(int to, Kind kind, std::vector<std::byte> question,
 }
 
 std::shared_ptr<Service::Bytes> Service::memory() const {
-    return state_->take_memory();
+    return state_->take_memory(State::Use::question);
 }
 
 Request Service::ask(int to, Kind kind, const std::shared_ptr<Bytes>& question,

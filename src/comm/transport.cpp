@@ -107,13 +107,16 @@ std::shared_ptr<Operation> Transport::receive_message(int from, Tag tag) {
 }
 
 void Transport::fail(const std::exception_ptr& failure) {
+    std::function<void(const std::exception_ptr&)> handler;
     {
         const std::scoped_lock lock(failure_mutex_);
         if (failed()) return;
         failure_ = failure;
         failed_.store(true, std::memory_order_release);
+        handler = failure_handler_;
     }
-    if (failure_handler_) failure_handler_(failure);
+    if (handler) handler(failure);
+    do_fail(failure);
     completed();
 }
 

@@ -40,6 +40,57 @@ RankReport report_phases() {
     return report;
 }
 
+namespace {
+
+/// Begins every report on a connection: one that has lost its place is found out.
+constexpr std::uint64_t frame_mark = 0x7265706f72742e31;  // "report.1"
+constexpr std::int32_t largest_code = 255;
+
+bool is_flag(std::int32_t value) {
+    return value == 0 || value == 1;
+}
+
+/// Whatever lies behind the end is dropped, too.
+void clean_text(std::span<char> field) {
+    field.back() = '\0';
+    bool ended = false;
+    for (char& c : field) {
+        ended = ended || c == '\0';
+        const auto code = static_cast<unsigned char>(c);
+        if (ended) {
+            c = '\0';
+        } else if ((code < 0x20 && c != '\n') || code == 0x7f) {
+            c = '?';
+        }
+    }
+}
+
+}  // namespace
+
+std::vector<char> report_frame(const RankReport& report) {
+    std::vector<char> frame(report_frame_bytes);
+    std::memcpy(frame.data(), &frame_mark, sizeof(frame_mark));
+    std::memcpy(frame.data() + sizeof(frame_mark), &report, sizeof(report));
+    return frame;
+}
+
+std::optional<RankReport> read_report(std::span<const char> frame) {
+    std::uint64_t mark = 0;
+    if (frame.size() != report_frame_bytes) return std::nullopt;
+    std::memcpy(&mark, frame.data(), sizeof(mark));
+    RankReport report;
+    std::memcpy(static_cast<void*>(&report), frame.data() + sizeof(mark), sizeof(report));
+    const auto state = static_cast<std::int32_t>(report.state);
+    const bool valid = mark == frame_mark && state >= 0 &&
+                       state <= static_cast<std::int32_t>(RankState::failed) && report.code >= 0 &&
+                       report.code <= largest_code && is_flag(report.waiting) &&
+                       is_flag(report.relayed);
+    if (!valid) return std::nullopt;
+    clean_text(report.phase);
+    clean_text(report.reason);
+    return report;
+}
+
 void BoardEntry::write(const RankReport& fresh) noexcept {
     std::array<std::uint64_t, words> copy{};
     std::memcpy(copy.data(), &fresh, sizeof(fresh));

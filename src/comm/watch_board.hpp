@@ -4,8 +4,10 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace rudder::comm {
 
@@ -26,6 +28,12 @@ struct RankReport {
 /// What this process is doing now, from its spans.
 [[nodiscard]] RankReport report_phases();
 void set_text(std::span<char> field, const std::string& text);
+
+/// A report as it travels between machines, and back: none if a field has a value that no rank
+/// gives it. Text comes back with an end and without control characters.
+inline constexpr std::size_t report_frame_bytes = 8 + sizeof(RankReport);
+[[nodiscard]] std::vector<char> report_frame(const RankReport& report);
+[[nodiscard]] std::optional<RankReport> read_report(std::span<const char> frame);
 
 /// One rank's place on the board that the processes of a machine share. The rank alone writes; a
 /// sequence number (odd while it writes) lets others read a whole report. The report lies there as

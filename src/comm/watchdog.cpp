@@ -2,20 +2,22 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "rudder/core/checksum.hpp"
 
 #include "peer_links.hpp"
+#include "process_handle.hpp"
 #include "rank_status.hpp"
 #include "watch_board.hpp"
 #include "window.hpp"
@@ -28,6 +30,8 @@ using namespace std::chrono_literals;
 
 constexpr int tick_ms = 100;
 constexpr auto time_to_be_heard = 50ms;
+/// For a last report, where a connection is full.
+constexpr auto time_to_leave = 500ms;
 constexpr std::int64_t heartbeat_limit_ns = 500'000'000;
 
 /// What tells two processes whether they can hold handles of each other: the machine's boot and the
@@ -50,7 +54,7 @@ struct Identity {
 /// What this rank knows of another.
 struct Peer {
     Identity identity{};
-    int handle = -1;  ///< pidfd of a process on this machine
+    std::optional<ProcessHandle> handle;  ///< of a process on this machine
     bool gone = false;
     RankReport report;
     std::int64_t heard = 0;     ///< when it last gave a sign of life
@@ -58,7 +62,7 @@ struct Peer {
 };
 
 void end_process(int code, const std::string& reason) {
-    fmt::print(stderr, "rudder: error: {}\n", reason);
+    std::fputs(fmt::format("rudder: error: {}\n", reason).c_str(), stderr);
     std::fflush(stderr);
     write_rank_status(code, reason);
     // A launcher that aborts the job may close the pipe before it has read the message.
@@ -77,7 +81,9 @@ struct Watchdog::State {
     }
 
     void meet();
-    void make_board(const std::vector<bool>& here, std::uint64_t token);
+    void make_board(const std::vector<bool>& here, const JobToken& token);
+    void watch_process(std::size_t rank);
+    void hear(std::size_t rank, std::int64_t now);
     void watch();
     void publish();
     void listen(std::span<const pollfd> polls);
@@ -89,7 +95,7 @@ struct Watchdog::State {
     [[nodiscard]] std::span<BoardEntry> board() const {
         return {reinterpret_cast<BoardEntry*>(window->data()), peers.size()};
     }
-    [[nodiscard]] bool near(std::size_t rank) const { return peers[rank].handle >= 0; }
+    [[nodiscard]] bool near(std::size_t rank) const { return peers[rank].handle.has_value(); }
 
     Communicator comm;
     WatchdogOptions options;
@@ -108,8 +114,8 @@ struct Watchdog::State {
 
 void Watchdog::State::meet() {
     const Identity mine{machine_id(), ::getpid()};
-    std::uint64_t token = static_cast<std::uint64_t>(monotonic_ns()) ^ mine.machine;
-    comm.broadcast(0, std::span(&token, 1));
+    JobToken token = draw_token();
+    comm.broadcast(0, std::span<std::uint64_t>(token));
     peers.resize(static_cast<std::size_t>(comm.size()));
     std::vector<bool> here(peers.size(), false);
     std::vector<bool> elsewhere(peers.size(), false);
@@ -121,23 +127,25 @@ void Watchdog::State::meet() {
         const bool same = peers[r].identity.machine == mine.machine && !options.connections_only;
         here[r] = same || r == me;
         elsewhere[r] = !here[r];
-        if (r == me || !same) continue;
-        peers[r].handle =
-            static_cast<int>(::syscall(SYS_pidfd_open, static_cast<pid_t>(all[r].front().pid), 0));
-        if (peers[r].handle < 0) {
-            throw system_error("cannot watch a rank of this machine", fmt::format("rank {}", r),
-                               errno);
-        }
+        if (r != me && same) watch_process(r);
     }
     make_board(here, token);
     links = std::make_unique<PeerLinks>(comm, elsewhere, token);
     wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 }
 
+/// Those who have just met were all alive a moment ago.
+void Watchdog::State::watch_process(std::size_t rank) {
+    peers[rank].handle = ProcessHandle::open(static_cast<pid_t>(peers[rank].identity.pid));
+    if (peers[rank].handle) return;
+    throw Error(ErrorKind::rank, fmt::format("rank {} died while the ranks met", rank), "watchdog",
+                "look for what killed it (out of memory?); start again");
+}
+
 /// The board of this machine: its first rank makes it, all map it, then its name goes.
-void Watchdog::State::make_board(const std::vector<bool>& here, std::uint64_t token) {
+void Watchdog::State::make_board(const std::vector<bool>& here, const JobToken& token) {
     const auto first = static_cast<std::size_t>(std::ranges::find(here, true) - here.begin());
-    const std::string name = fmt::format("/rudder-watch-{:x}-{}", token, first);
+    const std::string name = fmt::format("{}watch-{:x}-{}", window_prefix, token[0], first);
     const std::size_t bytes = sizeof(BoardEntry) * peers.size();
     if (first == me) window = create_shared_window(name, bytes);
     comm.barrier();
@@ -159,7 +167,8 @@ void Watchdog::State::watch() {
         publish();
         std::vector<pollfd> polls{{wake, POLLIN, 0}};
         for (std::size_t r = 0; r < peers.size(); ++r) {
-            const int fd = near(r) ? peers[r].handle : links->socket(static_cast<int>(r));
+            const int fd =
+                near(r) ? peers[r].handle->descriptor() : links->socket(static_cast<int>(r));
             polls.push_back({peers[r].gone ? -1 : fd, POLLIN, 0});
         }
         ::poll(polls.data(), polls.size(), tick_ms);
@@ -181,16 +190,26 @@ void Watchdog::State::listen(std::span<const pollfd> polls) {
             peer.heard = board()[r].heartbeat.load(std::memory_order_acquire);
             if ((polls[r].revents & POLLIN) != 0) note_gone(r);
         } else if (polls[r].fd >= 0 && polls[r].revents != 0) {
-            bool fresh = false;
-            const bool open = links->receive(static_cast<int>(r), peer.report, fresh);
-            if (fresh) peer.heard = now;
-            if (!open) note_gone(r);
+            hear(r, now);
         }
         if (peer.report.progress != before || peer.report.waiting != 0) peer.advanced = now;
         look_at(r);
         silent = silent || (!peer.gone && now - peer.heard > heartbeat_limit_ns);
     }
     missing.store(silent, std::memory_order_relaxed);
+}
+
+/// Reads what a rank of another machine has sent.
+void Watchdog::State::hear(std::size_t rank, std::int64_t now) {
+    const PeerLinks::Heard heard = links->receive(static_cast<int>(rank), peers[rank].report);
+    if (heard == PeerLinks::Heard::report) peers[rank].heard = now;
+    if (heard == PeerLinks::Heard::closed) note_gone(rank);
+    if (heard != PeerLinks::Heard::nonsense) return;
+    peers[rank].gone = true;
+    end_job(static_cast<int>(ErrorKind::rank),
+            fmt::format("rank {} sends reports that cannot be read\n  to do: look for a network "
+                        "that damages data; resume from the last checkpoint",
+                        rank));
 }
 
 /// A rank that said it fails ends the job at once, with its code.
@@ -214,7 +233,8 @@ void Watchdog::State::end_job(int code, const std::string& reason) {
         set_text(own.reason, reason);
     }
     publish();
-    if (options.last_words) options.last_words(reason);
+    links->flush(time_to_leave);
+    if (options.last_words) options.last_words(code, reason);
     options.on_end(code, reason);
 }
 
@@ -283,14 +303,12 @@ Watchdog::~Watchdog() {
         if (s.own.state == RankState::running) s.own.state = RankState::finished;
     }
     s.publish();
+    s.links->flush(time_to_leave);
     s.stopping.store(true, std::memory_order_release);
     const std::uint64_t one = 1;
     static_cast<void>(::write(s.wake, &one, sizeof(one)) == sizeof(one));
     s.thread.join();
     ::close(s.wake);
-    for (const Peer& peer : s.peers) {
-        if (peer.handle >= 0) ::close(peer.handle);
-    }
 }
 
 void Watchdog::announce_failure(int code, const std::string& reason) {
@@ -304,6 +322,7 @@ void Watchdog::announce_failure(int code, const std::string& reason) {
         set_text(s.own.reason, reason);
     }
     s.publish();
+    s.links->flush(time_to_leave);
 }
 
 bool Watchdog::peer_missing() const {

@@ -18,8 +18,8 @@ struct WatchdogOptions {
     /// Called on the watchdog's thread when the job must end; must not return. The default prints
     /// the reason, leaves the rank's status, and ends the process with the code.
     std::function<void(int code, const std::string& reason)> on_end{};
-    /// Called with the reason just before that, on the same thread; must return soon.
-    std::function<void(const std::string& reason)> last_words{};
+    /// Called with both just before that, on the same thread; must return soon.
+    std::function<void(int code, const std::string& reason)> last_words{};
 };
 
 /// Watches all ranks of a communicator, each rank with a thread of its own.

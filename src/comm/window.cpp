@@ -3,8 +3,11 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <map>
+#include <mutex>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -63,6 +66,22 @@ std::shared_ptr<std::span<std::byte>> map_descriptor(int fd, const std::string& 
     return {mapping, &mapping->span};
 }
 
+constexpr const char* shared_memory = "/dev/shm";
+/// A block is younger than this when it has a name but no lock yet.
+constexpr std::chrono::seconds time_to_lock{10};
+
+/// Blocks that have a name, by it: while the process that made one lives, it holds its lock.
+std::mutex held_mutex;
+std::map<std::string, int> held;
+
+void hold(const std::string& name, int fd) {
+    const int lock = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (lock < 0) return;
+    ::flock(lock, LOCK_SH | LOCK_NB);
+    const std::scoped_lock guard(held_mutex);
+    held[name] = lock;
+}
+
 }  // namespace
 
 std::shared_ptr<std::span<std::byte>> private_window(std::size_t bytes) {
@@ -76,12 +95,15 @@ std::shared_ptr<std::span<std::byte>> private_window(std::size_t bytes) {
 std::shared_ptr<std::span<std::byte>> create_shared_window(const std::string& name,
                                                            std::size_t bytes) {
     if (bytes == 0) return private_window(0);
+    static std::once_flag swept;
+    std::call_once(swept, [] { sweep_shared_windows(shared_memory, time_to_lock); });
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
     if (fd < 0) throw system_error("cannot make shared memory", name, errno);
+    hold(name, fd);
     // Reserve it now: a full /dev/shm is then an error here, not a SIGBUS at the first touch.
     if (const int code = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)); code != 0) {
         ::close(fd);
-        ::shm_unlink(name.c_str());
+        unlink_shared_window(name);
         throw system_error("cannot reserve " + format_bytes(bytes) + " of shared memory",
                            "/dev/shm", code);
     }
@@ -98,6 +120,26 @@ std::shared_ptr<std::span<std::byte>> open_shared_window(const std::string& name
 
 void unlink_shared_window(const std::string& name) noexcept {
     ::shm_unlink(name.c_str());
+    const std::scoped_lock lock(held_mutex);
+    const auto found = held.find(name);
+    if (found == held.end()) return;
+    ::close(found->second);
+    held.erase(found);
+}
+
+void sweep_shared_windows(const std::filesystem::path& folder, std::chrono::seconds age) {
+    std::error_code none;
+    const auto before = std::filesystem::file_time_type::clock::now() - age;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+        std::error_code gone;
+        if (!entry.path().filename().string().starts_with(&window_prefix[1])) continue;
+        if (!entry.is_regular_file(gone) || entry.is_symlink(gone)) continue;
+        if (entry.last_write_time(gone) > before || gone) continue;
+        const int fd = ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+        if (fd < 0) continue;  // another user's
+        if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());
+        ::close(fd);
+    }
 }
 
 }  // namespace rudder::comm

@@ -1,7 +1,9 @@
 // Windows: memory that the ranks of a host share.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -11,6 +13,9 @@ namespace rudder::comm {
 /// Zeroed memory of this process alone, in the form of a window.
 [[nodiscard]] std::shared_ptr<std::span<std::byte>> private_window(std::size_t bytes);
 
+/// How names of blocks begin.
+inline constexpr char window_prefix[] = "/rudder-";
+
 /// Makes a named block of shared memory (POSIX shm), zeroed, and maps it.
 [[nodiscard]] std::shared_ptr<std::span<std::byte>> create_shared_window(const std::string& name,
                                                                          std::size_t bytes);
@@ -19,5 +24,8 @@ namespace rudder::comm {
                                                                        std::size_t bytes);
 /// Removes its name; those who have mapped it keep it.
 void unlink_shared_window(const std::string& name) noexcept;
+/// Removes blocks of that age or more whose makers died before they removed the names. Happens
+/// before a process makes its first one.
+void sweep_shared_windows(const std::filesystem::path& folder, std::chrono::seconds age);
 
 }  // namespace rudder::comm

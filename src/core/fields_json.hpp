@@ -1,11 +1,14 @@
 // JSON of records, both ways, by their lists of fields. For sources only.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/json.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/core/fields.hpp"
 
 namespace rudder {
@@ -37,6 +40,11 @@ Json member_json(const std::vector<M>& members) {
     return list;
 }
 
+inline Error out_of_range(const char* key, const std::string& where) {
+    return input_error(std::string("invalid value of key '") + key + "': out of range", where,
+                       "make the file again, or restore it from a copy");
+}
+
 template <class M>
 void read_member(const Json& json, const char* key, const std::string& where,
                  std::vector<M>& members) {
@@ -57,10 +65,13 @@ void read_member(const Json& json, const char* key, const std::string& where, M&
     } else if constexpr (std::is_same_v<M, bool>) {
         member = json_bool(json, key, where);
     } else if constexpr (std::is_integral_v<M>) {
-        member = static_cast<M>(json_u64(json, key, where));
+        const std::uint64_t value = json_u64(json, key, where);
+        if (!std::in_range<M>(value)) throw out_of_range(key, where);
+        member = static_cast<M>(value);
     } else {
         static_assert(std::is_floating_point_v<M>);
         member = static_cast<M>(json_number(json, key, where));
+        if (!std::isfinite(member)) throw out_of_range(key, where);
     }
 }
 

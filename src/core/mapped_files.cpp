@@ -7,11 +7,11 @@
 #include <csignal>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
 #include <mutex>
 #include <string_view>
 
 #include <semaphore.h>
-#include <time.h>
 #include <unistd.h>
 
 namespace rudder {

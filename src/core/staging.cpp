@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -38,17 +39,25 @@ void refuse_existing(const fs::path& output, Existing existing) {
                       "choose another name, or give --force to replace it");
 }
 
-void make_folder(const fs::path& folder) {
-    std::error_code code;
-    fs::create_directories(folder, code);
-    if (code) throw system_error("cannot create the folder", folder.string(), code.value());
-}
-
 void flush_folder(const fs::path& folder) {
     const int fd = ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
     if (fd < 0) return;
     ::fsync(fd);
     ::close(fd);
+}
+
+/// Makes a folder and those above it, whose names survive a loss of power.
+void make_folder(const fs::path& folder) {
+    std::error_code code;
+    std::vector<fs::path> fresh;
+    for (fs::path above = folder.parent_path(); !above.empty() && !fs::is_directory(above, code);
+         above = above.parent_path()) {
+        fresh.push_back(above);
+    }
+    fs::create_directories(folder, code);
+    if (code) throw system_error("cannot create the folder", folder.string(), code.value());
+    for (const fs::path& above : fresh)
+        flush_folder(above.parent_path());
 }
 
 /// Exchanges two names in one step; false where the file system cannot.
@@ -107,10 +116,11 @@ Staging Staging::file(const fs::path& output, Existing existing) {
         throw usage_error("the output is to be a file, but the path is a folder", normal.string(),
                           "choose another name");
     }
-    code.clear();  // of the question above: that nothing is there is no error
     const fs::path parent = normal.parent_path();
-    if (!parent.empty()) fs::create_directories(parent, code);
-    if (code) throw system_error("cannot create the folder", parent.string(), code.value());
+    if (!parent.empty() && !fs::is_directory(parent, code)) {
+        make_folder(parent);
+        flush_folder(parent.parent_path());
+    }
     return {normal, staged_name(normal, StagedKind::partial), existing};
 }
 
@@ -118,6 +128,15 @@ Staging::~Staging() {
     if (staged_.empty() || lasting_) return;
     std::error_code code;
     fs::remove_all(staged_, code);
+}
+
+void Staging::discard(const fs::path& output) {
+    const fs::path hidden = staged_name(output, StagedKind::partial);
+    std::error_code code;
+    fs::rename(output, hidden, code);
+    if (code) return;
+    flush_folder(output.parent_path());
+    fs::remove_all(hidden, code);
 }
 
 void Staging::commit() {

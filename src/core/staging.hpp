@@ -24,6 +24,9 @@ public:
     /// A single file; the caller creates it at `path()`.
     [[nodiscard]] static Staging file(const std::filesystem::path& output, Existing existing);
 
+    /// Removes an output so that, whenever the power fails, it is there whole or not at all.
+    static void discard(const std::filesystem::path& output);
+
     Staging(Staging&& other) noexcept;
     Staging& operator=(Staging&&) = delete;
     ~Staging();

@@ -17,9 +17,11 @@ namespace rudder::partition {
 
 namespace {
 
-[[noreturn]] void be_child(FunctionRef<int()> work) {
+[[noreturn]] void be_child(pid_t parent, FunctionRef<int()> work) {
+    end_with_parent(parent, SIGKILL);
     ::signal(SIGINT, SIG_IGN);  // the parent decides, and ends this process
     ::signal(SIGTERM, SIG_DFL);
+    ::signal(SIGHUP, SIG_IGN);
     ::signal(SIGABRT, SIG_DFL);
     const int null = ::open("/dev/null", O_WRONLY);
     if (null >= 0) {
@@ -60,9 +62,10 @@ int wait_for(pid_t child) {
 
 void run_in_child(const std::string& what, const std::string& remedy, FunctionRef<int()> work) {
     throw_if_interrupted();
+    const pid_t self = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) throw system_error(fmt::format("cannot start {}", what), "", errno);
-    if (child == 0) be_child(work);
+    if (child == 0) be_child(self, work);
     const int status = wait_for(child);
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return;
     const std::string end = WIFSIGNALED(status) ? fmt::format("signal {} ({})", WTERMSIG(status),

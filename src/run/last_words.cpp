@@ -9,11 +9,11 @@ namespace rudder::run {
 namespace {
 
 std::mutex mutex;
-std::function<void(const std::string&)> words;
+LastWords::Speak words;
 
 }  // namespace
 
-LastWords::LastWords(std::function<void(const std::string& reason)> speak) {
+LastWords::LastWords(Speak speak) {
     const std::scoped_lock lock(mutex);
     words = std::move(speak);
 }
@@ -23,10 +23,10 @@ LastWords::~LastWords() {
     words = nullptr;
 }
 
-void LastWords::speak(const std::string& reason) {
+void LastWords::speak(int code, const std::string& reason) {
     log::call_before();
     const std::scoped_lock lock(mutex);
-    if (words) words(reason);
+    if (words) words(code, reason);
 }
 
 }  // namespace rudder::run

@@ -6,16 +6,19 @@
 
 namespace rudder::run {
 
-/// While it lives, its function is called with the reason when the watchdog ends this process. On
-/// the watchdog's thread: it may write, not wait for the run. One at a time.
+/// While it lives, its function is called with exit code and reason when a thread beside the work,
+/// such as the watchdog's, ends this process. On that thread: it may write, not wait for the run.
+/// One at a time.
 class LastWords {
 public:
-    explicit LastWords(std::function<void(const std::string& reason)> speak);
+    using Speak = std::function<void(int code, const std::string& reason)>;
+
+    explicit LastWords(Speak speak);
     ~LastWords();
     LastWords(LastWords&&) = delete;
 
     /// Calls the one that lives, if any.
-    static void speak(const std::string& reason);
+    static void speak(int code, const std::string& reason);
 };
 
 }  // namespace rudder::run

@@ -2,21 +2,26 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include "comm/launcher.hpp"
+#include "comm/launcher_watch.hpp"
 #include "comm/mpi_transport.hpp"
 #include "comm/rank_status.hpp"
 #include "comm/watchdog.hpp"
+#include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "core/mapped_files.hpp"
 #include "core/system.hpp"
@@ -57,19 +62,33 @@ std::vector<std::string> rank_arguments(const std::vector<std::string>& argument
     return kept;
 }
 
+int launch_with(const RankOptions& options, const std::vector<std::string>& arguments) {
+    comm::LaunchOptions launch{.ranks = options.ranks, .command = {}};
+    launch.command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
+    for (std::string& word : rank_arguments(arguments)) {
+        launch.command.push_back(std::move(word));
+    }
+    return comm::launch_ranks(launch);
+}
+
+bool died(int code) {
+    return code == static_cast<int>(ErrorKind::rank) && !interrupted();
+}
+
 int launch(const RankOptions& options) {
     if (comm::MpiSession::launched()) {
         throw usage_error("--ranks starts ranks, but a launcher has already started this one",
                           "--ranks", "leave --ranks out under mpirun or srun");
     }
     partition::check_ranks(options.ranks, options.parts);
-    comm::LaunchOptions launch{.ranks = options.ranks, .command = {}};
-    launch.command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
-    for (std::string& word : rank_arguments(options.arguments)) {
-        launch.command.push_back(std::move(word));
-    }
     ::setenv(launched_variable, "1", 1);
-    return comm::launch_ranks(launch);
+    int code = launch_with(options, options.arguments);
+    for (int again = 1; again <= options.restarts && died(code); ++again) {
+        log::warning(fmt::format("a rank died; starting again from the last checkpoint ({} of {})",
+                                 again, options.restarts));
+        code = launch_with(options, options.arguments_again);
+    }
+    return code;
 }
 
 /// Whether another rank says what this error says: it was its, and all gave up together.
@@ -77,18 +96,31 @@ bool told_by_other(const Error& error, int rank) {
     return error.rank().value_or(rank) != rank;
 }
 
-/// Ends a rank that fails: tells the others, says why (unless there is nothing to add), and leaves
-/// without waiting for them.
-[[noreturn]] void fail_rank(comm::Watchdog* watchdog, int rank, int code,
-                            const std::string& problem, const std::string& text) {
-    static std::mutex one;  // the first to come says why; nobody comes second
-    one.lock();
-    if (watchdog != nullptr) watchdog->announce_failure(code, problem);
-    if (!text.empty())
-        std::fputs(fmt::format("rudder: error: rank {}: {}\n", rank, text).c_str(), stderr);
+/// An interrupt with what to do after it.
+Error with_remedy(const Error& error, const RankOptions& options) {
+    if (error.kind() != ErrorKind::interrupted || !options.after_interrupt) return error;
+    return {error.kind(), error.problem(), error.where(), options.after_interrupt()};
+}
+
+/// How a rank ends that fails.
+struct RankEnd {
+    int code = static_cast<int>(ErrorKind::failed);
+    std::string problem;  ///< for the other ranks and the launcher
+    std::string text;     ///< for people; empty: another says it
+};
+
+/// Ends a rank: tells the others, says why, and leaves without waiting for them. The first thread
+/// that calls it does so.
+[[noreturn]] void end_rank(comm::Watchdog* watchdog, int rank, const RankEnd& end) {
+    static std::atomic_flag ending;
+    while (ending.test_and_set())
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+    if (watchdog != nullptr) watchdog->announce_failure(end.code, end.problem);
+    if (!end.text.empty())
+        std::fputs(fmt::format("rudder: error: rank {}: {}\n", rank, end.text).c_str(), stderr);
     std::fflush(nullptr);
-    comm::write_rank_status(code, problem);
-    ::_exit(code);
+    comm::write_rank_status(end.code, end.problem);
+    ::_exit(end.code);
 }
 
 std::string in_one_line(const Error& error) {
@@ -96,37 +128,31 @@ std::string in_one_line(const Error& error) {
                                  : fmt::format("{} ({})", error.problem(), error.where());
 }
 
-int error_code(const Error& error, const comm::Watchdog* watchdog) {
-    // A SIGTERM that a launcher sends because a peer is gone is not the user's.
-    const bool lost = watchdog != nullptr && watchdog->peer_missing();
-    if (error.kind() == ErrorKind::interrupted && lost) return static_cast<int>(ErrorKind::rank);
-    return error.exit_code();
-}
-
-/// The same with an exception. Outside the working thread (`last_words`) the run has not unwound:
-/// it is told.
-[[noreturn]] void fail_rank(comm::Watchdog* watchdog, int rank, const std::exception_ptr& failure,
-                            bool last_words) {
-    const auto end = [&](int code, const std::string& problem, const std::string& text) {
-        if (last_words) LastWords::speak(problem);
-        fail_rank(watchdog, rank, code, problem, text);
-    };
+RankEnd end_of(const std::exception_ptr& failure, const RankOptions& options, int rank,
+               const comm::Watchdog* watchdog) {
     try {
         std::rethrow_exception(failure);
-    } catch (const Error& error) {
-        end(error_code(error, watchdog), in_one_line(error),
-            told_by_other(error, rank) ? "" : error.what());
+    } catch (const Error& thrown) {
+        const Error error = with_remedy(thrown, options);
+        // A SIGTERM that a launcher sends because a peer is gone is not the user's.
+        const bool lost = error.kind() == ErrorKind::interrupted && watchdog != nullptr &&
+                          watchdog->peer_missing() && !comm::launcher_interrupted();
+        return {lost ? static_cast<int>(ErrorKind::rank) : error.exit_code(), in_one_line(error),
+                told_by_other(thrown, rank) ? "" : error.what()};
+    } catch (const std::bad_alloc&) {
+        return {static_cast<int>(ErrorKind::failed), "out of memory",
+                "out of memory\n  to do: work on a smaller graph"};
     } catch (const std::exception& error) {
-        end(static_cast<int>(ErrorKind::failed), error.what(), error.what());
+        return {static_cast<int>(ErrorKind::failed), error.what(), error.what()};
     }
-    std::terminate();
 }
 
-/// Ends a rank that does not find the others: until the watchdog is up nobody else would notice.
+/// Ends a rank that does not find the others, or is interrupted before it has: until the watchdog
+/// is up nobody else would notice.
 class StartGuard {
 public:
-    explicit StartGuard(double seconds)
-        : thread_([this, seconds] { watch(std::chrono::duration<double>(seconds)); }) {}
+    explicit StartGuard(const RankOptions& options)
+        : options_(options), thread_([this] { watch(); }) {}
     ~StartGuard() {
         {
             const std::scoped_lock lock(mutex_);
@@ -137,60 +163,135 @@ public:
     }
 
 private:
-    void watch(std::chrono::duration<double> limit) {
+    void watch() {
+        const auto begin = std::chrono::steady_clock::now();
+        const std::chrono::duration<double> limit(options_.stuck_after);
         std::unique_lock lock(mutex_);
-        if (changed_.wait_for(lock, limit, [this] { return started_; })) return;
+        while (!changed_.wait_for(lock, look_up, [this] { return started_; })) {
+            if (interrupted()) leave_interrupted();
+            if (std::chrono::steady_clock::now() - begin >= limit) leave_alone();
+        }
+    }
+    [[noreturn]] void leave_interrupted() const {
+        const Error error = with_remedy(
+            Error(ErrorKind::interrupted, "interrupted before all ranks had come together", "",
+                  "nothing was left behind; start again"),
+            options_);
+        end_rank(nullptr, comm::launched_rank(),
+                 {error.exit_code(), error.problem(), error.what()});
+    }
+    [[noreturn]] void leave_alone() const {
         const std::string reason =
-            fmt::format("not all ranks have come together within {:.1f} s", limit.count());
-        fail_rank(nullptr, comm::launched_rank(), static_cast<int>(ErrorKind::rank), reason,
-                  reason + "\n  to do: look for ranks that did not start; raise --stuck-after");
+            fmt::format("not all ranks have come together within {:.1f} s", options_.stuck_after);
+        end_rank(nullptr, comm::launched_rank(),
+                 {static_cast<int>(ErrorKind::rank), reason,
+                  reason + "\n  to do: look for ranks that did not start; raise --stuck-after"});
     }
 
+    static constexpr auto look_up = std::chrono::milliseconds(50);
+    const RankOptions& options_;
     std::mutex mutex_;
     std::condition_variable changed_;
     bool started_ = false;
     std::thread thread_;
 };
 
+/// The launcher was killed: as after an interrupt, but nobody is there to end ranks that go on.
+void end_without_launcher() {
+    constexpr auto grace = std::chrono::seconds(3);
+    ::signal(SIGPIPE, SIG_IGN);
+    ::signal(SIGTERM, SIG_IGN);  // of mpirun, which is ending, too
+    set_interrupted(true);
+    comm::remove_launcher_folders();
+    std::this_thread::sleep_for(grace);
+    const int code = static_cast<int>(ErrorKind::interrupted);
+    LastWords::speak(code, "the launcher of the ranks was killed");
+    ::_exit(code);
+}
+
+/// A rank that works: who it is, and who watches it.
+class WorkingRank {
+public:
+    explicit WorkingRank(const RankOptions& options) : options_(options) {}
+
+    [[nodiscard]] comm::MpiOptions mpi_options() const {
+        comm::MpiOptions mpi;
+        mpi.ranks_per_host = options_.ranks_per_host;
+        if (!options_.link.empty()) mpi.link = comm::parse_link(options_.link);
+        return mpi;
+    }
+    void set_rank(int rank) {
+        rank_ = rank;
+        comm::write_rank_pid(rank);
+    }
+    void watch(const comm::Communicator& comm) {
+        const auto patience = std::chrono::milliseconds(
+            static_cast<std::chrono::milliseconds::rep>(options_.stuck_after * 1000));
+        owned_ = std::make_unique<comm::Watchdog>(
+            comm, comm::WatchdogOptions{.stuck_after = patience, .last_words = LastWords::speak});
+        watchdog_ = owned_.get();
+        // A service that fails ends the rank there and then: the others wait for its answers.
+        comm.transport().set_failure_handler(
+            [this](const std::exception_ptr& failure) { fail_beside(failure); });
+    }
+    void end_watch() {
+        watchdog_ = nullptr;
+        owned_.reset();
+    }
+    /// Outside the working thread: the run has not unwound, and is told.
+    [[noreturn]] void fail_beside(const std::exception_ptr& failure) const {
+        const RankEnd end = end_of(failure, options_, rank_, watchdog_);
+        LastWords::speak(end.code, end.problem);
+        end_rank(watchdog_, rank_, end);
+    }
+    [[noreturn]] void fail(const std::exception_ptr& failure) const {
+        end_rank(watchdog_, rank_, end_of(failure, options_, rank_, watchdog_));
+    }
+
+private:
+    const RankOptions& options_;
+    std::atomic<int> rank_{0};
+    std::unique_ptr<comm::Watchdog> owned_;
+    std::atomic<comm::Watchdog*> watchdog_{nullptr};
+};
+
 int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
              const RankBody& body) {
     comm::write_rank_pid(comm::launched_rank());
-    auto guard = std::make_unique<StartGuard>(options.stuck_after);
-    comm::MpiSession session;
-    comm::MpiOptions mpi;
-    mpi.ranks_per_host = options.ranks_per_host;
-    if (!options.link.empty()) mpi.link = comm::parse_link(options.link);
-    int rank = 0;
-    std::unique_ptr<comm::Watchdog> watchdog;
+    comm::watch_launcher(end_without_launcher);
+    auto guard = std::make_unique<StartGuard>(options);
+    std::optional<comm::MpiSession> session;  // a rank that fails must not wait for the others
+    WorkingRank rank(options);
     try {
-        const comm::Communicator comm(comm::make_mpi_transport(mpi));
-        rank = comm.rank();
-        comm::write_rank_pid(rank);
+        session.emplace();
+        const comm::Communicator comm(comm::make_mpi_transport(rank.mpi_options()));
+        rank.set_rank(comm.rank());
         comm.set_paranoid(options.paranoid);
         comm::Fingerprint all = fingerprint;
         all.insert(all.begin(), {"build", comm::build_fingerprint()});
         comm::verify_same(comm, all);
         partition::check_ranks(comm.size(), options.parts);
-        const auto patience = std::chrono::milliseconds(
-            static_cast<std::chrono::milliseconds::rep>(options.stuck_after * 1000));
-        watchdog = std::make_unique<comm::Watchdog>(
-            comm, comm::WatchdogOptions{.stuck_after = patience, .last_words = LastWords::speak});
-        // A service that fails ends the rank there and then: the others wait for its answers.
-        comm.transport().set_failure_handler([&](const std::exception_ptr& failure) {
-            fail_rank(watchdog.get(), rank, failure, true);
-        });
+        rank.watch(comm);
         guard.reset();
-        const LostFileWatch files([&](const Error& error) {
-            LastWords::speak(in_one_line(error));
-            fail_rank(watchdog.get(), rank, error.exit_code(), in_one_line(error), error.what());
-        });
+        const LostFileWatch files(
+            [&](const Error& error) { rank.fail_beside(std::make_exception_ptr(error)); });
         const int code = body(comm);
         comm.barrier();
-        watchdog.reset();
+        rank.end_watch();
         comm::write_rank_status(code, "");
         return code;
     } catch (const std::exception&) {
-        fail_rank(watchdog.get(), rank, std::current_exception(), false);
+        rank.fail(std::current_exception());
+    }
+}
+
+/// Runs it; an interrupt gets its remedy.
+template <class Run>
+int with_remedies(const RankOptions& options, Run&& run) {
+    try {
+        return run();
+    } catch (const Error& error) {
+        throw with_remedy(error, options);
     }
 }
 
@@ -224,16 +325,16 @@ bool is_rank() {
 int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,
                const RankBody& body) {
     if (!options.link.empty()) static_cast<void>(comm::parse_link(options.link));
-    if (options.ranks > 0) return launch(options);
+    if (options.ranks > 0) return with_remedies(options, [&] { return launch(options); });
     if (comm::MpiSession::launched()) return run_rank(options, fingerprint, body);
     refuse_strangers();
     const LostFileWatch files([](const Error& error) {
-        LastWords::speak(in_one_line(error));
-        fmt::print(stderr, "rudder: error: {}\n", error.what());
+        LastWords::speak(error.exit_code(), in_one_line(error));
+        std::fputs(fmt::format("rudder: error: {}\n", error.what()).c_str(), stderr);
         std::fflush(nullptr);
         ::_exit(error.exit_code());
     });
-    return body(comm::Communicator::local());
+    return with_remedies(options, [&] { return body(comm::Communicator::local()); });
 }
 
 }  // namespace rudder::run

@@ -88,9 +88,10 @@ struct RunCard::State {
     void write() {
         try {
             // A folder that was removed is not made anew.
-            if (!std::filesystem::exists(file.parent_path()))
+            if (!std::filesystem::exists(file.parent_path())) {
                 throw input_error("the folder of the run was removed", file.parent_path().string(),
                                   "leave it alone until the run has ended");
+            }
             Staging staging = Staging::file(file, Existing::replace);
             // Names need not be UTF-8.
             write_text(staging.path(),

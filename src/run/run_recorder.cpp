@@ -109,7 +109,10 @@ RunRecorder::RunRecorder(std::optional<RunFolder> folder, const Json& facts,
     s.runner = std::make_unique<report::SinkRunner>(s.make_sinks(all, settings, start));
     if (!s.folder) return;
     s.card.emplace(s.folder->path(), std::move(all));
-    s.words.emplace([card = &*s.card](const std::string& reason) { card->end("failed", reason); });
+    s.words.emplace([card = &*s.card](int code, const std::string& reason) {
+        const bool stopped = code == static_cast<int>(ErrorKind::interrupted);
+        card->end(stopped ? "interrupted" : "failed", reason);
+    });
 }
 
 RunRecorder::~RunRecorder() = default;

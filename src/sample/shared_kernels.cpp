@@ -351,9 +351,10 @@ RUDDER_SHARED_INLINE bool keep_parts_512(const SharedTurn& turn, const std::uint
     for (unsigned p = 0; p < parts; ++p) {
         const auto here = static_cast<__mmask16>(all >> 16 * p);
         if constexpr (known) {
-            few.part[p] = _mm512_mask_loadu_epi32(all_512(~0U), here, numbers + 16 * p);
+            few.part[p] =
+                _mm512_mask_loadu_epi32(all_512(~0U), here, numbers + std::size_t{16} * p);
         } else {
-            const __m512i lanes = _mm512_maskz_loadu_epi32(here, ids + 16 * p);
+            const __m512i lanes = _mm512_maskz_loadu_epi32(here, ids + std::size_t{16} * p);
             few.part[p] = _mm512_mask_mov_epi32(all_512(~0U), here, numbers_512(turn, lanes));
         }
     }

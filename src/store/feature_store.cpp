@@ -190,10 +190,11 @@ RowExchange::Layout wire_layout(const StoreCore& core, bool coded) {
         .starts = core.places.rank_starts(),
         .row_bytes = format.row_bytes(),
         .element_bytes = std::max<std::size_t>(1, format.row_bytes() / format.width())};
-    if (const SparseFormat* sparse = format.sparse(); coded && sparse != nullptr)
+    if (const SparseFormat* sparse = format.sparse(); coded && sparse != nullptr) {
         layout.used = [sparse](std::span<const std::byte> rows) {
             return sparse->used_bytes(rows);
         };
+    }
     return layout;
 }
 

@@ -52,9 +52,10 @@ std::string given_up(const FittedTrainer& made, const Spare& asked) {
                                     format_bytes(plan.buffer_bytes),
                                     format_bytes(asked.buffer_bytes)));
     }
-    if (const std::uint64_t ahead = steps_ahead(made.options); ahead < asked.steps_ahead)
+    if (const std::uint64_t ahead = steps_ahead(made.options); ahead < asked.steps_ahead) {
         words.push_back(
             fmt::format("{} steps are looked ahead instead of {}", ahead, asked.steps_ahead));
+    }
     if (plan.queue_bytes < plan.queue_asked_bytes) {
         words.push_back(fmt::format("batches sampled ahead have {} instead of {}",
                                     format_bytes(plan.queue_bytes),

@@ -88,8 +88,9 @@ TEST_F(Options, EveryOneGoesThroughTomlWithItsType) {
         Words words{"parts"};
         const bool flag = info->kind == SettingKind::flag;
         words.push_back(flag ? "--" + name : "--" + name + "=" + example(*info));
-        // What needs a folder gets one, and cannot have it twice.
+        // What needs a folder or ranks gets them, and cannot have them twice.
         if (name != "out") words.push_back("--out=run");
+        if (name == "restarts") words.push_back("--ranks=2");
         parsed.parse(words);
         const std::string toml = cli::to_toml(parsed.app, cli::ConfigScope::whole);
         const toml::table table = toml::parse(toml);

@@ -146,23 +146,127 @@ TEST_F(LongResumedRun, FortyKillsAtRandomMoments) {
     kill_often(40);
 }
 
+/// The steps of a run's last checkpoint; 0: there is none.
+std::uint64_t last_checkpoint(const fs::path& run) {
+    std::uint64_t last = 0;
+    std::error_code code;
+    for (const auto& entry : fs::directory_iterator(run / "checkpoints", code)) {
+        const std::string name = entry.path().filename().string();
+        if (name.starts_with("step-"))
+            last = std::max<std::uint64_t>(last, std::stoull(name.substr(5)));
+    }
+    return last;
+}
+
+std::uint64_t lines_of(const fs::path& file) {
+    const std::string text = bytes_of(file);
+    return static_cast<std::uint64_t>(std::ranges::count(text, '\n'));
+}
+
 TEST_F(ResumedRun, InterruptWritesACheckpointAndResumeGoesOn) {
-    const Json whole = ok_json(train("whole", {}));
-    for (const int signal : {SIGINT, SIGTERM}) {
+    const Words sixty{"--epochs", "60"};
+    const Json whole = ok_json(train("whole", sixty));
+    std::vector<double> seconds;
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
         const std::string out = fmt::format("run-{}", signal);
+        std::chrono::steady_clock::time_point sent;
         RunOptions options = here();
         options.after = [&](pid_t pid) {
-            for (int i = 0; i < 600 && !fs::exists(folder_ / out / "checkpoints"); ++i)
-                ::usleep(10'000);
+            for (int i = 0; i < 6000 && !has_checkpoint(folder_ / out); ++i)
+                ::usleep(1000);
+            sent = std::chrono::steady_clock::now();
             ::kill(pid, signal);
         };
-        const Outcome cut = rudder(train(out, {"--epochs", "100000"}), options);
+        const Outcome cut = rudder(train(out, sixty), options);
+        seconds.push_back(
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - sent).count());
         EXPECT_EQ(cut.code, 5) << cut.err;
         EXPECT_FALSE(fs::exists(folder_ / out / "summary.json"));
+        EXPECT_EQ(read_json(folder_ / out / "run.json").at("state"), "interrupted");
+        // The checkpoint is of the step it was interrupted at, not an earlier one.
+        const std::uint64_t reached = last_checkpoint(folder_ / out);
+        EXPECT_EQ(reached, lines_of(folder_ / out / "metrics.jsonl"));
         const Outcome other = rudder(train(out, {"--resume", "--hidden", "8"}), here());
         EXPECT_EQ(other.code, 2);
         EXPECT_THAT(other.err, HasSubstr("hidden: 16, now 8"));
+        const Json resumed = ok_json(train(out, {"--epochs", "60", "--resume"}));
+        EXPECT_EQ(resumed.at("resumed_at"), reached);
+        expect_same_run(resumed, whole);
+        expect_whole_metrics(folder_ / out, whole.at("steps").get<std::uint64_t>(), 1);
     }
+    std::ranges::sort(seconds);
+    std::printf("from the signal to the end: median %.2f s\n", seconds[1]);
+    EXPECT_LT(seconds[1], 0.8);
+}
+
+/// Steps that take long are waited for: batch systems leave half a minute.
+TEST_F(ResumedRun, AnInterruptInASlowStepWritesACheckpoint) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    RunOptions options = here();
+    options.after = [&](pid_t pid) {
+        for (int i = 0; i < 6000 && lines_of(folder_ / "run/metrics.jsonl") == 0 &&
+                        !fs::exists(folder_ / "run/run.json");
+             ++i)
+            ::usleep(10'000);
+        ::usleep(1'500'000);
+        ::kill(pid, SIGTERM);
+        ::usleep(1000);
+        ::kill(pid, SIGTERM);  // as timeout does
+    };
+    const Outcome cut = rudder(train("run", {"--ranks", "2", "--link", "250ms,1gbit", "--epochs",
+                                             "500", "--policy", "none"}),
+                               options);
+    EXPECT_EQ(cut.code, 5) << cut.err;
+    EXPECT_THAT(cut.err, testing::Not(HasSubstr("start again")));
+    const std::uint64_t reached = last_checkpoint(folder_ / "run");
+    EXPECT_GT(reached, 0U);
+    EXPECT_EQ(2 * reached, lines_of(folder_ / "run/metrics.jsonl"));
+    EXPECT_EQ(read_json(folder_ / "run/run.json").at("state"), "interrupted");
+}
+
+/// Before the ranks have met, and where an earlier checkpoint lies.
+TEST_F(ResumedRun, AnEarlyInterruptOfAResumedRunSaysToResume) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    ok_json(train("run", {"--epochs", "1"}));
+    for (const useconds_t after : {300'000U, 1'000'000U}) {
+        RunOptions options = here();
+        options.after = [&](pid_t pid) {
+            ::usleep(after);
+            ::kill(pid, SIGTERM);
+        };
+        Words words = train("run", {"--epochs", "100000", "--ranks", "2", "--resume"});
+        std::erase(words, "--quiet");
+        const Outcome cut = rudder(words, options);
+        EXPECT_EQ(cut.code, 5) << cut.err;
+        EXPECT_THAT(cut.err, HasSubstr("--resume")) << cut.err;
+        EXPECT_THAT(cut.err, testing::Not(HasSubstr("nothing was left behind")));
+        EXPECT_NE(read_json(folder_ / "run/run.json").at("state"), "running");
+    }
+}
+
+TEST_F(ResumedRun, RestartsGoOnByThemselvesAfterADeath) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json whole = ok_json(train("whole", {}));
+    const std::string out = fmt::format("again-{}", ::getpid());
+    fs::create_directories(folder_ / out);
+    RunOptions options = here();
+    options.after = [&](pid_t pid) {
+        for (int i = 0; i < 4000 && !has_checkpoint(folder_ / out); ++i)
+            ::usleep(5'000);
+        const auto ranks = processes_with(out, pid);
+        if (!ranks.empty()) ::kill(ranks.back(), SIGKILL);
+    };
+    Words words = train(out, {"--ranks", "2", "--restarts", "2", "--force", "--json"});
+    std::erase(words, "--quiet");
+    const Outcome outcome = rudder(words, options);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("starting again from the last checkpoint (1 of 2)"));
+    const Json summary = read_json(folder_ / out / "summary.json");
+    EXPECT_GT(summary.at("resumed_at").get<std::uint64_t>(), 0U);
+    expect_same_run(summary, whole);
+    expect_whole_metrics(folder_ / out, whole.at("steps").get<std::uint64_t>(), 2);
+    refuse(train("", {"--ranks", "2", "--restarts", "2"}), 2, {"--restarts requires --out"});
+    refuse(train("new", {"--restarts", "2"}), 2, {"--restarts requires --ranks"});
 }
 
 TEST_F(ResumedRun, AFolderWithoutACheckpointStartsAndAFinishedRunPrintsItsSummary) {

@@ -227,10 +227,11 @@ TEST(Handshake, BuildOfThisProgramIsStable) {
 TEST(RankStatus, ComesBackAsItWasLeft) {
     const TempDir folder;
     ::setenv(comm::status_folder_variable, folder.path().c_str(), 1);
-    EXPECT_FALSE(comm::read_rank_pid(folder.path(), 3));
+    EXPECT_FALSE(comm::read_rank_process(folder.path(), 3));
     EXPECT_FALSE(comm::read_rank_status(folder.path(), 3));
     comm::write_rank_pid(3);
-    EXPECT_EQ(comm::read_rank_pid(folder.path(), 3), ::getpid());
+    EXPECT_EQ(comm::read_rank_process(folder.path(), 3).value_or(comm::RankProcess{}).pid,
+              ::getpid());
     comm::write_rank_status(4, "two\nlines");
     ::unsetenv(comm::status_folder_variable);
     const auto status = comm::read_rank_status(folder.path(), 3);

@@ -2,16 +2,22 @@
 //
 //   mpi_ranks suite [RANKS_PER_HOST [PIECE_BYTES [LINK]]]
 //   mpi_ranks exchange FIRST LAST     random exchanges; rank 0 prints "SEED DIGEST" lines
-//   mpi_ranks large                   one message of over 2 GiB
+//   mpi_ranks large [LINK]            one message of over 2 GiB
+//   mpi_ranks abandon                 receives that are given up, into memory that is used again
+#include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "comm/mpi_transport.hpp"
 #include "comm/suite.hpp"
+#include "core/executor/executor.hpp"
 #include "rudder/core/array.hpp"
 
 namespace {
@@ -40,8 +46,10 @@ void run_exchange(std::uint64_t first, std::uint64_t last) {
     comm.barrier();
 }
 
-void run_large() {
-    const comm::Communicator comm(comm::make_mpi_transport({}));
+void run_large(const std::vector<std::string>& arguments) {
+    comm::MpiOptions options;
+    if (!arguments.empty()) options.link = comm::parse_link(arguments[0]);
+    const comm::Communicator comm(comm::make_mpi_transport(options));
     constexpr std::size_t size = (std::size_t{1} << 31) + 5;
     auto bytes = Array<std::uint8_t>::zeroed(size);
     if (comm.rank() == 0) {
@@ -57,6 +65,49 @@ void run_large() {
     comm.barrier();
 }
 
+/// Posts a receive and gives it up: its wait is cancelled, or nobody ever waits.
+void give_up(const comm::Communicator& comm, std::span<std::byte> bytes, bool waiting) {
+    std::atomic<bool> posted{false};
+    Task task = Executor::current().spawn("gives up", [&] {
+        auto request = comm.receive(0, comm::user_channels, bytes, comm::Kind::features);
+        posted.store(true);
+        if (waiting) request.wait();
+    });
+    while (!posted.load())
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    if (waiting) task.cancel();
+    task.join();
+}
+
+/// A receive that is given up leaves its memory alone, whenever its message comes; that is dropped,
+/// and the next receive gets the next message.
+void run_abandon() {
+    const comm::Communicator comm(comm::make_mpi_transport({}));
+    for (const std::size_t size : {std::size_t{8}, std::size_t{1000}, std::size_t{1} << 20}) {
+        for (const bool waiting : {true, false}) {
+            std::vector<std::byte> bytes(size, std::byte{1});
+            const std::vector<std::byte> next(size, std::byte{2});
+            if (comm.rank() == 0) {
+                comm.barrier();  // the other has given up
+                for (const auto* each : {&std::as_const(bytes), &next})
+                    comm.send(1, comm::user_channels, comm::Kind::features, std::span(*each))
+                        .wait();
+            } else {
+                give_up(comm, bytes, waiting);
+                std::ranges::fill(bytes, std::byte{9});
+                comm.barrier();
+                const comm::Message message = comm.receive_message(0, comm::user_channels).take();
+                if (message.bytes != next) throw std::runtime_error("not the next message");
+                if (std::ranges::count(bytes, std::byte{9}) != static_cast<std::ptrdiff_t>(size))
+                    throw std::runtime_error("memory that was given up has been written to");
+            }
+            comm.barrier();
+        }
+    }
+    if (comm.rank() == 0) fmt::print("abandon passed\n");
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -67,7 +118,8 @@ int main(int argc, char** argv) {
         if (arguments.at(0) == "suite") run_suite(rest);
         if (arguments[0] == "exchange")
             run_exchange(std::stoull(rest.at(0)), std::stoull(rest.at(1)));
-        if (arguments[0] == "large") run_large();
+        if (arguments[0] == "large") run_large(rest);
+        if (arguments[0] == "abandon") run_abandon();
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
         std::fflush(nullptr);

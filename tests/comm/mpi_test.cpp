@@ -66,6 +66,17 @@ TEST_F(Mpi, SuiteOverAModelledLink) {
     expect_suite(mpirun({{4, ranks_command({"suite", "2", whole, "20us,10gbit"})}}));
 }
 
+/// Messages longer than MPI's counts allow are cut on a modelled link, too.
+TEST_F(Mpi, SuiteInPiecesOverAModelledLink) {
+    expect_suite(mpirun({{3, ranks_command({"suite", "0", "5000", "20us,10gbit"})}}));
+}
+
+TEST_F(Mpi, AReceiveThatIsGivenUpLeavesItsMemoryAlone) {
+    const Outcome outcome = mpirun({{2, ranks_command({"abandon"})}});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, ::testing::HasSubstr("abandon passed"));
+}
+
 TEST_F(Mpi, SuiteOverTcp) {
     expect_suite(mpirun({{3, ranks_command({"suite"})}},
                         {.settings = {"btl=tcp,self", "btl_tcp_if_include=lo"}}));
@@ -138,6 +149,13 @@ TEST_F(LongMpi, ThousandRandomExchangesGiveTheSameDigestsAsSimulated) {
 
 TEST_F(LongMpi, MessageLargerThanTwoGiB) {
     const Outcome outcome = mpirun({{2, ranks_command({"large"})}}, {.limit = 300s});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, ::testing::HasSubstr("large passed"));
+}
+
+TEST_F(LongMpi, MessageLargerThanTwoGiBOverAModelledLink) {
+    const Outcome outcome =
+        mpirun({{2, ranks_command({"large", "20us,100gbit"})}}, {.limit = 300s});
     EXPECT_EQ(outcome.code, 0) << outcome.err;
     EXPECT_THAT(outcome.out, ::testing::HasSubstr("large passed"));
 }

@@ -3,8 +3,9 @@
 //   ranked_program [--ranks N] [--stuck-after S] MODE [RANK [SECONDS]]
 //
 // MODE: work (exchange for SECONDS), fail (RANK throws), bad (RANK throws an input error), exit
-// (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other), service (all
-// ask RANK, whose service throws).
+// (RANK vanishes), hang (RANK computes for ever), deadlock (all wait for each other), callback
+// (what is called for a message of RANK's throws, on whatever thread), service (all ask RANK, whose
+// service throws).
 #include <chrono>
 #include <cstdlib>
 #include <fstream>
@@ -44,6 +45,24 @@ void misbehave(const std::string& mode) {
     }
 }
 
+/// Its callback throws while the rank computes: nobody waits who could be told.
+void plant_callback(const comm::Communicator& comm, int rank) {
+    const int from = (rank + 1) % comm.size();
+    comm::Request planted;
+    if (comm.rank() == rank) {
+        planted = comm.receive_message(from, comm::user_channels);
+        planted.then_message([](const std::exception_ptr&, comm::Message&) {
+            throw Error(ErrorKind::failed, "planted failure of a callback", "test", "none");
+        });
+    }
+    comm.barrier();
+    const int word = 1;
+    if (comm.rank() == from)
+        comm.send(rank, comm::user_channels, comm::Kind::control, std::span(&word, 1)).wait();
+    const Span span("planted computation");
+    std::this_thread::sleep_for(std::chrono::seconds(60));
+}
+
 /// The rank itself waits for a message that never comes, so that it does not notice either.
 void ask(const comm::Communicator& comm, int rank) {
     const comm::Service service(
@@ -69,6 +88,7 @@ int body(const comm::Communicator& comm, const std::string& mode, int rank, doub
         fmt::print("started\n");
         std::fflush(stdout);
     }
+    if (mode == "callback") plant_callback(comm, rank);
     if (mode == "service") ask(comm, rank);
     const auto end = Clock::now() + std::chrono::duration<double>(seconds);
     bool done = false;

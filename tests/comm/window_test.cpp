@@ -59,6 +59,29 @@ TEST(Window, AnotherProcessSeesWhatIsWritten) {
     comm::unlink_shared_window(name);
 }
 
+TEST(Window, OnesWhoseMakerDiedAreSwept) {
+    const std::string of_dead = fresh_name();
+    const std::string of_living = fresh_name();
+    const pid_t child = ::fork();
+    if (child == 0) {
+        static_cast<void>(comm::create_shared_window(of_dead, 100));
+        ::_exit(0);
+    }
+    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
+    const auto window = comm::create_shared_window(of_living, 100);
+    const std::filesystem::path folder = "/dev/shm";
+    const auto file = [&](const std::string& name) { return folder / name.substr(1); };
+    comm::sweep_shared_windows(folder, std::chrono::minutes(10));
+    EXPECT_TRUE(std::filesystem::exists(file(of_dead))) << "it may have no lock yet";
+    const auto earlier = std::filesystem::file_time_type::clock::now() - std::chrono::hours(1);
+    for (const std::string& name : {of_dead, of_living})
+        std::filesystem::last_write_time(file(name), earlier);
+    comm::sweep_shared_windows(folder, std::chrono::minutes(10));
+    EXPECT_FALSE(std::filesystem::exists(file(of_dead)));
+    EXPECT_TRUE(std::filesystem::exists(file(of_living)));
+    comm::unlink_shared_window(of_living);
+}
+
 TEST(Window, LargeOnesBeginOnAHugePageAndCanBeMovedToSuch) {
     const std::string name = fresh_name();
     constexpr std::size_t bytes = (std::size_t{5} << 20) + 12'345;

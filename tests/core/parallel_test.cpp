@@ -2,11 +2,14 @@
 #include "rudder/core/parallel.hpp"
 
 #include <atomic>
+#include <chrono>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -136,9 +139,22 @@ TEST(InterruptDeath, ASecondSignalEndsTheProcessWithCode5) {
         {
             install_interrupt_handler();
             std::raise(SIGINT);
+            std::this_thread::sleep_for(std::chrono::milliseconds(250));
             std::raise(SIGINT);
         },
         testing::ExitedWithCode(5), "");
+}
+
+TEST(InterruptDeath, OneThatIsSentTwiceIsOne) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");
+    EXPECT_EXIT(
+        {
+            install_interrupt_handler();
+            std::raise(SIGTERM);
+            std::raise(SIGTERM);
+            std::_Exit(interrupted() ? 0 : 1);
+        },
+        testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

@@ -41,8 +41,10 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 "$rudder" partition graph parts --parts 2 --quiet
 options=(--ranks-per-host 1 --batch 20 --hidden 16 --eval-every 0 --quiet)
 
-# Time is up after a while: a checkpoint is written and the job goes back into the queue.
-bash "$script" "${options[@]}" --epochs 100000 >log 2>&1 &
+# Time is up after a while: a checkpoint is written and the job goes back into the queue. With this link the epochs take
+# some seconds.
+epochs=10
+bash "$script" "${options[@]}" --epochs $epochs --link 5ms,1gbit >log 2>&1 &
 job=$!
 for _ in $(seq 600); do [[ -s run/metrics.jsonl ]] && break; sleep 0.1; done
 kill -TERM $job
@@ -51,13 +53,21 @@ grep -q 'requeue 17' scontrol.log || fail "it was not put back into the queue"
 ls run/checkpoints/step-* >/dev/null || fail "no checkpoint"
 [[ ! -e run/summary.json ]] || fail "a run that was cut has a summary"
 
-# In the queue again it goes on and comes to its end (other epochs than before: the test is short).
+# In the queue again it goes on from there and comes to its end, with the losses of a run that was left alone.
+number() { sed -n "s/.*\"$1\": *\([0-9]*\).*/\1/p" "$2" | head -1; }
+digest() { grep -o '"digest": *"[^"]*"' "$1/summary.json"; }
 reached=$(ls -d run/checkpoints/step-* | tail -1 | sed 's/.*-0*//')
-rm -rf run scontrol.log
-LOCAL=$place/local bash "$script" "${options[@]}" --epochs 2 >log 2>&1 || fail "the script ended with $?"
+rm scontrol.log
+bash "$script" "${options[@]}" --epochs $epochs >log 2>&1 || fail "the script ended with $?"
 [[ -e run/summary.json && ! -e scontrol.log ]] || fail "it did not finish"
-grep -q "$place/local/parts" run/summary.json || fail "the local copy was not used"
-bash "$script" "${options[@]}" --epochs 2 >log 2>&1 || fail "a finished run is not finished"
+[[ $(number resumed_at run/summary.json) == "$reached" ]] || fail "it did not go on from step $reached"
+"$rudder" train parts --out alone "${options[@]}" --epochs $epochs >log 2>&1 || fail "the run left alone ended with $?"
+[[ -n $(digest run) && $(digest run) == "$(digest alone)" ]] || fail "resumed: $(digest run), left alone: $(digest alone)"
+bash "$script" "${options[@]}" --epochs $epochs >log 2>&1 || fail "a finished run is not finished"
+
+# A copy of the parts on every node's own disk.
+RUN=$place/copied LOCAL=$place/local bash "$script" "${options[@]}" --epochs 1 >log 2>&1 || fail "with a copy: $?"
+grep -q "$place/local/parts" copied/summary.json || fail "the local copy was not used"
 
 # A run that fails is not put back.
 code=0

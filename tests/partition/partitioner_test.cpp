@@ -1,8 +1,13 @@
 #include "partition/partitioner.hpp"
 
+#include <atomic>
+#include <csignal>
+#include <fstream>
 #include <set>
 
 #include <gmock/gmock.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "core/interrupt.hpp"
 #include "partition/child_process.hpp"
@@ -249,6 +254,36 @@ TEST(ChildProcess, EndsOnAnInterrupt) {
     EXPECT_EQ(kind_of([] { partition::run_in_child("a child", "x", [] { return 0; }); }),
               ErrorKind::interrupted);
     set_interrupted(false);
+}
+
+TEST(ChildProcess, EndsWithItsParent) {
+    const Region shared = Region::allocate_shared(64);
+    auto* const child = reinterpret_cast<std::atomic<pid_t>*>(shared.data());
+    const pid_t parent = ::fork();
+    if (parent == 0) {
+        partition::run_in_child("a child", "nothing", [&] {
+            child->store(::getpid());
+            ::sleep(60);
+            return 0;
+        });
+        ::_exit(0);
+    }
+    for (int i = 0; i < 2000 && child->load() == 0; ++i)
+        ::usleep(1000);
+    ASSERT_GT(child->load(), 0);
+    ::kill(parent, SIGKILL);
+    ::waitpid(parent, nullptr, 0);
+    // Whoever inherits it may leave it as a zombie.
+    const auto lives = [&] {
+        std::ifstream in("/proc/" + std::to_string(child->load()) + "/stat");
+        std::string number;
+        std::string name;
+        std::string state;
+        return static_cast<bool>(in >> number >> name >> state) && state != "Z";
+    };
+    for (int i = 0; i < 2000 && lives(); ++i)
+        ::usleep(1000);
+    EXPECT_FALSE(lives());
 }
 
 TEST(Permutation, IsOneForEverySize) {

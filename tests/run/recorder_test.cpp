@@ -99,7 +99,7 @@ TEST_F(Recorder, TheCardSaysHowItEnded) {
     all.finish(Json{{"steps", 12}});
     EXPECT_EQ(card().at("state"), "finished");
     EXPECT_EQ(read_json(place_ / "run" / "summary.json").at("steps"), 12);
-    LastWords::speak("too late");
+    LastWords::speak(4, "too late");
     EXPECT_EQ(card().at("state"), "finished");
 }
 
@@ -124,7 +124,7 @@ TEST_F(Recorder, ASignalIsAnInterruption) {
 TEST_F(Recorder, TheWatchdogsReasonIsOnTheCard) {
     {
         const RunRecorder all = recorder();
-        LastWords::speak("rank 1 died");
+        LastWords::speak(4, "rank 1 died");
     }
     EXPECT_EQ(card().at("state"), "failed");
     EXPECT_EQ(card().at("error"), "rank 1 died");

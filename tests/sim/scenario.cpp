@@ -37,6 +37,12 @@ private:
 std::string draw_agent(Dice& dice) {
     if (!dice.one_in(2)) return dice.of<std::string>({"never", "every:3", "random:0.5", "bandit"});
     std::vector<Fault> ways = faults();
+    ways.push_back({"says everything twice", [](const steer::Observation& seen) {
+                        const auto action = seen.sequence % 4 < 2
+                                                ? steer::Action::replace(steer::Reason::none)
+                                                : steer::Action::keep(steer::Reason::none);
+                        return answer(action);
+                    }});
     ways.push_back({"now and then too late", [](const steer::Observation& seen) {
                         Executor::current().sleep_for(seen.step % 3 * 7ms);
                         return answer(steer::Action::replace(steer::Reason::none));
@@ -95,7 +101,8 @@ Scenario draw_scenario(std::uint64_t seed) {
     draw_options(dice, scenario);
     draw_cluster(dice, scenario);
     scenario.trouble = dice.of<Trouble>({Trouble::none, Trouble::death, Trouble::death,
-                                         Trouble::failure, Trouble::interrupt, Trouble::disk});
+                                         Trouble::failure, Trouble::interrupt, Trouble::disk,
+                                         Trouble::memory, Trouble::memory, Trouble::bits});
     scenario.rank =
         static_cast<int>(dice.below(static_cast<std::uint64_t>(scenario.cluster.ranks)));
     scenario.moment = dice.fraction();
@@ -104,7 +111,8 @@ Scenario draw_scenario(std::uint64_t seed) {
 }
 
 std::string Scenario::text() const {
-    static const std::vector<std::string> troubles{"none", "death", "failure", "interrupt", "disk"};
+    static const std::vector<std::string> troubles{"none", "death",  "failure", "interrupt",
+                                                   "disk", "memory", "bits"};
     return fmt::format(
         "seed {}: {} ranks, {} a host, {}, agent {}, policy {}, trouble {} of rank {} at {:.0f} %",
         seed, cluster.ranks, cluster.ranks_per_host,

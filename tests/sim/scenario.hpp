@@ -17,6 +17,8 @@ enum class Trouble : std::uint8_t {
     failure,    ///< a rank fails with an error of its own
     interrupt,  ///< a signal, answered with a checkpoint
     disk,       ///< no checkpoint can be written: it ends well
+    memory,     ///< an allocation of a rank fails
+    bits,       ///< interrupted; then the last checkpoint has a bit flipped, or is cut short
 };
 
 struct Scenario {

@@ -1,17 +1,20 @@
 // Whole training runs on simulated ranks, machines and networks, under what goes wrong by a seed.
 // Each ends with the bits of a run that nothing happened to, or with the right error; and what it
 // has left behind goes on to those bits.
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 #include <optional>
 #include <tuple>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "core/executor/task_state.hpp"
 #include "core/log.hpp"
 #include "report/sink_runner.hpp"
 #include "rudder/core/text.hpp"
@@ -19,6 +22,7 @@
 #include "train/fixture.hpp"
 
 #include "sim/scenario.hpp"
+#include "support/counted_heap.hpp"
 #include "support/temp_dir.hpp"
 
 namespace rudder::test {
@@ -88,6 +92,7 @@ std::uint64_t plain_digest(const Scenario& scenario) {
 struct Ended {
     std::vector<Trained> ranks;  ///< none where an error ended it
     std::optional<Error> error;
+    bool out_of_memory = false;
     Duration took{};
     std::uint64_t lines = 0;
 };
@@ -104,6 +109,8 @@ Ended run_stretch(const Scenario& scenario, const std::filesystem::path& folder,
                               [&] { return std::make_unique<ToSinks>(ended.lines); });
     } catch (const Error& error) {
         ended.error = error;
+    } catch (const std::bad_alloc&) {
+        ended.out_of_memory = true;
     }
     ended.took = machines.executor().now();
     return ended;
@@ -111,6 +118,7 @@ Ended run_stretch(const Scenario& scenario, const std::filesystem::path& folder,
 
 void expect_whole(const Ended& ended, std::uint64_t digest) {
     ASSERT_FALSE(ended.error) << ended.error->what();
+    ASSERT_FALSE(ended.out_of_memory);
     for (const Trained& rank : ended.ranks)
         EXPECT_EQ(rank.result.digest, digest);
     const train::TrainResult& result = ended.ranks.front().result;
@@ -141,13 +149,79 @@ void expect_resumes(const Scenario& scenario, const std::filesystem::path& run,
 
 void expect_named(const Scenario& scenario, const Error& error) {
     const std::string text = error.what();
-    if (scenario.trouble == Trouble::death) {
+    if (scenario.trouble == Trouble::memory) {
+        EXPECT_NE(text.find("memory"), std::string::npos) << text;
+    } else if (scenario.trouble == Trouble::death) {
         EXPECT_EQ(error.kind(), ErrorKind::rank) << text;
         EXPECT_NE(text.find(fmt::format("rank {} died", scenario.rank)), std::string::npos) << text;
     } else {
         EXPECT_EQ(error.kind(), scenario.kind) << text;
         EXPECT_NE(text.find(planted), std::string::npos) << text;
     }
+}
+
+/// The rank whose allocations are counted; what the simulation itself allocates is not.
+int short_of_memory = -1;
+bool is_short_of_memory() {
+    const TaskState* task = TaskState::running();
+    return task != nullptr && task->rank() == short_of_memory;
+}
+
+/// The same run, with an allocation of its rank that fails.
+Ended run_short_of_memory(const Scenario& scenario, const std::filesystem::path& folder) {
+    short_of_memory = scenario.rank;
+    fail_allocation(0, is_short_of_memory);
+    static_cast<void>(run_stretch(scenario, folder / "counted", {}, 0));
+    const auto all = static_cast<double>(stop_failing());
+    fail_allocation(1 + static_cast<std::uint64_t>(all * scenario.moment), is_short_of_memory);
+    Ended ended = run_stretch(scenario, folder / "run", {}, 0);
+    stop_failing();
+    return ended;
+}
+
+/// Some file of the last checkpoint is damaged: it is refused by name, and those before it are
+/// there to go on from.
+void damage_last_checkpoint(const Scenario& scenario, const std::filesystem::path& run) {
+    const auto checkpoints = train::list_checkpoints(run);
+    if (checkpoints.empty()) return;
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::directory_iterator(checkpoints.back()))
+        files.push_back(entry.path());
+    std::ranges::sort(files);
+    const auto& file = files[scenario.seed % files.size()];
+    const auto size = std::filesystem::file_size(file);
+    const auto at = static_cast<std::uint64_t>(static_cast<double>(size - 1) * scenario.moment);
+    if (scenario.seed % 2 == 0) {
+        std::filesystem::resize_file(file, at);
+    } else {
+        std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+        stream.seekg(static_cast<std::streamoff>(at));
+        const int byte = stream.get();
+        stream.seekp(static_cast<std::streamoff>(at));
+        stream.put(static_cast<char>(byte ^ (1 << scenario.seed / 2 % 8)));
+    }
+    const Ended refused = run_stretch(scenario, run, {}, 0);
+    ASSERT_TRUE(refused.error) << file << " at " << at;
+    EXPECT_EQ(refused.error->kind(), ErrorKind::input) << refused.error->what();
+    EXPECT_NE(std::string(refused.error->what()).find(checkpoints.back().filename().string()),
+              std::string::npos)
+        << refused.error->what();
+    std::filesystem::remove_all(checkpoints.back());
+}
+
+/// What ends well in spite of its trouble has come to the digest; what did not has been named, and
+/// what it left goes on to it.
+void expect_end(const Scenario& scenario, const Ended& ended, const std::filesystem::path& run,
+                std::uint64_t digest) {
+    if (ended.error) {
+        expect_named(scenario, *ended.error);
+    } else if (scenario.trouble == Trouble::death) {
+        expect_whole_but(ended, scenario.rank, digest);
+    } else if (!ended.out_of_memory && !ended.ranks.front().result.interrupted) {
+        return expect_whole(ended, digest);
+    }
+    if (scenario.trouble == Trouble::bits) damage_last_checkpoint(scenario, run);
+    if (!testing::Test::HasFailure()) expect_resumes(scenario, run, digest);
 }
 
 void run_scenario(const Scenario& scenario) {
@@ -157,6 +231,8 @@ void run_scenario(const Scenario& scenario) {
     expect_whole(calm, digest);
     if (testing::Test::HasFailure() || scenario.trouble == Trouble::none) return;
     const std::filesystem::path run = folder / "run";
+    if (scenario.trouble == Trouble::memory)
+        return expect_end(scenario, run_short_of_memory(scenario, folder.path()), run, digest);
     const auto at = Duration(
         static_cast<Duration::rep>(static_cast<double>(calm.took.count()) * scenario.moment));
     std::vector<comm::SimulationOptions::Fault> faults;
@@ -166,7 +242,7 @@ void run_scenario(const Scenario& scenario) {
         faults.push_back({.rank = scenario.rank,
                           .at = at,
                           .error = Error(scenario.kind, planted, "simulation", "")});
-    if (scenario.trouble == Trouble::interrupt) {
+    if (scenario.trouble == Trouble::interrupt || scenario.trouble == Trouble::bits) {
         const auto steps = static_cast<double>(calm.ranks.front().result.steps);
         stop_after = 1 + static_cast<std::uint64_t>(steps * scenario.moment);
     }
@@ -177,14 +253,9 @@ void run_scenario(const Scenario& scenario) {
     const Ended ended = run_stretch(scenario, run, faults, stop_after);
     if (ended.error) {
         ASSERT_FALSE(faults.empty()) << ended.error->what();
-        expect_named(scenario, *ended.error);
         EXPECT_LT(ended.took, at + noticed_within);
-    } else if (scenario.trouble == Trouble::death) {
-        expect_whole_but(ended, scenario.rank, digest);
-    } else if (!ended.ranks.front().result.interrupted) {
-        return expect_whole(ended, digest);
     }
-    expect_resumes(scenario, run, digest);
+    expect_end(scenario, ended, run, digest);
 }
 
 /// The seed alone that is to be repeated, if any.
@@ -223,8 +294,13 @@ INSTANTIATE_TEST_SUITE_P(Train, Simulation, testing::Range<std::uint64_t>(0, 4))
 
 class LongSimulation : public testing::TestWithParam<std::uint64_t> {};
 
-TEST_P(LongSimulation, FiveHundredSeeds) {
+/// Five hundred seeds each; under a sanitizer, which takes ten times as long, fifty of them.
+TEST_P(LongSimulation, ManySeeds) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    run_seeds(500 * GetParam(), 50);
+#else
     run_seeds(500 * GetParam(), 500);
+#endif
 }
 
 INSTANTIATE_TEST_SUITE_P(LongTrain, LongSimulation, testing::Range<std::uint64_t>(0, 10));

@@ -12,7 +12,17 @@ std::atomic<std::uint64_t> heap_allocations{0};
 std::atomic<std::uint64_t> heap_bytes{0};
 std::atomic<std::uint64_t> heap_peak{0};
 
+std::atomic<rudder::test::HeapUser> failing_user{nullptr};
+std::atomic<std::uint64_t> failing_at{0};
+std::atomic<std::uint64_t> of_user{0};
+
+void fail_if_due() {
+    const rudder::test::HeapUser user = failing_user.load(std::memory_order_relaxed);
+    if (user != nullptr && user() && ++of_user == failing_at) throw std::bad_alloc();
+}
+
 void* counted(std::size_t size) {
+    fail_if_due();
     void* const memory = std::malloc(size == 0 ? 1 : size);
     if (memory == nullptr) throw std::bad_alloc();
     ++heap_allocations;
@@ -65,6 +75,17 @@ HeapCounts heap_counts() noexcept {
 
 void restart_peak() noexcept {
     heap_peak = heap_bytes.load();
+}
+
+void fail_allocation(std::uint64_t nth, HeapUser user) noexcept {
+    of_user = 0;
+    failing_at = nth;
+    failing_user = user;
+}
+
+std::uint64_t stop_failing() noexcept {
+    failing_user = nullptr;
+    return of_user;
 }
 
 }  // namespace rudder::test

@@ -1,4 +1,5 @@
-// Counts what a test program allocates with `new`; for programs that have counted_heap.cpp.
+// Counts what a test program allocates with `new`, and lets one allocation fail; for programs that
+// have counted_heap.cpp.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +15,12 @@ struct HeapCounts {
 /// Of the whole program so far.
 [[nodiscard]] HeapCounts heap_counts() noexcept;
 void restart_peak() noexcept;
+
+/// Whose allocations are counted by the next two; must not allocate.
+using HeapUser = bool (*)();
+/// The n-th allocation of this user from now on throws bad_alloc; the others succeed.
+void fail_allocation(std::uint64_t nth, HeapUser user) noexcept;
+/// How many there have been since. No more are counted.
+std::uint64_t stop_failing() noexcept;
 
 }  // namespace rudder::test

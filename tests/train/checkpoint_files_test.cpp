@@ -13,6 +13,7 @@
 #include "train/checkpoints/checkpoint_keeper.hpp"
 #include "train/checkpoints/digest.hpp"
 #include "train/checkpoints/options_json.hpp"
+#include "train/made_checkpoint.hpp"
 
 #include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
@@ -22,46 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-/// A checkpoint of that step, with numbers that no other has.
-train::Checkpoint made_checkpoint(std::uint64_t step) {
-    Draws draws(RandomStream({.purpose = Purpose::test, .seed = step}), 0);
-    const auto floats = [&](std::size_t count) {
-        std::vector<float> values(count);
-        for (float& value : values)
-            value = static_cast<float>(draws.uniform() - 0.5);
-        return values;
-    };
-    train::Checkpoint c;
-    c.identity.network.inputs = 3;
-    c.identity.network.outputs = 2;
-    c.identity.network.class_weights = {0.25F, 4};
-    c.identity.train.seed = draws.below(1000);
-    c.identity.train.fanout = {3, -1};
-    c.identity.train.lr_schedule = "step:3,0.5";
-    c.identity.data = "a/b \"c\"";
-    c.identity.data_checksum = "0123";
-    c.parameters = {{"first.weight", {2, 3}, 0, 6}, {"second", {4}, 8, 4, false}};
-    c.weights = floats(12);
-    c.weights[6] = c.weights[7] = 0;  // between two parameters
-    c.memory = {{"m", floats(12)}, {"v", floats(12)}};
-    c.optimiser_steps = step + 1;
-    if (step % 2 == 0) c.under_evaluation = floats(12);
-    c.state.step = step;
-    c.state.digest = draws.next64();
-    c.state.first_loss = static_cast<float>(draws.uniform());
-    c.state.last_loss = 1e-30F;
-    c.state.epochs.resize(2);
-    c.state.epochs[1].epoch = 1;
-    c.state.epochs[1].loss = draws.uniform();
-    if (step % 3 == 0) c.state.best_epoch = 1;
-    c.state.rate_factor = 0.1 + 0.2;
-    c.state.stopped_early = step % 2 == 1;
-    c.state.counts.rows.demand = draws.below(1U << 30U);
-    c.state.counts.wall_seconds = draws.uniform();
-    c.state.metrics_bytes = draws.below(1U << 30U);
-    return c;
-}
 
 TEST(CheckpointFiles, ComeBackBitForBit) {
     const TempDir folder;
@@ -113,6 +74,16 @@ TEST(CheckpointFiles, AreListedByStepAndOthersAreNot) {
     for (const fs::path& path : train::list_checkpoints(folder.path()))
         steps.push_back(train::read_checkpoint(path).state.step);
     EXPECT_THAT(steps, testing::ElementsAre(9, 10, 99, 100, 1000));
+}
+
+TEST(CheckpointFiles, ABestThatLiesElsewhereIsRefused) {
+    const TempDir folder;
+    static_cast<void>(train::write_checkpoint(folder.path(), made_checkpoint(1)));
+    for (const std::string name : {"../step-0000000001", "/tmp/step-0000000001", "..", "other"}) {
+        write_text(folder / "checkpoints" / "best.json", Json({{"checkpoint", name}}).dump());
+        EXPECT_THAT([&] { static_cast<void>(train::best_checkpoint(folder.path())); },
+                    testing::ThrowsMessage<Error>(testing::HasSubstr("invalid checkpoint name")));
+    }
 }
 
 TEST(CheckpointFiles, TheBestIsTheOneThatWasMarkedWhileItIsThere) {

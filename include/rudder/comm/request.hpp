@@ -71,7 +71,8 @@ public:
     [[nodiscard]] Transport& transport() const noexcept { return transport_; }
     [[nodiscard]] const OperationName& name() const noexcept { return name_; }
 
-    Message message;  ///< of a receive of unknown size
+    Message message;           ///< of a receive of unknown size
+    std::size_t received = 0;  ///< bytes that came; 0 before the end, and of what did not receive
 
 private:
     friend class Request;
@@ -115,6 +116,10 @@ public:
     /// The same for a receive of unknown size: also hands over the message.
     void then_message(
         std::function<void(const std::exception_ptr& failure, Message& message)> f) const;
+    /// How many bytes a receive that is done has brought.
+    [[nodiscard]] std::size_t received() const {
+        return operation_ == nullptr ? 0 : operation_->received;
+    }
     /// Waits, and takes the message of a receive of unknown size.
     [[nodiscard]] Message take();
     [[nodiscard]] const std::shared_ptr<Operation>& operation() const noexcept {

@@ -63,6 +63,7 @@ public:
     void fail(const std::exception_ptr& failure);
     /// What ends the rank then; must not return. Called by the task that failed.
     void set_failure_handler(std::function<void(const std::exception_ptr&)> handler) {
+        const std::scoped_lock lock(failure_mutex_);
         failure_handler_ = std::move(handler);
     }
     [[nodiscard]] bool failed() const noexcept { return failed_.load(std::memory_order_acquire); }
@@ -85,6 +86,8 @@ protected:
     }
     /// Likewise of a receive that the body has taken over, or that has its message under way.
     virtual void do_withdraw(Operation& /*operation*/) {}
+    /// Ends the waits of this rank with a failure, where `completed` alone does not.
+    virtual void do_fail(const std::exception_ptr& /*failure*/) {}
     [[nodiscard]] Inbox& inbox() noexcept { return inbox_; }
     void set_hosts(HostMap hosts) { hosts_ = std::move(hosts); }
     void set_link_figures(std::size_t under_way, double bytes_per_second) noexcept {

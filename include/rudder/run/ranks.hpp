@@ -19,7 +19,11 @@ struct RankOptions {
     bool paranoid = false;
     double stuck_after = 600;            ///< seconds
     std::vector<std::string> arguments;  ///< the whole command line, to start again as a rank
-    PartId parts = 0;                    ///< that the ranks share out; 0: the verb has none
+    int restarts = 0;  ///< how often ranks that --ranks started are started again after a death
+    std::vector<std::string> arguments_again;  ///< the command line for that
+    PartId parts = 0;                          ///< that the ranks share out; 0: the verb has none
+    /// Asked after an interrupt: what to do next. None: start again.
+    std::function<std::string()> after_interrupt{};
 };
 
 /// Collective: unless a number of threads was typed (0: not), ranks of one machine share its cores.

@@ -98,6 +98,7 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
     slots_.note_uses(plan, number);
     slots_.plan_step(plan, step.rows, queue_.numbering(), sources);
     carry_out(plan);
+    slots_.mark(number);
     rows = std::exchange(extra_, {});
     rows.counts.wasted = newly_wasted();
     rows.knobs = knobs();

@@ -283,6 +283,14 @@ Knobs LiveBuffer::knobs() const {
     return state_->knobs();
 }
 
+void LiveBuffer::step_done(std::uint64_t step) {
+    if (state_->steps) state_->steps->slots().forget_marks(step);
+}
+
+std::uint64_t LiveBuffer::received(std::uint64_t step) const {
+    return state_->steps ? state_->steps->slots().received(step) : 0;
+}
+
 std::uint64_t LiveBuffer::slot_bytes() const {
     return state_->steps ? state_->steps->slots().slot_bytes() : 0;
 }

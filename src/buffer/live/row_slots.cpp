@@ -378,13 +378,40 @@ void RowSlots::put_into_slots() {
         }
         put(*link);
         Monitor::Lock lock(monitor_);
+        for (const comm::Request& request : link->requests)
+            received_ += request.received();
         if (link->background) background_rows_ -= link->landing->ids.size();
         let_go(chain_.front());
         chain_.pop_front();
+        for (Mark& mark : marks_) {
+            if (mark.link == first_) mark.received = received_;
+        }
         ++first_;
         let_go(link);
         monitor_.notify_all();
     }
+}
+
+void RowSlots::mark(std::uint64_t step) {
+    Monitor::Lock lock(monitor_);
+    marks_.push_back({step, first_ + static_cast<std::uint32_t>(chain_.size()) - 1, received_});
+}
+
+void RowSlots::forget_marks(std::uint64_t step) {
+    Monitor::Lock lock(monitor_);
+    while (!marks_.empty() && marks_.front().step < step)
+        marks_.pop_front();
+}
+
+std::uint64_t RowSlots::received(std::uint64_t step) {
+    Monitor::Lock lock(monitor_);
+    const auto found = std::ranges::find(marks_, step, &Mark::step);
+    RUDDER_CHECK(found != marks_.end());
+    const std::uint32_t link = found->link;
+    monitor_.wait(lock, "rows on their way to the buffer",
+                  [&] { return failure_ != nullptr || first_ > link; });
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    return std::ranges::find(marks_, step, &Mark::step)->received;
 }
 
 void RowSlots::put(const Link& link) {

@@ -123,6 +123,8 @@ private:
     int train_recorded(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                        train::Trainer& trainer, const Context& context) const;
     [[nodiscard]] bool already_done(const Context& context) const;
+    [[nodiscard]] std::string after_interrupt() const;
+    [[nodiscard]] std::vector<std::string> resuming(std::vector<std::string> arguments) const;
     [[nodiscard]] run::RunPosition resume(const comm::Communicator& comm,
                                           train::Trainer& trainer) const;
     /// What a run ends with, besides its result.
@@ -180,7 +182,9 @@ int TrainVerb::run(const Context& context) {
     if (settings_.resume && !comm::MpiSession::launched() && already_done(context)) return 0;
     run::RankOptions& ranks = settings_.ranks;
     ranks.arguments = context.arguments;
+    ranks.arguments_again = resuming(context.arguments);
     ranks.parts = data.parts();
+    ranks.after_interrupt = [this] { return after_interrupt(); };
     if (ranks.ranks > 0) {
         partition::check_ranks(ranks.ranks, data.parts());
         pass_terminal_on();
@@ -285,6 +289,25 @@ run::RunFolder TrainVerb::make_folder(const run::RunPosition& start, const Conte
     if (settings_.resume)
         return run::RunFolder::reopen(out(), config, start.step, start.open_decisions);
     return {out(), settings_.existing(), config};
+}
+
+/// What an interrupt has left to go on from.
+std::string TrainVerb::after_interrupt() const {
+    std::error_code code;
+    if (out().empty() || !std::filesystem::exists(out(), code))
+        return "nothing was left behind; start again";
+    const auto all = train::list_checkpoints(out());
+    if (all.empty()) return "no checkpoint had been written; start again with --resume";
+    return fmt::format("continue with --resume, from {}", all.back().string());
+}
+
+/// The command line with which the run goes on.
+std::vector<std::string> TrainVerb::resuming(std::vector<std::string> arguments) const {
+    if (settings_.resume) return arguments;
+    std::erase(arguments, "--force");
+    if (settings_.force) arguments.emplace_back("--force=false");  // a configuration may have it
+    arguments.emplace_back("--resume");
+    return arguments;
 }
 
 /// A run that has finished and is to be resumed: prints its summary.

@@ -27,6 +27,10 @@ TaskState& TaskState::current() {
     return foreign;
 }
 
+TaskState* TaskState::running() noexcept {
+    return current_task;
+}
+
 TaskState* TaskState::set_current(TaskState* task) noexcept {
     return std::exchange(current_task, task);
 }

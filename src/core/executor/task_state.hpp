@@ -59,6 +59,8 @@ public:
 
     /// The task running on this thread now; one is made up for threads of no executor.
     [[nodiscard]] static TaskState& current();
+    /// The same; null on threads of no executor.
+    [[nodiscard]] static TaskState* running() noexcept;
     static TaskState* set_current(TaskState* task) noexcept;
 
 private:

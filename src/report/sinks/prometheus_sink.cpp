@@ -58,9 +58,10 @@ MHD_Result PrometheusSink::Server::serve(MHD_Connection* connection, std::string
     constexpr const char* plain = "text/plain; charset=utf-8";
     const char* host =
         MHD_lookup_connection_value(connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_HOST);
-    if (host != nullptr && !names_this_machine(host))
+    if (host != nullptr && !names_this_machine(host)) {
         return answer(connection, MHD_HTTP_MISDIRECTED_REQUEST,
                       "not a name of this machine; use its address\n", plain);
+    }
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
         return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n", plain);
     if (path != "/metrics") return answer(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n", plain);
@@ -72,14 +73,17 @@ MHD_Result PrometheusSink::Server::handle(void* self, MHD_Connection* connection
                                           const char* method, const char* /*version*/,
                                           const char* /*data*/, std::size_t* size, void** state) {
     // The first call is for the headers alone; bodies are read and dropped. The state is the
-    // number of bytes so far, and one.
+    // number of bytes so far, and one: it is never followed.
+    const auto keep = [state](std::uintptr_t count) {
+        *state = reinterpret_cast<void*>(count);  // NOLINT(performance-no-int-to-ptr)
+    };
     if (*state == nullptr) {
-        *state = reinterpret_cast<void*>(std::uintptr_t{1});
+        keep(1);
         return MHD_YES;
     }
     if (*size != 0) {
         const std::uintptr_t read = reinterpret_cast<std::uintptr_t>(*state) + *size;
-        *state = reinterpret_cast<void*>(read);
+        keep(read);
         *size = 0;
         return read <= most_body ? MHD_YES : MHD_NO;
     }

@@ -107,19 +107,47 @@ Json parameters_json(std::span<const nn::Parameter> parameters) {
     return list;
 }
 
+/// Checked before anything is allocated: the file may come from anywhere.
+Error bad_parameters(const std::string& what, const std::string& where) {
+    return input_error("invalid parameters: " + what, where, "use another checkpoint");
+}
+
 std::vector<nn::Parameter> parameters_from(const Json& json, const std::string& where) {
+    if (!json.is_array()) throw bad_parameters("not a list", where);
     std::vector<nn::Parameter> parameters;
     for (const Json& entry : json) {
         nn::Parameter p;
         p.name = json_string(entry, "name", where);
-        p.shape = json_field(entry, "shape", where).get<std::vector<std::int64_t>>();
         p.offset = json_u64(entry, "offset", where);
         p.size = 1;
-        for (const std::int64_t side : p.shape)
-            p.size *= static_cast<std::size_t>(side);
+        for (const Json& side : json_field(entry, "shape", where)) {
+            if (!side.is_number_unsigned() || side.get<std::uint64_t>() >> 63U != 0)
+                throw bad_parameters("a shape of no whole numbers", where);
+            p.shape.push_back(side.get<std::int64_t>());
+            p.size = checked_mul(p.size, side.get<std::size_t>(), "parameter size");
+        }
         parameters.push_back(std::move(p));
     }
     return parameters;
+}
+
+/// The flat weights, each parameter in its place.
+std::vector<float> flat_weights(const Safetensors& file, std::span<const nn::Parameter> parameters,
+                                std::uint64_t count, const std::string& where) {
+    constexpr std::uint64_t most_between = 1024;  // floats between two parameters, for alignment
+    std::uint64_t most = most_between;
+    for (const nn::Parameter& p : parameters)
+        most += file.tensor(p.name, p.shape).size() + most_between;
+    if (count > most)
+        throw bad_parameters(fmt::format("{} weights, the file has fewer", count), where);
+    std::vector<float> weights(count);
+    for (const nn::Parameter& p : parameters) {
+        if (p.size > count || p.offset > count - p.size)
+            throw bad_parameters("a weight out of bounds", where);
+        std::ranges::copy(file.tensor(p.name, p.shape),
+                          weights.begin() + static_cast<std::ptrdiff_t>(p.offset));
+    }
+    return weights;
 }
 
 /// state.json, verified.
@@ -149,6 +177,8 @@ Json read_state(const fs::path& folder) {
 void verify_files(const fs::path& folder, const Json& state) {
     const std::string where = (folder / state_file).string();
     for (const auto& [name, sum] : json_field(state, "files", where).items()) {
+        if (fs::path(name).filename() != name || !sum.is_string())
+            throw damaged(folder, "state.json names files that are not its own");
         std::error_code code;
         if (!fs::exists(folder / name, code)) throw damaged(folder, name + " is missing");
         if (checksum_of(folder / name) != sum.get<std::string>())
@@ -271,13 +301,8 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     // Earlier versions did not keep them.
     if (state.contains("open_decisions"))
         detail::read_member(state, "open_decisions", where, c.open_decisions);
-    const Safetensors weights(folder / weights_file);
-    c.weights.resize(json_u64(state, "weights", where));
-    for (const nn::Parameter& p : c.parameters) {
-        const auto values = weights.tensor(p.name, p.shape);
-        if (p.offset + p.size > c.weights.size()) throw damaged(folder, "a weight out of bounds");
-        std::ranges::copy(values, c.weights.begin() + static_cast<std::ptrdiff_t>(p.offset));
-    }
+    c.weights = flat_weights(Safetensors(folder / weights_file), c.parameters,
+                             json_u64(state, "weights", where), where);
     const Safetensors memory(folder / optimiser_file);
     for (const auto& [name, tensor] : memory.tensors()) {
         std::vector<float> values(tensor.values.begin(), tensor.values.end());
@@ -338,8 +363,12 @@ std::optional<fs::path> best_checkpoint(const fs::path& run) {
     const fs::path file = run / "checkpoints" / best_file;
     std::error_code code;
     if (!fs::exists(file, code)) return std::nullopt;
-    const fs::path folder =
-        run / "checkpoints" / json_string(read_json(file), "checkpoint", file.string());
+    const std::string name = json_string(read_json(file), "checkpoint", file.string());
+    const fs::path folder = run / "checkpoints" / name;
+    if (!checkpoint_step(folder) || fs::path(name).filename() != name) {
+        throw input_error(fmt::format("invalid checkpoint name: '{}'", name), file.string(),
+                          "remove the file: the last checkpoint is taken then");
+    }
     if (!fs::exists(folder, code)) return std::nullopt;
     return folder;
 }

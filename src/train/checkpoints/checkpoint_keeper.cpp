@@ -7,6 +7,7 @@
 
 #include "core/log.hpp"
 #include "core/span.hpp"
+#include "core/staging.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
@@ -118,10 +119,9 @@ void CheckpointKeeper::remove_old() const {
     } catch (const Error&) {
         return;  // where it cannot be told, nothing is removed
     }
-    std::error_code code;
     for (const auto& list : {all, list_best(run_)}) {
         for (const fs::path& folder : list) {
-            if (std::ranges::find(kept, folder) == kept.end()) fs::remove_all(folder, code);
+            if (std::ranges::find(kept, folder) == kept.end()) Staging::discard(folder);
         }
     }
 }

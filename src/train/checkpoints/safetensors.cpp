@@ -84,7 +84,7 @@ Safetensors::Safetensors(const std::filesystem::path& file) : file_(file) {
         Tensor tensor;
         std::uint64_t count = 1;
         for (const Json& side : json_field(entry, "shape", where)) {
-            if (!side.is_number_unsigned())
+            if (!side.is_number_unsigned() || side.get<std::uint64_t>() >> 63U != 0)
                 throw damaged_tensors(file, "a shape of no whole numbers");
             tensor.shape.push_back(side.get<std::int64_t>());
             count = checked_mul(count, side.get<std::uint64_t>(), "tensor size");

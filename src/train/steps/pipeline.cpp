@@ -169,6 +169,7 @@ struct Pipeline::State {
             const store::Pulled& pulled = pull.wait();
             step.counts = pulled.rows;
             step.bytes_by_owner = pulled.bytes_by_owner;
+            step.received = pulled.received;
             step.fetch_seconds = 0;
         } else {
             buffer::StepRows rows;

@@ -139,6 +139,8 @@ void Run::write_checkpoint() {
     const std::array<double, 2> seconds{process_cpu_seconds() - cpu_before_,
                                         buffer_.policy_seconds()};
     const auto all_seconds = s_.ground.comm.all_gather(std::span<const double>(seconds));
+    const std::uint64_t received = loop_.received_rows();
+    const auto all_received = s_.ground.comm.all_gather(std::span(&received, 1));
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
@@ -149,12 +151,10 @@ void Run::write_checkpoint() {
         state.counts.cpu_seconds += of_rank[0];
         state.counts.policy_seconds += of_rank[1];
     }
-    // Rows fetched for steps that are not done belong to whoever does them. How many bytes coded
-    // rows took is not known row by row: there all that came is kept.
-    if (!s_.ground.coders.used()) {
-        state.counts.bytes.features =
-            state.counts.rows.fetched() * s_.ground.store.format().row_bytes();
-    }
+    // Rows fetched for steps that are not done belong to whoever does them.
+    state.counts.bytes.features = s_.start.counts.bytes.features;
+    for (const auto& of_rank : all_received)
+        state.counts.bytes.features += of_rank.front();
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     std::vector<std::string> open = count_agents(agents, state);

@@ -58,7 +58,10 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
     note(step, record);
+    pulled_ += step.received;
+    done_ = record.step;
     pipeline_.release();
+    if (buffer_.live() != nullptr) buffer_.live()->step_done(record.step);
     const comm::Bytes now(ground_.comm.accounts().received);
     record.bytes = now - received_;
     received_ = now;
@@ -66,6 +69,11 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     if (steering_ != nullptr) steering_->step_done(record);
     buffer_.adapt_window(record.seconds, pipeline_);
     return consensus;
+}
+
+std::uint64_t StepLoop::received_rows() {
+    if (!done_) return 0;
+    return buffer_.live() == nullptr ? pulled_ : buffer_.live()->received(*done_);
 }
 
 AssembledStep& StepLoop::next(std::uint64_t step) {

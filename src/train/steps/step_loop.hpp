@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "rudder/core/function_ref.hpp"
@@ -40,6 +41,9 @@ public:
     /// As Pipeline::stop.
     [[nodiscard]] Rows stop() { return pipeline_.stop(); }
     [[nodiscard]] std::uint64_t row_bytes() const { return pipeline_.row_bytes(); }
+    /// Bytes that the rows of the steps done came in, counted as they came; waits for those that
+    /// are still on their way to the buffer. Rows of steps that are not done are not among them.
+    [[nodiscard]] std::uint64_t received_rows();
 
 private:
     [[nodiscard]] sample::LookAheadOptions look_ahead(std::uint64_t first) const;
@@ -60,7 +64,9 @@ private:
     std::vector<float> losses_;  ///< of the own parts
     Score score_;
     LossDigest digest_;
-    comm::Bytes received_;  ///< by this rank, up to the last step
+    comm::Bytes received_;               ///< by this rank, up to the last step
+    std::uint64_t pulled_ = 0;           ///< bytes of rows, of steps done without a buffer
+    std::optional<std::uint64_t> done_;  ///< the last step
 };
 
 }  // namespace rudder::train

@@ -1,0 +1,23 @@
+#!/bin/sh
+# The mutants that scripts/mutants draws: the same for the same seed, others for another, each another change of a line
+# of the layers that are asked for.
+set -eu
+mutants=$1
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+"$mutants" --list >"$folder/first"
+"$mutants" --list >"$folder/again"
+"$mutants" --list --seed 2 >"$folder/other"
+cmp "$folder/first" "$folder/again" || { echo "the same seed drew other mutants"; exit 1; }
+! cmp -s "$folder/first" "$folder/other" || { echo "another seed drew the same mutants"; exit 1; }
+[ "$(wc -l <"$folder/first")" = 180 ] || { echo "60 mutants were asked for"; exit 1; }
+for layer in comm sample buffer steer train; do
+    count=$(grep -c "^  src/$layer/" "$folder/first") || true
+    [ "$count" = 12 ] || { echo "$count of 12 mutants in $layer"; exit 1; }
+done
+awk '/^  src/ { place = $0 } /^      - / { old = substr($0, 9) } /^      \+ / {
+    if (old == substr($0, 9)) { print "no change: " place; bad = 1 }
+    if (seen[place $0]++) { print "drawn twice: " place; bad = 1 }
+} END { exit bad }' "$folder/first"
+"$mutants" --list --layers comm --count 3 | grep -c '^  src/comm/' | grep -qx 3
+! "$mutants" --list --layers nothing 2>/dev/null || { echo "an unknown layer was taken"; exit 1; }
