@@ -113,10 +113,11 @@ public:
         for (std::size_t i = 0; i < guests_.size(); ++i) {
             const bool stays =
                 polls[i + 1].revents == 0 ? now < guests_[i].until : listen_to(guests_[i]);
-            if (stays)
+            if (stays) {
                 staying.push_back(guests_[i]);
-            else if (guests_[i].fd >= 0)
+            } else if (guests_[i].fd >= 0) {
                 ::close(guests_[i].fd);
+            }
         }
         guests_ = std::move(staying);
         if ((polls[0].revents & POLLIN) != 0) let_come(now);

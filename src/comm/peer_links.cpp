@@ -63,9 +63,10 @@ PeerLinks::PeerLinks(const Communicator& comm, const std::vector<bool>& peers,
     for (std::size_t r = static_cast<std::size_t>(comm.rank()) + 1; r < peers.size(); ++r)
         sockets_[r] = came[r];
     for (std::size_t r = static_cast<std::size_t>(comm.rank()) + 1; r < peers.size(); ++r) {
-        if (peers[r] && sockets_[r] < 0)
+        if (peers[r] && sockets_[r] < 0) {
             throw link_error(fmt::format("rank {} of another machine did not connect", r),
                              comm.rank());
+        }
     }
 }
 

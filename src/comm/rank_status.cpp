@@ -50,9 +50,9 @@ int launched_rank() {
 void write_rank_pid(int rank) {
     own_rank = rank;
     const char* folder = std::getenv(status_folder_variable);
-    if (folder != nullptr && rank >= 0)
-        write_whole(file_of(folder, "pid", rank), std::to_string(::getpid()) + " " +
-                                                      std::to_string(start_of_process(::getpid())));
+    if (folder == nullptr || rank < 0) return;
+    write_whole(file_of(folder, "pid", rank),
+                std::to_string(::getpid()) + " " + std::to_string(start_of_process(::getpid())));
 }
 
 void write_rank_status(int code, const std::string& reason) noexcept {
