@@ -155,8 +155,10 @@ void IdBuffer::look_up(std::span<const RowKey> rows) {
 }
 
 void IdBuffer::account(const StepPlan& plan) {
+    left_unused_.clear();
     for (const Placed& row : plan.leave) {
         accounts_.wasted += unused_[row.slot];
+        left_unused_.push_back(unused_[row.slot]);
         unused_[row.slot] = 0;
     }
     for (const Placed& row : plan.replacement)

@@ -6,6 +6,7 @@
 #include "rudder/core/parallel.hpp"
 
 #include "floor.hpp"
+#include "guarded_buffer.hpp"
 #include "trace_window.hpp"
 
 namespace rudder::buffer {
@@ -20,7 +21,7 @@ namespace {
 /// Publishes the steps of a trace as far ahead as anyone wants to see.
 class ReplayedSteps {
 public:
-    ReplayedSteps(const HostTrace& trace, IdBuffer& buffer, BufferPilot* pilot)
+    ReplayedSteps(const HostTrace& trace, GuardedBuffer& buffer, BufferPilot* pilot)
         : trace_(trace), steps_(trace), buffer_(buffer), pilot_(pilot) {}
 
     /// `step` counts from 0; those before it were taken.
@@ -40,24 +41,30 @@ public:
 private:
     const HostTrace& trace_;
     TraceWindow steps_;
-    IdBuffer& buffer_;
+    GuardedBuffer& buffer_;
     BufferPilot* pilot_;
     std::uint64_t published_ = 0;
 };
 
 }  // namespace
 
-void apply(const PilotOrder& order, IdBuffer& buffer,
-           const std::function<void(const StepPlan&)>& planned) {
-    const auto show = [&](const StepPlan& plan) {
-        if (planned) planned(plan);
-    };
-    for (const BufferChange& change : order.changes) {
-        if (change.policy) show(buffer.set_policy(*change.policy));
-        if (change.capacity)
-            show(buffer.set_capacity(std::min(*change.capacity, buffer.residents().slots())));
-    }
+namespace {
+
+/// Takes a step as the pilot says.
+void steered_step(BufferPilot& pilot, GuardedBuffer& buffer, ReplayedSteps& steps,
+                  std::uint64_t number, std::uint64_t first) {
+    pilot.prepare(number);
+    const PilotOrder order = pilot.before(number, buffer.ids());
+    for (const BufferChange& change : order.changes)
+        buffer.change(change);
+    steps.publish_for(number - first);  // another policy may want to see more
+    buffer.advance(order.decision);
+    if (const auto what = buffer.take_overruled()) pilot.overruled(number, *what);
+    if (buffer.guarded()) pilot.accounted(buffer.account());
+    pilot.after(number, buffer.ids().accounts());
 }
+
+}  // namespace
 
 Rows replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t capacity,
                  BufferPilot* pilot) {
@@ -65,23 +72,21 @@ Rows replay_host(const HostTrace& trace, const PolicySpec& policy, std::uint64_t
     // No policy can hold more rows than there are, and slots cost memory.
     const auto slots = static_cast<SlotId>(std::min(capacity, trace.distinct()));
     const std::uint64_t first = trace.header().first_step;
-    IdBuffer buffer(policy, trace.facts(), slots, slots, first);
+    GuardedBuffer buffer(policy, trace.facts(), slots, slots, first);
     ReplayedSteps steps(trace, buffer, pilot);
-    if (pilot != nullptr) pilot->start(trace.facts(), buffer);
+    if (pilot != nullptr) {
+        pilot->start(trace.facts(), buffer.ids());
+        if (const auto terms = pilot->guard_terms()) buffer.guard(*terms);
+    }
     for (std::uint64_t step = 0; step < trace.steps(); ++step) {
         steps.publish_for(step);
         if (pilot == nullptr) {
             buffer.advance();
-            continue;
+        } else {
+            steered_step(*pilot, buffer, steps, first + step, first);
         }
-        pilot->prepare(first + step);
-        const PilotOrder order = pilot->before(first + step, buffer);
-        apply(order, buffer);
-        steps.publish_for(step);  // another policy may want to see more
-        buffer.advance(order.decision);
-        pilot->after(first + step, buffer.accounts());
     }
-    return buffer.accounts();
+    return buffer.ids().accounts();
 }
 
 std::vector<ReplayResult> replay(const Trace& trace, std::span<const ReplayCase> cases) {

@@ -96,7 +96,7 @@ std::vector<std::string> offered(CLI::Option& option) {
 
 SettingKind kind_of(const CLI::Option& option) {
     static constexpr std::array<std::string_view, 5> whole{"INT", "UINT", "N", "ROWS", "PORT"};
-    static constexpr std::array<std::string_view, 2> real{"FLOAT", "SECONDS"};
+    static constexpr std::array<std::string_view, 3> real{"FLOAT", "SECONDS", "SHARE"};
     if (option.get_expected_max() == 0) return SettingKind::flag;
     const std::string type = option.get_type_name();
     const std::string unit = type.substr(0, type.find(':'));

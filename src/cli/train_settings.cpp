@@ -99,7 +99,8 @@ std::span<const Setting<run::RankOptions>> rank_options() {
                                        Marks::derived | Marks::further)
             .limit(1, most_ranks)
             .in("N"),
-        setting<O, &O::link>("link", "Simulated delay and rate between hosts, such as 100us,1gbit")
+        setting<O, &O::link>(
+            "link", "Simulated link between hosts, such as 100us,1gbit[;step:300:1ms,9mbit]")
             .in("DELAY,RATE"),
         setting<O, &O::paranoid>("paranoid", "Check that all ranks agree before each collective",
                                  Marks::further),

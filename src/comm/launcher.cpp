@@ -69,7 +69,8 @@ public:
 private:
     static fs::path make(const fs::path& parent) {
         sweep_launcher_folders(parent);
-        std::string name = (parent / launcher_folder_beginning).string() + "XXXXXX";
+        std::string name =
+            fmt::format("{}{}-XXXXXX", (parent / launcher_folder_beginning).string(), ::getpid());
         if (::mkdtemp(name.data()) == nullptr)
             throw system_error("cannot make a folder for the ranks", name, errno);
         return name;

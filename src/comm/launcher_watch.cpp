@@ -1,6 +1,7 @@
 #include "launcher_watch.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 
 namespace rudder::comm {
 
@@ -38,10 +40,17 @@ bool wait_for_end(const std::string& file) {
     return code == 0;
 }
 
-/// Whether a launcher has been there and is gone. Where none has been, one may be about to come.
+/// Whether the process that a folder is named after is gone.
+bool maker_gone(const fs::path& folder) {
+    const auto words = split(folder.filename().string(), '-');
+    const auto pid = words.size() > 2 ? parse_u64(words[2]) : std::nullopt;
+    return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
+}
+
+/// Whether the launcher of a folder is gone. Where it holds no lock yet, it may be about to.
 bool launcher_gone(const fs::path& folder) {
     const int fd = ::open((folder / lock_name).c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return false;
+    if (fd < 0) return errno == ENOENT && maker_gone(folder);
     const bool gone = ::flock(fd, LOCK_SH | LOCK_NB) == 0;
     ::close(fd);
     return gone;

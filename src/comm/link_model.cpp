@@ -66,4 +66,21 @@ LinkModel parse_link(const std::string& text) {
     return {Duration(static_cast<Duration::rep>(delay)), rate};
 }
 
+LinkSchedule parse_link_schedule(const std::string& text) {
+    const auto parts = split(text, ';');
+    LinkSchedule schedule{.first = parse_link(std::string(parts.front()))};
+    for (std::size_t i = 1; i < parts.size(); ++i) {
+        const auto words = split(parts[i], ':');
+        const auto step = words.size() == 3 ? parse_u64(words[1]) : std::nullopt;
+        const std::uint64_t before = i == 1 ? 0 : schedule.changes.back().step;
+        if (!step || words[0] != "step" || *step <= before) {
+            throw usage_error(fmt::format("invalid change of the link: '{}'", parts[i]), "--link",
+                              "give step:N:DELAY,RATE behind a semicolon, in ascending order of "
+                              "steps, such as 100us,10gbit;step:300:100us,1gbit");
+        }
+        schedule.changes.push_back({*step, parse_link(std::string(words[2]))});
+    }
+    return schedule;
+}
+
 }  // namespace rudder::comm

@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/executor/executor.hpp"
 
@@ -24,8 +27,39 @@ struct LinkModel {
     }
 };
 
+/// From a step of the run on, the link is another.
+struct LinkChange {
+    std::uint64_t step = 0;
+    LinkModel model;
+};
+
+/// A link, and how it changes.
+struct LinkSchedule {
+    LinkModel first;
+    std::vector<LinkChange> changes{};  ///< by step, ascending
+};
+
+/// Makes the changes of a link that are due; whoever begins a step calls it.
+class LinkChanges {
+public:
+    explicit LinkChanges(std::vector<LinkChange> changes = {}) : changes_(std::move(changes)) {}
+    /// The link from now on, if the steps up to this one have changed it.
+    [[nodiscard]] const LinkModel* due(std::uint64_t step) {
+        const std::size_t before = next_;
+        while (next_ < changes_.size() && changes_[next_].step <= step)
+            ++next_;
+        return next_ == before ? nullptr : &changes_[next_ - 1].model;
+    }
+
+private:
+    std::vector<LinkChange> changes_;
+    std::size_t next_ = 0;
+};
+
 /// Reads "100us,1gbit": a time (ns, us, ms, s) and a rate (bit, kbit, mbit, gbit per second, or
 /// with B for bytes: MB, GB). A usage Error otherwise.
 [[nodiscard]] LinkModel parse_link(const std::string& text);
+/// Reads a link, and changes behind semicolons: "100us,10gbit;step:300:100us,1gbit".
+[[nodiscard]] LinkSchedule parse_link_schedule(const std::string& text);
 
 }  // namespace rudder::comm

@@ -35,6 +35,8 @@ public:
     ModelledLink(const LinkModel& model, Inbox& inbox, std::function<LinkClock&(int)> clock_of)
         : model_(model), inbox_(inbox), clock_of_(std::move(clock_of)) {}
 
+    /// Of messages that are sent from now on.
+    void set_model(const LinkModel& model) { model_ = model; }
     /// The stamp of a message that rank `from` (of this host) hands in `now`.
     [[nodiscard]] LinkStamp stamp(int from, Kind kind, std::size_t bytes, Duration now) const;
 

@@ -58,7 +58,10 @@ std::shared_ptr<Operation> posted_operation(const Inbox::Arrival& arrival) {
 class MpiTransport final : public Transport {
 public:
     MpiTransport(MPI_Comm comm, int rank, int size, const MpiOptions& options)
-        : Transport(rank, size), comm_(comm), options_(options) {
+        : Transport(rank, size),
+          comm_(comm),
+          options_(options),
+          link_changes_(options.link_changes) {
         std::uint64_t job = static_cast<std::uint64_t>(::getpid()) << 32U ^
                             static_cast<std::uint64_t>(machine_now().count());
         check_mpi(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm_), "MPI_Bcast");
@@ -76,6 +79,12 @@ public:
         progress_->start();
     }
 
+    void at_step(std::uint64_t step) override {
+        const LinkModel* model = link_ ? link_changes_.due(step) : nullptr;
+        if (model == nullptr) return;
+        const std::scoped_lock lock(progress_->mutex());
+        link_->set_model(*model);
+    }
     void wait(Operation& operation) override { progress_->wait(operation); }
     void completed() override { progress_->completed(); }
     [[nodiscard]] std::shared_ptr<std::span<std::byte>> share(std::size_t bytes,
@@ -112,6 +121,7 @@ private:
 
     MPI_Comm comm_;
     MpiOptions options_;
+    LinkChanges link_changes_;
     std::uint64_t job_ = 0;
     std::map<std::pair<int, Tag>, std::shared_ptr<Pieces>> in_pieces_;
     std::array<std::byte, sizeof(LinkStamp) + stamped_copy_bytes> arriving_{};

@@ -30,6 +30,7 @@ public:
 struct MpiOptions {
     int ranks_per_host = 0;         ///< 0: those that share memory (1 where there is a link)
     std::optional<LinkModel> link;  ///< between hosts, on top of the real network
+    std::vector<LinkChange> link_changes{};  ///< of it
     /// Longer messages are cut, since MPI counts in 31 bits.
     std::size_t piece_bytes = std::size_t{1} << 30;
 };

@@ -24,6 +24,8 @@ class SimulatedTransport;
 struct SimulatedCluster::State {
     explicit State(const SimulationOptions& with)
         : options(with),
+          link(with.link),
+          link_changes(with.link_changes),
           hosts(HostMap::consecutive(with.ranks, with.ranks_per_host)),
           out(static_cast<std::size_t>(with.ranks)),
           in(static_cast<std::size_t>(with.ranks)),
@@ -61,7 +63,7 @@ struct SimulatedCluster::State {
             arrive_at(now, letter);
             return letter->operation->complete();
         }
-        letter->transfer = options.link.transfer(letter->bytes.size());
+        letter->transfer = link.transfer(letter->bytes.size());
         letter->stamp = clock(out, letter->from).send(letter->which, now, letter->transfer);
         if (letter->which != LinkClass::first) return leave_later(letter);
         const Duration left(letter->stamp.left);
@@ -98,8 +100,7 @@ struct SimulatedCluster::State {
     /// When it will be whole at its receiver's end of the link, which has left this end; from there
     /// on its stamp is of that end.
     Duration enter(const LetterPointer& letter) {
-        const Duration begins =
-            Duration(letter->stamp.left) + options.link.delay - letter->transfer;
+        const Duration begins = Duration(letter->stamp.left) + link.delay - letter->transfer;
         letter->stamp = clock(in, letter->to).send(letter->which, begins, letter->transfer);
         return Duration(letter->stamp.left);
     }
@@ -129,6 +130,8 @@ struct SimulatedCluster::State {
     }
 
     SimulationOptions options;
+    LinkModel link;  ///< now
+    LinkChanges link_changes;
     HostMap hosts;
     std::vector<std::shared_ptr<SimulatedTransport>> transports;
     std::vector<LinkClock> out;  ///< by rank, as are the next
@@ -163,6 +166,9 @@ public:
         std::rethrow_exception(cluster_.failure);
     }
     void completed() override { monitor_.notify_all(); }
+    void at_step(std::uint64_t step) override {
+        if (const LinkModel* model = cluster_.link_changes.due(step)) cluster_.link = *model;
+    }
 
     std::shared_ptr<std::span<std::byte>> share(std::size_t bytes, std::uint64_t key) override {
         auto& window = cluster_.windows[{hosts().host_of(rank()), key}];

@@ -19,6 +19,8 @@ struct SimulationOptions {
     int ranks = 1;
     int ranks_per_host = 1;
     std::uint64_t seed = 0;
+    /// Of the link, which must be active before them too; with the first rank that gets there.
+    std::vector<LinkChange> link_changes{};
     LinkModel link;      ///< of each rank, each way; messages from many to one queue at its end
     Duration jitter{0};  ///< every message is late by up to this, at random; pairs keep order
     struct Fault {

@@ -217,7 +217,11 @@ public:
     [[nodiscard]] comm::MpiOptions mpi_options() const {
         comm::MpiOptions mpi;
         mpi.ranks_per_host = options_.ranks_per_host;
-        if (!options_.link.empty()) mpi.link = comm::parse_link(options_.link);
+        if (!options_.link.empty()) {
+            comm::LinkSchedule link = comm::parse_link_schedule(options_.link);
+            mpi.link = link.first;
+            mpi.link_changes = std::move(link.changes);
+        }
         return mpi;
     }
     void set_rank(int rank) {
@@ -324,7 +328,7 @@ bool is_rank() {
 
 int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,
                const RankBody& body) {
-    if (!options.link.empty()) static_cast<void>(comm::parse_link(options.link));
+    if (!options.link.empty()) static_cast<void>(comm::parse_link_schedule(options.link));
     if (options.ranks > 0) return with_remedies(options, [&] { return launch(options); });
     if (comm::MpiSession::launched()) return run_rank(options, fingerprint, body);
     refuse_strangers();

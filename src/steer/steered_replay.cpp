@@ -34,6 +34,7 @@ HelmOptions steered_options(const buffer::HostTrace& trace, const SteeredCase& o
     HelmOptions helm = replay_helm_options(one.agent, trace, one.policy, slots);
     helm.sample = options.sample;
     helm.judged_at_once = options.judged_at_once;
+    helm.guard = options.guard;
     AgentFacts& facts = helm.facts;
     facts.seed = options.seed;
     facts.start.capacity =

@@ -24,6 +24,7 @@ struct SteeredOptions {
     std::uint64_t seed = 0;
     std::uint32_t sample = 16;          ///< shadows follow one id in so many
     std::uint32_t judged_at_once = 16;  ///< decisions under judgement
+    double guard = 0.01;                ///< as buffer::GuardTerms::share
     std::string run{};                  ///< what decision logs are told apart by
     bool force = false;                 ///< take a log of another run
     bool refit = false;                 ///< as AgentFacts::refit

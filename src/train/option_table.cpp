@@ -178,6 +178,13 @@ Table steering_options() {
     };
 }
 
+Table guard_options() {
+    return {option<&O::steer, &S::guard>(
+                "guard", "Rows an agent may cost, as a share of the built-in rule's", further)
+                .limit(0, 1e6)
+                .in("SHARE")};
+}
+
 Table llm_options() {
     return {
         option<&O::steer, &S::llm, &L::url>(
@@ -230,6 +237,12 @@ Table limit_options() {
     };
 }
 
+Table slowness_options() {
+    return {option<&O::slow>("slow", "Slow down a rank's computing, such as 1:2.5 or 1:2.5:300-600",
+                             further)
+                .in("RANK:FACTOR")};
+}
+
 Table profile_options() {
     return {option<&O::profile_epoch>("profile-epoch",
                                       "Epoch that --profile records (default: the second)",
@@ -240,10 +253,10 @@ Table profile_options() {
 
 const std::array<Table, option_groups>& tables() {
     static const std::array<Table, option_groups> all{
-        model_options(),      sampling_options(), training_options(),  seed_options(),
-        evaluation_options(), policy_options(),   buffer_options(),    agent_options(),
-        steering_options(),   llm_options(),      llm_model_options(), storage_options(),
-        limit_options(),      profile_options()};
+        model_options(),      sampling_options(), training_options(), seed_options(),
+        evaluation_options(), policy_options(),   buffer_options(),   agent_options(),
+        steering_options(),   guard_options(),    llm_options(),      llm_model_options(),
+        storage_options(),    limit_options(),    slowness_options(), profile_options()};
     return all;
 }
 

@@ -20,13 +20,15 @@ enum class OptionGroup : std::uint8_t {
     buffer,      ///< its size, and steps of look-ahead
     agent,       ///< which agent steers
     steering,    ///< how agents are asked
+    guard,       ///< what they may cost
     llm,         ///< the server of agent llm
     llm_model,   ///< its model
     storage,     ///< feature rows and topology
     limits,      ///< memory, checksums
+    slowness,    ///< a rank that is made slow
     profile,     ///< the epoch of a profile
 };
-inline constexpr std::size_t option_groups = 14;
+inline constexpr std::size_t option_groups = 16;
 
 /// The options of a group, in the order of help texts.
 [[nodiscard]] std::span<const Setting<TrainOptions>> options_of(OptionGroup group);

@@ -8,6 +8,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "train/option_table.hpp"
+#include "train/slowness.hpp"
 
 namespace rudder::train {
 
@@ -111,6 +112,7 @@ std::uint64_t steps_ahead(const TrainOptions& options) {
 }
 
 void check_options(const TrainOptions& o) {
+    static_cast<void>(parse_slowness(o.slow));
     for (const auto& option : all_options())
         check_setting(option, option.value(o));
     steer::check_agent(agent_of(o), policy_of(o));

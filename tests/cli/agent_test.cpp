@@ -297,6 +297,43 @@ TEST_F(AgentVerbs, BadRepliesOfAModelChangeNothing) {
     }
 }
 
+/// A server that answers every question with a change that does harm costs what the account allows,
+/// and not a row more.
+TEST_F(AgentVerbs, AHostileServerCostsNoMoreThanTheAccountAllows) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    std::atomic<std::size_t> asked{0};
+    const std::vector<std::string> harm{
+        R"({"action": "set", "knobs": {"policy": "none"}, "reason": "trying"})",
+        R"({"action": "set", "knobs": {"capacity": 0}, "reason": "trying"})",
+        R"({"action": "set", "knobs": {"policy": "static-random"}, "reason": "trying"})",
+        R"({"action": "set", "knobs": {"policy": "window:1"}, "reason": "trying"})"};
+    FakeServer server(ollama([&](const FakeRequest&) {
+        return FakeReply::of(200, ollama_envelope(harm[asked++ % harm.size()]));
+    }));
+    const auto words = [](const Words& more) {
+        Words all = on_ranks(train({"--policy", "window:4", "--agent-mode", "sync"}));
+        all[3] = "20";
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const auto fetched = [](const Json& s) {
+        const Json& rows = s.at("rows");
+        return rows.at("demand").get<double>() + rows.at("replacement").get<double>() +
+               rows.at("ahead").get<double>();
+    };
+    const Json plain = ok_json(words({"--agent", "never"}));
+    const Json hostile =
+        ok_json(words({"--agent", "llm,interval:1", "--llm-url", server.url(), "--out", "run"}));
+    EXPECT_EQ(hostile.at("loss").at("digest"), plain.at("loss").at("digest"));
+    EXPECT_GT(asked.load(), 5U) << "before the breaker opens";
+    // What each of the two buffers fetched for steps that were never taken is not of the bound.
+    const double filling = plain.at("buffer_rows").get<double>();
+    EXPECT_LE(fetched(hostile), 1.01 * fetched(plain) + filling);
+    const Json& agent = hostile.at("agent");
+    EXPECT_GT(agent.at("refused").get<int>() + agent.at("undone").get<int>(), 0);
+    EXPECT_LE(agent.at("excess").get<double>(), 0.01 + filling / fetched(plain));
+}
+
 TEST_F(AgentVerbs, TheKeyOfAModelIsNowhere) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const std::string key = "sk-top-5ecret-k3y";

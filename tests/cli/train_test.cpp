@@ -149,6 +149,40 @@ TEST_F(Train, CodedMessagesAreShorterOnASlowLink) {
     EXPECT_EQ(plan.at("epoch").at("before_coding"), true);
 }
 
+TEST_F(Train, ALinkThatChangesIsFeltFromItsStepOn) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const Json same = train({"--ranks", "2", "--ranks-per-host", "1", "--policy", "none"});
+    const Json s = train({"--ranks", "2", "--ranks-per-host", "1", "--policy", "none", "--out",
+                          "run", "--link", "1ms,1gbit;step:4:60ms,1gbit"});
+    EXPECT_EQ(digest(s), digest(same));
+    double before = 1e9;
+    double after = 1e9;
+    std::ifstream in(folder_ / "run/metrics.jsonl");
+    for (std::string line; std::getline(in, line);) {
+        const Json record = parse_json(line, "metrics");
+        const double seconds = record.at("seconds").at("step");
+        const auto step = record.at("step").get<std::uint64_t>();
+        if (step < 4) before = std::min(before, seconds);
+        if (step > 4) after = std::min(after, seconds);
+    }
+    EXPECT_LT(before, 0.06);
+    EXPECT_GE(after, 0.06) << "every step fetches and sums up: 60 ms at least";
+    for (const char* link : {"1ms,1gbit;step:4", "1ms;step:4:1ms,1gbit"})
+        refuse({"train", "parts", "--ranks", "2", "--link", link}, 2, {"--link"});
+}
+
+TEST_F(Train, ARankCanBeMadeSlow) {
+    const Json plain = train({});
+    const Json slow = train({"--slow", "0:40"});
+    EXPECT_EQ(digest(slow), digest(plain));
+    const auto compute = [](const Json& s) { return s.at("seconds").at("compute").get<double>(); };
+    EXPECT_GT(compute(slow), 5 * compute(plain));
+    EXPECT_LT(compute(train({"--slow", "0:40:900-950"})), compute(slow));
+    EXPECT_LT(compute(train({"--slow", "3:40"})), compute(slow)) << "there is no such rank";
+    for (const char* text : {"0", "0:0.5", "0:x", "x:2", "0:2:5", "0:2:9-3", "0:2:1-2:3", "0:1e9"})
+        refuse({"train", "parts", "--slow", text}, 2, {"invalid slow", "RANK:FACTOR"});
+}
+
 TEST_F(Train, ConfigOfARunMakesItAgain) {
     const Json first = train({"--out", "run"});
     const Json again = ok_json({"train", "parts", "--config", "run/config.toml", "--out", "again"});

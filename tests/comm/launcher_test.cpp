@@ -33,6 +33,7 @@ protected:
                     .after = [&](pid_t launcher) {
                         for (int r = 0; after == 0ms && r < 3; ++r)
                             ready.wait_for_rank(r);
+                        wait_until_handled(launcher, SIGTERM);
                         std::this_thread::sleep_for(after);
                         ::kill(launcher, number);
                         signalled_ = Clock::now();

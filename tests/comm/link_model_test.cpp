@@ -30,6 +30,32 @@ TEST(LinkModel, RefusesNonsense) {
     }
 }
 
+TEST(LinkModel, ChangesAtSteps) {
+    const comm::LinkSchedule plain = comm::parse_link_schedule("100us,1gbit");
+    EXPECT_EQ(plain.first.delay, Duration(100us));
+    EXPECT_TRUE(plain.changes.empty());
+    const comm::LinkSchedule link =
+        comm::parse_link_schedule("100us,10gbit;step:300:1ms,1gbit;step:600:100us,10gbit");
+    EXPECT_DOUBLE_EQ(link.first.bytes_per_second, 1.25e9);
+    ASSERT_EQ(link.changes.size(), 2U);
+    comm::LinkChanges changes(link.changes);
+    EXPECT_EQ(changes.due(0), nullptr);
+    EXPECT_EQ(changes.due(299), nullptr);
+    const comm::LinkModel* slower = changes.due(305);
+    ASSERT_NE(slower, nullptr) << "a resumed run may begin behind it";
+    EXPECT_EQ(slower->delay, Duration(1ms));
+    EXPECT_EQ(changes.due(306), nullptr) << "once";
+    EXPECT_NE(changes.due(600), nullptr);
+    comm::LinkChanges late(link.changes);
+    EXPECT_EQ(late.due(700)->delay, Duration(100us)) << "the last of those that have passed";
+    for (const char* text : {"100us,1gbit;", "100us,1gbit;step:3", "100us,1gbit;step:x:1ms,1gbit",
+                             "100us,1gbit;step:0:1ms,1gbit", "100us,1gbit;epoch:3:1ms,1gbit",
+                             "100us,1gbit;step:5:1ms,1gbit;step:5:1ms,1gbit",
+                             "100us,1gbit;step:5:1ms", ";step:5:1ms,1gbit"}) {
+        EXPECT_THROW(static_cast<void>(comm::parse_link_schedule(text)), Error) << text;
+    }
+}
+
 TEST(LinkModel, TransfersTakeTheirShareOfASecond) {
     const comm::LinkModel link{.delay = 100us, .bytes_per_second = 1e9};
     EXPECT_EQ(link.transfer(0), Duration(0));

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <mutex>
 #include <optional>
 #include <thread>
 
@@ -46,16 +47,23 @@ public:
 
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
     /// Must not be called while a request is under way.
-    void set(std::string_view bytes) { bytes_ = bytes; }
+    void set(std::string_view bytes) {
+        const std::scoped_lock lock(mutex_);
+        bytes_ = bytes;
+    }
 
 private:
-    void serve() const {
+    [[nodiscard]] std::string_view bytes() {
+        const std::scoped_lock lock(mutex_);
+        return bytes_;
+    }
+    void serve() {
         for (;;) {
             const int peer = ::accept(listener_, nullptr, nullptr);
             if (peer < 0) return;
             char request[4096];
             if (::recv(peer, request, sizeof(request), 0) > 0) {
-                std::string_view left = bytes_;
+                std::string_view left = bytes();
                 while (!left.empty()) {
                     const ssize_t sent = ::send(peer, left.data(), left.size(), MSG_NOSIGNAL);
                     if (sent <= 0) break;
@@ -71,7 +79,8 @@ private:
 
     int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     std::uint16_t port_ = 0;
-    std::string_view bytes_;
+    std::mutex mutex_;
+    std::string_view bytes_;  ///< guarded by it
     std::thread thread_;
 };
 

@@ -1,6 +1,7 @@
 // The helm over random traces: what agents say is done at its step, judged, and taken back if it
 // does harm.
 #include <functional>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -30,16 +31,16 @@ buffer::Trace trace_of(std::uint64_t seed, const test::TraceShape& shape = {
     return trace;
 }
 
+/// Obeyed, whatever it costs, unless it is to be `scripted-free`.
 steer::SteeredResult steer(const buffer::Trace& trace, std::string_view policy,
-                           const Scripted::Script& script) {
+                           const Scripted::Script& script, const char* agent = "scripted") {
     steer::SteeredOptions options;
     options.sample = 1;
-    return steer::steered_replay(
-        trace,
-        {.policy = buffer::PolicySpec::parse(policy),
-         .size = {.fraction = 0.25, .rows = 0},
-         .agent = steer::AgentSpec::parse(test::scripted("scripted", script))},
-        options);
+    return steer::steered_replay(trace,
+                                 {.policy = buffer::PolicySpec::parse(policy),
+                                  .size = {.fraction = 0.25, .rows = 0},
+                                  .agent = steer::AgentSpec::parse(test::scripted(agent, script))},
+                                 options);
 }
 
 Rows plain(const buffer::Trace& trace, std::string_view policy) {
@@ -248,6 +249,50 @@ TEST(Helm, VerdictsAreThoseOfTwoRuns) {
         ++compared;
     }
     EXPECT_GT(compared, 5U);
+}
+
+/// Answers every question with something else that does harm.
+steer::Answer hostile(const steer::Observation& seen) {
+    using steer::Action;
+    using steer::KnobId;
+    switch (seen.sequence % 5) {
+        case 0:
+            return answer(Action::set({{KnobId::policy, "none"}}, steer::Reason::trying));
+        case 1:
+            return answer(Action::set({{KnobId::capacity, 0.0}}, steer::Reason::trying));
+        case 2:
+            return answer(Action::set({{KnobId::policy, "static-random"},
+                                       {KnobId::capacity, static_cast<double>(seen.limits.slots)}},
+                                      steer::Reason::trying));
+        case 3:
+            return answer(Action::set({{KnobId::policy, "window:1"}}, steer::Reason::trying));
+        default:
+            return answer(Action::keep());
+    }
+}
+
+TEST(Helm, AHostileAgentCostsNoMoreThanTheAccountAllows) {
+    for (std::uint64_t seed = 0; seed < 8; ++seed) {
+        const buffer::Trace trace = trace_of(seed);
+        for (const char* policy : {"window:8", "lru", "scored,every:4"}) {
+            SCOPED_TRACE(policy);
+            const auto result = steer(trace, policy, hostile, "scripted-free");
+            const Rows built_in = plain(trace, policy);
+            const auto bound = 1.01 * static_cast<double>(built_in.fetched()) +
+                               static_cast<double>(result.capacity);
+            EXPECT_LE(static_cast<double>(result.rows.fetched()), bound);
+            EXPECT_EQ(result.agent.twin_rows, static_cast<double>(result.rows.fetched()));
+            EXPECT_EQ(result.agent.built_in_rows, static_cast<double>(built_in.fetched()));
+            EXPECT_GT(result.agent.refused + result.agent.undone, 0U);
+            std::map<steer::DecisionStatus, std::uint64_t> by_status;
+            for (const steer::DecisionRecord& record : result.decisions)
+                ++by_status[record.status];
+            EXPECT_EQ(by_status[steer::DecisionStatus::refused], result.agent.refused);
+            EXPECT_EQ(result.agent.decisions, result.agent.applied + result.agent.kept +
+                                                  result.agent.late + result.agent.invalid +
+                                                  result.agent.refused);
+        }
+    }
 }
 
 /// Nobody takes back what a fixed rule does, so that no record waits for that.

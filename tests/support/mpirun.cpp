@@ -17,9 +17,9 @@ std::string no_mpirun() {
 
 std::vector<std::string> mpirun_command(const std::vector<RankGroup>& groups,
                                         const MpirunOptions& options) {
-    std::vector<std::string> words{"mpirun",    "--oversubscribe",
-                                   "--bind-to", "none",
-                                   "--timeout", std::to_string(options.limit.count())};
+    std::vector<std::string> words{
+        "mpirun", "--oversubscribe", "--bind-to",
+        "none",   "--timeout",       std::to_string((sanitizer_factor * options.limit).count())};
     if (::geteuid() == 0) words.emplace_back("--allow-run-as-root");
     std::vector<std::string> settings{"pml=ob1", "mpi_yield_when_idle=1", "oob_tcp_if_include=lo"};
     settings.insert(settings.end(), options.settings.begin(), options.settings.end());

@@ -2,8 +2,12 @@
 
 #include <array>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <stdexcept>
+#include <string>
+#include <thread>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -81,7 +85,7 @@ Outcome run(const std::vector<std::string>& command, const RunOptions& options) 
     ::close(err[1]);
     if (options.after) options.after(child);
     Outcome outcome;
-    if (!drain({out[0], err[0]}, outcome, Clock::now() + options.limit)) {
+    if (!drain({out[0], err[0]}, outcome, Clock::now() + sanitizer_factor * options.limit)) {
         ::kill(child, SIGKILL);
         outcome.err += "\n[killed: it ran past its limit]";
     }
@@ -99,6 +103,18 @@ Outcome rudder(std::vector<std::string> arguments, const RunOptions& options) {
 
 std::filesystem::path program() {
     return RUDDER_PROGRAM;
+}
+
+void wait_until_handled(pid_t process, int signal) {
+    const std::uint64_t bit = std::uint64_t{1} << static_cast<unsigned>(signal - 1);
+    for (int i = 0; i < 5000; ++i) {
+        std::ifstream in(fmt::format("/proc/{}/status", process));
+        for (std::string line; std::getline(in, line);) {
+            if (!line.starts_with("SigCgt:")) continue;
+            if ((std::stoull(line.substr(7), nullptr, 16) & bit) != 0) return;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
 }
 
 bool have_program(const std::string& name) {

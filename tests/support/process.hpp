@@ -19,6 +19,13 @@ struct Outcome {
     std::string err;  ///< standard error
 };
 
+/// How much longer programs take under a sanitizer, on a machine that does other things, too.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr int sanitizer_factor = 5;
+#else
+inline constexpr int sanitizer_factor = 1;
+#endif
+
 /// How to run it.
 struct RunOptions {
     std::filesystem::path folder;      ///< to run in; empty: the current one
@@ -41,6 +48,9 @@ struct RunOptions {
 
 /// The rudder of this build.
 [[nodiscard]] std::filesystem::path program();
+
+/// Waits until a process handles a signal itself (10 s at most): before that, it would just end.
+void wait_until_handled(pid_t process, int signal);
 
 /// Whether a program of that name is on the PATH.
 [[nodiscard]] bool have_program(const std::string& name);

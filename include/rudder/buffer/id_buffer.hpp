@@ -56,6 +56,16 @@ public:
     [[nodiscard]] std::uint64_t unused() const noexcept;
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
+    // For whoever puts it in the place of another buffer.
+    [[nodiscard]] bool unused_at(SlotId slot) const noexcept { return unused_[slot] != 0; }
+    /// Of the rows that the last plan lets go, by their place in it: 1: fetched and never used.
+    [[nodiscard]] std::span<const std::uint8_t> left_unused() const noexcept {
+        return left_unused_;
+    }
+    void set_unused(SlotId slot, bool unused) noexcept { unused_[slot] = unused ? 1 : 0; }
+    /// Its accounts go on from those.
+    void stand_in(const Rows& accounts) noexcept { accounts_ = accounts; }
+
 private:
     IdBuffer(const IdBuffer& other);
     void look_up(std::span<const RowKey> rows);
@@ -73,6 +83,7 @@ private:
     StepPlan fill_;
     StepPlan plan_;
     std::vector<std::uint8_t> unused_;  ///< by slot: fetched for the buffer, not used yet
+    std::vector<std::uint8_t> left_unused_;
     Rows accounts_;
 };
 

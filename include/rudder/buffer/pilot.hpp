@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
@@ -32,6 +32,31 @@ struct PilotOrder {
     std::optional<TimeKnobs> times{};     ///< likewise
 };
 
+/// What steering may cost: at no step more rows may have been fetched than the built-in rule would
+/// have fetched by then, and a share of that, and one filling of its buffer.
+struct GuardTerms {
+    PolicySpec built_in;
+    SlotId capacity = 0;  ///< of the built-in rule: one filling
+    double share = 0.01;
+    bool holds = true;  ///< false: only counted
+};
+
+/// Rows from the first step on.
+struct GuardAccount {
+    std::uint64_t fetched = 0;
+    std::uint64_t built_in = 0;  ///< that the built-in rule would have fetched
+    std::uint64_t refill = 0;    ///< that would put its rows in place of those that are there
+    bool beside = false;         ///< they may differ: it runs beside the buffer
+    double cpu_seconds = 0;      ///< of running it, where that is measured
+};
+
+/// A change that was not made, or the built-in rule that has taken over, since the bound would have
+/// been passed.
+struct Overruled {
+    enum class Kind { refused, went_back } kind;
+    std::string reason;
+};
+
 /// Steers one buffer, live or in replay. Called on the first rank that shares the buffer, by
 /// whoever runs its steps, one call at a time and without a lock, for every step in turn:
 /// `published` some steps early, then `prepare`, `before` and `after`. A run may end after any
@@ -53,10 +78,14 @@ public:
     [[nodiscard]] virtual PilotOrder before(std::uint64_t step, const IdBuffer& buffer) = 0;
     /// The step was taken; the accounts are the buffer's, this step included.
     virtual void after(std::uint64_t step, const Rows& accounts) = 0;
-};
 
-/// Makes the changes of an order; `planned` (may be empty) is shown the plan of each.
-void apply(const PilotOrder& order, IdBuffer& buffer,
-           const std::function<void(const StepPlan&)>& planned = {});
+    /// What it may cost, asked once, after `start`; nothing: whatever it likes.
+    [[nodiscard]] virtual std::optional<GuardTerms> guard_terms() const { return std::nullopt; }
+    /// Before the `after` of a step: not all that was ordered before the step was done. What went
+    /// back is set as the terms say.
+    virtual void overruled(std::uint64_t /*step*/, const Overruled& /*what*/) {}
+    /// Before the `after` of every step, where there are terms.
+    virtual void accounted(const GuardAccount& /*account*/) {}
+};
 
 }  // namespace rudder::buffer

@@ -39,6 +39,10 @@ public:
     /// A row's slot, or no_slot. The row must be below the number made known.
     [[nodiscard]] SlotId slot_of(RowKey row) const noexcept { return slot_of_[row]; }
     [[nodiscard]] bool holds(RowKey row) const noexcept { return slot_of_[row] != no_slot; }
+    /// The same of any row: one that was not made known is not here.
+    [[nodiscard]] bool has(RowKey row) const noexcept {
+        return row < slot_of_.size() && slot_of_[row] != no_slot;
+    }
     /// The slots of rows; no_slot where the row is not here. The count that are is returned.
     std::uint32_t look_up(std::span<const RowKey> rows, std::span<SlotId> out) const noexcept;
 

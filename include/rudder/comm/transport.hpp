@@ -49,6 +49,8 @@ public:
                                        std::optional<Kind> kind = std::nullopt);
     /// Receives a message of any size, from one rank or from `any_source`.
     std::shared_ptr<Operation> receive_message(int from, Tag tag);
+    /// The run begins a step: what of the modelled network is to change then, does.
+    virtual void at_step(std::uint64_t /*step*/) {}
     /// Waits until the operation is done.
     virtual void wait(Operation& operation) = 0;
     /// Nothing is written any more to where a receive that is not done was to go; its message is

@@ -33,6 +33,7 @@ struct SteerOptions {
     steer::AgentMode mode = steer::AgentMode::async;
     steer::AgentScope scope = steer::AgentScope::host;
     double deadline = 30;  ///< seconds an answer may take
+    double guard = 0.01;   ///< rows steering may cost, as a share of the built-in rule's
     bool link = false;     ///< hosts talk over a modelled link: what counts is time
     bool force = false;    ///< repeat the decisions of another run
     steer::LlmOptions llm{};
@@ -92,6 +93,7 @@ struct TrainOptions {
     store::SparseChoice sparse = store::SparseChoice::choose;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
+    std::string slow{};        ///< RANK:FACTOR[:FROM-TO]: that rank computes so much slower
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has
     bool shrinks = false;      ///< a buffer beyond the memory is made smaller, not refused
     bool verify = true;        ///< the checksums of the parts, before the first step

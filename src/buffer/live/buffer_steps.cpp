@@ -16,13 +16,16 @@ BufferSteps::BufferSteps(const store::FeatureStore& store, LiveBufferOptions opt
       queue_(queue),
       turns_(turns),
       clocks_(clocks),
-      ids_(options_.policy, facts(), options_.slots, options_.slots, options_.first_step),
+      buffer_(options_.policy, facts(), options_.slots, options_.slots, options_.first_step),
       known_(options_.first_step),
       slots_(store, options_.slots) {
     extra_.by_owner.assign(ranks_, 0);
-    carry_out(ids_.fill());
+    carry_out(buffer_.fill());
     if (options_.count_floor) begin_floor();
-    if (options_.pilot != nullptr) options_.pilot->start(facts(), ids_);
+    if (options_.pilot != nullptr) {
+        options_.pilot->start(facts(), buffer_.ids());
+        if (const auto terms = options_.pilot->guard_terms()) buffer_.guard(*terms);
+    }
     note_knobs(true);
 }
 
@@ -47,7 +50,7 @@ void BufferSteps::begin_floor() {
 
 void BufferSteps::announce() {
     for (const std::span<const RowKey> rows : queue_.rows_from(known_)) {
-        ids_.publish(known_, rows);
+        buffer_.publish(known_, rows);
         if (options_.pilot != nullptr) {
             const CpuMeter meter(clocks_.piloting);
             options_.pilot->published(known_, rows);
@@ -58,19 +61,32 @@ void BufferSteps::announce() {
 
 const StepPlan& BufferSteps::advance(std::uint64_t number, std::optional<TimeKnobs>& times) {
     BufferPilot* pilot = options_.pilot;
-    if (pilot == nullptr) return ids_.advance();
+    if (pilot == nullptr) return buffer_.advance();
     PilotOrder order;
     {
         const CpuMeter meter(clocks_.piloting);
-        order = pilot->before(number, ids_);
+        order = pilot->before(number, buffer_.ids());
     }
-    apply(order, ids_, [this](const StepPlan& plan) { carry_out(plan); });
-    const StepPlan& plan = ids_.advance(order.decision);
+    for (const BufferChange& change : order.changes)
+        buffer_.change(change, [this](const StepPlan& plan) { carry_out(plan); });
     {
         const CpuMeter meter(clocks_.piloting);
-        pilot->after(number, ids_.accounts());
+        const CpuMeter beside(following_);
+        buffer_.follow();
     }
-    note_knobs(!order.changes.empty());
+    const StepPlan& plan = buffer_.advance(order.decision);
+    const auto overruled = buffer_.take_overruled();
+    {
+        const CpuMeter meter(clocks_.piloting);
+        if (overruled) pilot->overruled(number, *overruled);
+        if (buffer_.guarded()) {
+            GuardAccount account = buffer_.account();
+            account.cpu_seconds = static_cast<double>(following_.load()) * 1e-9;
+            pilot->accounted(account);
+        }
+        pilot->after(number, buffer_.ids().accounts());
+    }
+    note_knobs(!order.changes.empty() || overruled);
     times = order.times;
     return plan;
 }
@@ -137,10 +153,10 @@ void BufferSteps::note_knobs(bool changed) {
     const std::uint64_t pilot = options_.pilot == nullptr ? 0 : options_.pilot->horizon();
     Monitor::Lock lock(monitor_);
     if (changed) {
-        knobs_.policy = ids_.spec();
-        knobs_.capacity = ids_.residents().capacity();
+        knobs_.policy = buffer_.ids().spec();
+        knobs_.capacity = buffer_.ids().residents().capacity();
     }
-    ahead_ = std::max(horizon_of(ids_.spec()), pilot);
+    ahead_ = std::max({horizon_of(buffer_.ids().spec()), buffer_.horizon(), pilot});
 }
 
 std::uint64_t BufferSteps::steps_ahead() const {
@@ -154,14 +170,14 @@ Knobs BufferSteps::knobs() const {
 }
 
 std::uint64_t BufferSteps::newly_wasted() {
-    const std::uint64_t all = ids_.accounts().wasted;
+    const std::uint64_t all = buffer_.ids().accounts().wasted;
     return all - std::exchange(reported_wasted_, all);
 }
 
 Rows BufferSteps::finish() {
     slots_.finish();
     Rows rest = extra_.counts;
-    rest.wasted += newly_wasted() + ids_.unused();
+    rest.wasted += newly_wasted() + buffer_.ids().unused();
     return rest;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "buffer/floor.hpp"
+#include "buffer/guarded_buffer.hpp"
 #include "buffer/live_buffer.hpp"
 
 #include "row_slots.hpp"
@@ -64,9 +65,10 @@ private:
     StepQueue& queue_;
     StepTurns& turns_;
     BufferClocks& clocks_;
-    IdBuffer ids_;
-    std::uint64_t known_;  ///< steps before it policy and pilot know
-    StepRows extra_;       ///< of no step: fills and changes
+    GuardedBuffer buffer_;
+    std::uint64_t known_;                      ///< steps before it policy and pilot know
+    std::atomic<std::uint64_t> following_{0};  ///< ns of CPU, of the built-in rule beside
+    StepRows extra_;                           ///< of no step: fills and changes
     std::uint64_t reported_wasted_ = 0;
     std::optional<FloorCounter> floor_;
     std::vector<VertexId> recorded_;  ///< the ids of a step, for the trace

@@ -100,7 +100,8 @@ void CompareVerb::define(CLI::App& app) {
         ->group(std::string(further_options));
     bind_train(app,
                {Group::model, Group::sampling, Group::training, Group::seed, Group::evaluation,
-                Group::buffer, Group::storage, Group::limits, Group::steering, Group::llm},
+                Group::buffer, Group::storage, Group::limits, Group::steering, Group::guard,
+                Group::slowness, Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app, {RunGroup::output, RunGroup::metrics}, settings_);

@@ -90,7 +90,7 @@ public:
                        "Model of agent llm; may be repeated (default: the server's first)")
             ->allow_extra_args(false)
             ->group(std::string(further_options));
-        bind_train(app, {train::OptionGroup::llm}, train_);
+        bind_train(app, {train::OptionGroup::guard, train::OptionGroup::llm}, train_);
         offer_specs(app);
     }
 
@@ -211,6 +211,7 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
     options.seed = trace.front()->header().seed;
     options.run = steer::run_of(trace);
     options.llm = train_.steer.llm;
+    options.guard = train_.steer.guard;
     options.force = force_;
     for (const ReplayLine& line : lines) {
         const std::uint64_t best = best_fixed(trace, line.one);

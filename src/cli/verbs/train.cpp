@@ -154,7 +154,7 @@ void TrainVerb::define(CLI::App& app) {
     bind_train(app,
                {Group::model, Group::sampling, Group::training, Group::seed, Group::evaluation,
                 Group::policy, Group::buffer, Group::agent, Group::storage, Group::limits,
-                Group::steering, Group::llm_model, Group::llm},
+                Group::steering, Group::guard, Group::slowness, Group::llm_model, Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app,

@@ -62,6 +62,12 @@ bool Guard::blame(std::uint64_t step, const std::string& why) {
     return true;
 }
 
+void Guard::suspend(std::uint64_t step, const std::string& why) {
+    breaker_.open(step, why);
+    suspended_ = true;
+    before_change_.reset();
+}
+
 bool Guard::failed(std::uint64_t step) {
     if (!breaker_.failed(step)) return false;
     suspended_ = true;

@@ -73,6 +73,8 @@ public:
     /// The agent failed to answer; true if that suspended it.
     bool failed(std::uint64_t step);
     void succeeded() noexcept { breaker_.succeeded(); }
+    /// The built-in rule has taken over: the agent pauses.
+    void suspend(std::uint64_t step, const std::string& why);
     /// The agent answers again; true if it was suspended.
     bool recovered() noexcept;
 

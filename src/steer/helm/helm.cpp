@@ -158,6 +158,31 @@ buffer::PilotOrder Helm::before(std::uint64_t step, const buffer::IdBuffer& buff
     return order;
 }
 
+std::optional<buffer::GuardTerms> Helm::guard_terms() const {
+    const State& s = *state_;
+    if (!s.guard.overrules()) return std::nullopt;
+    const Setting fallback = s.fallback();
+    return buffer::GuardTerms{.built_in = fallback.policy,
+                              .capacity = static_cast<buffer::SlotId>(fallback.capacity),
+                              .share = s.o.guard};
+}
+
+void Helm::overruled(std::uint64_t step, const buffer::Overruled& what) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    s.overruled(step, what);
+}
+
+void Helm::accounted(const buffer::GuardAccount& account) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    const buffer::GuardAccount before = s.account.value_or(buffer::GuardAccount{});
+    s.records.totals.twin_rows += static_cast<double>(account.fetched - before.fetched);
+    s.records.totals.built_in_rows +=
+        static_cast<double>(account.built_in) - static_cast<double>(before.built_in);
+    s.account = account;
+}
+
 void Helm::after(std::uint64_t /*step*/, const Rows& accounts) {
     State& s = *state_;
     const CpuMeter meter(s.cpu);
@@ -165,8 +190,10 @@ void Helm::after(std::uint64_t /*step*/, const Rows& accounts) {
     const Rows step = s.counts.step(accounts);
     if (s.o.follower) return;
     const ShadowRows rows = s.shadows->advance(step, s.counts.take_stall());
-    s.records.totals.twin_rows += rows.twin;
-    s.records.totals.built_in_rows += rows.built_in;
+    if (!s.account) {
+        s.records.totals.twin_rows += rows.twin;
+        s.records.totals.built_in_rows += rows.built_in;
+    }
     if (rows.apart) s.guard.rows(rows.twin, rows.built_in);
     s.records.settle(s.shadows->verdicts(), s.guard.held());
 }
@@ -235,6 +262,7 @@ HelmTotals Helm::totals() const {
     totals.waited_seconds = counts.waited;
     totals.breaker_openings = s.guard.breaker().openings();
     totals.cpu_seconds = static_cast<double>(s.cpu.load(std::memory_order_relaxed)) * 1e-9;
+    if (s.account) totals.cpu_seconds += s.account->cpu_seconds;
     return totals;
 }
 

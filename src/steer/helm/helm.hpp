@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ struct HelmOptions {
     std::uint32_t sample = 16;       ///< shadows follow one id in so many; fewer of large buffers
     std::uint64_t horizon = 16;      ///< steps after which a decision to replace is judged
     std::uint64_t set_horizon = 64;  ///< the same of a change of knobs
+    double guard = 0.01;             ///< as buffer::GuardTerms::share
     /// Decisions that are judged at once, at most: each needs two more shadows.
     std::uint32_t judged_at_once = 1;
     /// Answers wait for `send` and `order` before they take effect: other ranks follow.
@@ -80,6 +82,9 @@ public:
     void prepare(std::uint64_t step) override;
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t step, const Rows& accounts) override;
+    [[nodiscard]] std::optional<buffer::GuardTerms> guard_terms() const override;
+    void overruled(std::uint64_t step, const buffer::Overruled& what) override;
+    void accounted(const buffer::GuardAccount& account) override;
 
     /// How long a step took, and rows fetched by owner (may be empty); from the training task.
     void timed(std::uint64_t step, const Seconds& seconds,

@@ -132,6 +132,7 @@ void Helm::State::change(const Action& action, OpenRecord* record, std::uint64_t
         record->record.alternative = Action::keep();
     }
     put(next, step, now);
+    put_record = number.value_or(0);
     if (record != nullptr && guard.overrules()) records.watch(*record);
 }
 
@@ -146,6 +147,8 @@ void Helm::State::put(const Setting& setting, std::uint64_t step, std::optional<
     if (change.policy || change.capacity) order.changes.push_back(std::move(change));
     if (times_of(setting) != times_of(now)) order.times = times_of(setting);
     guard.changed(step, std::move(undoable));
+    before_put = now;
+    put_record = 0;
     now = setting;
     changed_at = step;
 }
@@ -185,6 +188,29 @@ void Helm::State::take_back(std::uint64_t step) {
     records.undone(finding->reason);
     infos.push_back(
         fmt::format("agent '{}': took a change back: {}", o.agent.text(), finding->reason));
+}
+
+void Helm::State::overruled(std::uint64_t step, const buffer::Overruled& what) {
+    const bool refused = what.kind == buffer::Overruled::Kind::refused;
+    // What acts on time alone was done.
+    const Setting ids = refused ? before_put : fallback();
+    now.policy = ids.policy;
+    now.capacity = ids.capacity;
+    changed_at = step;
+    guard.changed(step);
+    if (shadows) refused ? shadows->set(now) : shadows->go_back();
+    if (!refused) {
+        records.undone(what.reason);
+        infos.push_back(fmt::format("agent '{}': the built-in rule took over: {}", o.agent.text(),
+                                    what.reason));
+        if (o.agent.decides() && !o.follower) guard.suspend(step, what.reason);
+        return;
+    }
+    if (OpenRecord* record = records.find(put_record); record != nullptr && put_record != 0) {
+        records.close(*record, DecisionStatus::refused, what.reason);
+        --records.totals.applied;
+        ++records.totals.refused;
+    }
 }
 
 /// One failure more; the third in a row puts the built-in rule in place.

@@ -34,6 +34,14 @@ void HelmShadows::fork_built_in() {
     built_in_ = &made;
 }
 
+void HelmShadows::go_back() {
+    if (built_in_ == nullptr) return;
+    shadows_.close(*twin_);
+    twin_ = built_in_;
+    twin_->role = ShadowRole::twin;
+    built_in_ = nullptr;
+}
+
 bool HelmShadows::decide(std::optional<std::uint64_t> number, const buffer::Decision& taken) {
     const bool judged = number && judge_.free();
     if (judged) judge_.replacing(*number, *twin_, taken);

@@ -35,6 +35,8 @@ public:
     /// The real buffer is about to be set; before `set`. True if that is judged.
     bool change(std::optional<std::uint64_t> number, const Setting& next);
     void set(const Setting& setting) { shadows_.set(*twin_, setting); }
+    /// The built-in rule has taken over the real buffer, with what it held.
+    void go_back();
     /// What an agent wants of its own shadows. A usage Error where that cannot be.
     void follow(const ShadowOrder& order);
 

@@ -101,7 +101,10 @@ struct Helm::State {
     HelmCounts counts;
     HelmRecords records;
     PendingAnswers pending;
-    Setting now;                      ///< of the real buffer
+    Setting now;                   ///< of the real buffer
+    Setting before_put;            ///< how it was set before the last change
+    std::uint64_t put_record = 0;  ///< of which decision that was; 0: of none
+    std::optional<buffer::GuardAccount> account;
     std::uint64_t changed_at = 0;     ///< the step
     buffer::PilotOrder order;         ///< what is to be done before the step under way
     std::vector<std::string> infos;   ///< to be logged once the lock is gone
@@ -123,6 +126,8 @@ struct Helm::State {
     /// The same in all buffers that are steered, at one step.
     void put_everywhere(const Setting& setting, Reason why, std::uint64_t step);
     void take_back(std::uint64_t step);
+    /// What the account did not allow.
+    void overruled(std::uint64_t step, const buffer::Overruled& what);
     void fail(std::uint64_t step);
     void suspend(std::uint64_t step);
     void recover(std::uint64_t step);

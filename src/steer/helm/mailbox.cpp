@@ -43,13 +43,26 @@ private:
 /// Adds the time it lives to a count.
 class Spent {
 public:
-    explicit Spent(double& seconds) : seconds_(seconds) {}
-    ~Spent() { seconds_ += to_seconds(Executor::current().now() - start_); }
+    explicit Spent(std::atomic<double>& seconds) : seconds_(seconds) {}
+    ~Spent() {
+        seconds_.fetch_add(to_seconds(Executor::current().now() - start_),
+                           std::memory_order_relaxed);
+    }
     Spent(Spent&&) = delete;
 
 private:
-    double& seconds_;
+    std::atomic<double>& seconds_;
     Duration start_ = Executor::current().now();
+};
+
+/// MailCounts that may be read while they are counted.
+struct RunningCounts {
+    std::atomic<std::uint64_t> posted{0};
+    std::atomic<std::uint64_t> answered{0};
+    std::atomic<std::uint64_t> late{0};
+    std::atomic<std::uint64_t> stale{0};
+    std::atomic<double> waited{0};
+    std::atomic<double> spent{0};
 };
 
 }  // namespace
@@ -72,7 +85,7 @@ struct Mailbox::State {
     Duration deadline{};
     bool open = false;
     bool replied = false;  ///< the last question has had its first reply
-    MailCounts counts;
+    RunningCounts counts;
 
     ~State() { delete slot.load(std::memory_order_acquire); }
 
@@ -183,9 +196,13 @@ void Mailbox::close() {
 }
 
 MailCounts Mailbox::counts() const {
-    MailCounts counts = state_->counts;
-    counts.stale += state_->dropped.load(std::memory_order_relaxed);
-    return counts;
+    const RunningCounts& c = state_->counts;
+    return {.posted = c.posted,
+            .answered = c.answered,
+            .late = c.late,
+            .stale = c.stale + state_->dropped,
+            .waited = c.waited,
+            .spent = c.spent};
 }
 
 std::shared_ptr<const Observation> Mailbox::take() {

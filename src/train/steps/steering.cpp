@@ -178,6 +178,7 @@ steer::HelmOptions Steering::helm_options() {
     if (facts.llm.about.empty()) facts.llm.about = about_run();
     helm.mode = o.steer.mode;
     helm.deadline = o.steer.deadline;
+    helm.guard = o.steer.guard;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
     helm.row_bytes = ground_.store.format().row_bytes();

@@ -20,6 +20,7 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       steering_(steering),
       pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
                 look_ahead(first), ground.options.in_flight, buffer.live()),
+      slowness_(parse_slowness(ground.options.slow)),
       digest_(digest),
       received_(ground.comm.accounts().received) {}
 
@@ -39,6 +40,7 @@ sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
 StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishes,
                              double rate_factor) {
     const Span span("training", record.step);
+    ground_.comm.transport().at_step(record.step);
     Stopwatch watch;
     AssembledStep& step = next(record.step);
     record.seconds.stall = watch.lap();
@@ -84,6 +86,7 @@ AssembledStep& StepLoop::next(std::uint64_t step) {
 /// Each own part in turn; what the last one completes is reduced while it goes on.
 void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
     const Span span("computing", number);
+    const Duration begin = Executor::current().now();
     const std::vector<partition::Part>& parts = ground_.parts;
     const float weight = 1.0F / static_cast<float>(ground_.schedule.seed_count(number));
     losses_.assign(parts.size(), 0.0F);
@@ -101,6 +104,7 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
         score_.correct += result.correct;
         score_.answers += result.answers;
     }
+    slowness_.wait(ground_.comm.rank(), number, Executor::current().now() - begin);
 }
 
 void StepLoop::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {

@@ -8,6 +8,7 @@
 #include "rudder/core/function_ref.hpp"
 #include "train/checkpoints/digest.hpp"
 #include "train/learner.hpp"
+#include "train/slowness.hpp"
 
 #include "gradient_exchange.hpp"
 #include "pipeline.hpp"
@@ -62,6 +63,7 @@ private:
     Stopwatch pace_watch_;  ///< since the last gradients were there
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
+    Slowness slowness_;
     Score score_;
     LossDigest digest_;
     comm::Bytes received_;               ///< by this rank, up to the last step
