@@ -1,5 +1,6 @@
 #include "service.hpp"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <deque>
@@ -64,8 +65,12 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
     /// Memory of messages that have left. Of questions and of answers, which are longer: a question
     /// that took an answer's would leave it a short one to make longer.
     enum class Use : std::size_t { question, answer };
+    struct Memory {
+        std::vector<std::shared_ptr<Bytes>> left;
+        std::size_t longest = 0;  ///< of all messages so far
+    };
     std::mutex memory_mutex;  ///< guards `memory`; held for a few instructions
-    std::array<std::vector<std::shared_ptr<Bytes>>, 2> memory;
+    std::array<Memory, 2> memory;
     /// Held while a question and the receive of its answer are posted: answers of one rank come in
     /// the order of its questions, so the receives must be posted in that order, too.
     Monitor order;
@@ -154,16 +159,28 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
 
     void give_back(Use use, const std::shared_ptr<Bytes>& bytes) {
         const std::scoped_lock lock(memory_mutex);
-        memory[static_cast<std::size_t>(use)].push_back(bytes);
+        Memory& of_use = memory[static_cast<std::size_t>(use)];
+        of_use.longest = std::max(of_use.longest, bytes->size());
+        of_use.left.push_back(bytes);
     }
 
+    /// With room for a message somewhat longer than any before: lengths vary from step to step, and
+    /// memory that is seldom used would otherwise have to grow now and then.
     [[nodiscard]] std::shared_ptr<Bytes> take_memory(Use use) {
-        const std::scoped_lock lock(memory_mutex);
-        auto& left = memory[static_cast<std::size_t>(use)];
-        if (left.empty()) return std::make_shared<Bytes>();
-        std::shared_ptr<Bytes> bytes = std::move(left.back());
-        left.pop_back();
+        std::shared_ptr<Bytes> bytes;
+        std::size_t room = 0;
+        {
+            const std::scoped_lock lock(memory_mutex);
+            Memory& of_use = memory[static_cast<std::size_t>(use)];
+            room = of_use.longest;
+            if (!of_use.left.empty()) {
+                bytes = std::move(of_use.left.back());
+                of_use.left.pop_back();
+            }
+        }
+        if (bytes == nullptr) bytes = std::make_shared<Bytes>();
         bytes->clear();
+        if (bytes->capacity() < room) bytes->reserve(room + room / 4);
         return bytes;
     }
 
