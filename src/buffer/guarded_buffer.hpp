@@ -44,7 +44,7 @@ public:
     void publish(std::uint64_t step, std::span<const RowKey> rows);
     /// Makes a change, whose plans are shown to `planned` (may be empty). Nothing changes where the
     /// account does not allow it: `take_overruled` says so.
-    void change(const BufferChange& change, const PlanSink& planned = {});
+    void change(const BufferChange& given, const PlanSink& planned = {});
     /// The built-in rule takes the next step, where it runs beside; else `advance` does it.
     void follow();
     /// As IdBuffer::advance.
