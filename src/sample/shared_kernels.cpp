@@ -365,7 +365,8 @@ RUDDER_SHARED_INLINE bool keep_parts_512(const SharedTurn& turn, const std::uint
         const auto more = lanes_of(some);
         _mm512_mask_storeu_epi32(
             out, lanes_left(more),
-            _mm512_maskz_compress_epi32(some, _mm512_maskz_loadu_epi32(some, ids + 16 * p)));
+            _mm512_maskz_compress_epi32(some,
+                                        _mm512_maskz_loadu_epi32(some, ids + std::size_t{16} * p)));
         out += more;
     }
     return true;
