@@ -42,7 +42,13 @@ void LaunchedRanks::look_at(int number, Rank& rank) {
     if (rank.handle && !rank.handle->ended()) return;
     rank.ended = true;
     rank.handle.reset();
-    if (!killed_ && !read_rank_status(folder_, number)) name_lost(number);
+    if (killed_ || read_rank_status(folder_, number) || stopped_joining(number)) return;
+    name_lost(number);
+}
+
+bool LaunchedRanks::stopped_joining(int number) const {
+    const auto process = read_rank_process(folder_, number);
+    return interrupted_ && process && process->stage == RankStage::joining;
 }
 
 /// The first is the cause; those that follow may have been ended because of it.

@@ -37,6 +37,8 @@ private:
     };
 
     void look_at(int number, Rank& rank);
+    /// Whether one that left no status was ended by MPI because the others had left.
+    [[nodiscard]] bool stopped_joining(int number) const;
     void name_lost(int number);
 
     std::filesystem::path folder_;

@@ -15,6 +15,8 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
+#include "rank_status.hpp"
+
 namespace rudder::comm {
 
 namespace fs = std::filesystem;
@@ -42,7 +44,8 @@ bool wait_for_end(const std::string& file) {
 
 /// Whether the process that a folder is named after is gone.
 bool maker_gone(const fs::path& folder) {
-    const auto words = split(folder.filename().string(), '-');
+    const std::string name = folder.filename().string();
+    const auto words = split(name, '-');
     const auto pid = words.size() > 2 ? parse_u64(words[2]) : std::nullopt;
     return pid && ::kill(static_cast<pid_t>(*pid), 0) != 0 && errno == ESRCH;
 }
@@ -89,6 +92,7 @@ void remove_launcher_folders() noexcept {
     std::error_code code;
     const char* file = std::getenv(lock_variable);
     if (file == nullptr) return;
+    leave_no_status();  // its file would lie in a folder that nobody removes
     fs::remove_all(fs::path(file).parent_path(), code);
     // One that the user named is left alone.
     const char* segments = std::getenv(segment_variable);

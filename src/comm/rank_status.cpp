@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include "process_handle.hpp"
@@ -15,6 +16,10 @@ namespace rudder::comm {
 namespace {
 
 std::atomic<int> own_rank{-1};
+std::atomic<bool> status_wanted{true};
+
+constexpr const char* joining_word = "joining";
+constexpr const char* joined_word = "joined";
 
 std::filesystem::path file_of(const std::filesystem::path& folder, const char* word, int rank) {
     return folder / (std::string(word) + "-" + std::to_string(rank));
@@ -47,22 +52,27 @@ int launched_rank() {
     return -1;
 }
 
-void write_rank_pid(int rank) {
+void write_rank_process(int rank, RankStage stage) {
     own_rank = rank;
     const char* folder = std::getenv(status_folder_variable);
     if (folder == nullptr || rank < 0) return;
     write_whole(file_of(folder, "pid", rank),
-                std::to_string(::getpid()) + " " + std::to_string(start_of_process(::getpid())));
+                fmt::format("{} {} {}", ::getpid(), start_of_process(::getpid()),
+                            stage == RankStage::joined ? joined_word : joining_word));
 }
 
 void write_rank_status(int code, const std::string& reason) noexcept {
     const char* folder = std::getenv(status_folder_variable);
     const int rank = own_rank;
-    if (folder == nullptr || rank < 0) return;
+    if (folder == nullptr || rank < 0 || !status_wanted) return;
     try {
         write_whole(file_of(folder, "status", rank), std::to_string(code) + "\n" + reason);
     } catch (...) {  // NOLINT(bugprone-empty-catch): a missing status is read as a death
     }
+}
+
+void leave_no_status() noexcept {
+    status_wanted = false;
 }
 
 std::optional<RankProcess> read_rank_process(const std::filesystem::path& folder, int rank) {
@@ -70,8 +80,10 @@ std::optional<RankProcess> read_rank_process(const std::filesystem::path& folder
     if (!text) return std::nullopt;
     std::istringstream in(*text);
     RankProcess process;
-    in >> process.pid >> process.start;
+    std::string stage;
+    in >> process.pid >> process.start >> stage;
     if (!in || process.pid <= 1) return std::nullopt;
+    process.stage = stage == joined_word ? RankStage::joined : RankStage::joining;
     return process;
 }
 

@@ -128,11 +128,23 @@ std::string in_one_line(const Error& error) {
                                  : fmt::format("{} ({})", error.problem(), error.where());
 }
 
+/// The end of a rank that was interrupted before the watchdog was up.
+RankEnd interrupted_joining(const RankOptions& options) {
+    const Error error =
+        with_remedy(Error(ErrorKind::interrupted, "interrupted before all ranks had come together",
+                          "", "nothing was left behind; start again"),
+                    options);
+    return {error.exit_code(), error.problem(), error.what()};
+}
+
 RankEnd end_of(const std::exception_ptr& failure, const RankOptions& options, int rank,
                const comm::Watchdog* watchdog) {
     try {
         std::rethrow_exception(failure);
     } catch (const Error& thrown) {
+        // A peer that is gone while the ranks meet may have been interrupted a moment earlier.
+        if (thrown.kind() == ErrorKind::rank && watchdog == nullptr && comm::launcher_interrupted())
+            return interrupted_joining(options);
         const Error error = with_remedy(thrown, options);
         // A SIGTERM that a launcher sends because a peer is gone is not the user's.
         const bool lost = error.kind() == ErrorKind::interrupted && watchdog != nullptr &&
@@ -173,12 +185,7 @@ private:
         }
     }
     [[noreturn]] void leave_interrupted() const {
-        const Error error = with_remedy(
-            Error(ErrorKind::interrupted, "interrupted before all ranks had come together", "",
-                  "nothing was left behind; start again"),
-            options_);
-        end_rank(nullptr, comm::launched_rank(),
-                 {error.exit_code(), error.problem(), error.what()});
+        end_rank(nullptr, comm::launched_rank(), interrupted_joining(options_));
     }
     [[noreturn]] void leave_alone() const {
         const std::string reason =
@@ -226,7 +233,7 @@ public:
     }
     void set_rank(int rank) {
         rank_ = rank;
-        comm::write_rank_pid(rank);
+        comm::write_rank_process(rank, comm::RankStage::joined);
     }
     void watch(const comm::Communicator& comm) {
         const auto patience = std::chrono::milliseconds(
@@ -261,7 +268,7 @@ private:
 
 int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
              const RankBody& body) {
-    comm::write_rank_pid(comm::launched_rank());
+    comm::write_rank_process(comm::launched_rank(), comm::RankStage::joining);
     comm::watch_launcher(end_without_launcher);
     auto guard = std::make_unique<StartGuard>(options);
     std::optional<comm::MpiSession> session;  // a rank that fails must not wait for the others

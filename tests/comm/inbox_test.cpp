@@ -229,9 +229,13 @@ TEST(RankStatus, ComesBackAsItWasLeft) {
     ::setenv(comm::status_folder_variable, folder.path().c_str(), 1);
     EXPECT_FALSE(comm::read_rank_process(folder.path(), 3));
     EXPECT_FALSE(comm::read_rank_status(folder.path(), 3));
-    comm::write_rank_pid(3);
-    EXPECT_EQ(comm::read_rank_process(folder.path(), 3).value_or(comm::RankProcess{}).pid,
-              ::getpid());
+    for (const auto stage : {comm::RankStage::joining, comm::RankStage::joined}) {
+        comm::write_rank_process(3, stage);
+        const auto process = comm::read_rank_process(folder.path(), 3);
+        ASSERT_TRUE(process);
+        EXPECT_EQ(process->pid, ::getpid());
+        EXPECT_EQ(process->stage, stage);
+    }
     comm::write_rank_status(4, "two\nlines");
     ::unsetenv(comm::status_folder_variable);
     const auto status = comm::read_rank_status(folder.path(), 3);

@@ -207,6 +207,47 @@ TEST_F(Launcher, AFailureBesideTheWorkEndsTheJobWithItsMessage) {
     expect_none_left();
 }
 
+/// The number of a process that is gone.
+pid_t gone_process() {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(0);
+    ::waitpid(child, nullptr, 0);
+    return child;
+}
+
+/// A rank may have left something after another had removed the lock.
+TEST(LauncherFolders, WithoutALockGoWithTheProcessTheyAreNamedAfter) {
+    const TempDir parent;
+    const auto folder_of = [&](pid_t maker) {
+        const auto folder =
+            parent.path() / fmt::format("{}{}-a0b1c2", comm::launcher_folder_beginning, maker);
+        std::filesystem::create_directory(folder);
+        std::ofstream(folder / "status-0") << "5";
+        return folder;
+    };
+    const auto dead = folder_of(gone_process());
+    const auto living = folder_of(::getpid());
+    comm::sweep_launcher_folders(parent.path());
+    EXPECT_FALSE(std::filesystem::exists(dead));
+    EXPECT_TRUE(std::filesystem::exists(living));
+}
+
+/// The code for a rank that ended at a stage, without a status, after an interrupt.
+int code_after_interrupt(const char* stage) {
+    const TempDir folder;
+    comm::LaunchedRanks ranks(1, folder.path());
+    ranks.interrupt();
+    std::ofstream(folder.path() / "pid-0") << gone_process() << " 1 " << stage;
+    ranks.look();
+    return ranks.code();
+}
+
+/// MPI ends a rank whose others have left, and tells nobody; one at work has crashed.
+TEST(LaunchedRanks, AreInterruptedWhileTheyJoinAndLostLater) {
+    EXPECT_EQ(code_after_interrupt("joining"), 5);
+    EXPECT_EQ(code_after_interrupt("joined"), 4);
+}
+
 TEST(ProcessHandles, AreOfOneProcess) {
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,6 +1,7 @@
 // Small helpers for words and quantities that people read and write.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -26,6 +27,9 @@ namespace rudder {
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 /// The pieces between separators; at least one, possibly empty.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
+/// Not of a string that ends with the call: the parts are views of it.
+template <std::same_as<std::string> Temporary>
+std::vector<std::string_view> split(Temporary&& text, char separator) = delete;
 /// "a, b, c".
 [[nodiscard]] std::string join(std::span<const std::string_view> words, std::string_view between);
 /// The candidate nearest to a misspelt word, if one is near enough to be meant.
