@@ -3,12 +3,16 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <filesystem>
 #include <new>
 #include <optional>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include "comm/rank_status.hpp"
 #include "core/interrupt.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
@@ -311,8 +315,36 @@ void complain(const std::string& text) {
 
 }  // namespace
 
+namespace {
+
+/// Libraries that run out of memory in functions that must not throw end here.
+[[noreturn]] void end_in_library() noexcept {
+    constexpr const char* problem = "out of memory";
+    if (const std::exception_ptr thrown = std::current_exception()) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const std::bad_alloc&) {
+            std::fputs("rudder: error: out of memory\n  to do: work on a smaller graph\n", stderr);
+            comm::write_rank_status(static_cast<int>(ErrorKind::failed), problem);
+            ::_exit(static_cast<int>(ErrorKind::failed));
+        } catch (const std::exception& error) {
+            std::fputs("rudder: internal error: ", stderr);
+            std::fputs(error.what(), stderr);
+        } catch (...) {
+            std::fputs("rudder: internal error: unknown exception", stderr);
+        }
+    } else {
+        std::fputs("rudder: error: a library gave up, which has probably no memory", stderr);
+    }
+    std::fputs("\n", stderr);
+    std::abort();
+}
+
+}  // namespace
+
 int run_program(std::vector<std::string> arguments) {
     open_standard_streams();  // before anything else is opened
+    std::set_terminate(end_in_library);
     install_interrupt_handler();
     ignore_write_signals();
     install_lost_file_handler();

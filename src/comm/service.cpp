@@ -157,6 +157,17 @@ struct Service::State : std::enable_shared_from_this<Service::State> {
             });
     }
 
+    /// The same once the receive of its answer is posted. Without the question that would take the
+    /// answer to another one, so this rank ends.
+    void send_or_fail(int to, Kind kind, const std::shared_ptr<Bytes>& question) {
+        try {
+            send_question(to, kind, question);
+        } catch (const std::exception&) {
+            comm.transport().fail(std::current_exception());
+            throw;
+        }
+    }
+
     void give_back(Use use, const std::shared_ptr<Bytes>& bytes) {
         const std::scoped_lock lock(memory_mutex);
         Memory& of_use = memory[static_cast<std::size_t>(use)];
@@ -229,7 +240,7 @@ Request Service::ask(int to, Kind kind, const std::shared_ptr<Bytes>& question,
     Monitor::Lock lock(state_->order);
     Request answered =
         state_->comm.receive(to, answer_channel(state_->channel, kind), answer, answered_in(kind));
-    state_->send_question(to, kind, question);
+    state_->send_or_fail(to, kind, question);
     return answered;
 }
 
@@ -244,7 +255,7 @@ Request Service::ask_message(int to, Kind kind, const std::shared_ptr<Bytes>& qu
     RUDDER_CHECK(to != state_->comm.rank());
     Monitor::Lock lock(state_->order);
     Request answered = state_->comm.receive_message(to, answer_channel(state_->channel, kind));
-    state_->send_question(to, kind, question);
+    state_->send_or_fail(to, kind, question);
     return answered;
 }
 

@@ -25,7 +25,7 @@ while [[ ${1:-} == --* ]]; do
 done
 [[ -z ${ranks:-} ]] && exec "$@"
 root=(); [[ $(id -u) == 0 ]] && root=(--allow-run-as-root)
-exec mpirun "${root[@]}" --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 2 -n "$ranks" "$@"
+exec mpirun "${root[@]}" --oversubscribe --bind-to none --mca odls_base_sigkill_timeout 6 -n "$ranks" "$@"
 S
 cat >bin/scontrol <<'S'
 #!/bin/bash
@@ -41,9 +41,9 @@ export OMPI_MCA_rmaps_base_oversubscribe=1
 "$rudder" partition graph parts --parts 2 --quiet
 options=(--ranks-per-host 1 --batch 20 --hidden 16 --eval-every 0 --quiet)
 
-# Time is up after a while: a checkpoint is written and the job goes back into the queue. With this link the epochs take
-# some seconds.
-epochs=10
+# Time is up after a while: a checkpoint is written and the job goes back into the queue. mpirun passes the signal on after
+# 6 seconds and kills after 6 more; with this link the epochs take over 10.
+epochs=30
 bash "$script" "${options[@]}" --epochs $epochs --link 5ms,1gbit >log 2>&1 &
 job=$!
 for _ in $(seq 600); do [[ -s run/metrics.jsonl ]] && break; sleep 0.1; done

@@ -264,11 +264,27 @@ std::optional<std::uint64_t> seed_asked_for() {
     return text == nullptr ? std::nullopt : parse_u64(text);
 }
 
+std::uint64_t seed_under_way = 0;
+
+std::string how_to_repeat() {
+    return fmt::format("repeat it with: RUDDER_SIM_SEED={} test_sim --gtest_filter='{}.*'",
+                       seed_under_way,
+                       testing::UnitTest::GetInstance()->current_test_suite()->name());
+}
+
+/// Also what ends the program says how to repeat it.
+[[noreturn]] void end_with_seed() {
+    std::fprintf(stderr, "%s\n", how_to_repeat().c_str());
+    std::abort();
+}
+
 void run_seeds(std::uint64_t first, std::uint64_t count) {
     log::set_level(log::Level::off);
+    std::set_terminate(end_with_seed);
     const auto asked = seed_asked_for();
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
         if (asked && *asked != seed) continue;
+        seed_under_way = seed;
         const Scenario scenario = draw_scenario(seed);
         SCOPED_TRACE(scenario.text());
         try {
@@ -277,9 +293,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
             ADD_FAILURE() << error.what();
         }
         if (testing::Test::HasFailure()) {
-            GTEST_FAIL() << "repeat it with: RUDDER_SIM_SEED=" << seed
-                         << " test_sim --gtest_filter='"
-                         << testing::UnitTest::GetInstance()->current_test_suite()->name() << ".*'";
+            GTEST_FAIL() << how_to_repeat();
         }
     }
 }

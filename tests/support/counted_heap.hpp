@@ -18,7 +18,8 @@ void restart_peak() noexcept;
 
 /// Whose allocations are counted by the next two; must not allocate.
 using HeapUser = bool (*)();
-/// The n-th allocation of this user from now on throws bad_alloc; the others succeed.
+/// The n-th allocation of this user from now on throws bad_alloc; the others succeed. Not within
+/// functions of libraries that must not throw: then the one after it.
 void fail_allocation(std::uint64_t nth, HeapUser user) noexcept;
 /// How many there have been since. No more are counted.
 std::uint64_t stop_failing() noexcept;

@@ -41,42 +41,46 @@ protected:
         ASSERT_EQ(outcome.code, 0) << outcome.err;
     }
 
+    /// A run on two ranks.
+    Outcome steered(const std::string& agent, const std::string& out, const std::string& mode) {
+        return faulty({"train",
+                       "parts",
+                       "--epochs",
+                       "3",
+                       "--batch",
+                       "20",
+                       "--hidden",
+                       "8",
+                       "--fanout",
+                       "4,6",
+                       "--policy",
+                       "scored",
+                       "--agent",
+                       agent,
+                       "--out",
+                       out,
+                       "--agent-mode",
+                       mode,
+                       "--ranks",
+                       "2",
+                       "--buffer",
+                       "0.25",
+                       "--agent-deadline",
+                       "0.01",
+                       "--link",
+                       "1ms,1gbit",
+                       "--eval-every",
+                       "1",
+                       "--json"});
+    }
     struct Ended {
         Json summary;
         std::string err;
         std::vector<steer::DecisionRecord> decisions;
     };
-    /// A run on two ranks, which must end with 0 within its limit.
+    /// The same, which must end with 0 within its limit.
     Ended train(const std::string& agent, const std::string& out, const std::string& mode) {
-        const Outcome outcome = faulty({"train",
-                                        "parts",
-                                        "--epochs",
-                                        "3",
-                                        "--batch",
-                                        "20",
-                                        "--hidden",
-                                        "8",
-                                        "--fanout",
-                                        "4,6",
-                                        "--policy",
-                                        "scored",
-                                        "--agent",
-                                        agent,
-                                        "--out",
-                                        out,
-                                        "--agent-mode",
-                                        mode,
-                                        "--ranks",
-                                        "2",
-                                        "--buffer",
-                                        "0.25",
-                                        "--agent-deadline",
-                                        "0.01",
-                                        "--link",
-                                        "1ms,1gbit",
-                                        "--eval-every",
-                                        "1",
-                                        "--json"});
+        const Outcome outcome = steered(agent, out, mode);
         EXPECT_EQ(outcome.code, 0) << agent << '\n' << outcome.err;
         Ended ended{{}, outcome.err, {}};
         ended.summary = parse_json(outcome.out, agent);
@@ -163,6 +167,14 @@ TEST_F(FaultyAgents, OneThatNeverAnswersIsLateAndHoldsNobodyUp) {
                record.problem == "no answer within the deadline";
     });
     EXPECT_GE(late, 1);
+}
+
+/// Memory that runs out inside of a library that must not throw: the cause is told, too.
+TEST_F(FaultyAgents, OneThatEndsTheProgramIsTold) {
+    const Outcome outcome = steered("fatal", "fatal", "sync");
+    EXPECT_EQ(outcome.code, 4) << outcome.err;  // the other rank sees it die
+    EXPECT_THAT(outcome.err, HasSubstr("rudder: error: out of memory"));
+    EXPECT_THAT(outcome.err, testing::Not(HasSubstr("terminate called")));
 }
 
 }  // namespace

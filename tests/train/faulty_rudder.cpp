@@ -1,7 +1,9 @@
-// rudder with three agents at fault: one throws, one answers nonsense, one never answers.
+// rudder with four agents at fault: one throws, one answers nonsense, one never answers, one runs
+// out of memory where nothing may be thrown.
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <stdexcept>
 
 #include "rudder/cli/program.hpp"
@@ -53,6 +55,16 @@ class Silent final : public steer::Agent {
     bool cancelled_ = false;
 };
 
+/// As libraries do.
+class Fatal final : public steer::Agent {
+    steer::Answer decide(const steer::Observation& seen) override {
+        if (seen.sequence == 3) must_not_throw();
+        return {};
+    }
+    static void must_not_throw() noexcept { run_out(); }
+    static void run_out() { throw std::bad_alloc(); }
+};
+
 template <class T>
 std::unique_ptr<steer::Agent> make(const steer::AgentSpec& /*spec*/,
                                    const steer::AgentFacts& /*facts*/) {
@@ -71,6 +83,8 @@ int main(int argc, char** argv) {
     static const steer::AgentInfo silent = about("silent");
     steer::register_agent(throws, make<Throws>);
     steer::register_agent(nonsense, make<Nonsense>);
+    static const steer::AgentInfo fatal = about("fatal");
     steer::register_agent(silent, make<Silent>);
+    steer::register_agent(fatal, make<Fatal>);
     return rudder::cli::run_program({argv + 1, argv + argc});
 }

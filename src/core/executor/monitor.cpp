@@ -42,17 +42,16 @@ bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline
     if (const char* place = NoWaitScope::current()) throw WaitForbidden(place);
     if (me.cancelled()) throw Cancelled{};
     if (deadline != no_deadline && me.executor().now() >= deadline) return false;
+    me.set_waiting_for(what);  // may throw, and nothing is left behind
     {
         const std::scoped_lock lock(waiters_mutex_);
         waiters_.push_back(&me);
         ++inside_;
     }
-    me.set_waiting_for(what);
     const std::uint64_t start = Profiler::on() ? Profiler::now() : 0;
     mutex_.unlock();
     me.park(deadline);
     acquire(mutex_);
-    if (start != 0) Profiler::wait(what, start, Profiler::now());
     me.set_waiting_for("");
     {
         const std::scoped_lock lock(waiters_mutex_);
@@ -60,6 +59,7 @@ bool Monitor::wait_once(Lock& /*lock*/, std::string_view what, Duration deadline
         if (mine != waiters_.end()) waiters_.erase(mine);
         --inside_;
     }
+    if (start != 0) Profiler::wait(what, start, Profiler::now());
     if (me.cancelled()) throw Cancelled{};
     return deadline == no_deadline || me.executor().now() < deadline;
 }

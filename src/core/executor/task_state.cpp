@@ -1,6 +1,6 @@
 #include "task_state.hpp"
 
-#include <algorithm>
+#include <new>
 #include <utility>
 
 #include "rudder/core/check.hpp"
@@ -45,7 +45,7 @@ void TaskState::run() {
     body_ = nullptr;
     const std::scoped_lock lock(mutex_);
     done_.store(true, std::memory_order_release);
-    for (TaskState* joiner : joiners_)
+    for (TaskState* joiner = first_joiner_; joiner != nullptr; joiner = joiner->next_joiner_)
         joiner->unpark();
 }
 
@@ -57,16 +57,23 @@ void TaskState::cancel() {
 /// Throws Cancelled where the caller has been cancelled, unless it must wait all the same.
 void TaskState::wait_for_end(bool must) {
     TaskState& me = current();
-    me.set_waiting_for("the end of task " + name_);
+    try {
+        me.set_waiting_for("the end of task " + name_);
+    } catch (const std::bad_alloc&) {
+        if (!must) throw;
+    }
     for (;;) {
         {
             const std::scoped_lock lock(mutex_);
             if (done_.load(std::memory_order_relaxed)) break;
-            joiners_.push_back(&me);
+            me.next_joiner_ = std::exchange(first_joiner_, &me);
         }
         me.park(no_deadline);
         const std::scoped_lock lock(mutex_);
-        std::erase(joiners_, &me);
+        TaskState** mine = &first_joiner_;
+        while (*mine != &me)
+            mine = &(*mine)->next_joiner_;
+        *mine = me.next_joiner_;
         if (!must && !done_.load(std::memory_order_relaxed) && me.cancelled()) throw Cancelled{};
     }
     me.set_waiting_for("");

@@ -10,7 +10,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "executor.hpp"
 
@@ -75,9 +74,10 @@ private:
     bool patient_ = false;
     std::atomic<bool> cancelled_{false};
     std::atomic<bool> done_{false};
-    mutable std::mutex mutex_;  // guards waiting_for_ and joiners_
+    mutable std::mutex mutex_;  // guards waiting_for_ and the list of joiners
     std::string waiting_for_;
-    std::vector<TaskState*> joiners_;
+    TaskState* first_joiner_ = nullptr;  ///< a list, so that waiting needs no memory
+    TaskState* next_joiner_ = nullptr;   ///< of the task that this one waits for
 };
 
 struct TimedCall {
