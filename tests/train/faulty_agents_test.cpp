@@ -172,7 +172,8 @@ TEST_F(FaultyAgents, OneThatNeverAnswersIsLateAndHoldsNobodyUp) {
 /// Memory that runs out inside of a library that must not throw: the cause is told, too.
 TEST_F(FaultyAgents, OneThatEndsTheProgramIsTold) {
     const Outcome outcome = steered("fatal", "fatal", "sync");
-    EXPECT_EQ(outcome.code, 4) << outcome.err;  // the other rank sees it die
+    // Both ranks have such an agent; where one is faster, the other sees it die.
+    EXPECT_THAT(outcome.code, testing::AnyOf(1, 4)) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("rudder: error: out of memory"));
     EXPECT_THAT(outcome.err, testing::Not(HasSubstr("terminate called")));
 }
