@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
@@ -43,10 +44,9 @@ std::int64_t fetched(const IdBuffer& buffer) {
     return static_cast<std::int64_t>(buffer.accounts().fetched());
 }
 
-BufferChange whole(const BufferChange& change, const IdBuffer& buffer) {
+BufferChange whole(const BufferChange& change, const IdBuffer& buffer, SlotId most) {
     return {.policy = change.policy.value_or(buffer.spec()),
-            .capacity = std::min(change.capacity.value_or(buffer.residents().capacity()),
-                                 buffer.residents().slots())};
+            .capacity = std::min(change.capacity.value_or(buffer.residents().capacity()), most)};
 }
 
 /// Makes a whole change, the policy first; shows what each part of it plans.
@@ -69,6 +69,7 @@ GuardedBuffer::GuardedBuffer(const PolicySpec& spec, const PolicyFacts& facts, S
 void GuardedBuffer::guard(const GuardTerms& terms) {
     terms_ = terms;
     terms_->capacity = std::min(terms_->capacity, slots_);
+    filling_ = terms_->capacity;
     if (ids_->spec() == terms_->built_in && ids_->residents().capacity() == terms_->capacity)
         return;
     rival_ =
@@ -100,7 +101,7 @@ std::int64_t GuardedBuffer::excess() const noexcept {
 
 std::int64_t GuardedBuffer::allowance() const noexcept {
     const auto built_in = static_cast<double>(fetched(*ids_) - excess());
-    return static_cast<std::int64_t>(std::floor(terms_->share * built_in)) + terms_->capacity;
+    return static_cast<std::int64_t>(std::floor(terms_->share * built_in)) + filling_;
 }
 
 bool GuardedBuffer::over(std::int64_t excess_and_refill) const noexcept {
@@ -132,7 +133,7 @@ std::uint64_t GuardedBuffer::bytes() const noexcept {
 // ---- changes -----------------------------------------------------------------------------------
 
 void GuardedBuffer::change(const BufferChange& given, const PlanSink& planned) {
-    const BufferChange change = whole(given, *ids_);
+    const BufferChange change = whole(given, *ids_, slots_);
     if (*change.policy == ids_->spec() && *change.capacity == ids_->residents().capacity()) return;
     if (!terms_) return make(change, planned);
     if (*change.policy == terms_->built_in && *change.capacity == terms_->capacity) {
@@ -170,6 +171,24 @@ void GuardedBuffer::make(const BufferChange& change, const PlanSink& planned) {
         if (rival_) refill_ += lost(plan, {}, rival_->residents(), true);
         if (planned) planned(in_place(plan));
     });
+}
+
+void GuardedBuffer::cut(SlotId most, const PlanSink& planned) {
+    RUDDER_CHECK(!followed_ && most <= slots_);
+    slots_ = most;
+    if (terms_) terms_->capacity = std::min(terms_->capacity, most);
+    if (rival_) {
+        ids_->set_capacity(0);
+        rival_->set_capacity(0);
+        debt_ += fetched(*ids_) - fetched(*rival_);
+        rival_->stand_in(ids_->accounts());
+        ids_ = std::move(rival_);
+        refill_ = 0;
+    }
+    places_.clear();
+    const SlotId capacity = terms_ ? terms_->capacity : ids_->residents().capacity();
+    const StepPlan& plan = ids_->cut(std::min(capacity, most));
+    if (planned) planned(plan);
 }
 
 // ---- steps -------------------------------------------------------------------------------------

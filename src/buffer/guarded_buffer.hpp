@@ -45,6 +45,11 @@ public:
     /// Makes a change, whose plans are shown to `planned` (may be empty). Nothing changes where the
     /// account does not allow it: `take_overruled` says so.
     void change(const BufferChange& given, const PlanSink& planned = {});
+    /// From here on at most so many rows, in the lowest places: all that are here leave. Where
+    /// there are terms the built-in rule goes on: that costs nothing while both are empty.
+    void cut(SlotId most, const PlanSink& planned = {});
+    /// The most rows there can be.
+    [[nodiscard]] SlotId most() const noexcept { return slots_; }
     /// The built-in rule takes the next step, where it runs beside; else `advance` does it.
     void follow();
     /// As IdBuffer::advance.
@@ -71,10 +76,11 @@ private:
     /// two steps.
     const StepPlan& go_back(std::span<const RowKey> rows, const StepPlan* discarded);
 
-    SlotId slots_;
+    SlotId slots_;  ///< that may be used
     PolicyFacts facts_;
     std::uint64_t first_step_;
     std::optional<GuardTerms> terms_;
+    SlotId filling_ = 0;  ///< of the terms, as they were given
     std::unique_ptr<IdBuffer> ids_;
     std::unique_ptr<IdBuffer> rival_;  ///< null while the buffer does what the built-in rule does
     bool followed_ = false;            ///< it has taken the step that is next

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <numeric>
 #include <utility>
 
@@ -46,6 +47,11 @@ std::uint32_t Residents::look_up(std::span<const RowKey> rows,
 void Residents::set_capacity(SlotId capacity) {
     RUDDER_CHECK(capacity <= slots());
     capacity_ = capacity;
+}
+
+void Residents::sort_free() {
+    RUDDER_CHECK(count_ == 0);
+    std::ranges::sort(free_, std::greater{});
 }
 
 std::uint64_t Residents::bytes() const noexcept {
@@ -189,6 +195,12 @@ const StepPlan& IdBuffer::set_capacity(SlotId capacity) {
     policy_->capacity_changed(next_, plan_);
     account(plan_);
     return plan_;
+}
+
+const StepPlan& IdBuffer::cut(SlotId most) {
+    set_capacity(0);
+    residents_.sort_free();
+    return set_capacity(most);
 }
 
 std::uint64_t IdBuffer::unused() const noexcept {

@@ -116,6 +116,9 @@ public:
     /// with what was fetched and never used.
     [[nodiscard]] Rows finish();
 
+    /// At most so many rows from the next step on, and less memory: all rows leave first. For when
+    /// memory is short; a limit is never raised. Nothing on ranks that are not the first.
+    void limit(SlotId most);
     /// Its policy and capacity (0 on ranks that are not the first).
     [[nodiscard]] Knobs knobs() const;
     /// Steps after the next one that policy or pilot want to see.

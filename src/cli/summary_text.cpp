@@ -121,6 +121,17 @@ void add_rows(const Summary& s, KeyValues& lines) {
     if (s.coding) lines.emplace_back("coding", coding_text(*s.coding));
 }
 
+}  // namespace
+
+std::string regret_text(const train::SummaryAgent& agent) {
+    if (!agent.regret) return "-";
+    const double error = agent.regret_error.value_or(0) * 100;
+    return error == 0 ? fmt::format("{:+.1f} %", *agent.regret * 100)
+                      : fmt::format("{:+.1f} % (error {:.1f})", *agent.regret * 100, error);
+}
+
+namespace {
+
 /// One line about who steered.
 std::string agent_text(const train::SummaryAgent& agent) {
     if (agent.decisions == 0) return fmt::format("{}: decided nothing", agent.name);
@@ -139,6 +150,9 @@ std::string agent_text(const train::SummaryAgent& agent) {
                     ? ", as many rows as the built-in rule"
                     : fmt::format(", {:.1f} % {} rows than the built-in rule", std::abs(more) * 100,
                                   more > 0 ? "more" : "fewer");
+    }
+    if (agent.regret && agent.regret_against) {
+        text += fmt::format(", regret {} against {}", regret_text(agent), *agent.regret_against);
     }
     if (agent.cpu_share) text += fmt::format(", {:.1f} % of the CPU time", *agent.cpu_share * 100);
     if (agent.breaker_openings != 0)

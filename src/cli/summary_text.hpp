@@ -16,6 +16,9 @@ namespace rudder::cli {
 [[nodiscard]] std::string summary_text(const train::Summary& summary, RunSigns signs,
                                        const std::string& folder, std::size_t columns = 0);
 
+/// The regret of an agent, with its error where it is an estimate; "-": it is not known.
+[[nodiscard]] std::string regret_text(const train::SummaryAgent& agent);
+
 /// The plan for people.
 [[nodiscard]] std::string plan_text(const train::TrainPlan& plan, int ranks);
 /// What needs how much memory, the largest first, on one line.

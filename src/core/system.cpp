@@ -9,7 +9,9 @@
 
 #include <cpuid.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "rudder/core/text.hpp"
 
@@ -126,6 +128,19 @@ MemoryInfo memory_info(const fs::path& root) {
 
 std::uint64_t peak_resident_bytes() {
     return proc_bytes("/proc/self/status", "VmHWM:");
+}
+
+std::uint64_t process_memory() {
+    return proc_bytes("/proc/self/smaps_rollup", "Pss:");
+}
+
+void give_pages_back(std::span<std::byte> memory) noexcept {
+    const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.data());
+    const std::size_t head = (page - address % page) % page;
+    if (memory.size() < head + page) return;
+    const std::size_t whole = (memory.size() - head) / page * page;
+    ::madvise(memory.data() + head, whole, MADV_DONTNEED);  // where it fails, nothing is lost
 }
 
 double process_cpu_seconds() {

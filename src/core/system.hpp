@@ -1,8 +1,10 @@
 // What the machine has: memory, cores, instruction sets.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -19,6 +21,12 @@ struct MemoryInfo {
 
 /// The largest resident size this process has had, in bytes.
 [[nodiscard]] std::uint64_t peak_resident_bytes();
+
+/// Memory of this process at present, in bytes: pages that it shares with others count by its share
+/// of them. 0 where the kernel does not tell. Takes time in proportion to it: about 10 ms per GiB.
+[[nodiscard]] std::uint64_t process_memory();
+/// Gives the whole pages of some memory of ours back to the kernel; what was there is lost.
+void give_pages_back(std::span<std::byte> memory) noexcept;
 
 /// CPU time of this process so far, user and system.
 [[nodiscard]] double process_cpu_seconds();

@@ -239,6 +239,14 @@ void LookAhead::set_window(std::uint64_t window) {
     state_->monitor.notify_all();
 }
 
+void LookAhead::set_max_bytes(std::uint64_t bytes) {
+    std::vector<SampledStep> given_back;
+    Monitor::Lock lock(state_->monitor);
+    state_->options.max_bytes = bytes;
+    given_back.swap(state_->spare);
+    state_->monitor.notify_all();
+}
+
 void LookAhead::set_tasks(int tasks) {
     RUDDER_CHECK(tasks >= 1 && tasks <= most_tasks());
     Monitor::Lock lock(state_->monitor);

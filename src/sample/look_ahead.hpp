@@ -55,6 +55,8 @@ public:
     void recycle(SampledStep step);
     /// Another window from now on; what is already sampled stays.
     void set_window(std::uint64_t window);
+    /// Another limit of the bytes that wait; memory kept for steps to come is given back.
+    void set_max_bytes(std::uint64_t bytes);
     /// So many tasks sample from now on, 1 to most_tasks(); others finish the step in hand and
     /// rest.
     void set_tasks(int tasks);

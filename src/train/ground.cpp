@@ -80,6 +80,7 @@ const TrainOptions& checked(const TrainOptions& options) {
 Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset& d,
                const TrainOptions& o)
     : comm(c),
+      start_memory(process_memory()),
       before(open_accounts(c)),
       data(d),
       options(checked(o)),

@@ -27,6 +27,7 @@ namespace rudder::train {
 /// but for the connections of source and store.
 struct Ground {
     comm::Communicator comm;
+    std::uint64_t start_memory;  ///< bytes that this process held before it read any data
     comm::AccountTotals before;  ///< what was sent and received before this trainer
     const partition::PartitionedDataset& data;
     TrainOptions options;

@@ -36,12 +36,15 @@ SummarySeconds seconds_of(const TrainResult& result) {
             .policy = result.policy_seconds};
 }
 
+}  // namespace
+
 SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& options) {
     const steer::HelmTotals& t = result.agent.totals;
     const auto share = [](double part, double whole) {
         return whole > 0 ? std::optional(part / whole) : std::nullopt;
     };
     const auto number = [](std::uint64_t n) { return static_cast<double>(n); };
+    const std::optional<steer::Regret>& regret = result.agent.regret;
     std::optional<double> excess = share(t.twin_rows, t.built_in_rows);
     if (excess) *excess -= 1;
     return {.name = agent_of(options).text(),
@@ -53,9 +56,11 @@ SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& option
             .refused = t.refused,
             .undone = t.undone,
             .judged = t.judged,
-            .correct = share(number(t.correct), number(t.judged)),
+            .correct = share(number(t.correct), number(t.answered())),
             .excess = excess,
-            .regret = excess,
+            .regret = regret ? std::optional(regret->value) : std::nullopt,
+            .regret_error = regret ? std::optional(regret->error) : std::nullopt,
+            .regret_against = regret ? std::optional(regret->best) : std::nullopt,
             .breaker_openings = t.breaker_openings,
             .mailbox_seconds = t.mailbox_seconds,
             .waited_seconds = t.waited_seconds,
@@ -63,8 +68,6 @@ SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& option
             .cpu_share = share(t.cpu_seconds, result.cpu_seconds),
             .learned = result.agent.learned};
 }
-
-}  // namespace
 
 double median_epoch_seconds(const TrainResult& result) {
     std::vector<double> seconds;
@@ -127,7 +130,10 @@ Json to_json(const Summary& summary) {
 
 Summary summary_from_json(const Json& json, const std::string& where) {
     auto summary = fields_from_json<Summary>(json, where);
-    if (!summary.agent.excess) summary.agent.excess = summary.agent.regret;  // of earlier versions
+    // Earlier versions called `excess` regret, and then both.
+    const Json& agent = json.at("agent");
+    if (!agent.contains("excess")) summary.agent.excess = summary.agent.regret;
+    if (!agent.contains("regret_error")) summary.agent.regret.reset();
     return summary;
 }
 

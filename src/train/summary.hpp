@@ -89,9 +89,11 @@ struct SummaryAgent {
     std::uint64_t refused = 0;
     std::uint64_t undone = 0;
     std::uint64_t judged = 0;
-    std::optional<double> correct;  ///< share of the judged
-    std::optional<double> excess;   ///< rows over those of the built-in rule, less 1
-    std::optional<double> regret;   ///< the old name of `excess`
+    std::optional<double> correct;       ///< share of the judged, and of those that came to nothing
+    std::optional<double> excess;        ///< rows over those of the built-in rule, less 1
+    std::optional<double> regret;        ///< over those of the best of the declared class, less 1
+    std::optional<double> regret_error;  ///< its standard error; 0: it is exact
+    std::optional<std::string> regret_against;  ///< that best one
     std::uint64_t breaker_openings = 0;
     double mailbox_seconds = 0;
     double waited_seconds = 0;
@@ -112,6 +114,8 @@ struct SummaryAgent {
                    field("correct", &SummaryAgent::correct, FieldKind::value),
                    field("excess", &SummaryAgent::excess, FieldKind::value),
                    field("regret", &SummaryAgent::regret, FieldKind::value),
+                   field("regret_error", &SummaryAgent::regret_error, FieldKind::value),
+                   field("regret_against", &SummaryAgent::regret_against, FieldKind::plain),
                    field("breaker_openings", &SummaryAgent::breaker_openings, FieldKind::count),
                    field("mailbox_seconds", &SummaryAgent::mailbox_seconds, FieldKind::seconds),
                    field("waited_seconds", &SummaryAgent::waited_seconds, FieldKind::seconds),
@@ -209,6 +213,8 @@ struct Summary {
 };
 static_assert(lists_all_fields<Summary>);
 
+/// What steering came to.
+[[nodiscard]] SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& options);
 [[nodiscard]] Summary summary_of(const TrainResult& result, const TrainOptions& options,
                                  const RunFacts& facts);
 [[nodiscard]] Json to_json(const Summary& summary);

@@ -22,7 +22,13 @@ using buffer::SlotId;
 /// Keeps rows as whoever carries plans out does, and finds out if a plan is wrong.
 class Memory {
 public:
-    explicit Memory(SlotId slots) : row_(slots, buffer::no_row) {}
+    explicit Memory(SlotId slots) : most(slots), row_(slots, buffer::no_row) {}
+
+    /// Places from this one on are gone.
+    void cut(SlotId from) {
+        most = from;
+        std::fill(row_.begin() + from, row_.end(), buffer::no_row);
+    }
 
     void carry_out(const buffer::StepPlan& plan, std::span<const RowKey> rows) {
         for (std::size_t i = 0; i < plan.slots.size(); ++i) {
@@ -34,16 +40,20 @@ public:
         }
         for (const buffer::Admitted& row : plan.admit) {
             ASSERT_EQ(plan.slots.at(row.position), buffer::no_slot);
+            ASSERT_LT(row.slot, most);
             row_.at(row.slot) = rows[row.position];
         }
         for (const auto* list : {&plan.replacement, &plan.ahead}) {
-            for (const buffer::Placed& row : *list)
+            for (const buffer::Placed& row : *list) {
+                ASSERT_LT(row.slot, most);
                 row_.at(row.slot) = row.row;
+            }
             fetched += list->size();
         }
     }
 
     std::uint64_t fetched = 0;
+    SlotId most;
 
 private:
     std::vector<RowKey> row_;
@@ -104,6 +114,12 @@ struct Steered {
         note();
     }
 
+    void cut(SlotId most) {
+        memory.cut(most);
+        buffer.cut(most, [&](const buffer::StepPlan& plan) { memory.carry_out(plan, {}); });
+        alone->cut(most);
+    }
+
     void step(const buffer::Decision& decision) {
         const auto rows = steps.step(alone->next_step());
         memory.carry_out(buffer.advance(decision), rows);
@@ -138,7 +154,7 @@ buffer::BufferChange worst_change(const Steered& run, Draws& draws, std::uint64_
         buffer::BufferChange change;
         change.policy = buffer::PolicySpec::parse(settings[draws.below(settings.size())]);
         if (draws.below(3) == 0)
-            change.capacity = static_cast<SlotId>(draws.below(std::uint64_t{run.slots} + 1));
+            change.capacity = static_cast<SlotId>(draws.below(std::uint64_t{run.memory.most} + 1));
         const auto copy = run.buffer.ids().clone();
         const std::uint64_t before = copy->accounts().fetched();
         copy->set_policy(*change.policy);
@@ -158,7 +174,8 @@ struct Overrulings {
     std::uint64_t went_back = 0;
 };
 
-Overrulings attack(std::uint64_t seed) {
+/// `shortages`: now and then there is less memory.
+Overrulings attack(std::uint64_t seed, bool shortages) {
     Draws draws(RandomStream({Purpose::test, seed, 0, 20}), 0);
     const std::string start = settings[draws.below(settings.size())];
     const double share = std::vector<double>{0.0, 0.01, 0.1}[draws.below(3)];
@@ -173,6 +190,8 @@ Overrulings attack(std::uint64_t seed) {
     while (!run.done() && !testing::Test::HasFatalFailure()) {
         run.publish(8);
         if (draws.below(every) == 0) run.change(worst_change(run, draws, 4));
+        if (shortages && run.memory.most > 0 && draws.below(30) == 0)
+            run.cut(static_cast<SlotId>(draws.below(run.memory.most)));
         run.publish(std::max<std::uint64_t>(8, run.buffer.horizon()));
         run.step({draws.below(2) == 0, draws.below(2) == 0 ? 1.0 : 0.3});
         run.expect_bound();
@@ -180,10 +199,10 @@ Overrulings attack(std::uint64_t seed) {
     return {run.refused, run.went_back};
 }
 
-void attack_often(std::uint64_t first, std::uint64_t count) {
+void attack_often(std::uint64_t first, std::uint64_t count, bool shortages = false) {
     Overrulings all;
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
-        const Overrulings one = attack(seed);
+        const Overrulings one = attack(seed, shortages);
         all.refused += one.refused;
         all.went_back += one.went_back;
         if (testing::Test::HasFatalFailure()) return;
@@ -197,6 +216,11 @@ void attack_often(std::uint64_t first, std::uint64_t count) {
 
 TEST(GuardedBuffer, AnAdversaryDoesNotPassTheBound) {
     attack_often(0, 1000);
+}
+
+/// And rows lie in the memory that is left.
+TEST(GuardedBuffer, NorWhereMemoryIsTakenAway) {
+    attack_often(40'000, 300, true);
 }
 
 TEST(LongGuardedBuffer, AnAdversaryDoesNotPassTheBoundOverThirtyThousandSeeds) {

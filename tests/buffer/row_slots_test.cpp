@@ -26,6 +26,7 @@ struct SlotsCase {
     std::uint64_t seed = 0;
     std::uint64_t in_flight = 1;  ///< steps planned and not read yet
     bool change_capacity = false;
+    bool cut = false;  ///< memory is given back now and then
 };
 
 /// One step between its plan and the end of its reading.
@@ -62,6 +63,13 @@ public:
             if (drawn_.change_capacity && draws.below(4) == 0) {
                 background(ids.set_capacity(
                     static_cast<buffer::SlotId>(draws.below(drawn_.slots + std::uint64_t{1}))));
+            }
+            if (drawn_.cut && s % 3 == 2 && ids.residents().capacity() > 0) {
+                const auto most =
+                    static_cast<buffer::SlotId>(draws.below(ids.residents().capacity()));
+                slots_.give_back(most);
+                EXPECT_EQ(slots_.slot_bytes(), most * store_.format().row_bytes());
+                background(ids.cut(most));
             }
             slots_.wait_for_room();
             EXPECT_LE(slots_.queued_rows(), drawn_.slots);
@@ -150,23 +158,23 @@ private:
 
 class RowSlotsOf : public testing::Test {
 protected:
+    static std::filesystem::path made(const TempDir& temp, std::uint32_t width) {
+        static_cast<void>(store_data(temp.path(), {.width = width, .type = ElementType::f32}));
+        return temp / "parts";
+    }
     static const std::filesystem::path& folder() {
         static const TempDir temp;
-        static const bool made = [] {
-            static_cast<void>(store_data(temp.path(), {.width = 5, .type = ElementType::f32}));
-            return true;
-        }();
-        static_cast<void>(made);
-        static const std::filesystem::path path = temp / "parts";
+        static const std::filesystem::path path = made(temp, 5);
         return path;
     }
 
-    static void expect_rows(const SlotsCase& drawn, const comm::SimulationOptions& options) {
+    static void expect_rows(const SlotsCase& drawn, const comm::SimulationOptions& options,
+                            const std::filesystem::path& folder = RowSlotsOf::folder()) {
         SCOPED_TRACE(drawn.policy + ", seed " + std::to_string(drawn.seed));
         std::uint64_t compared = 0;
         comm::SimulatedCluster cluster(options);
         cluster.run([&](const comm::Communicator& comm) {
-            const partition::PartitionedDataset data(folder());
+            const partition::PartitionedDataset data(folder);
             SlotsRun run(comm, data, drawn);
             run.run();
             EXPECT_EQ(run.wrong(), 0U);
@@ -196,6 +204,20 @@ TEST_F(RowSlotsOf, StepsThatOverlapReadWhatWasThereForThem) {
         comm::SimulationOptions options{.ranks = 2, .seed = seed, .jitter = 500us};
         if (seed % 3 == 0) options.link = comm::parse_link("50us,1gbit");
         expect_rows(drawn, options);
+    }
+}
+
+/// A row takes more than a page here, so that every slot that is given back loses its row.
+TEST_F(RowSlotsOf, MemoryIsGivenBackOnceItWasRead) {
+    const TempDir temp;
+    const std::filesystem::path wide = made(temp, 2048);
+    for (std::uint64_t seed = 0; seed < 24; ++seed) {
+        const SlotsCase drawn{.policy = slot_policies[seed % slot_policies.size()],
+                              .slots = 60,
+                              .seed = seed,
+                              .in_flight = 1 + seed % 4,
+                              .cut = true};
+        expect_rows(drawn, {.ranks = 2, .seed = seed, .jitter = 500us}, wide);
     }
 }
 

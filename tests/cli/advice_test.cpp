@@ -188,9 +188,11 @@ TEST(Summary, IsReadAsItWasWritten) {
     const Json json = to_json(summary());
     EXPECT_EQ(to_json(train::summary_from_json(json, "here")), json);
     Json old = json;  // of a version that knew `excess` as `regret`
-    old["agent"].erase("excess");
+    for (const char* key : {"excess", "regret_error", "regret_against"})
+        old["agent"].erase(key);
     old["agent"]["regret"] = 0.1;
     EXPECT_EQ(train::summary_from_json(old, "here").agent.excess, 0.1);
+    EXPECT_EQ(train::summary_from_json(old, "here").agent.regret, std::nullopt);
     // ... and did not tell what was waited for.
     for (const char* key : {"wait_rows", "wait_gradients", "wait_ranks"})
         old["seconds"].erase(key);

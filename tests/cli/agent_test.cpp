@@ -55,7 +55,16 @@ TEST_F(AgentVerbs, ATrainedRunLeavesItsDecisionsAndTheSameDigest) {
         EXPECT_EQ(s.at("loss").at("digest"), plain.at("loss").at("digest"));
         EXPECT_EQ(s.at("agent").at("name"), "every:4");
         EXPECT_GT(s.at("agent").at("applied"), 0);
-        EXPECT_TRUE(s.at("agent").at("regret").is_number());
+        // Small buffers are followed whole, so that it is exact; where one agent leads several, the
+        // log repeats a few rows otherwise than they came.
+        const Json exact = ok_json({"agent", "score", run}).at(0).at("cost");
+        const double off = std::string(scope) == "host" ? 1e-9 : 0.02;
+        EXPECT_NEAR(s.at("agent").at("regret").get<double>(), exact.at("regret").get<double>(),
+                    off);
+        EXPECT_EQ(s.at("agent").at("regret_error"), 0.0);
+        EXPECT_EQ(s.at("agent").at("regret_against"), exact.at("best_fixed_rule"));
+        EXPECT_NEAR(s.at("agent").at("excess").get<double>(), exact.at("excess").get<double>(),
+                    0.02);
         const auto decisions = lines(run + "/decisions.jsonl");
         ASSERT_EQ(decisions.size(), s.at("agent").at("decisions").get<std::size_t>());
         for (const char* key : {"step", "rank", "agent", "observation", "action", "effective_step",
@@ -68,7 +77,7 @@ TEST_F(AgentVerbs, ATrainedRunLeavesItsDecisionsAndTheSameDigest) {
         }
         const Json score = ok_json({"agent", "score", run}).at(0);
         EXPECT_EQ(score.at("decisions"), decisions.size());
-        EXPECT_EQ(score.at("pass_at_1").at("rule"), "classifier");
+        EXPECT_EQ(score.at("pass_at_1").at("rule"), "none") << "it forecasts nothing";
         EXPECT_GE(score.at("cost").at("of_floor"), 1.0);
         EXPECT_TRUE(score.at("cost").at("regret").is_number());
         EXPECT_THAT(ok({"agent", "score", run}), HasSubstr("of the floor"));

@@ -100,6 +100,26 @@ TEST(LookAheadQueue, KeepsToItsBytesButOneStepMayAlwaysWait) {
     }
 }
 
+TEST(LookAheadQueue, LessMayWaitFromAnyMomentOn) {
+    const Setting setting;
+    on_fibers([&] {
+        sample::LookAhead queue(setting.schedule, *setting.source, {.fanout = {3, 3}},
+                                setting.options(20, 40, 3));
+        settle();
+        EXPECT_EQ(queue.waiting(), 20U);
+        queue.set_max_bytes(1);
+        for (std::uint64_t t = 0; t < 40; ++t) {
+            settle();
+            if (t >= 19) {
+                EXPECT_LE(queue.waiting(), 1U);
+            }
+            sample::SampledStep step = queue.take();
+            EXPECT_EQ(step.step, t);
+            queue.recycle(std::move(step));
+        }
+    });
+}
+
 TEST(LookAheadQueue, TasksMayComeAndGo) {
     const Setting setting;
     sample::LookAhead whole(setting.schedule, *setting.source, {}, setting.options(4, 60, 1));

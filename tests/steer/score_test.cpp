@@ -5,6 +5,7 @@
 
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
+#include "steer/regret/rivals.hpp"
 #include "steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
@@ -56,13 +57,19 @@ TEST(Score, InvalidAndLateAreWrong) {
     EXPECT_EQ(score.late, 1U);
 }
 
-TEST(Score, WithoutForecastsTheRuleOfClassifiersHolds) {
-    const std::vector<steer::DecisionRecord> log{
+TEST(Score, AClassifiersYesAndNoAreItsForecasts) {
+    std::vector<steer::DecisionRecord> log{
         record(0, 50, 9, steer::ActionKind::replace),  // rose: right
         record(1, 60, 9, steer::ActionKind::replace),  // stayed: wrong
         record(2, 60, 9),                              // stayed: right
         record(3, 60, 9),                              // fell: wrong
         record(4, 40, 9)};
+    EXPECT_EQ(steer::score_log(log).pass.rule, steer::PassRule::none) << "somebody's are not";
+    for (const char* fixed : {"every:4", "bandit", "threshold"}) {
+        log[0].agent = fixed;
+        EXPECT_EQ(steer::score_log(log).pass.rule, steer::PassRule::none) << fixed;
+    }
+    log[0].agent = "mlp:model.json";
     const steer::LogScore score = steer::score_log(log);
     EXPECT_EQ(score.pass.rule, steer::PassRule::classifier);
     EXPECT_EQ(score.pass.hit_rate.right, 2U);
@@ -127,14 +134,14 @@ TEST(Score, CostsAreThoseOfReplays) {
         EXPECT_EQ(
             cost.floor,
             buffer::replay_host(*trace[0], buffer::PolicySpec::parse("optimal"), 60).fetched());
-        std::uint64_t best = ~std::uint64_t{0};
-        for (const char* rule : {"scored", "scored,every:1", "scored,every:2", "scored,every:4",
-                                 "scored,every:8", "scored,every:16", "scored,every:32"}) {
-            best = std::min(
-                best,
-                buffer::replay_host(*trace[0], buffer::PolicySpec::parse(rule), 60).fetched());
-        }
+        const std::uint64_t capacity = 60;
+        const std::uint64_t best = steer::rival_rows(trace, std::span(&capacity, 1)).best_rows();
         EXPECT_EQ(cost.best, best) << cost.best_rule;
+        EXPECT_EQ(cost.built_in_rule, "scored,every:16");
+        EXPECT_EQ(cost.built_in,
+                  buffer::replay_host(*trace[0], buffer::PolicySpec::parse(cost.built_in_rule), 60)
+                      .fetched());
+        EXPECT_NEAR(cost.excess(), steer::rows_beyond(cost.rows, cost.built_in), 1e-12);
     }
 }
 

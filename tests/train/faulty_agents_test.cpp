@@ -42,35 +42,15 @@ protected:
     }
 
     /// A run on two ranks.
-    Outcome steered(const std::string& agent, const std::string& out, const std::string& mode) {
-        return faulty({"train",
-                       "parts",
-                       "--epochs",
-                       "3",
-                       "--batch",
-                       "20",
-                       "--hidden",
-                       "8",
-                       "--fanout",
-                       "4,6",
-                       "--policy",
-                       "scored",
-                       "--agent",
-                       agent,
-                       "--out",
-                       out,
-                       "--agent-mode",
-                       mode,
-                       "--ranks",
-                       "2",
-                       "--buffer",
-                       "0.25",
-                       "--agent-deadline",
-                       "0.01",
-                       "--link",
-                       "1ms,1gbit",
-                       "--eval-every",
-                       "1",
+    Outcome steered(const std::string& agent, const std::string& out, const std::string& mode,
+                    const std::string& epochs = "3", const std::string& memory = "0",
+                    const std::string& deadline = "0.01") {
+        return faulty({"train",    "parts",   "--epochs",  epochs,         "--memory",
+                       memory,     "--batch", "20",        "--hidden",     "8",
+                       "--fanout", "4,6",     "--policy",  "scored",       "--agent",
+                       agent,      "--out",   out,         "--agent-mode", mode,
+                       "--ranks",  "2",       "--buffer",  "0.25",         "--agent-deadline",
+                       deadline,   "--link",  "1ms,1gbit", "--eval-every", "1",
                        "--json"});
     }
     struct Ended {
@@ -79,8 +59,10 @@ protected:
         std::vector<steer::DecisionRecord> decisions;
     };
     /// The same, which must end with 0 within its limit.
-    Ended train(const std::string& agent, const std::string& out, const std::string& mode) {
-        const Outcome outcome = steered(agent, out, mode);
+    Ended train(const std::string& agent, const std::string& out, const std::string& mode,
+                const std::string& epochs = "3", const std::string& memory = "0",
+                const std::string& deadline = "0.01") {
+        const Outcome outcome = steered(agent, out, mode, epochs, memory, deadline);
         EXPECT_EQ(outcome.code, 0) << agent << '\n' << outcome.err;
         Ended ended{{}, outcome.err, {}};
         ended.summary = parse_json(outcome.out, agent);
@@ -176,6 +158,20 @@ TEST_F(FaultyAgents, OneThatEndsTheProgramIsTold) {
     EXPECT_THAT(outcome.code, testing::AnyOf(1, 4)) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("rudder: error: out of memory"));
     EXPECT_THAT(outcome.err, testing::Not(HasSubstr("terminate called")));
+}
+
+TEST_F(FaultyAgents, OneThatHoardsMemoryLeavesLessForTheBuffer) {
+    plain_ = train("never", "plain-60", "async", "60").summary;
+    const Ended ended = train("hoards", "hoards", "sync", "60", "256MiB", "30");
+    for (const char* key : {"loss", "accuracy"})
+        EXPECT_EQ(ended.summary.at(key), plain_.at(key));
+    EXPECT_TRUE(results("hoards") == results("plain-60"));
+    EXPECT_THAT(ended.err, HasSubstr(" of 256.0 MiB of memory are in use: the buffer has "));
+    const auto rows = [](const Json& summary) {
+        return summary.at("memory").at("buffer").get<double>();
+    };
+    EXPECT_LE(rows(ended.summary), rows(plain_) * 3 / 4);
+    EXPECT_GT(rows(ended.summary), 0);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
-// rudder with four agents at fault: one throws, one answers nonsense, one never answers, one runs
-// out of memory where nothing may be thrown.
+// rudder with five agents at fault: one throws, one answers nonsense, one never answers, one runs
+// out of memory where nothing may be thrown, one hoards memory.
 #include <condition_variable>
 #include <functional>
 #include <mutex>
 #include <new>
 #include <stdexcept>
+#include <string>
+#include <vector>
 
 #include "rudder/cli/program.hpp"
 #include "rudder/steer/agent_registry.hpp"
@@ -65,6 +67,15 @@ class Fatal final : public steer::Agent {
     static void run_out() { throw std::bad_alloc(); }
 };
 
+/// Takes 8 MiB more with each of its first answers, 480 MiB in all.
+class Hoards final : public steer::Agent {
+    steer::Answer decide(const steer::Observation& /*seen*/) override {
+        if (hoard_.size() < 60) hoard_.emplace_back(std::size_t{8} << 20, 'x');
+        return {.action = steer::Action::keep(steer::Reason::none)};
+    }
+    std::vector<std::string> hoard_;
+};
+
 template <class T>
 std::unique_ptr<steer::Agent> make(const steer::AgentSpec& /*spec*/,
                                    const steer::AgentFacts& /*facts*/) {
@@ -84,7 +95,9 @@ int main(int argc, char** argv) {
     steer::register_agent(throws, make<Throws>);
     steer::register_agent(nonsense, make<Nonsense>);
     static const steer::AgentInfo fatal = about("fatal");
+    static const steer::AgentInfo hoards = about("hoards");
     steer::register_agent(silent, make<Silent>);
     steer::register_agent(fatal, make<Fatal>);
+    steer::register_agent(hoards, make<Hoards>);
     return rudder::cli::run_program({argv + 1, argv + argc});
 }

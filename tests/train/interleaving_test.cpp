@@ -120,9 +120,9 @@ buffer::LiveBufferOptions options_of(const comm::Communicator& comm,
     return options;
 }
 
-void change_something(train::Pipeline& pipeline, RandomPilot& pilot, Draws& draws,
-                      const Scenario& s) {
-    switch (draws.below(9)) {
+void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::LiveBuffer& buffer,
+                      Draws& draws, const Scenario& s) {
+    switch (draws.below(11)) {
         case 0:
             return pilot.hand({.policy = buffer::PolicySpec::parse(draws.of(policies))});
         case 1:
@@ -135,6 +135,10 @@ void change_something(train::Pipeline& pipeline, RandomPilot& pilot, Draws& draw
             return pipeline.set_sample_tasks(draws.below(5));
         case 5:
             return pipeline.set_fetch_tasks(draws.below(6));
+        case 6:
+            return buffer.limit(static_cast<buffer::SlotId>(draws.below(s.slots + 1)));
+        case 7:
+            return pipeline.look_ahead().set_max_bytes(1 + draws.below(100000));
         default:
             return;
     }
@@ -205,7 +209,7 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
             if (watch) {
                 watch(step, pilot, buffer);
             } else if (s.changes) {
-                change_something(pipeline, pilot, draws, s);
+                change_something(pipeline, pilot, buffer, draws, s);
             }
         }
         counts += pipeline.stop();

@@ -44,6 +44,9 @@ public:
     /// Another capacity, at most `slots`.
     const StepPlan& set_capacity(SlotId capacity);
 
+    /// Another capacity, with which only as many slots are used, the lowest: all rows leave first.
+    const StepPlan& cut(SlotId most);
+
     [[nodiscard]] std::uint64_t next_step() const noexcept { return next_; }
     /// How many steps after the one to be advanced are worth publishing.
     [[nodiscard]] std::uint64_t horizon() const noexcept { return policy_->horizon(); }

@@ -84,6 +84,9 @@ public:
     /// Before the `after` of a step: not all that was ordered before the step was done. What went
     /// back is set as the terms say.
     virtual void overruled(std::uint64_t /*step*/, const Overruled& /*what*/) {}
+    /// Before the `before` of a step: memory is short, and from here on there are at most so many
+    /// slots. All rows have left, and the built-in rule is in place where there are terms.
+    virtual void limited(std::uint64_t /*step*/, SlotId /*most*/) {}
     /// Before the `after` of every step, where there are terms.
     virtual void accounted(const GuardAccount& /*account*/) {}
 };

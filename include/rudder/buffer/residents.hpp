@@ -76,6 +76,9 @@ public:
     }
     /// Another capacity, at most slots(). Rows beyond it must be removed by whoever asked.
     void set_capacity(SlotId capacity);
+    /// Of residents without rows: the lowest slots are taken first, as at the start, so that as
+    /// long as the capacity is not raised no other one is used.
+    void sort_free();
     /// Memory held, in bytes.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 

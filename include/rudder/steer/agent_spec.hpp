@@ -22,6 +22,7 @@ struct AgentInfo : SpecInfo {
     bool fixed = false;      ///< a rule the user asked for: no guard overrules it
     /// Whether it says when to replace where that depends on its parameters; none: it does not.
     bool (*decides_if)(const AgentSpec& spec) = nullptr;
+    bool predicts = false;  ///< its yes and no say whether the hit rate will rise
 };
 
 /// All agents, in the order of the design's table.

@@ -28,6 +28,10 @@ struct HelmTotals {
     double built_in_rows = 0;
 
     HelmTotals& operator+=(const HelmTotals& other);
+    /// What `correct` is a share of: an answer that came to nothing is not a correct one.
+    [[nodiscard]] std::uint64_t answered() const noexcept {
+        return judged + late + invalid + refused;
+    }
 
     static constexpr auto fields =
         field_list(field("agent", &HelmTotals::agent, FieldKind::plain),
@@ -48,5 +52,13 @@ struct HelmTotals {
                    field("built_in_rows", &HelmTotals::built_in_rows, FieldKind::plain));
 };
 static_assert(lists_all_fields<HelmTotals>);
+
+/// Rows over those of the best of the declared class in hindsight, less 1 (docs/agents.md).
+struct Regret {
+    std::string best;  ///< its name
+    double value = 0;
+    double error = 0;         ///< standard error of the value; 0: it is exact
+    std::uint64_t steps = 0;  ///< that it is of
+};
 
 }  // namespace rudder::steer

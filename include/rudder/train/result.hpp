@@ -19,7 +19,8 @@ namespace rudder::train {
 /// What steering came to, over all agents.
 struct AgentResult {
     steer::HelmTotals totals;
-    std::vector<std::string> learned;  ///< what agents have to say at the end
+    std::vector<std::string> learned;       ///< what agents have to say at the end
+    std::optional<steer::Regret> regret{};  ///< over all buffers
 };
 
 /// What a run came to. Complete on rank 0; other ranks know the losses and scores alone.

@@ -18,6 +18,7 @@ BufferSteps::BufferSteps(const store::FeatureStore& store, LiveBufferOptions opt
       clocks_(clocks),
       buffer_(options_.policy, facts(), options_.slots, options_.slots, options_.first_step),
       known_(options_.first_step),
+      limit_(options_.slots),
       slots_(store, options_.slots) {
     extra_.by_owner.assign(ranks_, 0);
     carry_out(buffer_.fill());
@@ -59,8 +60,18 @@ void BufferSteps::announce() {
     }
 }
 
+void BufferSteps::obey_limit(std::uint64_t number) {
+    const SlotId most = limit_;
+    if (most >= buffer_.most()) return;
+    slots_.give_back(most);
+    buffer_.cut(most, [this](const StepPlan& plan) { carry_out(plan); });
+    if (options_.pilot != nullptr) options_.pilot->limited(number, most);
+    note_knobs(true);
+}
+
 const StepPlan& BufferSteps::advance(std::uint64_t number, std::optional<TimeKnobs>& times) {
     BufferPilot* pilot = options_.pilot;
+    obey_limit(number);
     if (pilot == nullptr) return buffer_.advance();
     PilotOrder order;
     {

@@ -33,6 +33,8 @@ public:
     /// Waits for the step's turn and lets the policy take it. False if halted before.
     [[nodiscard]] bool begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
                              StepRows& rows);
+    /// As LiveBuffer::limit.
+    void limit(SlotId most) noexcept { limit_ = most; }
     [[nodiscard]] RowSlots& slots() noexcept { return slots_; }
     [[nodiscard]] const RowSlots& slots() const noexcept { return slots_; }
     /// As the last step that began found them.
@@ -50,6 +52,8 @@ private:
     void begin_floor();
     /// Policy and pilot are told of steps that were published since.
     void announce();
+    /// Keeps to a limit that was set since.
+    void obey_limit(std::uint64_t number);
     /// The policy takes the next step, as the pilot says.
     const StepPlan& advance(std::uint64_t number, std::optional<TimeKnobs>& times);
     /// Fetches what a change or a step asked for beside the step's own rows.
@@ -68,6 +72,7 @@ private:
     GuardedBuffer buffer_;
     std::uint64_t known_;                      ///< steps before it policy and pilot know
     std::atomic<std::uint64_t> following_{0};  ///< ns of CPU, of the built-in rule beside
+    std::atomic<SlotId> limit_;                ///< of the capacity, from the next step on
     StepRows extra_;                           ///< of no step: fills and changes
     std::uint64_t reported_wasted_ = 0;
     std::optional<FloorCounter> floor_;

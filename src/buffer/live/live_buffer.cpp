@@ -283,6 +283,10 @@ Knobs LiveBuffer::knobs() const {
     return state_->knobs();
 }
 
+void LiveBuffer::limit(SlotId most) {
+    if (state_->steps) state_->steps->limit(most);
+}
+
 void LiveBuffer::step_done(std::uint64_t step) {
     if (state_->steps) state_->steps->slots().forget_marks(step);
 }

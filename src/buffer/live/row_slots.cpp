@@ -5,6 +5,7 @@
 
 #include "core/executor/patience.hpp"
 #include "core/span.hpp"
+#include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::buffer {
@@ -35,6 +36,7 @@ struct RowSlots::Link {
     std::vector<comm::Request> requests;
     bool asked = false;
     bool reading = false;
+    SlotId give_back = no_slot;  ///< the first slot whose memory goes
     std::uint32_t noted = 0;     ///< number of the last step that waits for it
     std::uint32_t noted_at = 0;  ///< where that step has noted it
 };
@@ -46,6 +48,7 @@ RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
           checked_mul<std::size_t>(slots, row_bytes_, "size of the buffer"))),
       pool_(std::make_shared<LandingPool>(row_bytes_)),
       bulk_rows_(std::max<std::size_t>(1, bulk_bytes / row_bytes_)),
+      slots_used_(slots),
       written_by_(slots) {
     Executor& executor = Executor::current();
     asking_ = executor.spawn("buffer asking", [this] { guarded([this] { ask_in_background(); }); });
@@ -98,6 +101,7 @@ void RowSlots::let_go(std::shared_ptr<Link>& link) {
         link->asked = false;
         link->reading = false;
         link->background = false;
+        link->give_back = no_slot;
         link->noted = 0;
         idle_.push_back(std::move(link));
     }
@@ -377,6 +381,8 @@ void RowSlots::put_into_slots() {
             monitor_.wait(lock, "a step to be read", [&] { return !link->reading; });
         }
         put(*link);
+        if (link->give_back != no_slot)
+            give_pages_back(slots_.span().subspan(link->give_back * row_bytes_));
         Monitor::Lock lock(monitor_);
         for (const comm::Request& request : link->requests)
             received_ += request.received();
@@ -390,6 +396,17 @@ void RowSlots::put_into_slots() {
         let_go(link);
         monitor_.notify_all();
     }
+}
+
+void RowSlots::give_back(SlotId from) {
+    std::shared_ptr<Link> link = take_link();
+    link->give_back = from;
+    link->asked = true;
+    slots_used_ = from;
+    Monitor::Lock lock(monitor_);
+    link->number = first_ + static_cast<std::uint32_t>(chain_.size());
+    chain_.push_back(std::move(link));
+    monitor_.notify_all();
 }
 
 void RowSlots::mark(std::uint64_t step) {

@@ -1,6 +1,7 @@
 // The feature rows of a buffer: slots, and the rows on their way into them.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -85,9 +86,14 @@ public:
     /// Marks of steps before this one are not asked for any more.
     void forget_marks(std::uint64_t step);
 
+    /// Slots from this one on are not used any more: once all that was planned so far has been read
+    /// and put away, their memory is given back.
+    void give_back(SlotId from);
     /// Rows to be fetched for the buffer that have not been asked for.
     [[nodiscard]] std::uint64_t queued_rows() const;
-    [[nodiscard]] std::uint64_t slot_bytes() const noexcept { return slots_.size(); }
+    [[nodiscard]] std::uint64_t slot_bytes() const noexcept {
+        return slots_used_.load(std::memory_order_relaxed) * row_bytes_;
+    }
     [[nodiscard]] std::uint64_t landing_bytes() const { return pool_->bytes(); }
 
 private:
@@ -121,6 +127,7 @@ private:
     Array<std::byte> slots_;
     std::shared_ptr<LandingPool> pool_;
     std::size_t bulk_rows_;  ///< of one background link, at most
+    std::atomic<std::size_t> slots_used_;
 
     mutable Monitor monitor_;  ///< guards what follows
     std::deque<std::shared_ptr<Link>> chain_;

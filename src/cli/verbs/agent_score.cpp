@@ -92,7 +92,11 @@ std::string score_text(const Scored& scored) {
     const steer::CostScore& cost = *score.cost;
     lines.emplace_back("rows", format_count(cost.rows));
     lines.emplace_back(
-        "of the best fixed rule",
+        "of the built-in rule",
+        fmt::format("{} ({}: {}; excess {:+.1f} %)", ratio_text(cost.rows, cost.built_in),
+                    cost.built_in_rule, format_count(cost.built_in), cost.excess() * 100));
+    lines.emplace_back(
+        "of the best of the class",
         fmt::format("{} ({}: {}; regret {:+.1f} %)", ratio_text(cost.rows, cost.best),
                     cost.best_rule, format_count(cost.best), cost.regret() * 100));
     lines.emplace_back("of window:16", fmt::format("{} ({})", ratio_text(cost.rows, cost.window),

@@ -6,6 +6,7 @@
 
 #include "cli/describe.hpp"
 #include "cli/llm_models.hpp"
+#include "cli/summary_text.hpp"
 #include "cli/table.hpp"
 #include "cli/train_settings.hpp"
 #include "cli/train_view.hpp"
@@ -257,20 +258,35 @@ double ratio(std::uint64_t a, std::uint64_t b) {
 }
 
 std::string table_text(std::span<const Contender> all, std::uint64_t floor, int ranks) {
-    Table table({"policy", "fetched", "demand", "replacement", "ahead", "wasted", "hits", "bytes",
-                 "stall ms", "step ms", "test", "of floor"});
+    std::vector<std::string> header{"policy",   "fetched", "demand", "replacement",
+                                    "ahead",    "wasted",  "hits",   "bytes",
+                                    "stall ms", "step ms", "test",   "of floor"};
+    const bool steered = std::ranges::any_of(all, &Contender::steered);
+    if (steered) header.insert(header.end(), {"excess", "regret"});
+    Table table(header);
     for (const Contender& one : all) {
         const train::TrainResult& r = one.result;
         const train::Score score =
             r.best_epoch ? r.epochs[*r.best_epoch].scores.test : train::Score{};
-        table.add({one.policy(), format_count(one.fetched()), format_count(r.rows.demand),
-                   format_count(r.rows.replacement), format_count(r.rows.ahead),
-                   format_count(r.rows.wasted), format_count(r.rows.hit),
-                   format_bytes(r.bytes.features),
-                   fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
-                   fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
-                   score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),
-                   floor == 0 ? "-" : fmt::format("{:.3f}", ratio(one.fetched(), floor))});
+        std::vector<std::string> cells{
+            one.policy(),
+            format_count(one.fetched()),
+            format_count(r.rows.demand),
+            format_count(r.rows.replacement),
+            format_count(r.rows.ahead),
+            format_count(r.rows.wasted),
+            format_count(r.rows.hit),
+            format_bytes(r.bytes.features),
+            fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
+            fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
+            score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),
+            floor == 0 ? "-" : fmt::format("{:.3f}", ratio(one.fetched(), floor))};
+        if (steered) {
+            const train::SummaryAgent agent = train::agent_summary(r, one.options);
+            cells.push_back(agent.excess ? fmt::format("{:+.1f} %", *agent.excess * 100) : "-");
+            cells.push_back(regret_text(agent));
+        }
+        table.add(std::move(cells));
     }
     return table.text();
 }

@@ -2,7 +2,9 @@
 #include "rudder/buffer/replay.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <map>
 #include <memory>
 #include <optional>
 
@@ -21,7 +23,7 @@
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/train/options.hpp"
-#include "steer/log/score.hpp"
+#include "steer/regret/rivals.hpp"
 #include "steer/steered_replay.hpp"
 
 namespace rudder::cli {
@@ -32,7 +34,8 @@ namespace {
 struct Steered {
     steer::AgentSpec agent;
     steer::HelmTotals totals;
-    std::uint64_t best = 0;  ///< rows of the best fixed rule in hindsight
+    std::uint64_t best = 0;      ///< rows of the best of the declared class in hindsight
+    std::uint64_t built_in = 0;  ///< of the built-in rule
 };
 
 /// A case with what it gave, and the floor of its size.
@@ -45,7 +48,11 @@ struct ReplayLine {
     /// NaN: not known.
     [[nodiscard]] double regret() const {
         if (!steered || steered->best == 0) return std::nan("");
-        return static_cast<double>(result.rows.fetched()) / static_cast<double>(steered->best) - 1;
+        return steer::rows_beyond(result.rows.fetched(), steered->best);
+    }
+    [[nodiscard]] double excess() const {
+        if (!steered || steered->built_in == 0) return std::nan("");
+        return steer::rows_beyond(result.rows.fetched(), steered->built_in);
     }
 };
 
@@ -190,15 +197,29 @@ std::vector<ReplayLine> run_cases(const buffer::Trace& trace,
     return lines;
 }
 
-/// The best of the fixed rules that stand beside a policy.
-std::uint64_t best_fixed(const buffer::Trace& trace, const buffer::ReplayCase& one) {
-    std::vector<buffer::ReplayCase> cases;
-    for (const buffer::PolicySpec& rule : steer::fixed_rules(one.policy))
-        cases.push_back({rule, one.size});
-    std::uint64_t best = ~std::uint64_t{0};
-    for (const buffer::ReplayResult& result : buffer::replay(trace, cases))
-        best = std::min(best, result.rows.fetched());
-    return best;
+/// The best of the declared class in hindsight, by size; found once for each.
+class BestOfClass {
+public:
+    explicit BestOfClass(const buffer::Trace& trace) : trace_(trace) {}
+
+    std::uint64_t rows(const buffer::BufferSize& size) {
+        std::vector<std::uint64_t> capacity;
+        for (const auto& host : trace_)
+            capacity.push_back(size.of(host->halo()));
+        const auto [at, missing] = known_.try_emplace(capacity, 0);
+        if (missing) at->second = steer::rival_rows(trace_, capacity).best_rows();
+        return at->second;
+    }
+
+private:
+    const buffer::Trace& trace_;
+    std::map<std::vector<std::uint64_t>, std::uint64_t> known_;  ///< by capacity of each host
+};
+
+std::uint64_t built_in_rows(const buffer::Trace& trace, const buffer::ReplayCase& one) {
+    const std::array<buffer::ReplayCase, 1> built_in{
+        {{buffer::built_in_rule(one.policy), one.size}}};
+    return buffer::replay(trace, built_in).front().rows.fetched();
 }
 
 /// Puts the runs of all agents in the place of each line.
@@ -213,11 +234,13 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
     options.llm = train_.steer.llm;
     options.guard = train_.steer.guard;
     options.force = force_;
+    BestOfClass best(trace);
     for (const ReplayLine& line : lines) {
-        const std::uint64_t best = best_fixed(trace, line.one);
+        const std::uint64_t built_in = built_in_rows(trace, line.one);
         for (const steer::AgentSpec& agent : all) {
-            ReplayLine made{line.one, line.result, line.floor,
-                            std::make_unique<Steered>(Steered{agent, {}, best})};
+            ReplayLine made{
+                line.one, line.result, line.floor,
+                std::make_unique<Steered>(Steered{agent, {}, best.rows(line.one.size), built_in})};
             const bool acts =
                 agent.name() != "never" && train::agent_advice(agent, line.one.policy).empty();
             if (acts) {
@@ -260,12 +283,14 @@ Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
         json["agent"] = line.steered->agent.text();
         json["decisions"] = totals.decisions;
         json["correct"] = nullptr;
-        if (totals.judged != 0) {
+        if (totals.answered() != 0) {
             json["correct"] =
-                static_cast<double>(totals.correct) / static_cast<double>(totals.judged);
+                static_cast<double>(totals.correct) / static_cast<double>(totals.answered());
         }
         json["regret"] = nullptr;
         if (!std::isnan(line.regret())) json["regret"] = line.regret();
+        json["excess"] = nullptr;
+        if (!std::isnan(line.excess())) json["excess"] = line.excess();
     }
     return list;
 }
@@ -275,11 +300,15 @@ std::string share_text(std::uint64_t part, std::uint64_t whole) {
     return fmt::format("{:.1f} %", 100 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+std::string beyond_text(double share) {
+    return std::isnan(share) ? "-" : fmt::format("{:+.1f} %", share * 100);
+}
+
 std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
     const bool steered = !lines.empty() && lines.front().steered != nullptr;
     std::vector<std::string> header{"buffer",      "rows",  "policy", "fetched",  "demand",
                                     "replacement", "ahead", "hits",   "hit rate", "of optimal"};
-    if (steered) header.insert(header.end(), {"decisions", "correct", "regret"});
+    if (steered) header.insert(header.end(), {"decisions", "correct", "excess", "regret"});
     Table table(header);
     for (const ReplayLine& line : lines) {
         const Rows& rows = line.result.rows;
@@ -297,10 +326,9 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
                                        share_text(rows.fetched(), line.floor)};
         if (steered) {
             const steer::HelmTotals& totals = line.steered->totals;
-            const double regret = line.regret();
-            cells.insert(cells.end(),
-                         {format_count(totals.decisions), share_text(totals.correct, totals.judged),
-                          std::isnan(regret) ? "-" : fmt::format("{:+.1f} %", regret * 100)});
+            cells.insert(cells.end(), {format_count(totals.decisions),
+                                       share_text(totals.correct, totals.answered()),
+                                       beyond_text(line.excess()), beyond_text(line.regret())});
         }
         table.add(std::move(cells));
     }

@@ -106,11 +106,18 @@ void find_agent(const RunData& run, Answers& a) {
     if (a.agent == "never") a.agent.clear();
     if (a.agent.empty()) return;
     a.excess = s.number("agent.excess");
-    if (!a.excess) a.excess = s.number("agent.regret");  // of earlier versions
+    a.regret_error = s.number("agent.regret_error");
+    a.regret_against = s.text("agent.regret_against");
+    // Earlier versions called the excess so.
+    (a.regret_error || a.excess ? a.regret : a.excess) = s.number("agent.regret");
+    if (!a.regret_error) a.regret.reset();
     a.decisions = s.number("agent.decisions");
     a.applied = s.number("agent.applied");
     a.judged = s.number("agent.judged");
     a.right = s.number("agent.correct");
+    for (const char* failed : {"agent.late", "agent.invalid", "agent.refused"}) {
+        if (a.judged && a.regret_error) *a.judged += s.number(failed).value_or(0);
+    }
     if (a.decisions) return;
     double applied = 0;
     double judged = 0;

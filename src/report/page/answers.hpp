@@ -22,8 +22,11 @@ struct Answers {
     Number feature_bytes, peak_memory;
     Number coded_rows;  ///< bytes of feature rows over those before coding; none: not coded
     std::string agent;  ///< empty: nobody steered
-    Number decisions, applied, judged, right;  ///< right: a share of the judged
-    Number excess;                             ///< rows over those of the built-in rule, less 1
+    Number decisions, applied, judged;
+    Number right;                 ///< a share of those that were judged or came to nothing
+    Number excess;                ///< rows over those of the built-in rule, less 1
+    Number regret, regret_error;  ///< over those of the best of the declared class
+    std::string regret_against;
     std::string policy, model, data, version;
 };
 

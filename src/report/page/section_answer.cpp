@@ -103,8 +103,8 @@ void agent_sentence(Html& html, const Answers& a) {
     if (a.right && a.judged && *a.judged > 0) {
         html.text("; ");
         number(html, *a.right, percent_text(*a.right));
-        html.text(fmt::format(" of the {} judged were no worse than the alternative",
-                              count_text(*a.judged)));
+        html.text(fmt::format(" of the {} that were judged{} were no worse than the alternative",
+                              count_text(*a.judged), a.regret_error ? " or failed" : ""));
     }
     if (a.excess && std::abs(*a.excess) < 0.0005) {
         html.text("; it came to as many rows as the built-in rule");
@@ -113,6 +113,13 @@ void agent_sentence(Html& html, const Answers& a) {
         number(html, *a.excess, percent_text(std::abs(*a.excess)));
         html.text(*a.excess > 0 ? " more rows than the built-in rule"
                                 : " fewer rows than the built-in rule");
+    }
+    if (a.regret) {
+        html.text("; its regret is ");
+        number(html, *a.regret, percent_text(*a.regret));
+        if (a.regret_error && *a.regret_error > 0)
+            html.text(fmt::format(" (error {})", percent_text(*a.regret_error)));
+        html.text(fmt::format(", against {}", a.regret_against));
     }
     html.text(". ");
 }

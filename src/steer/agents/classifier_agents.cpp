@@ -35,7 +35,10 @@ constexpr AgentInfo info_of(std::string_view name, std::string_view sentence,
                             std::string_view costs, bool tunes) {
     const auto parameters =
         tunes ? std::span<const SpecParameter>(tuned) : std::span<const SpecParameter>(plain);
-    return {{name, sentence, parameters, SpecValue::required}, "a trained model", costs, true};
+    AgentInfo info{
+        {name, sentence, parameters, SpecValue::required}, "a trained model", costs, true};
+    info.predicts = true;
+    return info;
 }
 
 /// Answers by a model; in those with a last linear layer, that is fitted again to what turned out.

@@ -80,6 +80,7 @@ void Helm::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffe
     s.now.policy = buffer.spec();
     s.o.facts.limits.slots = slots;
     s.now.capacity = std::min<std::uint64_t>(s.now.capacity, slots);
+    if (s.o.watch_class) s.rivals.emplace(facts, slots, first);
     if (s.o.follower) return;
     s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback());
 }
@@ -92,10 +93,11 @@ std::uint64_t Helm::horizon() const {
 
 void Helm::published(std::uint64_t step, std::span<const buffer::RowKey> rows) {
     State& s = *state_;
-    if (s.o.follower) return;
+    if (!s.shadows && !s.rivals) return;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    s.shadows->publish(step, rows);
+    if (s.shadows) s.shadows->publish(step, rows);
+    if (s.rivals) s.rivals->publish(step, rows);
 }
 
 /// Asks, if that is due and nothing that was answered is still to take effect.
@@ -173,6 +175,12 @@ void Helm::overruled(std::uint64_t step, const buffer::Overruled& what) {
     s.overruled(step, what);
 }
 
+void Helm::limited(std::uint64_t step, buffer::SlotId most) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    s.limited(step, most);
+}
+
 void Helm::accounted(const buffer::GuardAccount& account) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
@@ -188,6 +196,7 @@ void Helm::after(std::uint64_t /*step*/, const Rows& accounts) {
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
     const Rows step = s.counts.step(accounts);
+    if (s.rivals) s.rivals->taken(step);
     if (s.o.follower) return;
     const ShadowRows rows = s.shadows->advance(step, s.counts.take_stall());
     if (!s.account) {
@@ -264,6 +273,13 @@ HelmTotals Helm::totals() const {
     totals.cpu_seconds = static_cast<double>(s.cpu.load(std::memory_order_relaxed)) * 1e-9;
     if (s.account) totals.cpu_seconds += s.account->cpu_seconds;
     return totals;
+}
+
+ClassRows Helm::class_rows() {
+    State& s = *state_;
+    const CpuMeter meter(s.cpu);
+    Monitor::Lock lock(s.monitor);
+    return s.rivals ? s.rivals->finish() : ClassRows{};
 }
 
 std::string Helm::learned() const {

@@ -15,6 +15,7 @@
 #include "rudder/steer/helm_totals.hpp"
 #include "rudder/steer/steering_options.hpp"
 #include "steer/log/decision_log.hpp"
+#include "steer/regret/class_watch.hpp"
 
 #include "mailbox.hpp"
 
@@ -35,7 +36,8 @@ struct HelmOptions {
     std::uint32_t judged_at_once = 1;
     /// Answers wait for `send` and `order` before they take effect: other ranks follow.
     bool deferred = false;
-    bool follower = false;  ///< has no agent: does what it is ordered
+    bool follower = false;     ///< has no agent: does what it is ordered
+    bool watch_class = false;  ///< the declared class runs beside it, so that regret is known
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
     RunSizes sizes{};
@@ -84,6 +86,7 @@ public:
     void after(std::uint64_t step, const Rows& accounts) override;
     [[nodiscard]] std::optional<buffer::GuardTerms> guard_terms() const override;
     void overruled(std::uint64_t step, const buffer::Overruled& what) override;
+    void limited(std::uint64_t step, buffer::SlotId most) override;
     void accounted(const buffer::GuardAccount& account) override;
 
     /// How long a step took, and rows fetched by owner (may be empty); from the training task.
@@ -107,6 +110,8 @@ public:
     [[nodiscard]] HelmTotals totals() const;
     /// What the agent has to say at the end; empty: nothing.
     [[nodiscard]] std::string learned() const;
+    /// What the declared class would have fetched, after the last step; empty without watch_class.
+    [[nodiscard]] ClassRows class_rows();
     /// The agent is asked no more; its task ends.
     void stop();
 

@@ -213,6 +213,16 @@ void Helm::State::overruled(std::uint64_t step, const buffer::Overruled& what) {
     }
 }
 
+void Helm::State::limited(std::uint64_t step, buffer::SlotId most) {
+    o.facts.limits.slots = most;
+    if (guard.overrules()) now.policy = o.facts.built_in;
+    now.capacity =
+        std::min(guard.overrules() ? fallback().capacity : now.capacity, std::uint64_t{most});
+    changed_at = step;
+    guard.changed(step);
+    if (shadows) shadows->limit(now, fallback());
+}
+
 /// One failure more; the third in a row puts the built-in rule in place.
 void Helm::State::fail(std::uint64_t step) {
     if (!o.follower && guard.failed(step)) suspend(step);

@@ -42,6 +42,13 @@ void HelmShadows::go_back() {
     built_in_ = nullptr;
 }
 
+void HelmShadows::limit(const Setting& now, const Setting& fallback) {
+    fallback_ = fallback;
+    if (now.policy == fallback.policy) go_back();
+    shadows_.set(*twin_, now);
+    if (built_in_ != nullptr) shadows_.set(*built_in_, fallback);
+}
+
 bool HelmShadows::decide(std::optional<std::uint64_t> number, const buffer::Decision& taken) {
     const bool judged = number && judge_.free();
     if (judged) judge_.replacing(*number, *twin_, taken);

@@ -37,6 +37,8 @@ public:
     void set(const Setting& setting) { shadows_.set(*twin_, setting); }
     /// The built-in rule has taken over the real buffer, with what it held.
     void go_back();
+    /// The real buffer has less room: it is set like this, the built-in rule like that.
+    void limit(const Setting& now, const Setting& fallback);
     /// What an agent wants of its own shadows. A usage Error where that cannot be.
     void follow(const ShadowOrder& order);
 

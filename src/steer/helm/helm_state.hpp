@@ -97,6 +97,7 @@ struct Helm::State {
     Monitor monitor;  ///< guards what follows
     buffer::PolicyFacts facts;
     std::optional<HelmShadows> shadows;  ///< none: a follower, or not started
+    std::optional<ClassWatch> rivals;    ///< where that is wanted
     Guard guard;
     HelmCounts counts;
     HelmRecords records;
@@ -128,6 +129,8 @@ struct Helm::State {
     void take_back(std::uint64_t step);
     /// What the account did not allow.
     void overruled(std::uint64_t step, const buffer::Overruled& what);
+    /// There is less memory.
+    void limited(std::uint64_t step, buffer::SlotId most);
     void fail(std::uint64_t step);
     void suspend(std::uint64_t step);
     void recover(std::uint64_t step);

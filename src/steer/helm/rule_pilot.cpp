@@ -1,5 +1,6 @@
 #include "rule_pilot.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rudder::steer {
@@ -26,6 +27,11 @@ void RulePilot::timed(const Seconds& seconds, std::uint64_t queue_bytes,
 Setting RulePilot::setting() const {
     Monitor::Lock lock(monitor_);
     return setting_;
+}
+
+void RulePilot::limited(std::uint64_t /*step*/, buffer::SlotId most) {
+    Monitor::Lock lock(monitor_);
+    setting_.capacity = std::min<std::uint64_t>(setting_.capacity, most);
 }
 
 buffer::PilotOrder RulePilot::before(std::uint64_t /*step*/, const buffer::IdBuffer& buffer) {

@@ -27,6 +27,7 @@ public:
     void published(std::uint64_t /*step*/, std::span<const buffer::RowKey> /*rows*/) override {}
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t /*step*/, const Rows& /*accounts*/) override {}
+    void limited(std::uint64_t step, buffer::SlotId most) override;
 
 private:
     std::unique_ptr<Agent> agent_;

@@ -11,6 +11,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "steer/helm/helm_options.hpp"
+#include "steer/regret/rivals.hpp"
 #include "steer/steered_replay.hpp"
 
 namespace rudder::steer {
@@ -45,8 +46,10 @@ int sign(double value) {
     return value > 0 ? 1 : value < 0 ? -1 : 0;
 }
 
+/// An answer that came to nothing.
 bool failed(const DecisionRecord& record) {
-    return record.status == DecisionStatus::late || record.status == DecisionStatus::invalid;
+    using enum DecisionStatus;
+    return record.status == late || record.status == invalid || record.status == refused;
 }
 
 void count(ShareScore& score, bool right) {
@@ -54,12 +57,20 @@ void count(ShareScore& score, bool right) {
     score.right += right ? 1U : 0U;
 }
 
+/// Whether the yes and no of an agent is a forecast: of classifiers it is.
+bool predicting(const std::string& agent) {
+    try {
+        return AgentSpec::parse(agent).info().predicts;
+    } catch (const Error&) {
+        return false;  // one of somebody else's program
+    }
+}
+
 PassRule rule_of(std::span<const DecisionRecord> records) {
     if (std::ranges::any_of(records, [](const auto& r) { return r.forecast.has_value(); }))
         return PassRule::forecast;
-    if (std::ranges::any_of(records, [](const auto& r) { return r.observation.takes_decisions; }))
-        return PassRule::classifier;
-    return PassRule::none;
+    const bool predicts = !records.empty() && predicting(records.front().agent);
+    return predicts ? PassRule::classifier : PassRule::none;
 }
 
 /// One record and the next observation of its rank.
@@ -111,6 +122,9 @@ Json cost_json(const LogScore& score) {
                           : Json(static_cast<double>(cost.rows) / static_cast<double>(other));
     };
     return {{"rows", cost.rows},
+            {"built_in_rule", cost.built_in_rule},
+            {"built_in_rows", cost.built_in},
+            {"excess", cost.excess()},
             {"best_fixed_rule", cost.best_rule},
             {"best_fixed_rows", cost.best},
             {"regret", cost.regret()},
@@ -143,8 +157,12 @@ std::string_view to_string(PassRule rule) noexcept {
     return rule_names[static_cast<std::size_t>(rule)];
 }
 
+double CostScore::excess() const noexcept {
+    return rows_beyond(rows, built_in);
+}
+
 double CostScore::regret() const noexcept {
-    return best == 0 ? 0 : static_cast<double>(rows) / static_cast<double>(best) - 1;
+    return rows_beyond(rows, best);
 }
 
 LogScore score_log(std::span<const DecisionRecord> records) {
@@ -286,16 +304,6 @@ std::uint64_t repeat(const buffer::HostTrace& trace, const Course& course, std::
 
 }  // namespace
 
-std::vector<buffer::PolicySpec> fixed_rules(const buffer::PolicySpec& policy) {
-    if (!policy.info().takes_decisions || buffer::has_own_signal(policy)) return {policy};
-    std::vector<buffer::PolicySpec> rules{policy};
-    for (const double every : {1, 2, 4, 8, 16, 32}) {
-        rules.push_back(policy);
-        rules.back().set("every", every);
-    }
-    return rules;
-}
-
 CostScore score_cost(std::span<const DecisionRecord> records, const buffer::Trace& trace) {
     if (records.empty() || trace.empty()) return {};
     const std::string run = run_of(trace);
@@ -310,30 +318,35 @@ CostScore score_cost(std::span<const DecisionRecord> records, const buffer::Trac
     const buffer::PolicySpec policy =
         first == records.end() ? buffer::PolicySpec::parse(trace.front()->header().policy)
                                : first->observation.setting.policy;
-    std::vector<buffer::PolicySpec> others = fixed_rules(policy);
-    others.push_back(buffer::PolicySpec::parse("window:16"));
-    others.push_back(buffer::PolicySpec::parse("optimal"));
-    const std::size_t columns = others.size() + 1;
-    std::vector<std::uint64_t> rows(columns * trace.size());
-    parallel_chunks(rows.size(), 1, [&](const Chunk& chunk) {
-        const buffer::HostTrace& host = *trace[chunk.index / columns];
-        const std::size_t column = chunk.index % columns;
-        const Course& course = course_of(courses, chunk.index / columns, trace.size());
-        const std::uint64_t capacity = capacity_of(host, course, courses.size() == trace.size());
-        rows[chunk.index] = column == others.size()
-                                ? repeat(host, course, capacity)
-                                : buffer::replay_host(host, others[column], capacity).fetched();
+    const buffer::PolicySpec built_in = buffer::built_in_rule(policy);
+    std::vector<std::uint64_t> capacity;
+    std::vector<std::array<std::uint64_t, 3>> rows(trace.size());  // log, built-in rule, floor
+    for (std::size_t h = 0; h < trace.size(); ++h) {
+        capacity.push_back(capacity_of(*trace[h], course_of(courses, h, trace.size()),
+                                       courses.size() == trace.size()));
+    }
+    parallel_chunks(rows.size() * 3, 1, [&](const Chunk& chunk) {
+        const std::size_t host = chunk.index / 3;
+        const std::size_t what = chunk.index % 3;
+        const buffer::PolicySpec rule = what == 1 ? built_in : buffer::PolicySpec::parse("optimal");
+        rows[host][what] =
+            what == 0 ? repeat(*trace[host], course_of(courses, host, trace.size()), capacity[host])
+                      : buffer::replay_host(*trace[host], rule, capacity[host]).fetched();
     });
-    std::vector<std::uint64_t> sums(columns, 0);
-    for (std::size_t i = 0; i < rows.size(); ++i)
-        sums[i % columns] += rows[i];
-    const auto best = std::min_element(sums.begin(), sums.end() - 3);
-    const buffer::PolicySpec& rule = others[static_cast<std::size_t>(best - sums.begin())];
-    return {.rows = sums[columns - 1],
-            .best_rule = rule == policy && others.size() > 3 ? "never" : rule.text(),
-            .best = *best,
-            .window = sums[columns - 3],
-            .floor = sums[columns - 2]};
+    std::array<std::uint64_t, 3> sums{};
+    for (const auto& of_host : rows) {
+        for (std::size_t i = 0; i < sums.size(); ++i)
+            sums[i] += of_host[i];
+    }
+    const RivalRows rivals = rival_rows(trace, capacity);
+    const auto window = std::ranges::find(declared_class(), std::string("window:16"), &Rival::name);
+    return {.rows = sums[0],
+            .built_in_rule = built_in.text(),
+            .built_in = sums[1],
+            .best_rule = declared_class()[rivals.best()].name,
+            .best = rivals.best_rows(),
+            .window = *rivals.fetched[static_cast<std::size_t>(window - declared_class().begin())],
+            .floor = sums[2]};
 }
 
 }  // namespace rudder::steer

@@ -33,8 +33,8 @@ enum class PassRule : std::uint8_t {
 [[nodiscard]] std::string_view to_string(PassRule rule) noexcept;
 
 /// As published: pairs of successive records of a rank; the outcome is the sign of the difference
-/// of cumulative hit rates in whole per cent, or of missed rows per step. Invalid and late replies
-/// count as wrong.
+/// of cumulative hit rates in whole per cent, or of missed rows per step. Invalid, late and refused
+/// replies count as wrong.
 struct PassScore {
     PassRule rule = PassRule::none;
     ShareScore hit_rate;
@@ -43,20 +43,24 @@ struct PassScore {
 
 /// Against the other action on a copy of the buffer, as the helm found it while it ran.
 struct CounterfactualScore {
-    ShareScore share;               ///< no worse than the alternative; invalid and late: wrong
+    ShareScore
+        share;  ///< no worse than the alternative; else wrong, and so are answers that failed
     std::uint64_t judged = 0;       ///< of them, by shadows
     std::uint64_t horizon = 0;      ///< steps a decision to replace is judged over; 0: none was
     std::uint64_t set_horizon = 0;  ///< the same of a change of knobs
 };
 
-/// Rows of the same trace and capacity, under the log and under fixed rules.
+/// Rows of the same trace and capacity, under the log and under what stands beside it.
 struct CostScore {
     std::uint64_t rows = 0;  ///< what the log's decisions come to
-    std::string best_rule;   ///< the best fixed rule in hindsight
+    std::string built_in_rule;
+    std::uint64_t built_in = 0;
+    std::string best_rule;  ///< the best of the declared class in hindsight
     std::uint64_t best = 0;
     std::uint64_t window = 0;  ///< the static window:16
     std::uint64_t floor = 0;
-    [[nodiscard]] double regret() const noexcept;  ///< over the best fixed rule
+    [[nodiscard]] double excess() const noexcept;  ///< over the built-in rule
+    [[nodiscard]] double regret() const noexcept;  ///< over the best of the class
 };
 
 struct LogScore {
@@ -75,14 +79,10 @@ struct LogScore {
 
 /// Scores the decisions of one run, of any number of ranks.
 [[nodiscard]] LogScore score_log(std::span<const DecisionRecord> records);
-/// What they cost: the trace with the settings and decisions of the log, and with fixed rules. A
-/// usage Error if the trace is of another run.
+/// What they cost: the trace with the settings and decisions of the log, and with all of the
+/// declared class. A usage Error if the trace is of another run.
 [[nodiscard]] CostScore score_cost(std::span<const DecisionRecord> records,
                                    const buffer::Trace& trace);
-
-/// The fixed rules that steering of a policy is compared with: every:1 to every:32 and never where
-/// it takes decisions, else the policy alone.
-[[nodiscard]] std::vector<buffer::PolicySpec> fixed_rules(const buffer::PolicySpec& policy);
 
 [[nodiscard]] Json to_json(const LogScore& score);
 

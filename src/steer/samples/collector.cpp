@@ -252,6 +252,10 @@ buffer::PilotOrder Collector::before(std::uint64_t step, const buffer::IdBuffer&
     return order;
 }
 
+void Collector::limited(std::uint64_t step, buffer::SlotId most) {
+    state_->helm.limited(step, most);
+}
+
 void Collector::after(std::uint64_t step, const Rows& accounts) {
     State& s = *state_;
     s.helm.after(step, accounts);

@@ -39,6 +39,7 @@ public:
     void prepare(std::uint64_t step) override;
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t step, const Rows& accounts) override;
+    void limited(std::uint64_t step, buffer::SlotId most) override;
 
     /// What makes the observations; for the times of a live run.
     [[nodiscard]] Helm& helm() noexcept;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "comm/clocks.hpp"
+#include "core/executor/executor.hpp"
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 

@@ -1,6 +1,7 @@
 #include "run_buffer.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "comm/together.hpp"
 #include "steer/agents/adaptive_window.hpp"
@@ -37,7 +38,8 @@ RunBuffer::RunBuffer(Ground& ground, const BufferSetup& setup, Steering* steerin
       steering_(steering),
       trace_(make_trace(first)),
       window_pilot_(make_window_pilot()),
-      live_(make_live(first)) {}
+      live_(make_live(first)),
+      room_(setup.slots) {}
 
 std::unique_ptr<buffer::TraceWriter> RunBuffer::make_trace(std::uint64_t first) const {
     if (ground_.options.trace.empty()) return nullptr;
@@ -105,6 +107,16 @@ void RunBuffer::share_knobs(std::span<StepRecord> records) const {
         record.knobs.policy = records[i - back].knobs.policy;
         record.knobs.capacity = records[i - back].knobs.capacity;
     }
+}
+
+std::optional<RunBuffer::Cut> RunBuffer::give_back() {
+    constexpr buffer::SlotId least_share = 16;
+    const buffer::SlotId less = room_ - (room_ + 3) / 4;
+    if (live_ == nullptr || !live_->first() || less < setup_.slots / least_share || less == 0)
+        return std::nullopt;
+    live_->limit(less);
+    const std::uint64_t row = ground_.store.format().row_bytes();
+    return Cut{.before = std::exchange(room_, less) * row, .after = less * row};
 }
 
 void RunBuffer::flush_trace() {

@@ -32,6 +32,13 @@ public:
     /// Ranks that share a buffer know nothing of its knobs: the first one's are theirs.
     void share_knobs(std::span<StepRecord> records) const;
 
+    /// Memory is short: a quarter of its room is given back. Bytes of rows it had and has; nothing
+    /// where it has little left, or belongs to another rank.
+    struct Cut {
+        std::uint64_t before;
+        std::uint64_t after;
+    };
+    [[nodiscard]] std::optional<Cut> give_back();
     /// What was recorded so far is on disk.
     void flush_trace();
     /// The trace ends after so many steps.
@@ -59,6 +66,7 @@ private:
     std::unique_ptr<buffer::TraceWriter> trace_;  ///< on the first rank of each buffer, if wanted
     std::unique_ptr<steer::RulePilot> window_pilot_;  ///< null where the window is set
     std::unique_ptr<buffer::LiveBuffer> live_;
+    buffer::SlotId room_;  ///< slots that it may use
 };
 
 }  // namespace rudder::train

@@ -181,6 +181,7 @@ steer::HelmOptions Steering::helm_options() {
     helm.guard = o.steer.guard;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
+    helm.watch_class = !o.steer.collect;
     helm.row_bytes = ground_.store.format().row_bytes();
     helm.halo = setup_.facts.halo.size();
     helm.sizes = {o.batch, ground_.data.info().vertices, setup_.own_vertices()};

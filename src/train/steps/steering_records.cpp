@@ -58,9 +58,11 @@ Steering::Standing Steering::standing() {
 
 AgentResult Steering::finish() {
     steer::HelmTotals own;
+    steer::ClassRows rivals;
     std::string learned;
     if (helm_) {
         helm_->stop();
+        rivals = helm_->class_rows();
         own = helm_->totals();
         own.cpu_seconds += static_cast<double>(cpu_.load(std::memory_order_relaxed)) * 1e-9;
         learned = helm_->learned();
@@ -68,6 +70,10 @@ AgentResult Steering::finish() {
     AgentResult result;
     for (const steer::HelmTotals& totals : gather_records(ground_.comm, own))
         result.totals += totals;
+    steer::ClassRows beside;
+    for (const steer::ClassRows& rows : gather_records(ground_.comm, rivals))
+        beside += rows;
+    result.regret = steer::regret_of(beside);
     for (std::string& text : gather_records(ground_.comm, learned))
         if (!text.empty()) result.learned.push_back(std::move(text));
     return result;

@@ -5,8 +5,11 @@
 
 #include <fmt/format.h>
 
+#include "core/log.hpp"
 #include "core/span.hpp"
+#include "core/system.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 #include "train/input_rows.hpp"
 
 namespace rudder::train {
@@ -21,6 +24,9 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
                 look_ahead(first), ground.options.in_flight, buffer.live()),
       slowness_(parse_slowness(ground.options.slow)),
+      memory_(ground.comm, memory_bounds(ground.options.memory, ground.start_memory),
+              process_memory),
+      queue_bytes_(ground.queue_limit()),
       digest_(digest),
       received_(ground.comm.accounts().received) {}
 
@@ -70,6 +76,7 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     record.seconds.step = step_watch_.lap();
     if (steering_ != nullptr) steering_->step_done(record);
     buffer_.adapt_window(record.seconds, pipeline_);
+    if (const auto shortage = memory_.look()) give_back(*shortage);
     return consensus;
 }
 
@@ -105,6 +112,28 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
         score_.answers += result.answers;
     }
     slowness_.wait(ground_.comm.rank(), number, Executor::current().now() - begin);
+}
+
+void StepLoop::give_back(const MemoryShortage& shortage) {
+    if (all_given_back_) return;
+    sample::LookAhead& ahead = pipeline_.look_ahead();
+    const std::uint64_t waiting = std::min(queue_bytes_, ahead.waiting_bytes());
+    const auto cut = buffer_.give_back();
+    std::string given;
+    if (cut) {
+        given = fmt::format("the buffer has {} instead of {}", format_bytes(cut->after),
+                            format_bytes(cut->before));
+    }
+    if (waiting > 1 && ahead.waiting() > 1) {
+        queue_bytes_ = waiting / 2;
+        ahead.set_max_bytes(queue_bytes_);
+        given += fmt::format("{}batches sampled ahead have {} at most", given.empty() ? "" : ", ",
+                             format_bytes(queue_bytes_));
+    }
+    all_given_back_ = given.empty();
+    log::warning(fmt::format("rank {}: {} of {} of memory are in use: {}", ground_.comm.rank(),
+                             format_bytes(shortage.used), format_bytes(shortage.limit),
+                             given.empty() ? "nothing is left to make smaller" : given));
 }
 
 void StepLoop::refuse_broken(const StepConsensus& consensus, std::uint64_t step) const {

@@ -8,6 +8,7 @@
 #include "rudder/core/function_ref.hpp"
 #include "train/checkpoints/digest.hpp"
 #include "train/learner.hpp"
+#include "train/memory_watch.hpp"
 #include "train/slowness.hpp"
 
 #include "gradient_exchange.hpp"
@@ -52,6 +53,8 @@ private:
     void compute(const AssembledStep& step, std::uint64_t number);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
     void note(const AssembledStep& step, StepRecord& record);
+    /// Makes buffer and look-ahead smaller, and says so.
+    void give_back(const MemoryShortage& shortage);
 
     Ground& ground_;
     Learner& learner_;
@@ -64,6 +67,9 @@ private:
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
     Slowness slowness_;
+    MemoryWatch memory_;
+    std::uint64_t queue_bytes_;    ///< of batches that may wait
+    bool all_given_back_ = false;  ///< that could be
     Score score_;
     LossDigest digest_;
     comm::Bytes received_;               ///< by this rank, up to the last step

@@ -1,0 +1,67 @@
+// The declared class beside a run that is steered: what each of its rivals would have fetched.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "buffer/shadow_buffer.hpp"
+#include "rudder/core/fields.hpp"
+#include "rudder/steer/helm_totals.hpp"
+
+#include "rivals.hpp"
+
+namespace rudder::steer {
+
+/// What was fetched by a buffer that is steered, and by every rival as each of some groups of rows
+/// tells it. Of several buffers it is added up.
+struct ClassRows {
+    std::uint64_t steps = 0;
+    double fetched = 0;
+    std::vector<double> rivals;  ///< by group, then rival; below 0: that one lacks a fact
+
+    ClassRows& operator+=(const ClassRows& other);
+
+    static constexpr auto fields =
+        field_list(field("steps", &ClassRows::steps, FieldKind::plain),
+                   field("fetched", &ClassRows::fetched, FieldKind::plain),
+                   field("rivals", &ClassRows::rivals, FieldKind::plain));
+};
+static_assert(lists_all_fields<ClassRows>);
+
+/// Nothing where no step was seen, or the best rival fetches nothing.
+[[nodiscard]] std::optional<Regret> regret_of(const ClassRows& rows);
+
+/// Runs every rival on some groups of rows, as many steps behind as the class looks ahead, so that
+/// nobody has to look ahead for them. Small buffers are followed whole.
+class ClassWatch {
+public:
+    ClassWatch(const buffer::PolicyFacts& facts, buffer::SlotId slots, std::uint64_t first_step);
+    ~ClassWatch();
+    ClassWatch(ClassWatch&&) = delete;
+
+    /// The rows of a step, in order.
+    void publish(std::uint64_t step, std::span<const buffer::RowKey> rows);
+    /// A step of the real buffer was taken, with these counts.
+    void taken(const Rows& step);
+    /// What they come to by now; takes the steps that are still due, of those that the real buffer
+    /// has taken. Nothing may be published after it.
+    [[nodiscard]] ClassRows finish();
+
+private:
+    struct Group;
+
+    void catch_up();
+    void advance();
+
+    std::vector<std::unique_ptr<Group>> groups_;
+    std::uint64_t horizon_;
+    std::uint64_t published_;
+    std::uint64_t advanced_;
+    std::uint64_t taken_;
+    Rows real_;
+};
+
+}  // namespace rudder::steer
