@@ -65,6 +65,14 @@ bool exchange(const fs::path& a, const fs::path& b) {
     return ::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) == 0;
 }
 
+/// What could not be removed for want of memory is tried once more: the first try has given its own
+/// back.
+void remove_staged(const fs::path& staged) {
+    std::error_code code;
+    fs::remove_all(staged, code);
+    if (code == std::errc::not_enough_memory) fs::remove_all(staged, code);
+}
+
 void rename_or_throw(const fs::path& from, const fs::path& to) {
     if (std::rename(from.c_str(), to.c_str()) != 0) {
         throw system_error("cannot move the output into place", to.string(), errno);
@@ -89,11 +97,11 @@ Staging Staging::folder(const fs::path& output, Existing existing) {
     const fs::path normal = normal_output(output);
     sweep_staged(normal.parent_path(), normal.filename().string(), Garbage::of_dead);
     refuse_existing(normal, existing);
-    const fs::path staged = staged_name(normal, StagedKind::partial);
-    std::error_code code;
-    fs::remove_all(staged, code);
-    make_folder(staged);
-    return {normal, staged, existing};
+    // Made before its folder is: whatever fails from then on, that goes with it.
+    Staging made(normal, staged_name(normal, StagedKind::partial), existing);
+    remove_staged(made.staged_);
+    make_folder(made.staged_);
+    return made;
 }
 
 Staging Staging::lasting_folder(const fs::path& output) {
@@ -125,9 +133,7 @@ Staging Staging::file(const fs::path& output, Existing existing) {
 }
 
 Staging::~Staging() {
-    if (staged_.empty() || lasting_) return;
-    std::error_code code;
-    fs::remove_all(staged_, code);
+    if (!staged_.empty() && !lasting_) remove_staged(staged_);
 }
 
 void Staging::discard(const fs::path& output) {
@@ -136,7 +142,7 @@ void Staging::discard(const fs::path& output) {
     fs::rename(output, hidden, code);
     if (code) return;
     flush_folder(output.parent_path());
-    fs::remove_all(hidden, code);
+    remove_staged(hidden);
 }
 
 void Staging::commit() {

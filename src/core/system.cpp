@@ -24,9 +24,16 @@ namespace fs = std::filesystem;
 constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t most_memory = std::uint64_t{1} << 60;
 
+/// A file of the system. Memory that runs out while it is read is told: a stream would end there.
+std::ifstream opened(const fs::path& file) {
+    std::ifstream in(file);
+    in.exceptions(std::ios::badbit);
+    return in;
+}
+
 /// The first number of the line that starts with `key`.
 std::optional<std::uint64_t> number_of(const fs::path& file, std::string_view key) {
-    std::ifstream in(file);
+    std::ifstream in = opened(file);
     std::string line;
     while (std::getline(in, line)) {
         if (!std::string_view(line).starts_with(key)) continue;
@@ -45,7 +52,7 @@ std::uint64_t proc_bytes(const fs::path& file, std::string_view key) {
 
 /// A number of a control group; "max" or no file means none.
 std::uint64_t group_value(const fs::path& file) {
-    std::ifstream in(file);
+    std::ifstream in = opened(file);
     std::string word;
     in >> word;
     return parse_u64(word).value_or(no_limit);
@@ -60,7 +67,7 @@ struct ControlGroup {
 /// The group of a controller (version 1), or of all (version 2: no controller). A line of
 /// /proc/self/cgroup is "4:memory:/slurm/job_7", and "0::/user.slice" in version 2.
 std::optional<ControlGroup> group_of(const fs::path& root, std::string_view controller) {
-    std::ifstream in(root / "proc/self/cgroup");
+    std::ifstream in = opened(root / "proc/self/cgroup");
     std::string line;
     while (std::getline(in, line)) {
         const std::size_t first = line.find(':');

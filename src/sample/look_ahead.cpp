@@ -35,7 +35,6 @@ struct LookAhead::State {
     const NeighbourSource& source;
     SamplerOptions sampling;
     LookAheadOptions options;
-    std::vector<Task> tasks;
 
     mutable Monitor monitor;  ///< guards what follows
     std::deque<Place> ring;
@@ -187,17 +186,9 @@ struct LookAhead::State {
     }
 
     void stop() {
-        {
-            Monitor::Lock lock(monitor);
-            stopped = true;
-            monitor.notify_all();
-        }
-        // Those that wait for messages may wait for ranks that will never answer.
-        for (Task& task : tasks)
-            task.cancel();
-        for (Task& task : tasks)
-            task.settle();
-        tasks.clear();
+        Monitor::Lock lock(monitor);
+        stopped = true;
+        monitor.notify_all();
     }
 };
 
@@ -209,13 +200,12 @@ LookAhead::LookAhead(const Schedule& schedule, const NeighbourSource& source,
     RUDDER_CHECK(options.first_step <= options.last_step);
     state_ = std::make_shared<State>(schedule, source, sampler, std::move(options));
     for (int i = 0; i < most; ++i) {
-        state_->tasks.push_back(Executor::current().spawn(fmt::format("sampler {}", i),
-                                                          [state = state_, i] { state->run(i); }));
+        tasks_.spawn(fmt::format("sampler {}", i), [state = state_, i] { state->run(i); });
     }
 }
 
 LookAhead::~LookAhead() {
-    state_->stop();
+    stop();
 }
 
 SampledStep LookAhead::take() {
@@ -275,6 +265,8 @@ std::uint64_t LookAhead::waiting_bytes() const {
 
 void LookAhead::stop() {
     state_->stop();
+    // Those that wait for messages may wait for ranks that will never answer.
+    tasks_.end();
 }
 
 }  // namespace rudder::sample

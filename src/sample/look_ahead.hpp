@@ -6,6 +6,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/executor/task_group.hpp"
 #include "rudder/sample/batch.hpp"
 
 #include "sampler.hpp"
@@ -71,6 +72,7 @@ public:
 private:
     struct State;
     std::shared_ptr<State> state_;
+    TaskGroup tasks_;
 };
 
 }  // namespace rudder::sample

@@ -3,6 +3,8 @@
 // has left behind goes on to those bits.
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +15,7 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "core/executor/task_state.hpp"
 #include "core/log.hpp"
@@ -264,27 +267,49 @@ std::optional<std::uint64_t> seed_asked_for() {
     return text == nullptr ? std::nullopt : parse_u64(text);
 }
 
-std::uint64_t seed_under_way = 0;
+/// Of the seed under way; written ahead, since whoever says it may have no memory left.
+std::string how_to_repeat;
 
-std::string how_to_repeat() {
-    return fmt::format("repeat it with: RUDDER_SIM_SEED={} test_sim --gtest_filter='{}.*'",
-                       seed_under_way,
-                       testing::UnitTest::GetInstance()->current_test_suite()->name());
+void say_how_to_repeat() {
+    static_cast<void>(!::write(STDERR_FILENO, how_to_repeat.data(), how_to_repeat.size()));
 }
 
 /// Also what ends the program says how to repeat it.
 [[noreturn]] void end_with_seed() {
-    std::fprintf(stderr, "%s\n", how_to_repeat().c_str());
+    say_how_to_repeat();
     std::abort();
+}
+
+/// The same of a wrong access, whatever stack it came on: a fiber's may be what is full.
+[[maybe_unused]] void end_by_signal(int signal) {
+    say_how_to_repeat();
+    std::signal(signal, SIG_DFL);
+    static_cast<void>(std::raise(signal));
+}
+
+void tell_of_every_end() {
+    std::set_terminate(end_with_seed);
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these say more
+    static std::array<std::byte, 65536> stack;
+    const stack_t other{.ss_sp = stack.data(), .ss_flags = 0, .ss_size = stack.size()};
+    ::sigaltstack(&other, nullptr);
+    struct sigaction action {};
+    action.sa_handler = end_by_signal;
+    action.sa_flags = SA_ONSTACK;
+    for (const int signal : {SIGSEGV, SIGBUS, SIGFPE})
+        ::sigaction(signal, &action, nullptr);
+#endif
 }
 
 void run_seeds(std::uint64_t first, std::uint64_t count) {
     log::set_level(log::Level::off);
-    std::set_terminate(end_with_seed);
+    tell_of_every_end();
     const auto asked = seed_asked_for();
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
         if (asked && *asked != seed) continue;
-        seed_under_way = seed;
+        how_to_repeat =
+            fmt::format("repeat it with: RUDDER_SIM_SEED={} test_sim --gtest_filter='{}.*'\n", seed,
+                        testing::UnitTest::GetInstance()->current_test_suite()->name());
         const Scenario scenario = draw_scenario(seed);
         SCOPED_TRACE(scenario.text());
         try {
@@ -293,7 +318,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
             ADD_FAILURE() << error.what();
         }
         if (testing::Test::HasFailure()) {
-            GTEST_FAIL() << how_to_repeat();
+            GTEST_FAIL() << how_to_repeat;
         }
     }
 }

@@ -68,9 +68,8 @@ HostExchange::HostExchange(const comm::Communicator& host, std::size_t row_bytes
       busy_(static_cast<std::size_t>(host.size()), std::vector<bool>(places, false)) {
     const auto members = static_cast<std::size_t>(host.size() - 1);
     window_ = host.share<std::byte>(members * places * piece_rows_ * row_bytes_);
-    Executor& executor = Executor::current();
     const auto start = [&](const std::string& name, std::function<void()> body) {
-        tasks_.push_back(executor.spawn(name, [this, body = std::move(body)] {
+        tasks_.spawn(name, [this, body = std::move(body)] {
             try {
                 wait_patiently();
                 body();
@@ -85,17 +84,14 @@ HostExchange::HostExchange(const comm::Communicator& host, std::size_t row_bytes
                 }
                 if (events_.failed) events_.failed(failure);
             }
-        }));
+        });
     };
     if (!first()) start("buffer of the host", [this] { hear_first(); });
     for (int member = 1; first() && member < size(); ++member)
         start(fmt::format("buffer member {}", member), [this, member] { hear_member(member); });
 }
 
-HostExchange::~HostExchange() {
-    for (Task& task : tasks_)
-        task.end();
-}
+HostExchange::~HostExchange() = default;
 
 std::span<std::byte> HostExchange::place(int member, std::size_t which) {
     const std::size_t bytes = piece_rows_ * row_bytes_;
@@ -229,9 +225,7 @@ void HostExchange::finish() {
             send(member, pack({Word::end}));
     }
     // A member hears the first out before it says that nothing more comes from itself.
-    for (Task& task : tasks_)
-        task.join();
-    tasks_.clear();
+    tasks_.join();
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     if (!first()) send(0, pack({Word::end}));
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/executor/monitor.hpp"
+#include "core/executor/task_group.hpp"
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/rows.hpp"
 
@@ -89,7 +90,7 @@ private:
     std::vector<std::vector<bool>> busy_;  ///< by member and place
     bool halted_ = false;
     std::exception_ptr failure_;
-    std::vector<Task> tasks_;
+    TaskGroup tasks_;
 };
 
 }  // namespace rudder::buffer

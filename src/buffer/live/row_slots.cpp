@@ -50,15 +50,11 @@ RowSlots::RowSlots(const store::FeatureStore& store, SlotId slots)
       bulk_rows_(std::max<std::size_t>(1, bulk_bytes / row_bytes_)),
       slots_used_(slots),
       written_by_(slots) {
-    Executor& executor = Executor::current();
-    asking_ = executor.spawn("buffer asking", [this] { guarded([this] { ask_in_background(); }); });
-    keeping_ = executor.spawn("buffer keeping", [this] { guarded([this] { put_into_slots(); }); });
+    tasks_.spawn("buffer asking", [this] { guarded([this] { ask_in_background(); }); });
+    tasks_.spawn("buffer keeping", [this] { guarded([this] { put_into_slots(); }); });
 }
 
-RowSlots::~RowSlots() {
-    asking_.end();
-    keeping_.end();
-}
+RowSlots::~RowSlots() = default;
 
 /// What ends one of its tasks is thrown again by whoever waits for it.
 template <class Body>

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/executor/monitor.hpp"
+#include "core/executor/task_group.hpp"
 #include "core/huge_vector.hpp"
 #include "rudder/buffer/policy.hpp"
 #include "rudder/core/array.hpp"
@@ -156,8 +157,7 @@ private:
     std::vector<std::vector<LateRow>> late_;  ///< by chunk
     HugeVector<std::uint32_t> landed_at_;     ///< by position
 
-    Task asking_;
-    Task keeping_;
+    TaskGroup tasks_;
 };
 
 }  // namespace rudder::buffer

@@ -253,19 +253,16 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
     state_ =
         std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
-        tasks_.push_back(Executor::current().spawn(fmt::format("fetch {}", i), [state = state_, i] {
-            state->guarded([&] { state->work(i); });
-        }));
+        tasks_.spawn(fmt::format("fetch {}", i),
+                     [state = state_, i] { state->guarded([&] { state->work(i); }); });
     }
     if (buffer == nullptr) return;
-    tasks_.push_back(Executor::current().spawn(
-        "beginning", [state = state_] { state->guarded([&] { state->begin_steps(); }); }));
+    tasks_.spawn("beginning", [state = state_] { state->guarded([&] { state->begin_steps(); }); });
 }
 
 Pipeline::~Pipeline() {
     halt();
-    for (Task& task : tasks_)
-        task.end();
+    tasks_.end();
 }
 
 AssembledStep& Pipeline::next() {
@@ -303,9 +300,7 @@ void Pipeline::halt() {
 
 void Pipeline::end_tasks() {
     halt();
-    for (Task& task : tasks_)
-        task.join();
-    tasks_.clear();
+    tasks_.join();
 }
 
 Rows Pipeline::stop() {

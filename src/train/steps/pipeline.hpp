@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "buffer/live_buffer.hpp"
-#include "core/executor/executor.hpp"
+#include "core/executor/task_group.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/train/records.hpp"
 #include "sample/look_ahead.hpp"
@@ -89,7 +89,7 @@ private:
 
     struct State;
     std::shared_ptr<State> state_;
-    std::vector<Task> tasks_;
+    TaskGroup tasks_;
 };
 
 }  // namespace rudder::train

@@ -11,6 +11,7 @@
 #include "core/executor/monitor.hpp"
 #include "core/executor/queue.hpp"
 #include "core/executor/seeded_executor.hpp"
+#include "core/executor/task_group.hpp"
 #include "core/executor/thread_executor.hpp"
 
 namespace rudder {
@@ -126,6 +127,41 @@ TEST(TaskEnd, OwnersThatAreCancelledThemselvesWait) {
                })
         .join();
     EXPECT_EQ(order, "task owner ");
+}
+
+/// Whose constructor fails when one of its tasks has begun.
+class HalfMade {
+public:
+    explicit HalfMade(std::string& order) : freed_{order} {
+        tasks_.spawn("owned", [this, &order] {
+            struct End {
+                std::string& order;
+                ~End() { order += "task "; }
+            } const end{order};
+            Monitor::Lock lock(monitor_);
+            monitor_.wait(lock, "nothing", [] { return false; });
+        });
+        Executor::current().sleep_for(1ms);
+        throw std::runtime_error("no memory for the second");
+    }
+
+private:
+    struct Freed {
+        std::string& order;
+        ~Freed() { order += "owner "; }
+    } freed_;
+    Monitor monitor_;
+    TaskGroup tasks_;
+};
+
+TEST(TaskEnd, TasksOfAnOwnerThatIsNeverMadeEndBeforeWhatTheyUse) {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        std::string order;
+        SeededExecutor executor(seed);
+        executor.spawn("main", [&] { EXPECT_THROW(HalfMade made(order), std::runtime_error); });
+        executor.run();
+        EXPECT_EQ(order, "task owner ");
+    }
 }
 
 TEST(TaskEnd, WhatIsCancelledBeforeItBeginsNeverDoes) {
