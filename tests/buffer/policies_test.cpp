@@ -83,6 +83,22 @@ TEST(Policies, NoneFetchesLessThanOptimal) {
     }
 }
 
+/// Every row is used once: all but the first step's come a step early, those of the last as well,
+/// beyond which there is nothing to look at.
+TEST(Policies, AWindowFetchesAheadUpToTheLastStep) {
+    PlainTrace plain;
+    plain.vertices = 4;
+    plain.halo = {0, 1, 2, 3};
+    plain.steps = {{0}, {1}, {2}, {3}};
+    const auto trace = plain.host();
+    const Rows rows =
+        buffer::replay_host(*trace, buffer::PolicySpec::parse("window:2,distance:1"), 4);
+    EXPECT_EQ(rows.demand, 1U);
+    EXPECT_EQ(rows.ahead, 3U);
+    EXPECT_EQ(rows.hit, 3U);
+    EXPECT_EQ(rows.wasted, 0U);
+}
+
 TEST(Policies, OptimalIsTheLeastOfAllChoices) {
     const TraceShape shape{7, 8, 5};
     for (std::uint64_t seed = 0; seed < 60; ++seed) {

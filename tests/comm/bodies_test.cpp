@@ -284,6 +284,38 @@ TEST(SimulatedCluster, DeadRankIsNamedByTheOthers) {
     EXPECT_EQ(heard[2], "");
 }
 
+/// When rank 0, which waits for rank 1, hears that it has ended after 20 ms: by death or an error.
+Duration heard_of_an_end(bool dies, Duration notice) {
+    comm::SimulationOptions options{.ranks = 2, .seed = 3, .death_notice = notice};
+    if (dies) options.faults = {{.rank = 1, .at = 20ms}};
+    Duration heard{};
+    comm::SimulatedCluster cluster(options);
+    const auto run = [&] {
+        cluster.run([&](const comm::Communicator& comm) {
+            if (comm.rank() == 1) {
+                Executor::current().sleep_for(dies ? 10s : 20ms);
+                throw input_error("planted", "a file", "none");
+            }
+            EXPECT_THROW(comm.barrier(), Error);
+            heard = Executor::current().now();
+        });
+    };
+    if (dies) {
+        run();
+    } else {
+        EXPECT_THROW(run(), Error);
+    }
+    return heard;
+}
+
+TEST(SimulatedCluster, TheEndOfARankIsHeardOfAfterAWhile) {
+    for (const bool dies : {true, false}) {
+        EXPECT_EQ(heard_of_an_end(dies, 0ms), Duration(20ms)) << dies;
+        EXPECT_EQ(heard_of_an_end(dies, 7ms), Duration(27ms)) << dies;
+        EXPECT_EQ(heard_of_an_end(dies, 100ms), Duration(120ms)) << dies;
+    }
+}
+
 TEST(SimulatedCluster, MessagesLargerThanTwoGiB) {
     comm::SimulatedCluster cluster({.ranks = 2, .seed = 1});
     constexpr std::size_t size = (std::size_t{1} << 31) + 5;

@@ -222,6 +222,33 @@ TEST(SharedDraws, HubsWithoutRoomAreDrawnAllTheSame) {
     EXPECT_LE(graph.drawn.memory->hubs.bytes(), 10000U);
 }
 
+TEST(SharedDraws, NothingOfHubsIsKeptForAnotherSeedPurposeOrRedraw) {
+    const RandomStream random({.purpose = Purpose::test, .seed = 7});
+    Draws draws(random, 0);
+    Rows graph;
+    for (int i = 0; i < 3; ++i)
+        graph.add(random_row(draws, 2000, 9000));
+    struct Kept {
+        Purpose purpose;
+        std::uint64_t seed;
+        std::uint64_t redraw;
+    };
+    for (const Kept& kept : {Kept{Purpose::sample, 21, 16}, Kept{Purpose::sample, 21, 64},
+                             Kept{Purpose::sample, 21, 8}, Kept{Purpose::sample, 22, 8},
+                             Kept{Purpose::evaluate, 22, 8}, Kept{Purpose::sample, 21, 16}}) {
+        for (std::uint64_t step = 0; step < 20; ++step) {
+            StreamKey key = key_of(step);
+            key.purpose = kept.purpose;
+            key.seed = kept.seed;
+            graph.draw(7, kept.redraw, key);
+            for (std::size_t r = 0; r < graph.rows.size(); ++r) {
+                ASSERT_EQ(graph.kept(r), shared_draw(graph.rows[r], key, 7, kept.redraw))
+                    << "seed " << kept.seed << ", redraw " << kept.redraw << ", step " << step;
+            }
+        }
+    }
+}
+
 TEST(SharedDraws, WideRowsGiveWhatTheRuleSays) {
     const RandomStream random({.purpose = Purpose::test, .seed = 5});
     Draws draws(random, 0);

@@ -216,6 +216,89 @@ TEST(Helm, NonsenseIsRefused) {
     EXPECT_NE(result.decisions.at(0).problem, "");
 }
 
+TEST(Helm, AnAgentHasEightShadowsAtMostAndMayOpenOneOfThemAnew) {
+    const buffer::Trace trace = trace_of(4);
+    std::uint64_t asked = 0;
+    const auto result = steer(trace, "lru", [&](const steer::Observation& o) {
+        steer::Answer given = answer(steer::Action::keep());
+        const auto open = [&](int number, std::uint64_t capacity) {
+            steer::Setting setting = o.setting;
+            setting.capacity = capacity;
+            given.shadows.push_back(
+                {steer::ShadowOrder::Kind::open, "s" + std::to_string(number), setting});
+        };
+        if (++asked == 1) {
+            for (int i = 0; i < 9; ++i)
+                open(i, 5);
+        } else if (asked == 2) {
+            open(3, 2);
+        }
+        if (asked == 1) return given;
+        EXPECT_EQ(o.shadows.size(), 8U) << o.step;
+        for (const steer::ShadowReading& shadow : o.shadows) {
+            EXPECT_NE(shadow.name, "s8") << o.step;
+            const bool anew = asked > 2 && shadow.name == "s3";
+            EXPECT_EQ(shadow.setting.capacity, anew ? 2U : 5U) << o.step << shadow.name;
+            EXPECT_EQ(shadow.age, anew ? asked - 2 : asked - 1) << o.step << shadow.name;
+        }
+        return given;
+    });
+    EXPECT_EQ(asked, trace.front()->steps());
+    EXPECT_EQ(result.agent.refused, 0U) << "the run's own buffer is not concerned";
+    EXPECT_NE(result.decisions.at(0).problem.find("more than 8 shadows"), std::string::npos);
+    EXPECT_EQ(result.decisions.at(1).problem, "");
+}
+
+/// A helm that is told how long every step took, and how many rows were whose.
+class TimedHelm final : public steer::Helm {
+public:
+    using Helm::Helm;
+    static Seconds seconds(std::uint64_t step) {
+        const auto number = static_cast<double>(step);
+        return {.steps = 1, .step = number + 1, .stall = number / 2, .compute = 0.25};
+    }
+    void after(std::uint64_t step, const Rows& accounts) override {
+        Helm::after(step, accounts);
+        timed(step, seconds(step), std::vector<std::uint64_t>{step, 0, 2});
+    }
+};
+
+/// Looks every three steps.
+class ThirdSteps final : public steer::Agent {
+public:
+    explicit ThirdSteps(Scripted::Script script) : script_(std::move(script)) {}
+    [[nodiscard]] std::uint64_t interval() const noexcept override { return 3; }
+    steer::Answer decide(const steer::Observation& seen) override { return script_(seen); }
+
+private:
+    Scripted::Script script_;
+};
+
+TEST(Helm, ObservationsTellTheTimeSinceTheLastAndWhoseRowsCame) {
+    const buffer::Trace trace = trace_of(2);
+    const buffer::HostTrace& host = *trace.front();
+    const auto policy = buffer::PolicySpec::parse("lru");
+    steer::HelmOptions options =
+        steer::replay_helm_options(steer::AgentSpec::parse("every:1"), host, policy, 50);
+    std::uint64_t asked = 0;
+    options.make = [&](const steer::AgentFacts&) {
+        return std::make_unique<ThirdSteps>([&](const steer::Observation& o) {
+            EXPECT_EQ(o.step, 3 * asked++);
+            Seconds passed;
+            std::vector<std::uint64_t> rows;
+            if (o.step > 0) rows = {3 * o.step - 6, 0, 6};
+            for (std::uint64_t step = o.step - rows.size(); step < o.step; ++step)
+                passed += TimedHelm::seconds(step);
+            EXPECT_EQ(o.seconds, passed) << o.step;
+            EXPECT_EQ(o.rows_by_owner, rows) << o.step;
+            return answer(steer::Action::keep());
+        });
+    };
+    TimedHelm helm(options);
+    static_cast<void>(buffer::replay_host(host, policy, 50, &helm));
+    EXPECT_EQ(asked, 100U);
+}
+
 /// A counterfactual is what two runs come to that differ in that one decision.
 TEST(Helm, VerdictsAreThoseOfTwoRuns) {
     const buffer::Trace trace = trace_of(11);

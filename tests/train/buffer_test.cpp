@@ -1,9 +1,11 @@
 // The buffer in training: never a bit changed, every row accounted for.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "rudder/buffer/replay.hpp"
 #include "rudder/core/error.hpp"
 #include "train/fixture.hpp"
+#include "train/summary.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -214,6 +216,43 @@ TEST_F(Buffer, ReplayOfATraceAgreesWithTheRunExactly) {
             buffer::expect_graph(trace, data().folder().path());
         }
     }
+}
+
+/// With all neighbours drawn, a part that trains on all of its vertices at once reads every row
+/// around it, and one that trains on none no row at all.
+TEST_F(Buffer, InclusionIsCertainWhereAllIsReadAndNoneWhereNothingIs) {
+    const TempDir folder;
+    SmallGraph graph{.parts = 2};
+    graph.role = [](PartId part, VertexId) {
+        return part == 0 ? graph::Role::train : graph::Role::test;
+    };
+    const partition::PartitionedDataset parts = make_parts(folder.path(), graph);
+    train::TrainOptions options = with("static-vip");
+    options.fanout = {-1, -1};
+    options.batch = 1000;
+    options.epochs = 1;
+    for (const auto topology :
+         {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
+        options.topology = topology;
+        options.trace =
+            folder / (topology == train::TopologyChoice::replicated ? "replicated" : "partitioned");
+        static_cast<void>(train_simulated(parts, options, {.ranks = 2, .seed = 1}));
+        const buffer::Trace trace = buffer::read_trace(options.trace);
+        ASSERT_EQ(trace.size(), 2U);
+        for (const auto& host : trace) {
+            ASSERT_GT(host->halo(), 10U);
+            const std::span<const double> inclusion = host->facts().inclusion;
+            ASSERT_EQ(inclusion.size(), host->halo());
+            EXPECT_THAT(inclusion, testing::Each(host->header().host == 0 ? 1.0 : 0.0));
+        }
+    }
+}
+
+TEST_F(Buffer, TheSummaryTellsWhoSharesIt) {
+    train::TrainOptions options = with("lru");
+    EXPECT_EQ(train::summary_of({}, options, {}).buffer_scope, "host") << "unless told otherwise";
+    options.buffer_scope = buffer::BufferScope::rank;
+    EXPECT_EQ(train::summary_of({}, options, {}).buffer_scope, "rank");
 }
 
 TEST_F(Buffer, ADeadRankEndsTheRunWithItsName) {

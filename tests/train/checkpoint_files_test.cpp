@@ -167,6 +167,31 @@ TEST(CheckpointKeepers, AFolderThatCannotBeWrittenCostsTheCheckpointAlone) {
     EXPECT_THAT(said, testing::Not(HasSubstr("step 2"))) << "one warning";
 }
 
+TEST(CheckpointKeepers, CountWhatTheyCouldNotWrite) {
+    const TempDir folder;
+    const fs::path run = folder / "run";
+    fs::create_directories(run);
+    testing::internal::CaptureStderr();
+    train::CheckpointKeeper keeper(run);
+    keeper.write(made_checkpoint(1));
+    train::CheckpointReport report = keeper.report();
+    EXPECT_EQ(report.written, 1U);
+    EXPECT_EQ(report.failed, 0U);
+    EXPECT_EQ(report.last, 1U);
+    EXPECT_EQ(report.error, "");
+    fs::remove_all(run);
+    write_text(run, "a file where the folder should be");
+    for (const std::uint64_t step : {2U, 3U})
+        keeper.write(made_checkpoint(step));
+    keeper.write_best(made_checkpoint(4));
+    report = keeper.report();
+    static_cast<void>(testing::internal::GetCapturedStderr());
+    EXPECT_EQ(report.written, 1U);
+    EXPECT_EQ(report.failed, 3U) << "best weights, too";
+    EXPECT_FALSE(report.last);
+    EXPECT_NE(report.error, "");
+}
+
 TEST(CheckpointKeepers, ARhythmIsOfEpochsOrSeconds) {
     const auto parsed = [](const char* text) { return train::CheckpointRhythm::parse(text); };
     EXPECT_EQ(parsed("0").epochs, 0U);

@@ -1,8 +1,13 @@
-// What a step waits for, divided; and gradients reduced in groups that fill the link.
+// What a step waits for, divided; a rank that is slowed down; and gradients reduced in groups that
+// fill the link.
 #include <gtest/gtest.h>
 
 #include "comm/simulated_cluster.hpp"
+#include "core/executor/seeded_executor.hpp"
+#include "train/slowness.hpp"
 #include "train/steps/gradient_exchange.hpp"
+
+#include "support/refusal.hpp"
 
 namespace rudder::test {
 namespace {
@@ -75,6 +80,41 @@ TEST(Waits, AllRanksLearnThePaceOfTheSlowest) {
             EXPECT_FLOAT_EQ(exchange.extra_sum()[0], 6.0F);
         }
     });
+}
+
+/// How long a rank waits in a step whose computing took 8 ms.
+Duration waited(const train::Slowness& slow, int rank, std::uint64_t step) {
+    SeededExecutor executor(1);
+    executor.spawn("main", [&] { slow.wait(rank, step, 8ms); });
+    executor.run();
+    return executor.now();
+}
+
+TEST(Slowness, IsWhatIsMissingOfSoManyTimesAsLong) {
+    EXPECT_EQ(waited(train::parse_slowness("2:2.5"), 2, 0), Duration(12ms));
+    EXPECT_EQ(waited(train::parse_slowness("2:2"), 2, 1'000'000), Duration(8ms));
+    EXPECT_EQ(waited(train::parse_slowness("0:1000"), 0, 7), Duration(7992ms));
+    EXPECT_EQ(waited(train::parse_slowness("2:1"), 2, 7), Duration(0));
+}
+
+TEST(Slowness, IsOfOneRankInItsStepsAlone) {
+    const train::Slowness slow = train::parse_slowness("1:3:300-600");
+    EXPECT_EQ(waited(slow, 1, 299), Duration(0));
+    EXPECT_EQ(waited(slow, 1, 300), Duration(16ms));
+    EXPECT_EQ(waited(slow, 1, 599), Duration(16ms));
+    EXPECT_EQ(waited(slow, 1, 600), Duration(0));
+    for (const int other : {0, 2})
+        EXPECT_EQ(waited(slow, other, 450), Duration(0)) << other;
+    EXPECT_EQ(waited(train::parse_slowness(""), 0, 450), Duration(0));
+}
+
+TEST(Slowness, ThatCannotBeMeantIsRefused) {
+    for (const char* wrong : {"1", "1:", "x:2", "-1:2", "1:0.9", "1:1001", "1:2:", "1:2:5",
+                              "1:2:5-5", "1:2:6-5", "1:2:x-5", "1:2:5-6:7", "1048576:2"}) {
+        const Refusal refusal = refusal_of([&] { (void)train::parse_slowness(wrong); });
+        EXPECT_EQ(refusal.kind, ErrorKind::usage);
+        EXPECT_EQ(refusal.problem, "invalid slow: '" + std::string(wrong) + "'");
+    }
 }
 
 std::vector<std::size_t> last_buckets(const std::vector<train::BucketGroup>& groups) {
