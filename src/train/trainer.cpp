@@ -16,7 +16,7 @@ Trainer::State::State(const comm::Communicator& comm, const partition::Partition
       exchange(comm, ground.share, data.parts(),
                {.size = learner.weights().size(),
                 .buckets = learner.network().buckets(),
-                .extra = Steering::extra_floats(options),
+                .extra = Steering::extra_floats(options, ground.comm.size()),
                 .precision = options.gradient_precision == "bfloat16" ? comm::SumPrecision::bfloat16
                                                                       : comm::SumPrecision::float32,
                 .coder = ground.coders.gradients}),

@@ -140,7 +140,9 @@ private:
         for (steer::ShadowReading& shadow : shadows_)
             count(shadow, drawn(shadow.setting));
         timed_.steps += 1;
-        timed_.step += seconds(setting, step) * (1 + seconds_noise * gauss());
+        const double took = seconds(setting, step) * (1 + seconds_noise * gauss());
+        timed_.step += took;
+        timed_.stall += took;
         history.push_back(setting);
     }
 

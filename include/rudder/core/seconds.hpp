@@ -40,6 +40,9 @@ struct Seconds {
         added_field("wait_ranks", &Seconds::wait_ranks, FieldKind::seconds,
                     "Waiting for ranks that compute longer"));
 
+    /// Of the rank itself, whomever it waits for at the gradients.
+    [[nodiscard]] double own() const noexcept { return stall + compute; }
+
     Seconds& operator+=(const Seconds& other) noexcept { return add_fields(*this, other); }
     friend Seconds operator-(const Seconds& a, const Seconds& b) noexcept {
         return minus_fields(a, b);

@@ -42,6 +42,8 @@ struct Answer {
     std::vector<ShadowOrder> shadows{};
     std::optional<Forecast> forecast{};
     std::string note{};  ///< for the log: what was tried, what was learned
+    /// Asks for the turn to try something on the clock, or keeps it (Observation::clock_turn).
+    bool wants_clock = false;
 };
 
 /// Asked on a task of its own, one question at a time; may take as long as it likes, since nobody

@@ -79,6 +79,7 @@ struct Observation {
     // Of the queue of sampled steps, in live runs: for rules of the program, in no log.
     std::uint64_t queue_bytes = 0;
     std::uint64_t queue_limit = 0;
+    bool clock_turn = true;  ///< no other agent of the job tries something on the clock; in no log
 
     Setting setting;
     KnobLimits limits;
@@ -103,14 +104,15 @@ struct Observation {
         return steps > step ? steps - step : 0;
     }
 
-    static constexpr auto fields = unnamed_fields(
-        &Observation::sequence, &Observation::step, &Observation::steps,
-        &Observation::steps_per_epoch, &Observation::rows, &Observation::total,
-        &Observation::rows_by_owner, &Observation::row_bytes, &Observation::seconds,
-        &Observation::cost, &Observation::queue_bytes, &Observation::queue_limit,
-        &Observation::setting, &Observation::limits, &Observation::halo, &Observation::sizes,
-        &Observation::takes_decisions, &Observation::candidates, &Observation::since_change,
-        &Observation::twin, &Observation::built_in, &Observation::shadows, &Observation::history);
+    static constexpr auto fields =
+        unnamed_fields(&Observation::sequence, &Observation::step, &Observation::steps,
+                       &Observation::steps_per_epoch, &Observation::rows, &Observation::total,
+                       &Observation::rows_by_owner, &Observation::row_bytes, &Observation::seconds,
+                       &Observation::cost, &Observation::queue_bytes, &Observation::queue_limit,
+                       &Observation::clock_turn, &Observation::setting, &Observation::limits,
+                       &Observation::halo, &Observation::sizes, &Observation::takes_decisions,
+                       &Observation::candidates, &Observation::since_change, &Observation::twin,
+                       &Observation::built_in, &Observation::shadows, &Observation::history);
 };
 static_assert(lists_all_fields<Observation>);
 

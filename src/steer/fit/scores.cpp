@@ -1,5 +1,6 @@
 // Measures of answers: accuracy, ROC, calibration, importance.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
 
@@ -39,8 +40,8 @@ FitScores score(std::span<const double> p, std::span<const std::uint8_t> y) {
     FitScores s;
     s.samples = p.size();
     if (p.empty()) return s;
-    double right[2] = {0, 0};
-    double count[2] = {0, 0};
+    std::array<double, 2> right{};
+    std::array<double, 2> count{};
     for (std::size_t i = 0; i < p.size(); ++i) {
         const std::size_t label = y[i];
         const bool yes = p[i] >= 0.5;

@@ -11,6 +11,7 @@
 #include "rudder/core/random.hpp"
 
 #include "fit.hpp"
+#include "refit.hpp"
 #include "tabular_networks.hpp"
 
 namespace rudder::steer {

@@ -52,7 +52,8 @@ Helm::State::State(HelmOptions given)
     : o(std::move(given)),
       guard(o.facts.cost, !o.agent.info().fixed),
       records(o),
-      now(o.facts.start) {
+      now(o.facts.start),
+      clock_turn(o.clock_turn) {
     if (o.follower) return;
     o.facts.repeatable = o.mode != AgentMode::async;
     // Else it is within the answer, and counted there.
@@ -123,6 +124,7 @@ Observation Helm::State::observe(std::uint64_t step) {
     seen.steps_per_epoch = o.facts.steps_per_epoch;
     seen.row_bytes = o.row_bytes;
     seen.cost = o.facts.cost;
+    seen.clock_turn = clock_turn;
     seen.limits = o.facts.limits;
     seen.halo = o.halo;
     seen.sizes = o.sizes;
@@ -213,13 +215,25 @@ void Helm::timed(std::uint64_t step, const Seconds& seconds,
     if (s.o.follower) return;
     Monitor::Lock lock(s.monitor);
     s.counts.timed(seconds, rows_by_owner);
-    s.guard.step_seconds(step, seconds.step);
+    s.guard.step_seconds(step, seconds.own());
 }
 
 void Helm::elsewhere(const Rows& rows, const Seconds& seconds) {
     State& s = *state_;
     Monitor::Lock lock(s.monitor);
     s.counts.elsewhere(rows, seconds);
+}
+
+bool Helm::wants_clock() const {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    return s.wants_clock;
+}
+
+void Helm::give_clock(bool turn) {
+    State& s = *state_;
+    Monitor::Lock lock(s.monitor);
+    s.clock_turn = turn;
 }
 
 std::optional<Order> Helm::send(std::uint64_t effective_step) {

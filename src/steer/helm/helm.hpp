@@ -37,6 +37,7 @@ struct HelmOptions {
     /// Answers wait for `send` and `order` before they take effect: other ranks follow.
     bool deferred = false;
     bool follower = false;     ///< has no agent: does what it is ordered
+    bool clock_turn = true;    ///< may try things on the clock before it is given the turn
     bool watch_class = false;  ///< the declared class runs beside it, so that regret is known
     std::uint64_t row_bytes = 0;
     std::uint64_t halo = 0;
@@ -99,6 +100,10 @@ public:
     void elsewhere(const Rows& rows, const Seconds& seconds);
     /// The action that waits to be sent, if any, to take effect at `effective_step`; once.
     [[nodiscard]] std::optional<Order> send(std::uint64_t effective_step);
+    /// Whether the agent wants to try something on the clock, and whether it may: one agent of a
+    /// job at a time.
+    [[nodiscard]] bool wants_clock() const;
+    void give_clock(bool turn);
     /// What an agent elsewhere (or here, once sent) has said.
     void order(const Order& order);
 

@@ -38,6 +38,7 @@ void Helm::State::receive(std::uint64_t step) {
         fail(step);
     } else {
         recover(step);
+        wants_clock = given.answer.wants_clock;
         accept({given.answer, record.number, step}, record, step);
     }
 }

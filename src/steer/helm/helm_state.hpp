@@ -107,6 +107,8 @@ struct Helm::State {
     std::uint64_t put_record = 0;  ///< of which decision that was; 0: of none
     std::optional<buffer::GuardAccount> account;
     std::uint64_t changed_at = 0;     ///< the step
+    bool clock_turn = true;           ///< no other agent tries something on the clock
+    bool wants_clock = false;         ///< this one does, or would
     buffer::PilotOrder order;         ///< what is to be done before the step under way
     std::vector<std::string> infos;   ///< to be logged once the lock is gone
     std::vector<std::string> alarms;  ///< likewise, as warnings

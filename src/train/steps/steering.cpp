@@ -86,9 +86,15 @@ int Steering::most_sample_tasks(const TrainOptions& options) {
     return steered(options) ? std::max(tasks, std::min(enough, thread_count())) : tasks;
 }
 
-std::size_t Steering::extra_floats(const TrainOptions& options) {
-    const bool job = steered(options) && options.steer.scope == steer::AgentScope::job;
-    return job ? order_floats + count_floats : 0;
+std::size_t Steering::extra_floats(const TrainOptions& options, int ranks) {
+    if (!steered(options) || options.steer.collect) return 0;
+    if (options.steer.scope == steer::AgentScope::job) return order_floats + count_floats;
+    return static_cast<std::size_t>(ranks);  // who wants the clock
+}
+
+bool Steering::takes_turns() const {
+    const TrainOptions& o = ground_.options;
+    return !o.steer.collect && o.steer.scope != steer::AgentScope::job;
 }
 
 std::unique_ptr<Steering> Steering::make(const Ground& ground, const BufferSetup& setup) {
@@ -181,6 +187,7 @@ steer::HelmOptions Steering::helm_options() {
     helm.guard = o.steer.guard;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
+    helm.clock_turn = !takes_turns();
     helm.watch_class = !o.steer.collect;
     helm.row_bytes = ground_.store.format().row_bytes();
     helm.halo = setup_.facts.halo.size();
@@ -200,6 +207,10 @@ void Steering::share_times(const buffer::TimeKnobs& times) {
 }
 
 void Steering::send(std::uint64_t step, const Rows& rows, std::span<float> extra) {
+    if (takes_turns()) {
+        const bool wants = leads_ && helm_ != nullptr && helm_->wants_clock();
+        extra[static_cast<std::size_t>(ground_.comm.rank())] = wants ? 1.0F : 0.0F;
+    }
     if (road_ != Road::gradients) return;
     const auto counts = extra.subspan(order_floats);
     if (leads_) {
@@ -221,6 +232,11 @@ void Steering::send(std::uint64_t step, const Rows& rows, std::span<float> extra
 }
 
 void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline) {
+    if (takes_turns()) {
+        turns_.update(sum);
+        const auto own = static_cast<std::size_t>(ground_.comm.rank());
+        if (leads_ && helm_ != nullptr) helm_->give_clock(turns_.holder() == own);
+    }
     if (road_ == Road::gradients) {
         if (leads_) {
             FollowerCounts others;

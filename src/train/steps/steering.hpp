@@ -15,6 +15,7 @@
 #include "train/ground.hpp"
 
 #include "buffer_setup.hpp"
+#include "clock_turns.hpp"
 #include "order_board.hpp"
 #include "pipeline.hpp"
 
@@ -29,7 +30,7 @@ public:
     [[nodiscard]] static std::unique_ptr<Steering> make(const Ground& ground,
                                                         const BufferSetup& setup);
     /// How many floats travel with the gradients of a step.
-    [[nodiscard]] static std::size_t extra_floats(const TrainOptions& options);
+    [[nodiscard]] static std::size_t extra_floats(const TrainOptions& options, int ranks);
 
     /// How many tasks may ever sample.
     [[nodiscard]] static int most_sample_tasks(const TrainOptions& options);
@@ -63,6 +64,8 @@ public:
 
 private:
     enum class Road : std::uint8_t { none, board, gradients };
+    /// Agents that do not know of each other take turns.
+    [[nodiscard]] bool takes_turns() const;
 
     Steering(const Ground& ground, const BufferSetup& setup);
     [[nodiscard]] steer::HelmOptions helm_options();
@@ -81,6 +84,7 @@ private:
     std::unique_ptr<steer::Helm> own_helm_;        ///< elsewhere
     steer::Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
     std::optional<steer::AgentSpec> agent_;
+    ClockTurns turns_;
     Seconds last_;  ///< of the step before
     std::atomic<std::uint64_t> cpu_{0};
 };

@@ -138,7 +138,8 @@ void Choices::add_signals(std::vector<Choice>& list, const Choice& now) const {
     }
 }
 
-std::vector<Choice> Choices::on_time(const Choice& now, const KnobLimits& limits) const {
+std::vector<Choice> Choices::on_time(const Choice& now, const KnobLimits& limits,
+                                     bool boldly) const {
     std::vector<Choice> list;
     const auto add = [&](KnobId id, double value, double least, double most) {
         const auto is = knob_value(now.setting, id);
@@ -153,6 +154,10 @@ std::vector<Choice> Choices::on_time(const Choice& now, const KnobLimits& limits
         return is ? std::get<double>(*is) : 0.0;
     };
     const double distance = value(KnobId::distance);
+    if (boldly && distance > 0) {
+        add(KnobId::distance, 4 * distance, 0, 32);
+        add(KnobId::distance, std::floor(distance / 4), 0, 32);
+    }
     add(KnobId::distance, std::max(1.0, 2 * distance), 0, 32);
     add(KnobId::distance, std::floor(distance / 2), 0, 32);
     const double window = value(KnobId::window);

@@ -42,8 +42,10 @@ public:
     [[nodiscard]] bool decides() const noexcept { return decides_; }
     /// Those that differ in what concerns ids: shadows can judge them.
     [[nodiscard]] std::vector<Choice> on_ids(const Choice& now, const KnobLimits& limits) const;
-    /// Those that differ in what concerns time: neighbours by one knob.
-    [[nodiscard]] std::vector<Choice> on_time(const Choice& now, const KnobLimits& limits) const;
+    /// Those that differ in what concerns time: neighbours by one knob; boldly: those further away
+    /// first.
+    [[nodiscard]] std::vector<Choice> on_time(const Choice& now, const KnobLimits& limits,
+                                              bool boldly) const;
 
 private:
     void add_policies(std::vector<Choice>& list, const Choice& now) const;

@@ -6,20 +6,24 @@
 #include <vector>
 
 #include "choice.hpp"
+#include "wager.hpp"
 
 namespace rudder::steer {
 
 enum class TrialVerdict : std::uint8_t { open, better, worse, no_better };
 
 /// A sequential test of paired costs. Both follow the same ids in the same steps, so differences
-/// carry little noise and a few blocks of steps decide; large differences need fewer. What the
-/// change itself costs in the first steps is kept apart.
+/// carry little noise. Of every block of steps the difference, relative to what was known of the
+/// champion's cost before it and clipped, goes into a wager that the challenger is no better: it
+/// has won when that is won, however often one looks. What the change itself costs in the first
+/// steps is kept apart.
 class Duel {
 public:
     static constexpr std::uint64_t block = 4;    ///< steps of one sample
     static constexpr std::uint64_t settles = 8;  ///< steps in which a change works itself out
 
-    Duel(std::string name, Choice challenger, const Choice& champion);
+    /// `level`: the chance that one that is no better wins.
+    Duel(std::string name, Choice challenger, const Choice& champion, double level);
 
     [[nodiscard]] const std::string& name() const noexcept { return name_; }
     [[nodiscard]] const Choice& challenger() const noexcept { return challenger_; }
@@ -27,10 +31,11 @@ public:
     /// Rows that each of them fetched in the same steps.
     void add(double challenger, double champion, std::uint64_t steps);
     [[nodiscard]] TrialVerdict verdict() const;
+    /// Open, and more than half of the way to winning.
+    [[nodiscard]] bool close_to_winning() const;
 
     /// Of the champion's cost: below 0 where the challenger costs less.
     [[nodiscard]] double difference() const noexcept { return difference_; }
-    [[nodiscard]] double error() const noexcept { return error_; }
     /// Rows per step that it saves, and rows that changing cost.
     [[nodiscard]] double saves() const noexcept { return -difference_ * reference_; }
     [[nodiscard]] double transition() const noexcept { return transition_; }
@@ -41,22 +46,28 @@ private:
         double cost;
         double reference;
     };
+    void end_block();
     void sum_up();
 
     std::string name_;
     Choice challenger_;
-    std::uint64_t block_;
-    std::uint64_t warm_;  ///< steps until it counts
-    bool cold_;           ///< has to learn first: is given more time
-    bool further_;        ///< looks further ahead: what it keeps pays later
+    std::uint64_t period_;  ///< steps after which the two can be compared
+    std::uint64_t warm_;    ///< steps until it counts
+    bool cold_;             ///< has to learn first: is given more time
+    bool further_;          ///< looks further ahead: what it keeps pays later
     std::uint64_t steps_ = 0;
     std::uint64_t in_block_ = 0;
+    std::uint64_t in_period_ = 0;
     Sample sum_{0, 0};
     Sample all_{0, 0};
     std::vector<Sample> samples_;
+    double level_;
+    Wager better_;      ///< that it is no better
+    Wager worse_;       ///< that it is no worse
+    Scale scale_;       ///< of the differences
+    double known_ = 0;  ///< the champion's cost per step, before the block under way
     double transition_ = 0;
     double difference_ = 0;
-    double error_ = 0;
     double reference_ = 0;
 };
 

@@ -18,6 +18,7 @@ constexpr std::size_t most_remembered = 12;
 
 Bandit::Bandit(const AgentSpec& spec, const AgentFacts& facts)
     : choices_(spec),
+      seed_(facts.seed),
       interval_(choices_.decides() ? 1 : asked_every),
       budget_(spec.number("budget")),
       most_duels_(spec.whole("shadows")),
@@ -73,7 +74,7 @@ void Bandit::begin(const Observation& seen, Answer& answer) {
 
 /// Somebody took a change back, or did not make it.
 void Bandit::overruled(const Observation& seen, Answer& answer) {
-    const Choice wanted = trial_ ? trial_->other() : now_;
+    const Choice wanted = trial_ && trial_->in_other() ? trial_->other() : now_;
     const Choice found{seen.setting, now_.decides, now_.every};
     say(fmt::format("{} was not kept: goes on with {}", difference_text(found, wanted),
                     text_of(seen.setting)));
@@ -92,29 +93,38 @@ void Bandit::overruled(const Observation& seen, Answer& answer) {
 
 /// Looks for a change of the run itself.
 void Bandit::watch(const Observation& seen, Answer& answer) {
-    if (trial_ || seen.step < first_step_ + settles) return;
+    if (seen.step < first_step_ + settles) return;
+    if (!trial_) watch_rows(seen, answer);
+    if (!timed_now_ || !time_drift_.add(times_.back().own)) return;
+    say(fmt::format("a step takes {:.2f} times as long: tries all again", time_drift_.ratio()));
+    ++phases_;
+    on_time_.forget();
+    errors_on_time_.begin_phase();
+    fresh_until_ = seen.step + fresh_for;
+    boldly_ = true;
+    rests_until_ = seen.step;
+    close_duels(answer);
+    // It took three samples to notice: the last of them are of what is now.
+    while (times_.size() > 3)
+        times_.pop_front();
+    if (!trial_) return;
+    trial_.reset();  // its stretches are of two runs
+    put(now_, Reason::phase_changed, answer);
+}
+
+void Bandit::watch_rows(const Observation& seen, Answer& answer) {
     drift_rows_ += static_cast<double>(seen.twin.rows.fetched());
     drift_steps_ += seen.twin.rows.steps;
     if (drift_steps_ < Duel::block) return;
     const double rows = std::exchange(drift_rows_, 0) / static_cast<double>(drift_steps_);
     drift_steps_ = 0;
-    if (rows_drift_.add(rows + 1)) {
-        say(fmt::format("a step fetches {:.2f} times the rows it did: tries all again",
-                        rows_drift_.ratio()));
-        ++phases_;
-        on_ids_.forget();
-        close_duels(answer);
-    }
-    if (timed_now_ && time_drift_.add(times_.back())) {
-        say(fmt::format("a step takes {:.2f} times as long: tries all again", time_drift_.ratio()));
-        ++phases_;
-        on_time_.forget();
-        fresh_until_ = seen.step + fresh_for;
-        close_duels(answer);
-        // It took three samples to notice: the last of them are of what is now.
-        while (times_.size() > 3)
-            times_.pop_front();
-    }
+    if (!rows_drift_.add(rows + 1)) return;
+    say(fmt::format("a step fetches {:.2f} times the rows it did: tries all again",
+                    rows_drift_.ratio()));
+    ++phases_;
+    on_ids_.forget();
+    errors_on_ids_.begin_phase();
+    close_duels(answer);
 }
 
 void Bandit::put(const Choice& choice, Reason why, Answer& answer) {
@@ -123,8 +133,6 @@ void Bandit::put(const Choice& choice, Reason why, Answer& answer) {
     answer.action = Action::set(changes, why);
     placed_ = choice.setting;
     settling_ = true;
-    rows_drift_.reset();
-    time_drift_.reset();
 }
 
 void Bandit::say(std::string text) {

@@ -12,6 +12,7 @@
 #include "drift.hpp"
 #include "duel.hpp"
 #include "timed_trial.hpp"
+#include "wager.hpp"
 
 namespace rudder::steer {
 
@@ -60,6 +61,8 @@ private:
 /// time run as shadows; the first that is surely better is taken, and the search goes on from
 /// there. The real run is in a trial setting only for what shadows cannot see (time), and only for
 /// a stated share of its steps. When the cost changes for good, all that was learned is in doubt.
+/// The chance of ever taking what is no better is at most `wrong_on_ids` of shadows and
+/// `wrong_on_time` of the clock, in a whole run.
 class Bandit final : public Agent {
 public:
     Bandit(const AgentSpec& spec, const AgentFacts& facts);
@@ -73,6 +76,7 @@ private:
     void begin(const Observation& seen, Answer& answer);
     void overruled(const Observation& seen, Answer& answer);
     void watch(const Observation& seen, Answer& answer);
+    void watch_rows(const Observation& seen, Answer& answer);
     void put(const Choice& choice, Reason why, Answer& answer);
     void say(std::string text);
 
@@ -86,10 +90,15 @@ private:
     void follow_trial(const Observation& seen, Answer& answer);
     void start_trial(const Observation& seen, Answer& answer);
     void end_trial(const Observation& seen, Answer& answer);
+    [[nodiscard]] bool pays(const Duel& duel, const Observation& seen) const;
     [[nodiscard]] bool in_budget(const Observation& seen) const;
     [[nodiscard]] bool ending(const Observation& seen) const;
 
+    static constexpr double wrong_on_ids = 0.01;
+    static constexpr double wrong_on_time = 0.04;
+
     Choices choices_;
+    std::uint64_t seed_;
     std::uint64_t interval_;
     double budget_;  ///< share of steps that may be in a trial setting
     std::size_t most_duels_;
@@ -103,20 +112,24 @@ private:
     std::vector<Duel> duels_;
     std::uint64_t named_ = 0;
     std::uint64_t settled_at_ = 0;  ///< step from which the twin is worth comparing with
+    ErrorBudget errors_on_ids_{wrong_on_ids};
     Evidence on_ids_{256, 1024};
     Drift rows_drift_{0.03};
     double drift_rows_ = 0;  ///< of a block that is not complete
     std::uint64_t drift_steps_ = 0;
 
     std::optional<TimedTrial> trial_;
+    ErrorBudget errors_on_time_{wrong_on_time};
     Evidence on_time_{512, 4096};  ///< trials of the real run cost more than shadows
     Drift time_drift_{0.03};
-    std::deque<double> times_;      ///< seconds per step under now_, newest last
+    std::deque<StepTimes> times_;   ///< under now_, newest last
     bool timed_now_ = false;        ///< the newest is of this observation
     bool settling_ = true;          ///< the next sample is of a change
     std::optional<Choice> onward_;  ///< the same change once more, after it paid
     std::uint64_t trial_steps_ = 0;
+    std::uint64_t rests_until_ = 0;  ///< step; no trial on the clock before it
     std::uint64_t fresh_until_ = 0;  ///< step; until then it has much to learn
+    bool boldly_ = true;             ///< nothing has been taken on the clock since then
 
     std::vector<std::string> said_;  ///< in this answer
     std::deque<std::string> taken_;  ///< changes, for the end

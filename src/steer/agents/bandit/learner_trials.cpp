@@ -13,6 +13,7 @@ namespace {
 
 constexpr std::uint64_t too_late = 48;  ///< steps before the end
 constexpr std::uint64_t credit = 1000;  ///< steps of which the budget may be spent at once
+constexpr std::uint64_t rest = 48;      ///< steps after a trial on the clock
 constexpr std::size_t most_times = 8;
 constexpr std::size_t least_times = 2;
 
@@ -26,6 +27,17 @@ std::string compared(double difference, std::string_view unit) {
 const ShadowReading* find(const Observation& seen, const std::string& name) {
     const auto found = std::ranges::find(seen.shadows, name, &ShadowReading::name);
     return found == seen.shadows.end() ? nullptr : &*found;
+}
+
+/// Of one step, on average.
+StepTimes step_times(const Seconds& seconds) {
+    const auto steps = static_cast<double>(seconds.steps);
+    return {seconds.stall / steps, seconds.own() / steps, seconds.step / steps};
+}
+
+void keep_newest(std::deque<StepTimes>& times, const std::vector<StepTimes>& from) {
+    const auto count = static_cast<std::ptrdiff_t>(std::min(from.size(), most_times));
+    times.assign(from.end() - count, from.end());
 }
 
 /// The same change again, as far as it goes: what doubled doubles, what halved halves.
@@ -59,16 +71,26 @@ void Bandit::feed_duels(const Observation& seen) {
     }
 }
 
-/// Takes the best of those that are surely better, if what the change costs comes back in time.
+/// Surely better, and what the change costs comes back in time.
+bool Bandit::pays(const Duel& duel, const Observation& seen) const {
+    if (duel.verdict() != TrialVerdict::better) return false;
+    const double back = duel.saves() * static_cast<double>(seen.steps_left());
+    return seen.steps == 0 || back > duel.transition();
+}
+
+/// Takes the best of those that pay; one that looks better still is waited for if it has not far
+/// to go.
 bool Bandit::promote(const Observation& seen, Answer& answer) {
     const Duel* best = nullptr;
     for (const Duel& duel : duels_) {
-        if (duel.verdict() != TrialVerdict::better) continue;
-        const double back = duel.saves() * static_cast<double>(seen.steps_left());
-        if (seen.steps != 0 && back <= duel.transition()) continue;
+        if (!pays(duel, seen)) continue;
         if (best == nullptr || duel.difference() < best->difference()) best = &duel;
     }
     if (best == nullptr) return false;
+    const bool wait = std::ranges::any_of(duels_, [&](const Duel& duel) {
+        return duel.close_to_winning() && duel.difference() < best->difference();
+    });
+    if (wait && !ending(seen)) return false;
     const std::string text = fmt::format(
         "{}: {} than {} over {} steps: took it", difference_text(now_, best->challenger()),
         compared(best->difference(), "rows"), now_.of_shadow().policy.text(), best->steps());
@@ -78,6 +100,8 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
     on_ids_.lost(now_.key(), seen.step, -best->difference());
     const Choice next = best->challenger();
     put(next, Reason::shadow_better, answer);
+    rows_drift_.reset();
+    time_drift_.reset();
     answer.forecast = Forecast{.hit_rate = 1, .rows = -1};
     now_ = next;
     close_duels(answer);
@@ -91,6 +115,7 @@ void Bandit::drop_losers(const Observation& seen, Answer& answer) {
     std::erase_if(duels_, [&](const Duel& duel) {
         const TrialVerdict verdict = duel.verdict();
         const bool gone = duel.steps() > 0 && find(seen, duel.name()) == nullptr;
+        if (pays(duel, seen) && !gone) return false;  // waits for another
         // Better, but too late to pay: as good as lost.
         if (verdict == TrialVerdict::open && !gone && !ending(seen)) return false;
         on_ids_.lost(duel.challenger().key(), seen.step, duel.difference());
@@ -116,7 +141,8 @@ void Bandit::open_duels(const Observation& seen, Answer& answer) {
     if (trial_ || ending(seen) || seen.step < settled_at_) return;
     const std::vector<Choice> list = choices_.on_ids(now_, seen.limits);
     const auto open = [&](const Choice& choice) {
-        Duel& duel = duels_.emplace_back(fmt::format("try-{}", ++named_), choice, now_);
+        Duel& duel = duels_.emplace_back(fmt::format("try-{}", ++named_), choice, now_,
+                                         errors_on_ids_.take());
         answer.shadows.push_back({ShadowOrder::Kind::copy, duel.name(), choice.of_shadow()});
         ++tried_;
     };
@@ -138,14 +164,14 @@ void Bandit::open_duels(const Observation& seen, Answer& answer) {
 void Bandit::take_time(const Observation& seen) {
     timed_now_ = false;
     if (seen.cost != CostKind::seconds || seen.seconds.steps == 0) return;
-    const double seconds = seen.seconds.step / static_cast<double>(seen.seconds.steps);
     if (trial_) {
         if (trial_->in_other()) trial_steps_ += seen.seconds.steps;
+        if (trial_->in_other() || trial_->changing()) return;
+    } else if (std::exchange(settling_, false)) {
         return;
     }
-    if (std::exchange(settling_, false)) return;
     timed_now_ = true;
-    times_.push_back(seconds);
+    times_.push_back(step_times(seen.seconds));
     if (times_.size() > most_times) times_.pop_front();
 }
 
@@ -154,36 +180,43 @@ bool Bandit::in_budget(const Observation& seen) const {
     const std::uint64_t ahead =
         seen.steps == 0 ? credit : std::min<std::uint64_t>(credit, seen.steps_left());
     const auto steps = static_cast<double>(seen.step - first_step_ + ahead);
-    const auto more = static_cast<double>((TimedTrial::stretch + 1) * interval_);
+    const auto more = static_cast<double>((TimedTrial::longest + 1) * interval_);
     const double share = seen.step < fresh_until_ ? 1 : 0.5;
     return static_cast<double>(trial_steps_) + more <= share * budget_ * steps;
 }
 
 void Bandit::start_trial(const Observation& seen, Answer& answer) {
     const bool ready = seen.cost == CostKind::seconds && times_.size() >= least_times;
-    if (!ready || !duels_.empty() || ending(seen) || !in_budget(seen)) return;
-    const std::vector<Choice> list = choices_.on_time(now_, seen.limits);
+    const bool rests = seen.step < rests_until_ && !onward_;
+    if (!ready || rests || !duels_.empty() || ending(seen) || !in_budget(seen)) return;
+    const std::vector<Choice> list =
+        choices_.on_time(now_, seen.limits, boldly_ && seen.step < fresh_until_);
     const Choice* chosen = onward_ ? &*onward_ : nullptr;
     for (const Choice& choice : list) {
         if (chosen == nullptr && on_time_.due(choice.key(), seen.step)) chosen = &choice;
     }
     if (chosen == nullptr) return;
-    trial_.emplace(*chosen, times_);
+    answer.wants_clock = true;
+    if (!seen.clock_turn) return;  // another agent of the job tries something
+    trial_.emplace(*chosen, now_, times_, errors_on_time_.take(), seed_ + ++timed_);
     onward_.reset();
-    ++timed_;
-    put(trial_->other(), Reason::trying, answer);
+    put(trial_->in_other() ? trial_->other() : now_, Reason::trying, answer);
     say(fmt::format("tries {}", difference_text(now_, trial_->other())));
 }
 
 void Bandit::follow_trial(const Observation& seen, Answer& answer) {
-    if (seen.seconds.steps == 0 || std::exchange(settling_, false)) return;
-    const double seconds = seen.seconds.step / static_cast<double>(seen.seconds.steps);
-    if (!trial_->add(seconds)) return;
+    answer.wants_clock = true;
+    if (seen.seconds.steps == 0 || !trial_->add(step_times(seen.seconds))) return;
     if (trial_->verdict() != TrialVerdict::open) {
         end_trial(seen, answer);
     } else if (trial_->in_other() && !in_budget(seen)) {
         on_time_.lost(trial_->other().key(), seen.step, trial_->difference());
-        trial_.reset();  // the run is in the present choice
+        say(fmt::format("tried {}: {} over {} stretches, and no more steps for trials: left it",
+                        difference_text(now_, trial_->other()),
+                        compared(trial_->difference(), "time"), trial_->stretches()));
+        trial_.reset();
+        answer.wants_clock = false;
+        put(now_, Reason::was_worse, answer);
     } else {
         put(trial_->in_other() ? trial_->other() : now_, Reason::trying, answer);
     }
@@ -192,6 +225,8 @@ void Bandit::follow_trial(const Observation& seen, Answer& answer) {
 void Bandit::end_trial(const Observation& seen, Answer& answer) {
     const TimedTrial trial = std::move(*trial_);
     trial_.reset();
+    answer.wants_clock = false;  // others have their turn
+    rests_until_ = seen.step + rest;
     const std::string text =
         fmt::format("{}: {} over {} stretches", difference_text(now_, trial.other()),
                     compared(trial.difference(), "time"), trial.stretches());
@@ -199,18 +234,16 @@ void Bandit::end_trial(const Observation& seen, Answer& answer) {
         say(fmt::format("tried {}: took it", text));
         taken_.push_back(fmt::format("step {}: {}: took it", seen.step, text));
         on_time_.lost(now_.key(), seen.step, -trial.difference());
-        const auto list = choices_.on_time(trial.other(), seen.limits);
+        const auto list = choices_.on_time(trial.other(), seen.limits, /*boldly=*/false);
         onward_ = again(now_, trial.other(), list);
         now_ = trial.other();
-        // It is in place already; what was timed of it is where the next trial starts from.
-        times_.assign(trial.theirs().begin(), trial.theirs().end());
+        boldly_ = false;
+        // What was timed of it is where the next trial starts from.
+        keep_newest(times_, trial.theirs());
+        put(now_, Reason::timed_better, answer);
         time_drift_.reset();
         return;
     }
-    // The newest of ours serve the next trial.
-    const auto& ours = trial.ours();
-    times_.assign(ours.end() - static_cast<std::ptrdiff_t>(std::min(ours.size(), most_times)),
-                  ours.end());
     on_time_.lost(trial.other().key(), seen.step, trial.difference());
     say(fmt::format("tried {}: left it", text));
     put(now_, Reason::was_worse, answer);

@@ -1,17 +1,18 @@
 #include "timed_trial.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <utility>
 
 namespace rudder::steer {
 
 namespace {
 
-constexpr double least_timed_gain = 0.01;
-constexpr double no_time = 0.04;
-constexpr double time_noise_floor = 0.005;  ///< of one sample
+constexpr double least_timed_gain = 0.01;    ///< of a step
+constexpr double clearly_slower = 0.04;      ///< left at once
+constexpr std::size_t seen_at_least = 2;     ///< samples, for that
+constexpr double slower_wrongly = 0.1;       ///< chance of leaving one that is no slower
+constexpr double least_apart = 0.002;        ///< of a step: what stretches differ by at least
+constexpr std::size_t enough_stretches = 8;  ///< for one that does not seem faster
 
 double median(std::vector<double> values) {
     if (values.empty()) return 0;
@@ -21,58 +22,91 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Distances from the median of each side, together.
-double spread(const std::vector<double>& a, const std::vector<double>& b) {
-    std::vector<double> apart;
-    for (const auto* side : {&a, &b}) {
-        const double middle = median(*side);
-        for (const double x : *side)
-            apart.push_back(std::abs(x - middle));
-    }
-    // Two samples lie as far from their median as each other: a mean loses none of them.
-    double sum = 0;
-    for (const double x : apart)
-        sum += x;
-    return 1.25 * std::max(1.48 * median(apart), sum / static_cast<double>(apart.size()));
+/// Threads that sample or fetch take cores from computing; all else concerns fetching alone.
+bool concerns_threads(const Choice& present, const Choice& other) {
+    const auto changes = changes_between(present.setting, other.setting);
+    return std::ranges::any_of(changes, [](const KnobChange& change) {
+        return change.id == KnobId::sample_threads || change.id == KnobId::fetch_threads;
+    });
 }
 
 }  // namespace
 
-TimedTrial::TimedTrial(Choice other, const std::deque<double>& before) : other_(std::move(other)) {
-    const std::size_t first = before.size() > 6 ? before.size() - 6 : 0;
-    ours_.assign(before.begin() + static_cast<std::ptrdiff_t>(first), before.end());
+TimedTrial::TimedTrial(Choice other, const Choice& present, const std::deque<StepTimes>& before,
+                       double level, std::uint64_t draws)
+    : other_(std::move(other)),
+      by_stall_(!concerns_threads(present, other_)),
+      level_(level),
+      stream_({.purpose = Purpose::steer, .seed = draws, .layer = 2}),
+      scale_(1, least_apart, 1) {
+    for (const StepTimes& times : before) {
+        ours_.samples.push_back(times);
+        ours_.costs.push_back(cost_of(times));
+        step_ += times.step / static_cast<double>(before.size());
+    }
+    ours_.sum = median(ours_.costs);
+    ours_.stretches = 1;
+    begin_stretch();
 }
 
-bool TimedTrial::add(double seconds) {
-    (in_other_ ? theirs_ : ours_).push_back(seconds);
-    if (++in_stretch_ < stretch) return false;
+double TimedTrial::cost_of(const StepTimes& times) const {
+    return by_stall_ ? times.stall : times.own;
+}
+
+/// Tossed anew for every stretch, whatever came before.
+void TimedTrial::begin_stretch() {
+    in_other_ = Draws(stream_, drawn_).below(2) == 1;
+    samples_left_ = 1 + Draws(stream_, ~drawn_).below(longest);
+    ++drawn_;
+    changing_ = true;
     in_stretch_ = 0;
-    if (in_other_) {
-        ++stretches_;
-        judge();
-    }
-    in_other_ = !in_other_;
+    taken_ = 0;
+}
+
+bool TimedTrial::add(const StepTimes& times) {
+    if (std::exchange(changing_, false)) return false;
+    Side& side = in_other_ ? theirs_ : ours_;
+    side.samples.push_back(times);
+    side.costs.push_back(cost_of(times));
+    in_stretch_ += cost_of(times);
+    ++taken_;
+    if (--samples_left_ > 0) return false;
+    end_stretch();
+    judge();
+    if (verdict_ == TrialVerdict::open) begin_stretch();
     return true;
 }
 
+/// Between the two sides, as far as they are known.
+double TimedTrial::middle() const {
+    return theirs_.stretches == 0 ? ours_.mean() : (ours_.mean() + theirs_.mean()) / 2;
+}
+
+void TimedTrial::end_stretch() {
+    const double cost = in_stretch_ / static_cast<double>(taken_);
+    const double apart = (cost - middle()) / std::max(step_, 1e-9);
+    const double x = in_other_ ? apart : -apart;
+    better_.add(x / scale_.now());
+    worse_.add(-x / scale_.now());
+    scale_.add(x);
+    Side& side = in_other_ ? theirs_ : ours_;
+    side.sum += cost;
+    ++side.stretches;
+    ++stretches_;
+}
+
 void TimedTrial::judge() {
-    const double a = median(ours_);
-    const double b = median(theirs_);
-    if (a <= 0) return;
-    difference_ = (b - a) / a;
-    const double share =
-        1 / static_cast<double>(ours_.size()) + 1 / static_cast<double>(theirs_.size());
-    error_ = std::max(spread(ours_, theirs_) / a, time_noise_floor) * 1.25 * std::sqrt(share);
-    constexpr std::array<double, most_stretches> sigmas{5, 3.5, 3, 2.5};
-    const double z = sigmas[stretches_ - 1];
-    const double least = stretches_ == 1 ? no_time : least_timed_gain;
-    if (-difference_ > least && -difference_ > z * error_) {
+    if (theirs_.stretches == 0) return;
+    difference_ = (median(theirs_.costs) - median(ours_.costs)) / std::max(step_, 1e-9);
+    const double gain = -difference_;
+    if (gain > least_timed_gain && better_.capital() >= 1 / level_) {
         verdict_ = TrialVerdict::better;
-    } else if (difference_ > least_timed_gain && difference_ > 2 * error_) {
+    } else if ((-gain > clearly_slower && theirs_.samples.size() >= seen_at_least) ||
+               (-gain > least_timed_gain && worse_.capital() >= 1 / slower_wrongly)) {
+        // Trying costs real time, and leaving needs no proof.
         verdict_ = TrialVerdict::worse;
-    } else if (stretches_ == most_stretches ||
-               (stretches_ >= 2 && -difference_ < least_timed_gain)) {
-        // Trying costs real time: what is not faster after two stretches is left.
+    } else if (stretches_ >= most_stretches ||
+               (stretches_ >= enough_stretches && gain < least_timed_gain)) {
         verdict_ = TrialVerdict::no_better;
     }
 }

@@ -110,6 +110,7 @@ void Member::act(const Observation& seen, Answer& answer) {
     const double before = view_.hit_rate();
     if (!view_.history.empty()) view_.history.back().hit_rate_after = before;
     Answer said = agent_->decide(view_);
+    answer.wants_clock = answer.wants_clock || said.wants_clock;
     if (said.action.kind == ActionKind::set) {
         const Setting next = with_changes(setting_, said.action.knobs, seen.limits, text_);
         if (next != setting_) {
