@@ -75,8 +75,7 @@ TEST_F(ProfileOption, OpensInTraceViewersAndChangesNothing) {
     for (const auto& [rank, of_rank] : computed)
         EXPECT_EQ(of_rank.size(), steps) << rank;
     EXPECT_THAT(names, testing::IsSupersetOf({"step", "stall", "sample", "fetch", "buffer",
-                                              "compute", "update", "reduce", "checkpoint",
-                                              "evaluate", "serve", "agent"}));
+                                              "compute", "update", "reduce", "serve"}));
 
     std::map<std::string, std::pair<double, double>> flows;
     std::map<std::string, int> flow_names;
@@ -93,6 +92,24 @@ TEST_F(ProfileOption, OpensInTraceViewersAndChangesNothing) {
     }
     EXPECT_GT(flow_names["rows"], static_cast<int>(steps));
     EXPECT_GT(flow_names["batch"], 0);
+}
+
+/// What tasks beside training do is in it where it ends within the epoch: of an epoch of
+/// milliseconds it may have ended just before, or end just after. So more than one may be needed to
+/// see all of it.
+TEST_F(ProfileOption, ShowsWhatGoesOnBesideTraining) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const std::set<std::string> wanted{"checkpoint", "evaluate", "agent"};
+    std::set<std::string> seen;
+    for (int attempt = 0; attempt < 8 && seen != wanted; ++attempt) {
+        static_cast<void>(train({"--out", "run", "--profile", "--force"}));
+        const Json profile = read_json(folder_ / "run/profile.json");
+        for (const Json& event : profile.at("traceEvents")) {
+            const std::string name = event.at("name");
+            if (event.at("ph") == "X" && wanted.contains(name)) seen.insert(name);
+        }
+    }
+    EXPECT_EQ(seen, wanted);
 }
 
 TEST_F(ProfileOption, TheOnlyEpochIsTheOneUnlessAnotherIsAskedFor) {
