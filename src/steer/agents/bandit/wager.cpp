@@ -24,7 +24,7 @@ constexpr std::array<Stake, 8> stakes{{{31.0 / 32, 0.25},
 
 }  // namespace
 
-Wager::Wager(std::vector<std::size_t> beginnings) {
+Wager::Wager(const std::vector<std::size_t>& beginnings) {
     for (const std::size_t begins : beginnings) {
         Bet& bet = bets_.emplace_back(Bet{begins, {}});
         for (std::size_t i = 0; i < shares; ++i)

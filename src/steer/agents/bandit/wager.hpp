@@ -18,7 +18,7 @@ class Wager {
 public:
     /// `beginnings`: bets begin before the numbers with these positions, each with the same part of
     /// the 1. Later ones are for numbers that may improve.
-    explicit Wager(std::vector<std::size_t> beginnings = {0});
+    explicit Wager(const std::vector<std::size_t>& beginnings = {0});
 
     /// Clipped to [-1, 1].
     void add(double x);
