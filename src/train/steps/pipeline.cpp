@@ -137,11 +137,10 @@ struct Pipeline::State {
         AssembledStep& step = place.step;
         const Duration start = Executor::current().now();
         step.knobs = buffer->knobs();
-        const std::uint64_t ahead = buffer->steps_ahead();
-        follow_buffer(ahead);
+        const std::uint64_t ahead = follow_buffer();
         // What the policy sees of the future must not depend on how fast the sampler happens to be.
         look_ahead.wait_published(step.sampled.step + ahead);
-        place.begun = buffer->begin(step.sampled.step);
+        place.begun = buffer->begin(step.sampled.step, ahead);
         if (!place.begun) return false;
         const buffer::StepRows& rows = place.begun.rows();
         if (rows.knobs) step.knobs = *rows.knobs;
@@ -183,13 +182,16 @@ struct Pipeline::State {
         return true;
     }
 
-    /// Samples as far ahead as asked, and as the buffer wants to see: it may have been changed.
-    void follow_buffer(std::uint64_t ahead) {
+    /// Samples as far ahead as asked, and as the buffer wants to see by now: it may have been
+    /// changed. How far that is.
+    std::uint64_t follow_buffer() {
         Monitor::Lock lock(monitor);
+        const std::uint64_t ahead = buffer->steps_ahead();
         // A few more than it wants to see: they are drawn while it takes the next ones.
         const auto drawn = static_cast<std::uint64_t>(look_ahead.tasks());
         const std::uint64_t window = std::max(asked_window, ahead + 1 + drawn);
         if (std::exchange(sampled_ahead, window) != window) look_ahead.set_window(window);
+        return ahead;
     }
 
     void set_sample_tasks(std::uint64_t tasks) {
@@ -257,6 +259,13 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
                      [state = state_, i] { state->guarded([&] { state->work(i); }); });
     }
     if (buffer == nullptr) return;
+    // Whoever shares the buffer may want to see further while a step begins.
+    buffer->set_sight([weak = std::weak_ptr(state_)](std::uint64_t step, std::uint64_t ahead) {
+        const std::shared_ptr<State> state = weak.lock();
+        if (state == nullptr) return;
+        static_cast<void>(state->follow_buffer());
+        state->look_ahead.wait_published(step + ahead);
+    });
     tasks_.spawn("beginning", [state = state_] { state->guarded([&] { state->begin_steps(); }); });
 }
 
