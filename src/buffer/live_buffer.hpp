@@ -100,8 +100,15 @@ public:
     /// What a coming step of this rank needs; in the order of steps, one call at a time.
     void publish(const sample::SampledStep& step);
     /// Lets the policy take a published step, in order, and asks for what it lacks. Steps may be
-    /// begun while others are assembled.
-    [[nodiscard]] BegunStep begin(std::uint64_t step);
+    /// begun while others are assembled. `ahead`: so many steps after it are published, too, or as
+    /// many as there is room for.
+    [[nodiscard]] BegunStep begin(std::uint64_t step, std::uint64_t ahead = whole_trace);
+    /// Sees to it that so many steps after one that begins are published, or as many as there is
+    /// room for, and returns once they are. `steps_ahead` says so by then.
+    using Sight = std::function<void(std::uint64_t step, std::uint64_t ahead)>;
+    /// What is called where a pilot's order makes this rank look further while a step begins; by
+    /// tasks of the buffer, too. Empty: nobody publishes more than `begin` was told.
+    void set_sight(Sight sight);
     /// Puts the rows of a step that has begun in place. False if the buffer was halted before they
     /// came.
     [[nodiscard]] bool assemble(BegunStep step, std::span<const store::RowsWanted> wanted,
@@ -121,7 +128,8 @@ public:
     void limit(SlotId most);
     /// Its policy and capacity (0 on ranks that are not the first).
     [[nodiscard]] Knobs knobs() const;
-    /// Steps after the next one that policy or pilot want to see.
+    /// Steps after the next one that policy or pilot want to see; ranks that are not the first are
+    /// told by it.
     [[nodiscard]] std::uint64_t steps_ahead() const;
     /// A step has been done: `received` is not asked for earlier ones any more.
     void step_done(std::uint64_t step);

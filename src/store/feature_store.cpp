@@ -273,6 +273,7 @@ RemoteFetch FeatureStore::fetch(std::span<const VertexId> vertices, std::span<st
         at = end;
     }
     if (runs.empty()) return {};
+    if (kind == comm::Kind::requests_ahead && !demand_first()) kind = comm::Kind::requests;
     return state_->exchange->fetch(runs, kind, bulk());
 }
 
@@ -282,6 +283,14 @@ void FeatureStore::set_bulk(std::uint64_t rows) noexcept {
 
 std::uint64_t FeatureStore::bulk() const noexcept {
     return state_->bulk.load(std::memory_order_relaxed);
+}
+
+void FeatureStore::set_demand_first(bool first) noexcept {
+    state_->demand_first.store(first, std::memory_order_relaxed);
+}
+
+bool FeatureStore::demand_first() const noexcept {
+    return state_->demand_first.load(std::memory_order_relaxed);
 }
 
 std::uint64_t FeatureStore::bytes() const noexcept {

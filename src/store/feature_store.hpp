@@ -96,6 +96,11 @@ public:
     /// be changed at any moment, from any task: fetches that begin later follow it.
     void set_bulk(std::uint64_t rows) noexcept;
     [[nodiscard]] std::uint64_t bulk() const noexcept;
+    /// Whether rows that a step waits for pass rows fetched ahead (`requests_ahead`), on links and
+    /// where their owners answer; at first they do. Otherwise they come in the order in which they
+    /// were asked for. May be changed as `set_bulk`.
+    void set_demand_first(bool first) noexcept;
+    [[nodiscard]] bool demand_first() const noexcept;
 
     /// A column that quantising changes by much, the worst of them.
     [[nodiscard]] const std::optional<ColumnError>& outlier() const noexcept;

@@ -77,6 +77,7 @@ struct StoreCore {
     ScratchPool pool;
     std::unique_ptr<RowExchange> exchange;  ///< none where all parts are on this host
     std::atomic<std::uint64_t> bulk{0};     ///< rows per message; 0: about 256 KiB
+    std::atomic<bool> demand_first{true};   ///< see FeatureStore::set_demand_first
 
     /// Turns rows of this host, which lie there, into floats.
     void load(std::span<const std::byte* const> rows, std::span<const VertexId> vertices,

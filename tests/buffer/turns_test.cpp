@@ -62,6 +62,41 @@ TEST(Turns, ComeInOrderOnceAllRanksKnowAndWantTheStep) {
     }
 }
 
+/// A step that is to be seen beyond waits for members that have not looked so far.
+TEST(Turns, WaitUntilAllMembersHaveLookedAsFar) {
+    SeededExecutor executor(3);
+    executor.spawn("main", [] {
+        buffer::StepTurns turns(0, 3);
+        turns.published(1);
+        for (const int member : {1, 2}) {
+            turns.wanted(member, 0);
+            turns.looked(member, 4);
+        }
+        EXPECT_TRUE(turns.wait(0, 4));
+        bool seen = false;
+        Task waiting = Executor::current().spawn("step", [&] {
+            EXPECT_TRUE(turns.wait(0, 32));
+            seen = true;
+        });
+        const auto pause = [] { Executor::current().sleep_for(std::chrono::milliseconds(1)); };
+        turns.looked(1, 32);
+        pause();
+        EXPECT_FALSE(seen) << "member 2 has not";
+        turns.looked(2, 31);
+        pause();
+        EXPECT_FALSE(seen);
+        turns.looked(2, 40);
+        turns.looked(2, 5);  // behind
+        waiting.join();
+        EXPECT_TRUE(seen);
+        EXPECT_TRUE(turns.wait(0, 32));
+        Task halted = Executor::current().spawn("step", [&] { EXPECT_FALSE(turns.wait(0, 41)); });
+        turns.halt();
+        halted.join();
+    });
+    executor.run();
+}
+
 TEST(Turns, EndWhenHaltedOrFailed) {
     SeededExecutor executor(1);
     executor.spawn("main", [] {

@@ -1,6 +1,7 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -268,6 +269,41 @@ TEST_F(StoreMpi, RowsAndAccountsAreTheSame) {
             {{4, {RUDDER_STORE_RANKS, folder(3, true).string(), arguments[0], arguments[1]}}});
         EXPECT_EQ(outcome.code, 0) << outcome.out << outcome.err;
         EXPECT_THAT(outcome.out, ::testing::HasSubstr("store passed"));
+    }
+}
+
+/// Rows fetched ahead are asked for first, then some that a step waits for.
+TEST(FetchOrder, RowsThatAStepWaitsForPassThoseFetchedAheadUnlessToldOtherwise) {
+    const TempDir temp;
+    const auto data = store_data(temp.path(), {.width = 256, .type = ElementType::f32}, 2000, 2);
+    for (const bool first : {true, false}) {
+        comm::SimulatedCluster cluster(
+            {.ranks = 2, .seed = 3, .link = comm::parse_link("50us,100mbit")});
+        cluster.run([&](const comm::Communicator& comm) {
+            store::FeatureStore store(comm, data, {});
+            EXPECT_TRUE(store.demand_first());
+            store.set_demand_first(first);
+            EXPECT_EQ(store.demand_first(), first);
+            if (comm.rank() == 0) {
+                const auto range = data.book().range(1);
+                ASSERT_GT(range.size(), 300U);
+                std::vector<VertexId> ids(range.size());
+                std::iota(ids.begin(), ids.end(), range.begin);
+                const std::size_t row = store.format().row_bytes();
+                std::vector<std::byte> rows(ids.size() * row);
+                const std::size_t soon = 64;
+                const std::span<const VertexId> all(ids);
+                const std::span<std::byte> places(rows);
+                store::RemoteFetch ahead = store.fetch(
+                    all.subspan(soon), places.subspan(soon * row), comm::Kind::requests_ahead);
+                store::RemoteFetch now = store.fetch(all.first(soon), places.first(soon * row));
+                now.wait();
+                EXPECT_EQ(ahead.done(), !first);
+                ahead.wait();
+            }
+            comm.barrier();
+            store.stop();
+        });
     }
 }
 

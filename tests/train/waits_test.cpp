@@ -140,5 +140,59 @@ TEST(BucketGroups, AreAtMostAsManyAsMayBeUnderWayAndFillTheLink) {
     EXPECT_EQ(groups[2].range.offset, 0U);
 }
 
+TEST(BucketGroups, AreAsManyAsAskedForAndAboutAsLarge) {
+    using Last = std::vector<std::size_t>;
+    std::vector<nn::Bucket> even;
+    for (std::size_t i = 0; i < 6; ++i)
+        even.push_back({(5 - i) * 100, 100});
+    EXPECT_EQ(last_buckets(train::divide_buckets(even, 1)), (Last{5}));
+    EXPECT_EQ(last_buckets(train::divide_buckets(even, 2)), (Last{2, 5}));
+    EXPECT_EQ(last_buckets(train::divide_buckets(even, 3)), (Last{1, 3, 5}));
+    EXPECT_EQ(last_buckets(train::divide_buckets(even, 6)), (Last{0, 1, 2, 3, 4, 5}));
+    EXPECT_EQ(last_buckets(train::divide_buckets(even, 9)), (Last{0, 1, 2, 3, 4, 5}));
+    EXPECT_TRUE(train::divide_buckets({}, 3).empty());
+    // The first holds nearly all: each of the others still gets one.
+    const std::vector<nn::Bucket> uneven{{30, 1000}, {20, 10}, {10, 10}, {0, 10}};
+    EXPECT_EQ(last_buckets(train::divide_buckets(uneven, 2)), (Last{0, 3}));
+    EXPECT_EQ(last_buckets(train::divide_buckets(uneven, 3)), (Last{0, 1, 3}));
+    const std::vector<nn::Bucket> late{{1020, 10}, {1010, 10}, {1000, 10}, {0, 1000}};
+    for (const std::size_t groups : {1U, 2U, 3U, 4U})
+        EXPECT_EQ(train::divide_buckets(late, groups).size(), groups);
+    const auto two = train::divide_buckets(uneven, 2);
+    EXPECT_EQ(two[1].range.offset, 0U);
+    EXPECT_EQ(two[1].range.size, 30U);
+}
+
+/// Every rank's gradient is its own, and no float of a sum may depend on the groups.
+TEST(BucketGroups, ChangeNoBitOfASumFromStepToStep) {
+    const std::vector<nn::Bucket> buckets{{70, 30}, {40, 30}, {5, 35}, {0, 5}};
+    for (const auto precision : {comm::SumPrecision::float32, comm::SumPrecision::bfloat16}) {
+        comm::SimulatedCluster cluster({.ranks = 3, .seed = 4, .jitter = 1ms});
+        cluster.run([&](const comm::Communicator& comm) {
+            const auto rank = static_cast<PartId>(comm.rank());
+            train::GradientExchange exchange(
+                comm, {rank, rank + 1}, 3,
+                {.size = 100, .buckets = buckets, .precision = precision});
+            EXPECT_EQ(exchange.most_groups(), 4U);
+            std::vector<float> first;
+            for (const std::uint64_t groups : {0U, 1U, 4U, 2U, 3U, 0U, 2U}) {
+                exchange.divide(groups);
+                EXPECT_EQ(exchange.divided(), groups);
+                for (std::size_t i = 0; i < 100; ++i) {
+                    exchange.gradient(0)[i] =
+                        1.0F / static_cast<float>(1 + (i * 7 + rank * 31) % 97);
+                }
+                for (std::size_t b = 0; b < buckets.size(); ++b)
+                    exchange.bucket_ready(b);
+                const std::vector<float> losses{1.0F};
+                static_cast<void>(exchange.finish(losses, {}, {}));
+                const std::vector<float> sum(exchange.sum().begin(), exchange.sum().end());
+                if (first.empty()) first = sum;
+                EXPECT_EQ(sum, first) << groups;
+            }
+        });
+    }
+}
+
 }  // namespace
 }  // namespace rudder::test

@@ -69,17 +69,30 @@ void BufferSteps::obey_limit(std::uint64_t number) {
     note_knobs(true);
 }
 
-const StepPlan& BufferSteps::advance(std::uint64_t number, std::optional<TimeKnobs>& times) {
-    BufferPilot* pilot = options_.pilot;
-    obey_limit(number);
-    if (pilot == nullptr) return buffer_.advance();
+PilotOrder BufferSteps::obey_pilot(std::uint64_t number) {
     PilotOrder order;
+    if (options_.pilot == nullptr) return order;
     {
         const CpuMeter meter(clocks_.piloting);
-        order = pilot->before(number, buffer_.ids());
+        order = options_.pilot->before(number, buffer_.ids());
     }
     for (const BufferChange& change : order.changes)
         buffer_.change(change, [this](const StepPlan& plan) { carry_out(plan); });
+    return order;
+}
+
+bool BufferSteps::see_further(std::uint64_t number, std::uint64_t before) {
+    if (options_.pilot == nullptr) return true;
+    note_knobs(false);
+    const std::uint64_t now = steps_ahead();
+    if (now <= before) return true;
+    look_(number, now);
+    return turns_.wait(number, now);
+}
+
+const StepPlan& BufferSteps::advance(std::uint64_t number, const PilotOrder& order) {
+    BufferPilot* pilot = options_.pilot;
+    if (pilot == nullptr) return buffer_.advance();
     {
         const CpuMeter meter(clocks_.piloting);
         const CpuMeter beside(following_);
@@ -98,13 +111,12 @@ const StepPlan& BufferSteps::advance(std::uint64_t number, std::optional<TimeKno
         pilot->after(number, buffer_.ids().accounts());
     }
     note_knobs(!order.changes.empty() || overruled);
-    times = order.times;
     return plan;
 }
 
 bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
                         StepRows& rows) {
-    if (!turns_.wait(number)) return false;
+    if (!turns_.wait(number, steps_ahead())) return false;
     if (options_.pilot != nullptr) {
         const CpuMeter all(clocks_.bookkeeping);
         announce();
@@ -113,12 +125,21 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
     }
     slots_.wait_for_room();
     // It may have taken a while.
-    if (!turns_.wait(number)) return false;
+    const std::uint64_t ahead = steps_ahead();
+    if (!turns_.wait(number, ahead)) return false;
+    PilotOrder order;
+    {
+        const Span span("policy", number);
+        const CpuMeter meter(clocks_.bookkeeping);
+        announce();
+        obey_limit(number);
+        order = obey_pilot(number);
+    }
+    if (!see_further(number, ahead)) return false;
     const Span span("policy", number);
     const CpuMeter meter(clocks_.bookkeeping);
     announce();
-    std::optional<TimeKnobs> times;
-    const StepPlan& plan = advance(number, times);
+    const StepPlan& plan = advance(number, order);
     queue_.take(step);
     note(step.rows);
     sources.demand_by_owner.assign(ranks_, 0);
@@ -129,7 +150,7 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
     rows = std::exchange(extra_, {});
     rows.counts.wasted = newly_wasted();
     rows.knobs = knobs();
-    rows.times = times;
+    rows.times = order.times;
     extra_.by_owner.assign(ranks_, 0);
     for (std::size_t r = 0; r < ranks_; ++r)
         rows.by_owner[r] += sources.demand_by_owner[r];

@@ -33,6 +33,9 @@ public:
     /// Waits for the step's turn and lets the policy take it. False if halted before.
     [[nodiscard]] bool begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
                              StepRows& rows);
+    /// Called where a pilot's order makes policy or pilot look further while a step begins: members
+    /// are told, and this rank publishes that far; before the first step.
+    void set_look(LiveBuffer::Sight look) { look_ = std::move(look); }
     /// As LiveBuffer::limit.
     void limit(SlotId most) noexcept { limit_ = most; }
     [[nodiscard]] RowSlots& slots() noexcept { return slots_; }
@@ -54,8 +57,13 @@ private:
     void announce();
     /// Keeps to a limit that was set since.
     void obey_limit(std::uint64_t number);
-    /// The policy takes the next step, as the pilot says.
-    const StepPlan& advance(std::uint64_t number, std::optional<TimeKnobs>& times);
+    /// What the pilot says before a step; changes of the buffer are made.
+    [[nodiscard]] PilotOrder obey_pilot(std::uint64_t number);
+    /// Waits until as much is published as policy and pilot want to see by now, if that is more
+    /// than before; false if halted.
+    [[nodiscard]] bool see_further(std::uint64_t number, std::uint64_t before);
+    /// The policy takes the next step, after the pilot's order.
+    const StepPlan& advance(std::uint64_t number, const PilotOrder& order);
     /// Fetches what a change or a step asked for beside the step's own rows.
     void carry_out(const StepPlan& plan);
     void note_knobs(bool changed);
@@ -65,6 +73,7 @@ private:
     void note(std::span<const RowKey> rows);
 
     LiveBufferOptions options_;
+    LiveBuffer::Sight look_;
     std::size_t ranks_;
     StepQueue& queue_;
     StepTurns& turns_;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/executor/patience.hpp"
+#include "rudder/buffer/policy.hpp"
 #include "rudder/core/check.hpp"
 
 namespace rudder::buffer {
@@ -17,12 +19,13 @@ constexpr comm::Channel from_first = comm::channel_of(comm::Talk::from_first);
 constexpr std::size_t places = 2;
 constexpr std::size_t piece_bytes = std::size_t{512} << 10;
 
-enum class Word : std::uint64_t { publish, want, taken, piece, complete, end };
+enum class Word : std::uint64_t { publish, want, taken, piece, complete, look, looked, end };
 
 struct Head {
     Word word;
     std::uint64_t step = 0;
-    std::uint64_t a = 0;  ///< remote ids; first row of a piece; the place taken; steps ahead
+    /// Remote ids; first row of a piece; the place taken; steps ahead; the last step published.
+    std::uint64_t a = 0;
     std::uint64_t b = 0;  ///< local ids; rows of a piece
     std::uint64_t c = 0;  ///< repeats; the place of a piece
     Rows counts{};
@@ -37,6 +40,11 @@ std::vector<std::byte> pack(const Head& head, std::span<const VertexId> one = {}
         std::memcpy(bytes.data() + sizeof(Head) + one.size_bytes(), two.data(), two.size_bytes());
     }
     return bytes;
+}
+
+/// The last of so many steps after one.
+std::uint64_t last_seen(std::uint64_t step, std::uint64_t ahead) {
+    return ahead > whole_trace - step ? whole_trace : step + ahead;
 }
 
 Head head_of(const comm::Message& message) {
@@ -111,12 +119,35 @@ void HostExchange::publish(std::uint64_t step, const RankNeeds& needs) {
     send(0, pack(head, needs.remote, needs.local));
 }
 
-void HostExchange::want(std::uint64_t step, std::shared_ptr<Landing> into) {
+std::uint64_t HostExchange::want(std::uint64_t step, std::shared_ptr<Landing> into,
+                                 std::uint64_t ahead) {
+    std::uint64_t told = ahead;
     {
+        // What is told from here on is followed by whoever hears it.
         Monitor::Lock lock(monitor_);
         incoming_[step].into = std::move(into);
+        wanted_ = step;
+        told = steps_ahead_.value_or(ahead);
     }
-    send(0, pack({Word::want, step}));
+    send(0, pack({Word::want, step, last_seen(step, ahead)}));
+    return told;
+}
+
+void HostExchange::looked(std::uint64_t step) {
+    send(0, pack({Word::looked, step}));
+}
+
+/// Steps that were wanted before it was said so are looked beyond here.
+void HostExchange::follow_first(std::uint64_t ahead) {
+    std::optional<std::uint64_t> last;
+    {
+        Monitor::Lock lock(monitor_);
+        const bool further = ahead > std::exchange(steps_ahead_, ahead).value_or(0);
+        if (further) last = wanted_;
+    }
+    if (!last) return;
+    events_.look(*last, ahead);
+    looked(last_seen(*last, ahead));
 }
 
 bool HostExchange::wait(std::uint64_t step, Rows& counts) {
@@ -152,12 +183,15 @@ void HostExchange::hear_first() {
         const comm::Message message = host_.receive_message(0, from_first).take();
         const Head head = head_of(message);
         if (head.word == Word::end) return;
+        if (head.word == Word::look) {
+            follow_first(head.a);
+            continue;
+        }
         Monitor::Lock lock(monitor_);
         Incoming& mine = incoming_.at(head.step);
         if (head.word == Word::complete) {
             mine.counts = head.counts;
             mine.complete = true;
-            steps_ahead_ = head.a;
             monitor_.notify_all();
             continue;
         }
@@ -177,7 +211,10 @@ void HostExchange::hear_member(int member) {
         if (head.word == Word::publish) {
             events_.published(member, head.step, needs_of(message, head));
         } else if (head.word == Word::want) {
+            events_.looked(member, head.a);
             events_.wanted(member, head.step);
+        } else if (head.word == Word::looked) {
+            events_.looked(member, head.step);
         } else {
             Monitor::Lock lock(monitor_);
             busy_[static_cast<std::size_t>(member)][head.a] = false;
@@ -187,7 +224,7 @@ void HostExchange::hear_member(int member) {
 }
 
 void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                           const Rows& counts, std::uint64_t steps_ahead) {
+                           const Rows& counts) {
     std::vector<bool>& busy = busy_[static_cast<std::size_t>(member)];
     for (std::size_t at = 0; at < rows.size(); at += piece_rows_) {
         std::size_t which = 0;
@@ -206,9 +243,15 @@ void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::
             std::memcpy(to + i * row_bytes_, rows[at + i], row_bytes_);
         send(member, pack({Word::piece, step, at, count, which}));
     }
-    Head head{Word::complete, step, steps_ahead};
+    Head head{Word::complete, step};
     head.counts = counts;
     send(member, pack(head));
+}
+
+void HostExchange::tell_ahead(std::uint64_t steps) {
+    if (std::exchange(told_, steps) == steps) return;
+    for (int member = 1; member < size(); ++member)
+        send(member, pack({Word::look, 0, steps}));
 }
 
 // ---- the end -----------------------------------------------------------------------------------

@@ -73,8 +73,9 @@ struct LiveBuffer::State {
     BufferClocks clocks;
     StepTurns turns;
     StepQueue queue;
-    Monitor monitor;                               ///< guards `works`
+    Monitor monitor;                               ///< guards what follows
     std::vector<std::unique_ptr<StepWork>> works;  ///< that no step uses
+    Sight sight;                                   ///< see LiveBuffer::set_sight
     // Destroyed in the reverse order: tasks end before what they use goes.
     std::unique_ptr<BufferSteps> steps;      ///< on the first rank
     std::unique_ptr<HostExchange> exchange;  ///< where several share the buffer
@@ -83,7 +84,10 @@ struct LiveBuffer::State {
     void join(const comm::Communicator& host);
     [[nodiscard]] Knobs knobs() const;
     [[nodiscard]] std::unique_ptr<StepWork> take_work();
-    [[nodiscard]] bool begin(StepWork& work);
+    [[nodiscard]] bool begin(StepWork& work, std::uint64_t ahead);
+    void begin_member(StepWork& work, std::uint64_t ahead);
+    /// So many steps after this one are published, or as many as there is room for.
+    void look(std::uint64_t step, std::uint64_t ahead);
     /// Waits for the rows of a step; on the first rank, members get theirs.
     [[nodiscard]] bool receive(StepWork& work);
     void decode_all(StepWork& work, std::span<const store::RowsWanted> wants) const;
@@ -104,8 +108,13 @@ LiveBuffer::State::State(const comm::Communicator& comm, const store::FeatureSto
       turns(o.first_step, members(comm, o)),
       queue(o, is_first(comm, o), members(comm, o), turns) {
     const bool shared = members(comm, o) > 0;
-    if (is_first(comm, o))
+    if (is_first(comm, o)) {
         steps = std::make_unique<BufferSteps>(store, std::move(o), ranks, queue, turns, clocks);
+        steps->set_look([this](std::uint64_t step, std::uint64_t ahead) {
+            if (exchange) exchange->tell_ahead(ahead);
+            look(step, ahead);
+        });
+    }
     if (shared) join(comm.host());
 }
 
@@ -115,8 +124,11 @@ void LiveBuffer::State::join(const comm::Communicator& host) {
         queue.add(member, step, std::move(of));
     };
     events.wanted = [this](int member, std::uint64_t step) { turns.wanted(member, step); };
+    events.looked = [this](int member, std::uint64_t step) { turns.looked(member, step); };
+    events.look = [this](std::uint64_t step, std::uint64_t ahead) { look(step, ahead); };
     events.failed = [this](const std::exception_ptr& error) { turns.fail(error); };
     exchange = std::make_unique<HostExchange>(host, store.format().row_bytes(), std::move(events));
+    if (steps) exchange->tell_ahead(steps->steps_ahead());
 }
 
 std::unique_ptr<StepWork> LiveBuffer::State::take_work() {
@@ -127,19 +139,36 @@ std::unique_ptr<StepWork> LiveBuffer::State::take_work() {
     return work;
 }
 
-bool LiveBuffer::State::begin(StepWork& work) {
-    work.rows = {};
-    if (steps) {
-        if (!steps->begin(work.number, work.step, work.sources, work.rows)) return false;
-        work.rows.counts += work.step.shares.front().counts;
-        steps->slots().ask(work.sources);
-        queue.take_own(work.number, work.own);
-    } else {
-        queue.take_own(work.number, work.own);
-        work.landing = pool->take(work.own.remote);
-        exchange->want(work.number, work.landing);
+void LiveBuffer::State::look(std::uint64_t step, std::uint64_t ahead) {
+    Sight far;
+    {
+        Monitor::Lock lock(monitor);
+        far = sight;
     }
+    if (far) far(step, ahead);
+}
+
+bool LiveBuffer::State::begin(StepWork& work, std::uint64_t ahead) {
+    work.rows = {};
+    if (!steps) {
+        begin_member(work, ahead);
+        return true;
+    }
+    if (!steps->begin(work.number, work.step, work.sources, work.rows)) return false;
+    if (exchange) exchange->tell_ahead(steps->steps_ahead());
+    work.rows.counts += work.step.shares.front().counts;
+    steps->slots().ask(work.sources);
+    queue.take_own(work.number, work.own);
     return true;
+}
+
+void LiveBuffer::State::begin_member(StepWork& work, std::uint64_t ahead) {
+    queue.take_own(work.number, work.own);
+    work.landing = pool->take(work.own.remote);
+    const std::uint64_t told = exchange->want(work.number, work.landing, ahead);
+    if (told <= ahead) return;
+    look(work.number, told);
+    exchange->looked(work.number + told);
 }
 
 bool LiveBuffer::State::receive(StepWork& work) {
@@ -154,7 +183,7 @@ bool LiveBuffer::State::receive(StepWork& work) {
     for (int member = 1; exchange && member < exchange->size(); ++member) {
         const RankShare& share = work.step.shares[static_cast<std::size_t>(member)];
         work.list_rows(share);
-        exchange->deliver(member, work.number, work.addresses, share.counts, steps->steps_ahead());
+        exchange->deliver(member, work.number, work.addresses, share.counts);
     }
     return true;
 }
@@ -223,10 +252,15 @@ void LiveBuffer::publish(const sample::SampledStep& step) {
     state_->queue.publish(step, state_->exchange.get());
 }
 
-BegunStep LiveBuffer::begin(std::uint64_t step) {
+BegunStep LiveBuffer::begin(std::uint64_t step, std::uint64_t ahead) {
     std::unique_ptr<StepWork> work = state_->take_work();
     work->number = step;
-    return state_->begin(*work) ? BegunStep(std::move(work)) : BegunStep();
+    return state_->begin(*work, ahead) ? BegunStep(std::move(work)) : BegunStep();
+}
+
+void LiveBuffer::set_sight(Sight sight) {
+    Monitor::Lock lock(state_->monitor);
+    state_->sight.swap(sight);
 }
 
 bool LiveBuffer::assemble(BegunStep step, std::span<const store::RowsWanted> wanted,

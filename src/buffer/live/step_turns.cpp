@@ -17,6 +17,13 @@ void StepTurns::wanted(int member, std::uint64_t step) {
     monitor_.notify_all();
 }
 
+void StepTurns::looked(int member, std::uint64_t step) {
+    Monitor::Lock lock(monitor_);
+    std::uint64_t& mine = looked_[static_cast<std::size_t>(member)];
+    mine = std::max(mine, step);
+    monitor_.notify_all();
+}
+
 void StepTurns::halt() {
     Monitor::Lock lock(monitor_);
     halted_ = true;
@@ -35,10 +42,17 @@ bool StepTurns::turn(std::uint64_t step) const {
                        [step](std::uint64_t end) { return end > step; });
 }
 
-bool StepTurns::wait(std::uint64_t step) {
+/// Who wants a step has published it.
+bool StepTurns::seen(std::uint64_t step, std::uint64_t ahead) const {
+    return ahead == 0 || std::all_of(looked_.begin() + (looked_.empty() ? 0 : 1), looked_.end(),
+                                     [&](std::uint64_t to) { return to >= step + ahead; });
+}
+
+bool StepTurns::wait(std::uint64_t step, std::uint64_t ahead) {
     Monitor::Lock lock(monitor_);
-    monitor_.wait(lock, "the buffer's turn",
-                  [&] { return halted_ || failure_ != nullptr || turn(step); });
+    monitor_.wait(lock, "the buffer's turn", [&] {
+        return halted_ || failure_ != nullptr || (turn(step) && seen(step, ahead));
+    });
     if (failure_ != nullptr) std::rethrow_exception(failure_);
     return !halted_;
 }

@@ -11,7 +11,7 @@ namespace rudder::train {
 namespace {
 
 /// Reductions that may be under way, less the one of the facts and one to spare.
-constexpr std::size_t most_groups = 6;
+constexpr std::size_t groups_at_once = 6;
 
 /// Positions in the facts.
 constexpr std::size_t loss_fact = 0;
@@ -21,6 +21,15 @@ constexpr std::size_t records_fact = 3;
 constexpr std::size_t first_flag = 4;
 /// Floats of a rank's pace.
 constexpr std::size_t pace_floats = 2;
+
+/// Takes the next bucket into a group; backward completes buckets from the end of the flat vector
+/// to its start.
+void take_bucket(BucketGroup& group, std::span<const nn::Bucket> buckets, std::size_t b) {
+    const std::size_t low = std::min(group.range.offset, buckets[b].offset);
+    const std::size_t high =
+        std::max(group.range.offset + group.range.size, buckets[b].offset + buckets[b].size);
+    group = {{low, high - low}, b};
+}
 
 std::vector<std::uint32_t> indices_of(partition::PartShare own) {
     std::vector<std::uint32_t> indices;
@@ -34,7 +43,7 @@ std::vector<std::uint32_t> indices_of(partition::PartShare own) {
 std::vector<BucketGroup> group_buckets(std::span<const nn::Bucket> buckets, std::size_t bytes_each,
                                        std::size_t least) {
     const std::size_t per_group =
-        std::max<std::size_t>(1, (buckets.size() + most_groups - 1) / most_groups);
+        std::max<std::size_t>(1, (buckets.size() + groups_at_once - 1) / groups_at_once);
     std::vector<BucketGroup> groups;
     std::size_t in_group = 0;
     for (std::size_t b = 0; b < buckets.size(); ++b) {
@@ -45,22 +54,39 @@ std::vector<BucketGroup> group_buckets(std::span<const nn::Bucket> buckets, std:
             in_group = 1;
             continue;
         }
-        // Backward completes buckets from the end of the flat vector to its start.
-        BucketGroup& group = groups.back();
-        const std::size_t low = std::min(group.range.offset, buckets[b].offset);
-        const std::size_t high =
-            std::max(group.range.offset + group.range.size, buckets[b].offset + buckets[b].size);
-        group = {{low, high - low}, b};
+        take_bucket(groups.back(), buckets, b);
         ++in_group;
     }
     return groups;
 }
 
+std::vector<BucketGroup> divide_buckets(std::span<const nn::Bucket> buckets, std::size_t groups) {
+    const std::size_t count = std::min(std::max<std::size_t>(groups, 1), buckets.size());
+    std::size_t all = 0;
+    for (const nn::Bucket& bucket : buckets)
+        all += bucket.size;
+    std::vector<BucketGroup> made;
+    std::size_t before = 0;  // floats of the buckets so far
+    for (std::size_t b = 0; b < buckets.size(); ++b) {
+        const std::size_t missing = count - made.size();
+        const bool full = missing > 0 && before * count >= all * made.size();
+        if (full || missing == buckets.size() - b) {
+            made.push_back({buckets[b], b});
+        } else {
+            take_bucket(made.back(), buckets, b);
+        }
+        before += buckets[b].size;
+    }
+    return made;
+}
+
 GradientExchange::GradientExchange(const comm::Communicator& comm, partition::PartShare own,
                                    PartId parts, const GradientLayout& layout)
     : sum_(Array<float>::zeroed(layout.size)),
-      groups_(group_buckets(layout.buckets, layout.precision == comm::SumPrecision::float32 ? 4 : 2,
-                            comm.transport().bytes_under_way())),
+      buckets_(layout.buckets.begin(), layout.buckets.end()),
+      by_link_(group_buckets(buckets_, layout.precision == comm::SumPrecision::float32 ? 4 : 2,
+                             comm.transport().bytes_under_way())),
+      groups_(by_link_),
       precision_(layout.precision),
       extra_(layout.extra),
       own_(own),
@@ -73,6 +99,17 @@ GradientExchange::GradientExchange(const comm::Communicator& comm, partition::Pa
         gradients_.push_back(Array<float>::zeroed(layout.size));
         facts_.emplace_back(fact_sum_.size());
     }
+}
+
+std::uint64_t GradientExchange::most_groups() const noexcept {
+    return std::min(groups_at_once, buckets_.size());
+}
+
+void GradientExchange::divide(std::uint64_t groups) {
+    if (groups == divided_) return;
+    RUDDER_CHECK(next_group_ == 0 && groups <= most_groups());
+    divided_ = groups;
+    groups_ = groups == 0 ? by_link_ : divide_buckets(buckets_, groups);
 }
 
 void GradientExchange::bucket_ready(std::size_t b) {

@@ -60,6 +60,9 @@ struct BucketGroup {
 };
 [[nodiscard]] std::vector<BucketGroup> group_buckets(std::span<const nn::Bucket> buckets,
                                                      std::size_t bytes_each, std::size_t least);
+/// So many groups, or as many as there are buckets, of about as many floats each.
+[[nodiscard]] std::vector<BucketGroup> divide_buckets(std::span<const nn::Bucket> buckets,
+                                                      std::size_t groups);
 
 /// One rank's share in the reductions of a run. Each own part has a gradient of its own; the sums
 /// are the same on all ranks, bit for bit, however the parts are spread.
@@ -68,6 +71,14 @@ public:
     /// Collective.
     GradientExchange(const comm::Communicator& comm, partition::PartShare own, PartId parts,
                      const GradientLayout& layout);
+
+    /// From the next step on the gradient is reduced in so many groups of buckets, at most
+    /// most_groups(); 0: as the link allows. Between two steps, on all ranks alike; sums do not
+    /// depend on it.
+    void divide(std::uint64_t groups);
+    /// As it was told.
+    [[nodiscard]] std::uint64_t divided() const noexcept { return divided_; }
+    [[nodiscard]] std::uint64_t most_groups() const noexcept;
 
     /// Where own part `i` (0, 1, ...) writes its gradient.
     [[nodiscard]] std::span<float> gradient(std::size_t i) { return gradients_[i].span(); }
@@ -90,7 +101,10 @@ private:
 
     std::vector<Array<float>> gradients_;  ///< by own part
     Array<float> sum_;
-    std::vector<BucketGroup> groups_;
+    std::vector<nn::Bucket> buckets_;
+    std::vector<BucketGroup> by_link_;  ///< groups as the link allows
+    std::vector<BucketGroup> groups_;   ///< as they are now
+    std::uint64_t divided_ = 0;
     comm::SumPrecision precision_;
     std::size_t next_group_ = 0;
     std::vector<std::vector<float>>
