@@ -21,7 +21,8 @@ endfunction()
 # skipped with the reason. (Fitting of trees skips itself: XGBoost is looked for when it runs.)
 set(rudder_tests_METIS "EveryMethod*/metis:GraphMethod*/metis:Metis.*:Layout.IsTheSame*:Layout.Clusters*:MustWork.*:\
 Determinism.Partition:*CliRoundTrip*:JsonOutput.OfAPartition")
-set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*:AgentVerbs.BadReplies*")
+set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*:LiveReplies.*:LiveHarm.*:AgentVerbs.BadReplies*:\
+AgentVerbs.AHostileServer*:AgentVerbs.TheKeyOfAModel*")
 set(rudder_tests_MICROHTTPD "PrometheusHttp.*:SinksOf.MetricsCan*:SinksOf.APort*")
 set(rudder_tests_LIBLINEAR "*Fitting*/0:*Fitting*/1:ClassifierVerbs.*")
 set(rudder_tests_ZSTD "Coded*:*.TheSameRowsCoded:*.CodedOrNot:*.CodedWhere*:Train.CodedMessages*:Train.TheDigest*:*.CodedAnswers*")
