@@ -54,7 +54,7 @@ function(rudder_test layer)
   add_dependencies(${target} rudder)
   target_link_libraries(${target} PRIVATE ${arg_LINK} rudder_test_support GTest::gmock_main fmt::fmt rudder_flags)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "-Long*${rudder_left_out}"
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_quick_timeout} LABELS quick)
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${rudder_quick_timeout} LABELS quick)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "Long*" TEST_LIST long_${target}
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_long_timeout} LABELS long)
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${rudder_long_timeout} LABELS long)
 endfunction()
