@@ -21,7 +21,8 @@ endfunction()
 # skipped with the reason. (Fitting of trees skips itself: XGBoost is looked for when it runs.)
 set(rudder_tests_METIS "EveryMethod*/metis:GraphMethod*/metis:Metis.*:Layout.IsTheSame*:Layout.Clusters*:MustWork.*:\
 Determinism.Partition:*CliRoundTrip*:JsonOutput.OfAPartition")
-set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*:AgentVerbs.BadReplies*")
+set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*:LiveReplies.*:LiveHarm.*:AgentVerbs.BadReplies*:\
+AgentVerbs.AHostileServer*:AgentVerbs.TheKeyOfAModel*")
 set(rudder_tests_MICROHTTPD "PrometheusHttp.*:SinksOf.MetricsCan*:SinksOf.APort*")
 set(rudder_tests_LIBLINEAR "*Fitting*/0:*Fitting*/1:ClassifierVerbs.*")
 set(rudder_tests_ZSTD "Coded*:*.TheSameRowsCoded:*.CodedOrNot:*.CodedWhere*:Train.CodedMessages*:Train.TheDigest*:*.CodedAnswers*")
@@ -53,7 +54,7 @@ function(rudder_test layer)
   add_dependencies(${target} rudder)
   target_link_libraries(${target} PRIVATE ${arg_LINK} rudder_test_support GTest::gmock_main fmt::fmt rudder_flags)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "-Long*${rudder_left_out}"
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_quick_timeout} LABELS quick)
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${rudder_quick_timeout} LABELS quick)
   gtest_discover_tests(${target} TEST_PREFIX "${layer}." TEST_FILTER "Long*" TEST_LIST long_${target}
-    DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT ${rudder_long_timeout} LABELS long)
+    DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT ${rudder_long_timeout} LABELS long)
 endfunction()

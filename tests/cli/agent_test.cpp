@@ -312,10 +312,10 @@ TEST_F(AgentVerbs, AHostileServerCostsNoMoreThanTheAccountAllows) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     std::atomic<std::size_t> asked{0};
     const std::vector<std::string> harm{
-        R"({"action": "set", "knobs": {"policy": "none"}, "reason": "trying"})",
+        R"({"action": "set", "knobs": {"policy": "static-degree"}, "reason": "trying"})",
         R"({"action": "set", "knobs": {"capacity": 0}, "reason": "trying"})",
-        R"({"action": "set", "knobs": {"policy": "static-random"}, "reason": "trying"})",
-        R"({"action": "set", "knobs": {"policy": "window:1"}, "reason": "trying"})"};
+        R"({"action": "set", "knobs": {"policy": "lru"}, "reason": "trying"})",
+        R"({"action": "set", "knobs": {"capacity": 1}, "reason": "trying"})"};
     FakeServer server(ollama([&](const FakeRequest&) {
         return FakeReply::of(200, ollama_envelope(harm[asked++ % harm.size()]));
     }));
@@ -339,8 +339,31 @@ TEST_F(AgentVerbs, AHostileServerCostsNoMoreThanTheAccountAllows) {
     const double filling = plain.at("buffer_rows").get<double>();
     EXPECT_LE(fetched(hostile), 1.01 * fetched(plain) + filling);
     const Json& agent = hostile.at("agent");
+    EXPECT_EQ(agent.at("invalid"), 0) << "each of them may be asked for";
     EXPECT_GT(agent.at("refused").get<int>() + agent.at("undone").get<int>(), 0);
     EXPECT_LE(agent.at("excess").get<double>(), 0.01 + filling / fetched(plain));
+}
+
+/// A link that falls to a tenth and comes back, and a rank that computes slowly meanwhile.
+TEST_F(AgentVerbs, AWorldThatChangesUnderFourSteeredRanksChangesNoResult) {
+    if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
+    const auto words = [](const Words& more) {
+        Words all = train({"--ranks", "4", "--ranks-per-host", "1", "--policy", "window:4"});
+        all[3] = "10";
+        all.insert(all.end(), more.begin(), more.end());
+        return all;
+    };
+    const Json plain = ok_json(words({"--agent", "never"}));
+    const std::string link = "20us,1gbit;step:16:20us,0.1gbit;step:32:20us,1gbit";
+    const Json changed =
+        ok_json(words({"--agent", "bandit", "--link", link, "--slow", "1:3:20-40"}));
+    EXPECT_GT(changed.at("steps"), 40);
+    EXPECT_EQ(changed.at("loss").at("digest"), plain.at("loss").at("digest"));
+    EXPECT_EQ(changed.at("link"), link);
+    const Json& agent = changed.at("agent");
+    EXPECT_GT(agent.at("decisions"), 0);
+    EXPECT_EQ(agent.at("invalid"), 0);
+    EXPECT_EQ(agent.at("learned").size(), 4U) << "each host has an agent";
 }
 
 TEST_F(AgentVerbs, TheKeyOfAModelIsNowhere) {

@@ -1,5 +1,7 @@
 #include "bad_texts.hpp"
 
+#include <fmt/format.h>
+
 namespace rudder::test {
 
 std::string nested(int depth) {
@@ -10,7 +12,7 @@ std::string nested(int depth) {
     return text + std::string(static_cast<std::size_t>(depth) + 1, '}');
 }
 
-std::vector<BadText> bad_texts() {
+std::vector<BadText> bad_texts(std::uint64_t slots) {
     const std::string set = R"({"action": "set", "knobs": )";
     const std::string replace = R"({"action": "replace", "fraction": )";
     return {
@@ -62,7 +64,8 @@ std::vector<BadText> bad_texts() {
         {"UnknownKnob", set + R"({"speed": 11}})", "'speed'"},
         {"KnobAsText", set + R"({"capacity": "100"}})", "'capacity' is text"},
         {"KnobTooLow", set + R"({"capacity": -3}})", "'capacity' is -3, below 0"},
-        {"KnobTooHigh", set + R"({"capacity": 1201}})", "'capacity' is 1201, above 1200"},
+        {"KnobTooHigh", set + fmt::format(R"({{"capacity": {}}}}})", slots + 1),
+         fmt::format("'capacity' is {}, above {}", slots + 1, slots)},
         {"KnobHuge", set + R"({"capacity": 99999999999999999999}})", "'capacity' is a number"},
         {"KnobBetween", set + R"({"bulk": 2.5}})", "'bulk' is a number with a fraction"},
         {"KnobTruth", set + R"({"capacity": true}})", "'capacity' is a truth value"},

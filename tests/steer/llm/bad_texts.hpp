@@ -1,6 +1,7 @@
 // What a model may say instead of an action, each with a part of the problem that is told.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,8 @@ struct BadText {
     std::string problem;
 };
 
-[[nodiscard]] std::vector<BadText> bad_texts();
+/// Of a run whose buffer has room for so many rows, and whose policy is `scored`.
+[[nodiscard]] std::vector<BadText> bad_texts(std::uint64_t slots = 1200);
 
 /// An object in which objects are nested.
 [[nodiscard]] std::string nested(int depth);
