@@ -25,6 +25,10 @@ public:
         for (train::TrainObserver* one : all_)
             one->decisions(decisions);
     }
+    void prompts(std::span<const steer::PromptLine> lines) override {
+        for (train::TrainObserver* one : all_)
+            one->prompts(lines);
+    }
     void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override {
         for (train::TrainObserver* one : all_)
             one->epoch_done(record, epochs);

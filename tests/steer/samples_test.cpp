@@ -13,7 +13,7 @@
 #include "rudder/steer/agent_spec.hpp"
 #include "steer/fit/fit.hpp"
 #include "steer/fit/refit.hpp"
-#include "steer/samples/collector.hpp"
+#include "steer/samples/sample_collector.hpp"
 
 #include "hand_made.hpp"
 #include "random_models.hpp"

@@ -10,7 +10,8 @@ namespace rudder {
 struct RunProfile;
 namespace steer {
 struct DecisionRecord;
-}
+struct PromptLine;
+}  // namespace steer
 }  // namespace rudder
 
 namespace rudder::train {
@@ -25,6 +26,8 @@ public:
     virtual void records(std::span<const StepRecord> /*records*/) {}
     /// Along with the records: decisions of agents whose outcome is known by now.
     virtual void decisions(std::span<const steer::DecisionRecord> /*decisions*/) {}
+    /// Likewise: questions for language models that were collected, by host and step.
+    virtual void prompts(std::span<const steer::PromptLine> /*lines*/) {}
     /// Once its evaluation is known, which may be an epoch later.
     virtual void epoch_done(const EpochRecord& /*record*/, std::uint32_t /*epochs*/) {}
     /// What all ranks did during the epoch that was to be profiled.

@@ -90,8 +90,6 @@ private:
     [[nodiscard]] Answer ask(const Observation& observation, Clock::time_point deadline);
     [[nodiscard]] Answer read(const std::string& text, const Json& schema,
                               const Observation& observation);
-    /// Tokens that are left for what was seen.
-    [[nodiscard]] std::uint64_t room(const std::string& system, const Json& schema) const;
 
     AgentFacts facts_;
     ChatSettings settings_;
@@ -174,16 +172,9 @@ void LlmAgent::wait_until_warm(Clock::time_point deadline) {
     throw Error(ErrorKind::failed, "the server is still loading the model", "the warm-up", "");
 }
 
-std::uint64_t LlmAgent::room(const std::string& system, const Json& schema) const {
-    // The schema counts, too: servers that do not take it are shown it in the prompt.
-    const std::uint64_t used =
-        estimated_tokens(system) + estimated_tokens(schema.dump()) + settings_.tokens;
-    return settings_.context > used ? settings_.context - used : 0;
-}
-
 std::vector<ChatMessage> LlmAgent::messages(const Observation& observation, const Json& schema) {
     if (published_ && asked_ == 1) system_ = published_->system_message(observation);
-    const std::uint64_t tokens = room(system_, schema);
+    const std::uint64_t tokens = room_for(system_, schema, settings_);
     std::string user = published_ ? published_->user_message(observation, tokens)
                                   : user_message(observation, history_, problem_, tokens);
     problem_.clear();

@@ -50,7 +50,7 @@ void HelmCounts::show(Observation& seen) {
 
 Helm::State::State(HelmOptions given)
     : o(std::move(given)),
-      guard(o.facts.cost, !o.agent.info().fixed),
+      guard(o.facts.cost, o.guarded && !o.agent.info().fixed),
       records(o),
       now(o.facts.start),
       clock_turn(o.clock_turn) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json.hpp"
 #include "steer/knob_range.hpp"
 
 namespace rudder::steer {
@@ -181,6 +182,12 @@ std::string user_message(const Observation& observation, std::size_t history,
     if (!problem.empty()) rest += fmt::format("Your last reply was not used: {}.\n\n", problem);
     rest += "Now:\n" + observation_text(observation) + "What is your action?";
     return fitted_message(lines, "Your past decisions, oldest first:\n", rest, tokens);
+}
+
+std::uint64_t room_for(std::string_view system, const Json& schema, const ChatSettings& settings) {
+    const std::uint64_t used =
+        estimated_tokens(system) + estimated_tokens(schema.dump()) + settings.tokens;
+    return settings.context > used ? settings.context - used : 0;
 }
 
 }  // namespace rudder::steer

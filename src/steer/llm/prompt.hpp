@@ -34,5 +34,9 @@ namespace rudder::steer {
 [[nodiscard]] std::string fitted_message(std::span<const std::string> history,
                                          std::string_view heading, const std::string& rest,
                                          std::uint64_t tokens);
+/// Tokens that are left for it. The schema counts, too: servers that do not take it are shown it in
+/// the prompt.
+[[nodiscard]] std::uint64_t room_for(std::string_view system, const Json& schema,
+                                     const ChatSettings& settings);
 
 }  // namespace rudder::steer

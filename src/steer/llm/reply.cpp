@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,20 +26,6 @@ constexpr std::array model_reasons{
     Reason::low_hit_rate,  Reason::high_stall, Reason::rising_cost,  Reason::good_enough,
     Reason::no_candidates, Reason::ending,     Reason::trying,       Reason::shadow_better,
     Reason::timed_better,  Reason::was_worse,  Reason::phase_changed};
-
-/// Policies worth a try, that of now and the built-in rule first.
-Json policy_words(const Observation& observation, const buffer::PolicySpec& built_in) {
-    std::vector<std::string> words{observation.setting.policy.text()};
-    const auto add = [&words](std::string text) {
-        if (std::ranges::find(words, text) == words.end()) words.push_back(std::move(text));
-    };
-    add(built_in.text());
-    for (const std::uint64_t window : {4U, 16U, 64U})
-        if (window <= observation.limits.window) add(fmt::format("window:{}", window));
-    for (const char* name : {"scored,every:16", "lru", "lfu", "static-degree"})
-        add(name);
-    return words;
-}
 
 Json real_steps(const Json& range) {
     Json steps = Json::array();
@@ -83,7 +68,7 @@ void narrow_knobs(Json& knobs, const Observation& observation, const buffer::Pol
     Json kept = Json::object();
     for (const auto& [name, range] : knobs.at("properties").items()) {
         if (name == "policy") {
-            kept[name] = {{"enum", policy_words(observation, built_in)}};
+            kept[name] = {{"enum", policy_choices(observation, built_in)}};
         } else if (range.value("type", "") == "number") {
             kept[name] = real_steps(range);
         } else if (has_choice(range)) {
@@ -116,6 +101,20 @@ int trend(std::string_view word) noexcept {
 
 Json trend_schema() {
     return {{"enum", {"increase", "decrease", "stagnant"}}};
+}
+
+std::vector<std::string> policy_choices(const Observation& observation,
+                                        const buffer::PolicySpec& built_in) {
+    std::vector<std::string> words{observation.setting.policy.text()};
+    const auto add = [&words](std::string text) {
+        if (std::ranges::find(words, text) == words.end()) words.push_back(std::move(text));
+    };
+    add(built_in.text());
+    for (const std::uint64_t window : {4U, 16U, 64U})
+        if (window <= observation.limits.window) add(fmt::format("window:{}", window));
+    for (const char* name : {"scored,every:16", "lru", "lfu", "static-degree"})
+        add(name);
+    return words;
 }
 
 Json reply_schema(const Observation& observation, const buffer::PolicySpec& built_in) {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/agent.hpp"
@@ -14,6 +15,10 @@ namespace rudder::steer {
 /// has, a list of policies, steps of numbers in place of reals), with an optional
 /// `expected_impact`. Closed: enums and bounded integers only.
 [[nodiscard]] Json reply_schema(const Observation& observation, const buffer::PolicySpec& built_in);
+
+/// The policies of its list: worth a try, that of now and the built-in rule first.
+[[nodiscard]] std::vector<std::string> policy_choices(const Observation& observation,
+                                                      const buffer::PolicySpec& built_in);
 
 /// What is wrong with a value by a schema, in a few words; empty: nothing. Knows what our schemas
 /// use: type, enum, const, minimum, maximum, maxLength, properties, required, minProperties,

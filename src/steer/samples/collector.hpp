@@ -1,61 +1,88 @@
-// The collector: steers a buffer by chance and labels each decision by trying both answers.
+// A collector: steers a buffer by chance, and tries on copies of it what else could be done.
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <optional>
 #include <span>
-#include <string>
+#include <vector>
 
 #include "rudder/buffer/pilot.hpp"
-#include "rudder/buffer/replay.hpp"
 #include "rudder/steer/steering_options.hpp"
 #include "steer/helm/helm.hpp"
 
+#include "prompt_line.hpp"
 #include "sample_table.hpp"
 
 namespace rudder::steer {
 
-/// Decides by chance, with a probability that changes from stretch to stretch, so that buffers
-/// which replace rarely and such that replace often both occur. Keyed by seed, host and step.
-[[nodiscard]] bool decided_by_chance(std::uint64_t seed, std::uint64_t host, std::uint64_t step);
-
-/// Refuses (usage Error) a policy that takes no decisions, or has a signal of its own.
-void check_collectable(const buffer::PolicySpec& policy);
-
-/// Of one buffer, live or in replay. For each labelled step two copies of the buffer, all ids of
-/// it, take the steps of the horizon as they come: one replaces now, the other does not, then both
-/// follow the built-in rule. The label is 1 if and only if the first fetched fewer rows. Steps
-/// whose horizon does not end before the run does have none and are left out.
-class Collector final : public buffer::BufferPilot {
+/// What all kinds have in common, of one buffer, live or in replay: the helm that an agent by
+/// chance steers through, the steps that are coming, and which of them are drawn.
+class Collector : public buffer::BufferPilot {
 public:
-    /// `helm` says what it would of an agent's buffer; who decides, how it is asked and how much is
-    /// judged are set here.
-    Collector(HelmOptions helm, const CollectOptions& options);
     ~Collector() override;
 
     void start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffer) override;
-    [[nodiscard]] std::uint64_t horizon() const override;
+    [[nodiscard]] std::uint64_t horizon() const override { return helm_->horizon(); }
     void published(std::uint64_t step, std::span<const buffer::RowKey> rows) override;
-    void prepare(std::uint64_t step) override;
+    void prepare(std::uint64_t step) override { helm_->prepare(step); }
     buffer::PilotOrder before(std::uint64_t step, const buffer::IdBuffer& buffer) override;
     void after(std::uint64_t step, const Rows& accounts) override;
-    void limited(std::uint64_t step, buffer::SlotId most) override;
+    [[nodiscard]] std::optional<buffer::GuardTerms> guard_terms() const override {
+        return helm_->guard_terms();
+    }
+    void overruled(std::uint64_t step, const buffer::Overruled& what) override {
+        helm_->overruled(step, what);
+    }
+    void limited(std::uint64_t step, buffer::SlotId most) override { helm_->limited(step, most); }
+    void accounted(const buffer::GuardAccount& account) override { helm_->accounted(account); }
 
     /// What makes the observations; for the times of a live run.
-    [[nodiscard]] Helm& helm() noexcept;
-    /// The samples so far, in the order of steps, of one policy and a graph without a name. The
-    /// published label is not among them: it needs all samples of a table.
-    [[nodiscard]] SampleTable take();
+    [[nodiscard]] Helm& helm() noexcept { return *helm_; }
+    /// How long a step took, after the helm was told; from the training task.
+    virtual void timed(std::uint64_t /*step*/, const Seconds& /*seconds*/) {}
+
+    /// What was collected since it was asked last; nothing where another kind is.
+    [[nodiscard]] virtual SampleTable take_samples() { return {}; }
+    /// In the order of steps. `all`, after the last step: also those that wait for times.
+    [[nodiscard]] virtual std::vector<PromptLine> take_prompts(bool /*all*/) { return {}; }
+
+protected:
+    /// A step that is about to be taken, of the buffer as the step before has left it.
+    struct StepView {
+        std::uint64_t step;
+        const buffer::IdBuffer& buffer;
+        std::span<const buffer::RowKey> rows;
+        const buffer::PilotOrder& order;  ///< what the real buffer will do
+    };
+
+    Collector(const CollectOptions& options, std::uint32_t host) : options_(options), host_(host) {}
+    /// Whose agent is made at once: to be called when all that it uses is there.
+    void steer_by(HelmOptions helm) { helm_.emplace(std::move(helm)); }
+
+    /// Drawn, one in `stride`: steps at a fixed distance would always meet the built-in rule alike.
+    [[nodiscard]] bool drawn(std::uint64_t step) const;
+
+    /// The rows of a coming step, for the copies there are.
+    virtual void tell(std::uint64_t step, std::span<const buffer::RowKey> rows) = 0;
+    /// The copies there are take the step; others may be made.
+    virtual void try_step(const StepView& now) = 0;
+    /// The real buffer took it.
+    virtual void taken(std::span<const buffer::RowKey> /*rows*/, const Rows& /*accounts*/) {}
+
+    CollectOptions options_;
+    std::uint32_t host_;
 
 private:
-    struct State;
-    std::unique_ptr<State> state_;
+    std::optional<Helm> helm_;
+    std::deque<std::span<const buffer::RowKey>> coming_;  ///< steps next, next + 1, ...
+    std::uint64_t published_ = 0;                         ///< the step after the last of them
 };
 
-/// Runs a policy without its own signal over all hosts, side by side, each with a collector. A
-/// usage Error where the policy takes no decisions.
-[[nodiscard]] SampleTable collect(const buffer::Trace& trace, const std::string& graph,
-                                  const buffer::PolicySpec& policy, const buffer::BufferSize& size,
-                                  const CollectOptions& options);
+/// The kind that the options name. `helm` says what it would of an agent's buffer; who decides and
+/// how it is asked are set here. A usage Error where its policy leaves nothing to collect.
+[[nodiscard]] std::unique_ptr<Collector> make_collector(HelmOptions helm,
+                                                        const CollectOptions& options);
 
 }  // namespace rudder::steer

@@ -196,6 +196,8 @@ TrainResult Run::finish(bool interrupted) {
     if (Steering* steering = s_.steering.get(); steering != nullptr) {
         const auto last = steering->gather(true);
         if (!last.empty()) observer_.decisions(last);
+        const auto prompts = steering->gather_prompts(true);
+        if (!prompts.empty()) observer_.prompts(prompts);
         result.agent = steering->finish();
         result.agent.totals += s_.start.counts.agent;
         result.samples = std::make_shared<steer::SampleTable>(steering->samples());

@@ -32,6 +32,8 @@ void RunRecords::flush(RunCounts& counts) {
     buffer_.share_knobs(records);
     const auto decisions =
         steering_ != nullptr ? steering_->gather(false) : std::vector<steer::DecisionRecord>{};
+    const auto prompts =
+        steering_ != nullptr ? steering_->gather_prompts(false) : std::vector<steer::PromptLine>{};
     if (comm_.rank() != 0) return;
     for (const StepRecord& record : records) {
         counts.rows += record.rows;
@@ -44,6 +46,7 @@ void RunRecords::flush(RunCounts& counts) {
     const Span span("telling");
     observer_.records(records);
     if (!decisions.empty()) observer_.decisions(decisions);
+    if (!prompts.empty()) observer_.prompts(prompts);
 }
 
 /// Steps are begun, and decided about, before those before them are done.

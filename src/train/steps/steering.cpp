@@ -134,7 +134,7 @@ Steering::Steering(const Ground& ground, const BufferSetup& setup, std::uint64_t
     comm::do_together(ground_.comm, [&] {
         if (!first_) return;
         if (o.steer.collect) {
-            collector_ = std::make_unique<steer::Collector>(options, *o.steer.collect);
+            collector_ = steer::make_collector(options, *o.steer.collect);
             helm_ = &collector_->helm();
         } else {
             own_helm_ = std::make_unique<steer::Helm>(options);
@@ -308,6 +308,7 @@ void Steering::step_done(const StepRecord& record) {
     for (std::uint64_t& bytes : rows)
         bytes /= ground_.store.format().row_bytes();
     helm_->timed(record.step, last_, rows);
+    if (collector_) collector_->timed(record.step, last_);
 }
 
 }  // namespace rudder::train

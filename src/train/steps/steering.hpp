@@ -56,6 +56,9 @@ public:
 
     /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
     [[nodiscard]] std::vector<steer::DecisionRecord> gather(bool all);
+    /// Collective: questions for language models that were collected since it was asked last, on
+    /// rank 0, by rank and step; nothing where none are. `all`, after the last step: the rest.
+    [[nodiscard]] std::vector<steer::PromptLine> gather_prompts(bool all);
     /// Collective: what agents have decided so far, on rank 0.
     struct Standing {
         steer::HelmTotals totals;
@@ -64,7 +67,7 @@ public:
     [[nodiscard]] Standing standing();
     /// Collective, after the last step: ends the agents. What steering came to, on rank 0.
     [[nodiscard]] AgentResult finish();
-    /// Collective, after that: what was collected, on rank 0.
+    /// Collective, after that: the samples that were collected, on rank 0.
     [[nodiscard]] steer::SampleTable samples();
 
 private:
@@ -86,7 +89,7 @@ private:
     bool leads_ = false;      ///< has an agent
     Road road_ = Road::none;  ///< of orders to or from this rank
     std::optional<OrderBoard> board_;
-    std::unique_ptr<steer::Collector> collector_;  ///< where samples are collected
+    std::unique_ptr<steer::Collector> collector_;  ///< where decisions are collected
     std::unique_ptr<steer::Helm> own_helm_;        ///< elsewhere
     steer::Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
     std::optional<steer::AgentSpec> agent_;

@@ -37,6 +37,16 @@ std::vector<steer::DecisionRecord> Steering::gather(bool all) {
     return records;
 }
 
+std::vector<steer::PromptLine> Steering::gather_prompts(bool all) {
+    const auto& collect = ground_.options.steer.collect;
+    if (!collect || collect->purpose != steer::CollectFor::llm) return {};
+    std::vector<steer::PromptLine> lines;
+    const auto own = collector_ ? collector_->take_prompts(all) : std::vector<steer::PromptLine>{};
+    for (auto& of_rank : gather_records(ground_.comm, own))
+        std::ranges::move(of_rank, std::back_inserter(lines));
+    return lines;
+}
+
 Steering::Standing Steering::standing() {
     Standing all;
     steer::HelmTotals own;
@@ -81,8 +91,8 @@ AgentResult Steering::finish() {
 
 steer::SampleTable Steering::samples() {
     steer::SampleTable all;
-    const auto tables =
-        gather_records(ground_.comm, collector_ ? collector_->take() : steer::SampleTable{});
+    const auto tables = gather_records(
+        ground_.comm, collector_ ? collector_->take_samples() : steer::SampleTable{});
     for (std::size_t rank = 0; rank < tables.size(); ++rank)
         if (!tables[rank].samples.empty()) all.append(tables[rank], "rank " + std::to_string(rank));
     return all;
