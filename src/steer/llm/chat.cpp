@@ -8,6 +8,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 
+#include "prompt.hpp"
 #include "protocol.hpp"
 
 namespace rudder::steer {
@@ -255,6 +256,18 @@ void ChatServer::cancel() noexcept {
 }
 bool ChatServer::cancelled() const noexcept {
     return state_->client.cancelled();
+}
+std::uint64_t ChatServer::tokens(std::string_view text) const {
+    return estimated_tokens(text);
+}
+std::uint64_t ChatServer::context() const noexcept {
+    return state_->settings.context;
+}
+std::uint64_t ChatServer::room(const std::string& first, const Json& schema) const {
+    const ChatSettings& settings = state_->settings;
+    const std::uint64_t used =
+        estimated_tokens(first) + estimated_tokens(schema.dump()) + settings.tokens;
+    return settings.context > used ? settings.context - used : 0;
 }
 LlmApi ChatServer::api() const noexcept {
     return state_->api;
