@@ -8,10 +8,10 @@ namespace rudder::cli {
 
 namespace {
 
-/// Whether it is an `llm` that leaves the model open.
+/// Whether it is an `llm` that leaves the server's model open.
 bool takes_model(const std::string& text) {
     const steer::AgentSpec spec = steer::AgentSpec::parse(text);
-    return spec.name() == "llm" && !spec.given("model");
+    return spec.name() == "llm" && !spec.given("model") && !spec.given("file");
 }
 
 }  // namespace

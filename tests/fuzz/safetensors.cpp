@@ -1,17 +1,17 @@
 // Safetensors files: what was read, written and read again, is equal.
-#include "train/checkpoints/safetensors.hpp"
+#include "core/safetensors.hpp"
 
 #include "fuzz.hpp"
 
 namespace rudder::fuzz {
 
 void check(std::string_view bytes) {
-    const train::Safetensors first(put("in.safetensors", bytes));
-    std::vector<train::TensorToWrite> tensors;
+    const Safetensors first(put("in.safetensors", bytes));
+    std::vector<TensorToWrite> tensors;
     for (const auto& [name, tensor] : first.tensors())
         tensors.push_back({name, tensor.shape, tensor.values});
     write_safetensors(scratch() / "again.safetensors", tensors, first.notes());
-    const train::Safetensors again(scratch() / "again.safetensors");
+    const Safetensors again(scratch() / "again.safetensors");
     FUZZ_EXPECT(again.notes() == first.notes());
     FUZZ_EXPECT(again.tensors().size() == first.tensors().size());
     for (const auto& [name, tensor] : first.tensors()) {
@@ -22,11 +22,11 @@ void check(std::string_view bytes) {
 std::vector<std::string> seeds() {
     const std::vector<float> values{1, -2, 0.5F, 4, 5, 6};
     const std::span<const float> all(values);
-    const std::vector<train::TensorToWrite> tensors{
+    const std::vector<TensorToWrite> tensors{
         {"a.weight", {2, 2}, all.first(4)}, {"b", {2}, all.subspan(4)}, {"c", {0}, {}}};
     write_safetensors(scratch() / "made", tensors, {{"format", "pt"}, {"model", "sage"}});
     std::vector<std::string> made{bytes_of(scratch() / "made")};
-    train::write_safetensors(scratch() / "made", {}, {});
+    write_safetensors(scratch() / "made", {}, {});
     made.push_back(bytes_of(scratch() / "made"));
     return made;
 }

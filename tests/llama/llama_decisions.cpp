@@ -119,7 +119,7 @@ int main(int argc, char** argv) {
     try {
         if (argc == 2 && std::string(argv[1]) == "--prompt") {
             fmt::print("{}\n{}\n", steer::system_message(some_facts()),
-                       steer::user_message(seen(160), 0, {}, 100000));
+                       steer::user_message(seen(160), 0, {}, {100000}).text);
             return 0;
         }
         const auto count = argc == 4 ? parse_u64(argv[3]) : std::nullopt;

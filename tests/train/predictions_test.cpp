@@ -4,11 +4,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/safetensors.hpp"
 #include "graph/io/export.hpp"
 #include "graph/io/npz.hpp"
 #include "partition/partition_export.hpp"
 #include "rudder/core/error.hpp"
-#include "train/checkpoints/safetensors.hpp"
 #include "train/exact_bed.hpp"
 
 #include "support/process.hpp"
@@ -95,13 +95,13 @@ TEST_F(Predictions, ANumPyScriptFindsTheSame) {
         const train::SavedNetwork saved = random_network(data, 3, 10);
         predict(data, saved, 2, std::string(name) + ".npz");
         graph::export_npz(partition::PartitionExport(data), folder_ / "graph.npz", true);
-        std::vector<train::TensorToWrite> tensors;
+        std::vector<TensorToWrite> tensors;
         const auto network = nn::make_network(saved.options);
         for (const nn::Parameter& p : network->parameters()) {
             tensors.push_back(
                 {p.name, p.shape, std::span(saved.weights).subspan(p.offset, p.size)});
         }
-        train::write_safetensors(folder_ / "weights.safetensors", tensors, {});
+        write_safetensors(folder_ / "weights.safetensors", tensors, {});
         const auto script =
             std::filesystem::path(RUDDER_SOURCE_DIR) / "tests/train/check_predictions.py";
         const Outcome outcome = run({program, script.string(), (folder_ / "graph.npz").string(),

@@ -3,10 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include "core/safetensors.hpp"
 #include "rudder/core/error.hpp"
 #include "run/run_folder.hpp"
 #include "train/checkpoints/checkpoint_keeper.hpp"
-#include "train/checkpoints/safetensors.hpp"
 #include "train/fixture.hpp"
 
 #include "support/refusal.hpp"
@@ -223,7 +223,7 @@ TEST_F(Checkpoints, GiveANetworkForInference) {
 
 TEST_F(Checkpoints, WeightsAreSafetensors) {
     const auto folder = train::list_checkpoints(run_).back();
-    const train::Safetensors file(folder / "weights.safetensors");
+    const Safetensors file(folder / "weights.safetensors");
     EXPECT_EQ(file.notes().at("model"), "sage");
     const auto& tensors = file.tensors();
     ASSERT_TRUE(tensors.contains("layers.0.self.weight"));

@@ -7,6 +7,7 @@
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "steer/helm/guard.hpp"
+#include "steer/llm/local/random_model.hpp"
 #include "steer/log/decision_log.hpp"
 #include "steer/scripted_agent.hpp"
 #include "train/fixture.hpp"
@@ -146,6 +147,31 @@ TEST_F(Steered, LearnersChangeNoDigest) {
             EXPECT_GT(seen.result.agent.totals.decisions, 0U) << agent;
             EXPECT_EQ(seen.result.agent.totals.invalid, 0U) << agent;
         }
+    }
+}
+
+TEST_F(Steered, AModelInThisProcessChangesNoDigestAndSaysNothingInvalid) {
+    const TempDir folder;
+    std::uint64_t seed = 0;
+    for (const Place& place : places) {
+        steer::SteeringModel model = random_model({.layers = 1,
+                                                   .width = 8,
+                                                   .heads = 1,
+                                                   .kv_heads = 1,
+                                                   .hidden = 8,
+                                                   .context = 12288,
+                                                   .rope_base = 10000,
+                                                   .norm_eps = 1e-5},
+                                                  fixed_pieces(), ++seed);
+        write_model(folder / "model", model);
+        train::TrainOptions options =
+            with("scored", "llm,interval:4,file:" + (folder / "model").string());
+        options.steer.mode = seed % 2 == 0 ? steer::AgentMode::async : steer::AgentMode::sync;
+        comm::SimulationOptions cluster{.seed = seed};
+        put_at(options, cluster, place);
+        const Seen seen = run(options, cluster);
+        EXPECT_GT(seen.result.agent.totals.decisions, 0U);
+        EXPECT_EQ(seen.result.agent.totals.invalid, 0U);
     }
 }
 

@@ -1,15 +1,18 @@
-// llm[:MODEL]: a language model behind a server decides.
+// llm[:MODEL]: a language model decides, behind a server or in this process.
 #include <array>
 
 #include <fmt/format.h>
 
+#include "core/cpu_meter.hpp"
 #include "core/executor/monitor.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "rudder/core/error.hpp"
 #include "steer/llm/chat.hpp"
 #include "steer/llm/faithful.hpp"
+#include "steer/llm/local/local_model.hpp"
 #include "steer/llm/prompt.hpp"
+#include "steer/llm/question_pace.hpp"
 #include "steer/llm/reply.hpp"
 
 #include "agents.hpp"
@@ -23,7 +26,7 @@ using Kind = ParameterKind;
 
 constexpr std::array<std::string_view, 3> apis{"auto", "openai", "ollama"};
 
-constexpr std::array<SpecParameter, 12> llm_parameters{{
+constexpr std::array<SpecParameter, 14> llm_parameters{{
     {"model", Kind::word, 0, 0, std::nullopt, "name of the model; not given: --llm-model"},
     {"url", Kind::word, 0, 0, std::nullopt, "address of the server; not given: --llm-url"},
     {.name = "api",
@@ -40,6 +43,14 @@ constexpr std::array<SpecParameter, 12> llm_parameters{{
     {"insecure", Kind::flag, 0, 0, std::nullopt, "allow a server on another machine without TLS"},
     {"faithful", Kind::flag, 0, 0, std::nullopt,
      "use the published protocol, answered by yes or no"},
+    {"file", Kind::file, 0, 0, std::nullopt, "model file to run in this process, without a server"},
+    {.name = "share",
+     .kind = Kind::real,
+     .minimum = 0,
+     .maximum = 1,
+     .fallback = 0.02,
+     .help = "with file: largest CPU time of answers, of the run's time",
+     .above_minimum = true},
 }};
 
 /// A model may have to be loaded first; training does not wait for it.
@@ -47,6 +58,8 @@ constexpr std::chrono::seconds warm_up_limit{300};
 /// Of a prompt that can still say something.
 constexpr std::uint64_t least_room = 512;
 constexpr std::size_t quoted_reply = 2000;
+/// Tokens around the messages, at most.
+constexpr std::uint64_t most_frame = 16;
 
 LlmOptions options_of(const AgentSpec& spec, const AgentFacts& facts) {
     LlmOptions options = facts.llm;
@@ -67,6 +80,52 @@ ChatSettings settings_of(const AgentSpec& spec) {
             .tokens = spec.whole("tokens")};
 }
 
+/// What only a server has, as it was given; empty: nothing.
+std::string server_only(const AgentSpec& spec, const LlmOptions& run) {
+    for (const char* key : {"model", "url", "api", "insecure", "seed"})
+        if (spec.given(key)) return key;
+    if (spec.number("temperature") > 0) return "temperature";
+    if (!run.url.empty()) return "--llm-url";
+    if (!run.model.empty()) return "--llm-model";
+    if (run.api != LlmApi::automatic) return "--llm-api";
+    return run.insecure ? "--llm-insecure" : "";
+}
+
+std::unique_ptr<ChatModel> local_model(const AgentSpec& spec, const AgentFacts& facts) {
+    if (const std::string option = server_only(spec, facts.llm); !option.empty()) {
+        throw usage_error(fmt::format("'{}' is for servers, and 'file' runs without one", option),
+                          "--agent", fmt::format("leave out '{}' or 'file'", option));
+    }
+    const std::uint64_t context = spec.given("context") ? spec.whole("context") : 0;
+    auto model = std::make_unique<LocalModel>(spec.text("file"), context, spec.whole("tokens"));
+    if (context > model->context()) {
+        throw usage_error(
+            fmt::format("invalid context: {}, above the model's {}", context, model->context()),
+            "--agent", "leave out 'context'");
+    }
+    Observation first;
+    first.setting = facts.start;
+    first.limits = facts.limits;
+    const std::uint64_t least = LocalModel::least_tokens(
+        spec.given("faithful") ? PublishedProtocol::schema() : reply_schema(first, facts.built_in));
+    if (spec.whole("tokens") < least) {
+        throw usage_error(
+            fmt::format("invalid tokens: {}, a reply may need {}", spec.whole("tokens"), least),
+            "--agent", fmt::format("give at least tokens:{}", least));
+    }
+    return model;
+}
+
+std::unique_ptr<ChatModel> chat_model(const AgentSpec& spec, const AgentFacts& facts) {
+    if (spec.given("file")) return local_model(spec, facts);
+    if (spec.given("share")) {
+        throw usage_error("'share' is for models that run in this process", "--agent",
+                          "leave it out, or name a model with 'file'");
+    }
+    return std::make_unique<ChatServer>(options_of(spec, facts), llm_key_from_environment(),
+                                        settings_of(spec));
+}
+
 Clock::time_point in_seconds(double seconds) {
     return Clock::now() +
            std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
@@ -77,9 +136,9 @@ public:
     LlmAgent(const AgentSpec& spec, const AgentFacts& facts);
     ~LlmAgent() override;
 
-    [[nodiscard]] std::uint64_t interval() const noexcept override { return interval_; }
+    [[nodiscard]] std::uint64_t interval() const noexcept override { return pace_.interval(); }
     [[nodiscard]] Answer decide(const Observation& observation) override;
-    void cancel() noexcept override { server_.cancel(); }
+    void cancel() noexcept override { model_->cancel(); }
     [[nodiscard]] std::string learned() const override;
 
 private:
@@ -90,12 +149,14 @@ private:
     [[nodiscard]] Answer ask(const Observation& observation, Clock::time_point deadline);
     [[nodiscard]] Answer read(const std::string& text, const Json& schema,
                               const Observation& observation);
+    [[nodiscard]] Clock::time_point deadline() const;
 
     AgentFacts facts_;
-    ChatSettings settings_;
-    ChatServer server_;
+    std::unique_ptr<ChatModel> model_;
+    bool here_;   ///< it runs in this process
+    bool timed_;  ///< and is asked less often, and given up, by the clock
     std::uint64_t history_;
-    std::uint64_t interval_;
+    QuestionPace pace_;
     double deadline_;
     std::string system_;
     std::optional<PublishedProtocol> published_;
@@ -103,6 +164,7 @@ private:
 
     std::uint64_t asked_ = 0;
     std::uint64_t answered_ = 0;
+    std::uint64_t left_out_ = 0;  ///< past decisions that prompts had no room for
     double seconds_ = 0;
 
     Monitor monitor_;
@@ -112,10 +174,11 @@ private:
 
 LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts)
     : facts_(facts),
-      settings_(settings_of(spec)),
-      server_(options_of(spec, facts), llm_key_from_environment(), settings_),
+      model_(chat_model(spec, facts)),
+      here_(spec.given("file")),
+      timed_(here_ && !facts.repeatable && !Executor::current().simulated()),
       history_(spec.whole("history")),
-      interval_(spec.whole("interval")),
+      pace_(spec.whole("interval"), spec.number("share")),
       deadline_(spec.number("deadline")) {
     if (spec.given("faithful")) {
         published_.emplace(facts);
@@ -123,17 +186,21 @@ LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts)
     } else {
         system_ = system_message(facts);
     }
-    const std::uint64_t used = estimated_tokens(system_) + settings_.tokens + least_room;
-    if (used > settings_.context) {
+    const std::uint64_t room = model_->room(system_, Json::object());
+    if (room < least_room) {
+        const std::uint64_t used =
+            model_->tokens(system_) + spec.whole("tokens") + least_room + most_frame;
         throw usage_error(
-            fmt::format("a context of {} tokens is too short for the prompt", settings_.context),
-            "--agent", fmt::format("give at least context:{}", used));
+            fmt::format("a context of {} tokens is too short for the prompt", model_->context()),
+            "--agent",
+            here_ ? fmt::format("use a model with a context of at least {}", used)
+                  : fmt::format("give at least context:{}", used));
     }
-    start_warm_up();
+    if (model_->loads_elsewhere()) start_warm_up();
 }
 
 LlmAgent::~LlmAgent() {
-    server_.cancel();
+    model_->cancel();
     warm_up_.settle();
 }
 
@@ -145,10 +212,10 @@ void LlmAgent::start_warm_up() {
         try {
             const std::array hello{ChatMessage{ChatRole::system, system_},
                                    ChatMessage{ChatRole::user, "Say hello."}};
-            server_.warm_up(hello, Clock::now() + warm_up_limit);
+            model_->warm_up(hello, Clock::now() + warm_up_limit);
         } catch (const Error& error) {
             // Training goes on, and each question tries again.
-            if (!server_.cancelled()) {
+            if (!model_->cancelled()) {
                 log::warning(fmt::format("the language model does not answer yet: {} ({}){}{}",
                                          error.problem(), error.where(),
                                          error.remedy().empty() ? "" : "; ", error.remedy()));
@@ -174,15 +241,17 @@ void LlmAgent::wait_until_warm(Clock::time_point deadline) {
 
 std::vector<ChatMessage> LlmAgent::messages(const Observation& observation, const Json& schema) {
     if (published_ && asked_ == 1) system_ = published_->system_message(observation);
-    const std::uint64_t tokens = room_for(system_, schema, settings_);
-    std::string user = published_ ? published_->user_message(observation, tokens)
-                                  : user_message(observation, history_, problem_, tokens);
+    const TokenBudget budget{model_->room(system_, schema),
+                             [this](std::string_view text) { return model_->tokens(text); }};
+    FittedMessage user = published_ ? published_->user_message(observation, budget)
+                                    : user_message(observation, history_, problem_, budget);
     problem_.clear();
-    return {{ChatRole::system, system_}, {ChatRole::user, std::move(user)}};
+    left_out_ += user.left_out;
+    return {{ChatRole::system, system_}, {ChatRole::user, std::move(user.text)}};
 }
 
 Answer LlmAgent::read(const std::string& text, const Json& schema, const Observation& observation) {
-    const std::string where = "the reply of " + printable(server_.model(), 80);
+    const std::string where = "the reply of " + printable(model_->name(), 80);
     if (published_) return published_->parse(text, observation, where);
     ModelReply reply = parse_reply(text, schema, observation, where);
     Answer answer;
@@ -195,19 +264,18 @@ Answer LlmAgent::ask(const Observation& observation, Clock::time_point deadline)
     const Json schema =
         published_ ? PublishedProtocol::schema() : reply_schema(observation, facts_.built_in);
     auto prompt = messages(observation, schema);
-    std::string text = server_.chat(prompt, schema, deadline);
+    std::string text = model_->chat(prompt, schema, deadline);
     try {
         try {
             return read(text, schema, observation);
         } catch (const Error& error) {
-            // A server that holds its model to nothing may ask it once more.
-            if (server_.form() != ReplyForm::plain) throw;
+            if (!model_->worth_repeating()) throw;
             prompt.push_back({ChatRole::assistant, printable(text, quoted_reply)});
             prompt.push_back({ChatRole::user, fmt::format("That cannot be used: {}. Send the JSON "
                                                           "object alone.",
                                                           error.problem())});
         }
-        text = server_.chat(prompt, schema, deadline);
+        text = model_->chat(prompt, schema, deadline);
         return read(text, schema, observation);
     } catch (const Error&) {
         if (published_) published_->failed(observation);
@@ -215,27 +283,46 @@ Answer LlmAgent::ask(const Observation& observation, Clock::time_point deadline)
     }
 }
 
+Clock::time_point LlmAgent::deadline() const {
+    if (here_ && !timed_) return Clock::time_point::max();
+    return in_seconds(deadline_);
+}
+
 Answer LlmAgent::decide(const Observation& observation) {
     const Clock::time_point start = Clock::now();
-    const Clock::time_point deadline = in_seconds(deadline_);
+    const std::uint64_t cpu = thread_cpu_nanoseconds();
+    const auto pay = [&] {
+        if (!timed_) return;
+        pace_.answered(observation, 1e-9 * static_cast<double>(thread_cpu_nanoseconds() - cpu));
+    };
     ++asked_;
     try {
-        wait_until_warm(deadline);
-        Answer answer = ask(observation, deadline);
+        const Clock::time_point until = deadline();
+        if (!here_) wait_until_warm(until);
+        Answer answer = ask(observation, until);
         ++answered_;
         seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
+        pay();
         return answer;
     } catch (const Error& error) {
         problem_ = error.problem();
+        pay();
         throw;
     }
 }
 
 std::string LlmAgent::learned() const {
     if (asked_ == 0) return {};
-    return fmt::format("{} ({}) was asked {} times and answered {}, in {:.3g} s on average",
-                       printable(server_.model(), 80), to_string(server_.api()), asked_, answered_,
-                       answered_ == 0 ? 0 : seconds_ / static_cast<double>(answered_));
+    std::string text =
+        fmt::format("{} ({}) was asked {} times and answered {}, in {:.3g} s on average",
+                    printable(model_->name(), 80), model_->kind(), asked_, answered_,
+                    answered_ == 0 ? 0 : seconds_ / static_cast<double>(answered_));
+    if (const std::string work = model_->work(); !work.empty()) text += "; " + work;
+    if (left_out_ != 0) {
+        text += fmt::format("; {} past decisions did not fit into its context of {} tokens",
+                            left_out_, model_->context());
+    }
+    return text;
 }
 
 }  // namespace
@@ -243,8 +330,8 @@ std::string LlmAgent::learned() const {
 const AgentInfo llm_info{
     {"llm", "Asks a language model, which sees past decisions and their measured effects.",
      llm_parameters, SpecValue::optional},
-    "a server: Ollama, llama.cpp, vLLM or anything OpenAI-compatible",
-    "a reply of the model; under 1 ms here",
+    "a server (Ollama, llama.cpp, vLLM or anything OpenAI-compatible), or a model file",
+    "a reply of the model; under 1 ms here with a server",
     /*decides=*/true};
 
 std::unique_ptr<Agent> make_llm(const AgentSpec& spec, const AgentFacts& facts) {

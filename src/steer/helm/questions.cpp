@@ -38,11 +38,13 @@ void Questions::stop() {
 }
 
 bool Questions::due(std::uint64_t step) const noexcept {
-    return step >= next_ && asked_ == nullptr;
+    if (asked_ != nullptr || step < first_) return false;
+    // Looked at anew, since an agent may want to be asked less often after an answer.
+    return !last_ || step >= *last_ + std::max<std::uint64_t>(1, agent_->interval());
 }
 
 void Questions::ask(std::shared_ptr<const Observation> question) {
-    next_ = question->step + std::max<std::uint64_t>(1, agent_->interval());
+    last_ = question->step;
     asked_ = std::move(question);
     if (mode_ == AgentMode::inline_call) {
         reply_ = answer_to(*asked_);

@@ -36,7 +36,10 @@ public:
     /// The number of the next question.
     [[nodiscard]] std::uint64_t next_sequence() noexcept { return ++sequence_; }
     /// No question comes before this step.
-    void start(std::uint64_t step) noexcept { next_ = step; }
+    void start(std::uint64_t step) noexcept {
+        first_ = step;
+        last_.reset();
+    }
 
     [[nodiscard]] MailCounts counts() const { return box_.counts(); }
     [[nodiscard]] std::string learned() const { return agent_->learned(); }
@@ -54,7 +57,8 @@ private:
     std::atomic<std::uint64_t>& cpu_;
     Mailbox box_;
     Task task_;
-    std::uint64_t next_ = 0;  ///< the step of the next question
+    std::uint64_t first_ = 0;            ///< no question comes before this step
+    std::optional<std::uint64_t> last_;  ///< the step of the last question
     std::uint64_t sequence_ = 0;
     std::shared_ptr<const Observation> asked_;  ///< and not dealt with
     std::optional<Reply> reply_;                ///< of a plain call, or waited for

@@ -8,6 +8,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 
+#include "prompt.hpp"
 #include "protocol.hpp"
 
 namespace rudder::steer {
@@ -256,6 +257,16 @@ void ChatServer::cancel() noexcept {
 bool ChatServer::cancelled() const noexcept {
     return state_->client.cancelled();
 }
+std::uint64_t ChatServer::tokens(std::string_view text) const {
+    return estimated_tokens(text);
+}
+std::uint64_t ChatServer::context() const noexcept {
+    return state_->settings.context;
+}
+std::uint64_t ChatServer::room(const std::string& first, const Json& schema) const {
+    return room_for(first, schema, state_->settings);
+}
+
 LlmApi ChatServer::api() const noexcept {
     return state_->api;
 }

@@ -8,7 +8,6 @@
 #include "core/json.hpp"
 
 #include "http.hpp"
-#include "prompt.hpp"
 #include "reply.hpp"
 
 namespace rudder::steer {
@@ -120,7 +119,8 @@ void PublishedProtocol::complete(const Observation& observation) {
     pending_.reset();
 }
 
-std::string PublishedProtocol::user_message(const Observation& observation, std::uint64_t tokens) {
+FittedMessage PublishedProtocol::user_message(const Observation& observation,
+                                              const TokenBudget& budget) {
     complete(observation);
     const PublishedRecord r = PublishedRecord::of(observation);
     const std::string record = fmt::format(
@@ -129,10 +129,13 @@ std::string PublishedProtocol::user_message(const Observation& observation, std:
         r.epoch, r.step, r.minibatch, r.remaining, r.hit_rate, r.comm_volume);
     constexpr std::string_view closing = "Reply with the JSON only.";
     const std::vector<std::string> lines(lines_.begin(), lines_.end());
-    const std::uint64_t fixed = estimated_tokens(record);
+    const std::uint64_t fixed = budget.count(record);
     // As published: metrics, then history, then the closing line.
-    return record + fitted_message(lines, "History:\n", std::string(closing),
-                                   tokens > fixed ? tokens - fixed : 0);
+    FittedMessage message =
+        fitted_message(lines, "History:\n", std::string(closing),
+                       {budget.tokens > fixed ? budget.tokens - fixed : 0, budget.count});
+    message.text.insert(0, record);
+    return message;
 }
 
 Json PublishedProtocol::schema() {

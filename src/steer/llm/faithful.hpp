@@ -10,6 +10,8 @@
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/steer/agent_spec.hpp"
 
+#include "prompt.hpp"
+
 namespace rudder::steer {
 
 /// What the published agent was shown: the hit rate since the start as a whole number of per cent,
@@ -34,8 +36,9 @@ public:
     explicit PublishedProtocol(const AgentFacts& facts);
 
     [[nodiscard]] std::string system_message(const Observation& first) const;
-    /// Also completes the line of the decision before. `tokens` as in user_message.
-    [[nodiscard]] std::string user_message(const Observation& observation, std::uint64_t tokens);
+    /// Also completes the line of the decision before. `budget` as in the other user_message.
+    [[nodiscard]] FittedMessage user_message(const Observation& observation,
+                                             const TokenBudget& budget);
     [[nodiscard]] static Json schema();
     /// Reads a reply and remembers the decision; an Error (kind failed) where it is none.
     [[nodiscard]] Answer parse(std::string_view text, const Observation& observation,

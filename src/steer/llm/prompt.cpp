@@ -158,21 +158,27 @@ std::string observation_text(const Observation& o) {
     return text;
 }
 
-std::string fitted_message(std::span<const std::string> history, std::string_view heading,
-                           const std::string& rest, std::uint64_t tokens) {
-    std::uint64_t used = estimated_tokens(rest) + estimated_tokens(heading);
+FittedMessage fitted_message(std::span<const std::string> history, std::string_view heading,
+                             const std::string& rest, const TokenBudget& budget) {
+    std::uint64_t used = budget.count(rest) + budget.count(heading);
     std::size_t first = history.size();
-    while (first > 0 && used + estimated_tokens(history[first - 1]) <= tokens)
-        used += estimated_tokens(history[--first]);
-    if (first == history.size()) return rest;
-    std::string text(heading);
-    for (const std::string& line : history.subspan(first))
-        text += line;
-    return text + rest;
+    for (; first > 0; --first) {
+        used += budget.count(history[first - 1]);
+        if (used > budget.tokens) break;
+    }
+    // Texts side by side may take other tokens than each alone, so the whole is counted as well.
+    for (; first < history.size(); ++first) {
+        std::string text(heading);
+        for (const std::string& line : history.subspan(first))
+            text += line;
+        text += rest;
+        if (budget.count(text) <= budget.tokens) return {std::move(text), first};
+    }
+    return {rest, history.size()};
 }
 
-std::string user_message(const Observation& observation, std::size_t history,
-                         const std::string& problem, std::uint64_t tokens) {
+FittedMessage user_message(const Observation& observation, std::size_t history,
+                           const std::string& problem, const TokenBudget& budget) {
     const std::size_t skipped =
         observation.history.size() - std::min(history, observation.history.size());
     std::vector<std::string> lines;
@@ -181,7 +187,7 @@ std::string user_message(const Observation& observation, std::size_t history,
     std::string rest;
     if (!problem.empty()) rest += fmt::format("Your last reply was not used: {}.\n\n", problem);
     rest += "Now:\n" + observation_text(observation) + "What is your action?";
-    return fitted_message(lines, "Your past decisions, oldest first:\n", rest, tokens);
+    return fitted_message(lines, "Your past decisions, oldest first:\n", rest, budget);
 }
 
 std::uint64_t room_for(std::string_view system, const Json& schema, const ChatSettings& settings) {

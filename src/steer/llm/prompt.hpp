@@ -2,13 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "rudder/steer/agent_spec.hpp"
-
-#include "chat.hpp"
 
 namespace rudder::steer {
 
@@ -25,17 +24,28 @@ namespace rudder::steer {
 /// The latest numbers, in a fixed layout.
 [[nodiscard]] std::string observation_text(const Observation& observation);
 
+/// What a message may take, and how that is counted.
+struct TokenBudget {
+    std::uint64_t tokens;
+    std::function<std::uint64_t(std::string_view)> count = estimated_tokens;
+};
+
+struct FittedMessage {
+    std::string text;
+    std::uint64_t left_out = 0;  ///< past decisions that would have been too much
+};
+
 /// The second message: up to `history` past decisions, what was wrong with the last reply (empty:
 /// nothing), and last the latest numbers. Past decisions are left out, oldest first, where the
-/// message would take more than `tokens`.
-[[nodiscard]] std::string user_message(const Observation& observation, std::size_t history,
-                                       const std::string& problem, std::uint64_t tokens);
+/// message would take more than the budget.
+[[nodiscard]] FittedMessage user_message(const Observation& observation, std::size_t history,
+                                         const std::string& problem, const TokenBudget& budget);
 /// The same of lines that are made already.
-[[nodiscard]] std::string fitted_message(std::span<const std::string> history,
-                                         std::string_view heading, const std::string& rest,
-                                         std::uint64_t tokens);
-/// Tokens that are left for it. The schema counts, too: servers that do not take it are shown it in
-/// the prompt.
+[[nodiscard]] FittedMessage fitted_message(std::span<const std::string> history,
+                                           std::string_view heading, const std::string& rest,
+                                           const TokenBudget& budget);
+/// Tokens that are left for it, as estimated. The schema counts, too: servers that do not take it
+/// are shown it in the prompt.
 [[nodiscard]] std::uint64_t room_for(std::string_view system, const Json& schema,
                                      const ChatSettings& settings);
 

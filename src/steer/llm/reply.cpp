@@ -27,6 +27,18 @@ constexpr std::array model_reasons{
     Reason::no_candidates, Reason::ending,     Reason::trying,       Reason::shadow_better,
     Reason::timed_better,  Reason::was_worse,  Reason::phase_changed};
 
+/// Whether the run could be in that policy now: memory may allow less than it did.
+bool can_be_set(const std::string& policy, const Observation& observation) {
+    try {
+        const std::array change{KnobChange{KnobId::policy, policy}};
+        static_cast<void>(
+            with_changes(observation.setting, change, observation.limits, "the schema"));
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Json real_steps(const Json& range) {
     Json steps = Json::array();
     for (const double step : reals) {
@@ -105,10 +117,12 @@ Json trend_schema() {
 
 std::vector<std::string> policy_choices(const Observation& observation,
                                         const buffer::PolicySpec& built_in) {
-    std::vector<std::string> words{observation.setting.policy.text()};
-    const auto add = [&words](std::string text) {
-        if (std::ranges::find(words, text) == words.end()) words.push_back(std::move(text));
+    std::vector<std::string> words;
+    const auto add = [&](std::string text) {
+        if (std::ranges::find(words, text) == words.end() && can_be_set(text, observation))
+            words.push_back(std::move(text));
     };
+    add(observation.setting.policy.text());
     add(built_in.text());
     for (const std::uint64_t window : {4U, 16U, 64U})
         if (window <= observation.limits.window) add(fmt::format("window:{}", window));

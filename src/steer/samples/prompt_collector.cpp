@@ -74,7 +74,7 @@ public:
     [[nodiscard]] Answer decide(const Observation& o) override {
         const Json schema = reply_schema(o, facts_.built_in);
         asked_ = {.step = o.step,
-                  .user = user_message(o, history_, "", room_for(system_, schema, settings_)),
+                  .user = user_message(o, history_, "", {room_for(system_, schema, settings_)}).text,
                   .setting = o.setting,
                   .cost = o.cost,
                   .limits = o.limits,

@@ -20,6 +20,8 @@ constexpr std::array tried_decays{0.5, 0.9, 0.99, 0.999, 1.0};
 constexpr std::array tried_fractions{0.1, 0.25, 0.5, 1.0};
 constexpr std::array tried_distances{0.0, 1.0, 2.0, 4.0, 8.0};
 constexpr std::array tried_bulks{0.0, 256.0, 1024.0, 4096.0};
+constexpr std::array tried_groups{0.0, 1.0, 2.0, 4.0, 6.0};
+constexpr std::array either{0.0, 1.0};
 constexpr std::uint64_t questions_alike = 16;  ///< with one probability to change anything
 
 void add_steps(std::vector<double>& values, std::span<const double> steps) {
@@ -53,7 +55,13 @@ std::vector<double> tried_values(const Observation& seen, KnobId id, double now,
         case KnobId::bulk:
             add_steps(values, tried_bulks);
             break;
-        default:  // threads
+        case KnobId::demand_first:
+            add_steps(values, either);
+            break;
+        case KnobId::buckets:
+            add_steps(values, tried_groups);
+            break;
+        default:  // threads, and steps in flight
             values = {std::max(1.0, std::floor(now / 2)), 2 * now};
     }
     return values;

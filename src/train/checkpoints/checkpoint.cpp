@@ -6,6 +6,7 @@
 
 #include "core/fields_json.hpp"
 #include "core/json.hpp"
+#include "core/safetensors.hpp"
 #include "core/staging.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/checksum.hpp"
@@ -16,7 +17,6 @@
 #include "train/evaluation/pace.hpp"
 
 #include "options_json.hpp"
-#include "safetensors.hpp"
 
 namespace rudder::train {
 

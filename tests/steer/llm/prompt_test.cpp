@@ -45,7 +45,7 @@ TEST(LlmPrompt, SystemMessageStatesTheTask) {
 TEST(LlmPrompt, LatestNumbersComeLastInAFixedLayout) {
     steer::Observation o = seen(160);
     o.history.push_back(past(144));
-    const std::string text = steer::user_message(o, 5, "the reply was cut", 4000);
+    const std::string text = steer::user_message(o, 5, "the reply was cut", {4000}).text;
     EXPECT_EQ(text,
               "Your past decisions, oldest first:\n"
               "step 144: replace 0.5 (applied): hit_rate 0.7000 to 0.7500, rows_per_step 70.0 to "
@@ -72,14 +72,14 @@ TEST(LlmPrompt, OldestDecisionsAreDroppedFirst) {
     steer::Observation o = seen(1600);
     for (std::uint64_t step = 16; step <= 1584; step += 16)
         o.history.push_back(past(step));
-    const std::string five = steer::user_message(o, 5, {}, 100000);
+    const std::string five = steer::user_message(o, 5, {}, {100000}).text;
     EXPECT_THAT(five, HasSubstr("step 1520:"));
     EXPECT_THAT(five, Not(HasSubstr("step 1504:")));
-    const std::string none = steer::user_message(o, 0, {}, 100000);
+    const std::string none = steer::user_message(o, 0, {}, {100000}).text;
     EXPECT_THAT(none, Not(HasSubstr("past decisions")));
     std::size_t last = none.size();
     for (std::uint64_t tokens = steer::estimated_tokens(none); tokens < 4000; tokens += 100) {
-        const std::string fitted = steer::user_message(o, 1000, {}, tokens);
+        const std::string fitted = steer::user_message(o, 1000, {}, {tokens}).text;
         EXPECT_LE(steer::estimated_tokens(fitted), tokens);
         EXPECT_GE(fitted.size(), last);
         last = fitted.size();
@@ -210,29 +210,30 @@ TEST(LlmFaithful, DecisionIsTheDecision) {
 TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
     steer::PublishedProtocol protocol(some_facts());
     steer::Observation o = seen(16);
-    EXPECT_THAT(protocol.user_message(o, 4000), Not(HasSubstr("History")));
+    EXPECT_THAT(protocol.user_message(o, {4000}).text, Not(HasSubstr("History")));
     static_cast<void>(protocol.parse(published_reply("yes"), o, "the test"));
     steer::Observation next = seen(32);
     next.total.replacement = o.total.replacement + 100;
     next.rows.demand = 400;
     next.rows.hit = 2800;
-    EXPECT_THAT(protocol.user_message(next, 4000),
+    EXPECT_THAT(protocol.user_message(next, {4000}).text,
                 HasSubstr("mini-batch 16: you decided eviction; 100 nodes evicted (10.0 % of the "
                           "cache); impact: hitrate +0 (+0.0 %), comm_volume -25 (-50.0 %)\n"));
     static_cast<void>(protocol.parse(published_reply("yes"), next, "the test"));
     steer::Observation same = next;
     same.step = 48;
-    EXPECT_THAT(protocol.user_message(same, 4000), HasSubstr("mini-batch 32: you decided eviction; "
-                                                             "skipped, there were no candidates"));
+    EXPECT_THAT(protocol.user_message(same, {4000}).text,
+                HasSubstr("mini-batch 32: you decided eviction; "
+                          "skipped, there were no candidates"));
     static_cast<void>(protocol.parse(published_reply("no"), same, "the test"));
-    EXPECT_THAT(protocol.user_message(seen(64), 4000),
+    EXPECT_THAT(protocol.user_message(seen(64), {4000}).text,
                 HasSubstr("mini-batch 48: you decided no eviction; since then: "));
     protocol.failed(seen(64));
-    EXPECT_THAT(protocol.user_message(seen(80), 4000),
+    EXPECT_THAT(protocol.user_message(seen(80), {4000}).text,
                 HasSubstr("mini-batch 64: your reply was not the JSON"));
     for (std::uint64_t step = 80; step < 200; step += 16) {
         static_cast<void>(protocol.parse(published_reply("no"), seen(step), "the test"));
-        static_cast<void>(protocol.user_message(seen(step + 16), 4000));
+        static_cast<void>(protocol.user_message(seen(step + 16), {4000}).text);
     }
     EXPECT_EQ(protocol.history().size(), 5U);
     EXPECT_THAT(protocol.history().front(), HasSubstr("mini-batch 128:"));

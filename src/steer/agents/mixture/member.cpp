@@ -83,7 +83,6 @@ void Member::ask(const Observation& seen, Answer& answer) {
     }
     collect(seen);
     if (seen.step < next_) return;
-    next_ = seen.step + std::max<std::uint64_t>(1, agent_->interval());
     view_.sequence = ++sequence_;
     view_.setting = setting_;
     view_.twin.setting = setting_;
@@ -99,6 +98,7 @@ void Member::ask(const Observation& seen, Answer& answer) {
         answer.note +=
             fmt::format("{}{}: {}", answer.note.empty() ? "" : "; ", text_, error.what());
     }
+    next_ = seen.step + std::max<std::uint64_t>(1, agent_->interval());
     view_.rows = view_.twin.rows = view_.built_in.rows = {};
     view_.seconds = {};
     for (ShadowReading& shadow : view_.shadows)

@@ -1,6 +1,7 @@
 // Safetensors: any tensors there and back, read by a second and simpler reader, cut and damaged.
-#include "train/checkpoints/safetensors.hpp"
+#include "core/safetensors.hpp"
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <fstream>
@@ -52,10 +53,10 @@ std::vector<Owned> random_tensors(std::uint64_t seed) {
 
 void write_owned(const std::filesystem::path& file, const std::vector<Owned>& tensors,
                  const std::map<std::string, std::string>& notes) {
-    std::vector<train::TensorToWrite> given;
+    std::vector<TensorToWrite> given;
     for (const Owned& tensor : tensors)
         given.push_back({tensor.name, tensor.shape, tensor.values});
-    train::write_safetensors(file, given, notes);
+    write_safetensors(file, given, notes);
 }
 
 std::string bytes_of_file(const std::filesystem::path& file) {
@@ -75,7 +76,7 @@ TEST(SafetensorFiles, ComeBackBitForBit) {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
         const auto tensors = random_tensors(seed);
         write_owned(file, tensors, {{"format", "pt"}, {"seed", std::to_string(seed)}});
-        const train::Safetensors back(file);
+        const Safetensors back(file);
         ASSERT_EQ(back.tensors().size(), tensors.size());
         EXPECT_EQ(back.notes().at("seed"), std::to_string(seed));
         for (const Owned& tensor : tensors) {
@@ -129,7 +130,7 @@ protected:
     /// Writes these bytes, which must be refused as bad input that names the file.
     Refusal refused(const std::string& bytes) {
         std::ofstream(file_, std::ios::binary | std::ios::trunc) << bytes;
-        const Refusal refusal = refusal_of([&] { const train::Safetensors read(file_); });
+        const Refusal refusal = refusal_of([&] { const Safetensors read(file_); });
         EXPECT_EQ(refusal.kind, ErrorKind::input) << refusal.problem;
         EXPECT_THAT(refusal.where, HasSubstr(file_.string()));
         return refusal;
@@ -185,8 +186,31 @@ TEST_F(DamagedSafetensors, HeadersThatLie) {
     EXPECT_THAT(refused(with(header_) + "x").problem, HasSubstr("multiple of 4"));
 }
 
+TEST_F(DamagedSafetensors, HalvesAreTakenWhereTheRulesSaySo) {
+    Json header = header_;
+    header["a"] = {{"dtype", "BF16"}, {"shape", {3}}, {"data_offsets", {24, 30}}};
+    header["b"]["data_offsets"] = {20, 24};
+    std::string bytes = with(header);
+    // 1, -2.5 and the smallest number, as the upper halves of floats.
+    bytes.resize(bytes.size() - 4);
+    for (const int half : {0x3F80, 0xC020, 0x0001})
+        bytes += {static_cast<char>(half & 0xFF), static_cast<char>(half >> 8)};
+    EXPECT_THAT(refused(bytes).problem, HasSubstr("multiple of 4"));
+    const Safetensors read(file_, {.bfloat16 = true});
+    const std::vector<std::int64_t> shape{3};
+    EXPECT_EQ(read.widened("a", shape),
+              (std::vector<float>{1, -2.5F, std::bit_cast<float>(0x00010000U)}));
+    EXPECT_EQ(read.widened("b", std::vector<std::int64_t>{1}), (std::vector<float>{6}));
+    EXPECT_EQ(read.data().size(), 30U);
+    EXPECT_THAT(refusal_of([&] { (void)read.tensor("a", shape); }).problem, HasSubstr("not F32"));
+    EXPECT_THAT(refusal_of([&] {
+                    const Safetensors large(file_, {.bfloat16 = true, .most_bytes = 40});
+                }).problem,
+                HasSubstr("more than 40"));
+}
+
 TEST_F(DamagedSafetensors, OtherTensorsThanTheModelsAreNamed) {
-    const train::Safetensors read(file_);
+    const Safetensors read(file_);
     const std::vector<std::int64_t> shape{2, 3};
     EXPECT_EQ(read.tensor("a", shape).size(), 6U);
     for (const std::vector<std::int64_t>& other :

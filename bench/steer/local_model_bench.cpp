@@ -1,0 +1,115 @@
+// What a decision of a model in this process takes: a question of 600 tokens behind a first message
+// that was read before, and a reply, for models of several sizes. CPU time of the one thread.
+#include <algorithm>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "core/cpu_meter.hpp"
+#include "core/json.hpp"
+#include "steer/llm/local/local_model.hpp"
+#include "steer/llm/local/random_model.hpp"
+#include "steer/llm/prompt.hpp"
+#include "steer/llm/reply.hpp"
+#include "steer/llm/seen.hpp"
+
+namespace {
+
+using namespace rudder;
+using namespace rudder::test;
+
+constexpr std::size_t first_tokens = 600;
+constexpr std::size_t question_tokens = 600;
+constexpr std::size_t repeats = 7;
+
+double since(std::uint64_t start) {
+    return 1e-9 * static_cast<double>(thread_cpu_nanoseconds() - start);
+}
+
+double median(std::vector<double> values) {
+    std::ranges::sort(values);
+    return values[values.size() / 2];
+}
+
+/// Two products and a sum per weight and token, and those of attention.
+double operations(const steer::ModelShape& shape, std::uint64_t parameters) {
+    const auto count = static_cast<double>(question_tokens);
+    const double weights =
+        static_cast<double>(parameters - shape.vocabulary * shape.width) * 2 * count;
+    const double seen = static_cast<double>(first_tokens) + count / 2;
+    return weights + 4 * count * seen * static_cast<double>(shape.width * shape.layers);
+}
+
+void measure(std::size_t layers, std::size_t width, std::size_t heads, std::size_t hidden,
+             const std::vector<std::string>& pieces) {
+    steer::SteeringModel model = random_model({.layers = layers,
+                                               .width = width,
+                                               .heads = heads,
+                                               .kv_heads = heads,
+                                               .hidden = hidden,
+                                               .context = 2048,
+                                               .rope_base = 10000,
+                                               .norm_eps = 1e-5},
+                                              pieces, 1);
+    const std::uint64_t parameters = model.parameters();
+    const steer::ModelShape shape = model.shape;
+    const steer::Transformer transformer(model);
+    steer::Reading reading(transformer);
+    Draws draws(RandomStream({.purpose = Purpose::test, .seed = 1}), 0);
+    std::vector<steer::TokenId> tokens(first_tokens + question_tokens);
+    for (steer::TokenId& token : tokens)
+        token = static_cast<steer::TokenId>(draws.below(shape.vocabulary));
+    const auto on = [] { return true; };
+    static_cast<void>(reading.read(std::span(tokens).first(first_tokens), on));
+    std::vector<double> prefill;
+    std::vector<double> single;
+    for (std::size_t repeat = 0; repeat < repeats; ++repeat) {
+        reading.keep(first_tokens);
+        std::uint64_t start = thread_cpu_nanoseconds();
+        static_cast<void>(reading.read(std::span(tokens).subspan(first_tokens), on));
+        prefill.push_back(since(start));
+        start = thread_cpu_nanoseconds();
+        for (std::size_t i = 0; i < 32; ++i)
+            static_cast<void>(reading.read(std::span(tokens).subspan(i, 1), on));
+        single.push_back(since(start) / 32);
+    }
+    // A whole decision: tokens, schema, reply.
+    steer::LocalModel whole(std::move(model), 0, 256);
+    std::vector<double> decision;
+    for (std::uint64_t step = 16; step < 16 * (repeats + 2); step += 16) {
+        steer::Observation o = seen(step);
+        for (std::uint64_t before = 0; before < 5; ++before)
+            o.history.push_back(past(step + before));
+        const std::vector<steer::ChatMessage> messages{
+            {steer::ChatRole::system, steer::system_message(some_facts())},
+            {steer::ChatRole::user, steer::user_message(o, 5, {}, {100000}).text}};
+        const std::uint64_t start = thread_cpu_nanoseconds();
+        static_cast<void>(whole.chat(messages, reply_schema(o, some_facts().built_in),
+                                     steer::LocalModel::Clock::time_point::max()));
+        if (step > 16) decision.push_back(since(start));  // the first reads the first message
+    }
+    const auto& counts = whole.counts();
+    fmt::print(
+        "{:6.2f} M parameters: 600 tokens {:7.1f} ms ({:5.1f} GFLOP/s), a token of a reply "
+        "{:6.3f} ms; decisions {:7.1f} ms (per decision {} tokens read, {} kept, {} written)\n",
+        static_cast<double>(parameters) * 1e-6, 1e3 * median(prefill),
+        1e-9 * operations(shape, parameters) / median(prefill), 1e3 * median(single),
+        1e3 * median(decision), counts.read / (repeats + 1), counts.kept / (repeats + 1),
+        counts.written / (repeats + 1));
+}
+
+}  // namespace
+
+int main() {
+    steer::Observation o = seen(160);
+    o.history.push_back(past(144));
+    const std::string text = steer::system_message(some_facts()) +
+                             steer::user_message(o, 5, {}, {100000}).text +
+                             reply_schema(o, some_facts().built_in).dump();
+    const std::vector<std::string> pieces = pieces_with(pieces_of_text(text, 700));
+    fmt::print("{} tokens in the vocabulary; medians of {}\n", pieces.size(), repeats);
+    measure(3, 80, 4, 216, pieces);
+    measure(4, 128, 4, 344, pieces);
+    measure(6, 160, 5, 430, pieces);
+    measure(6, 256, 8, 684, pieces);
+}
