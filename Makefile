@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install accuracy clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install accuracy steering-model clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -17,7 +17,7 @@ export CCACHE_NOHASHDIR := 1
 
 help: ## this list
 	@echo 'make TARGET [PRESET=release|dev|asan|tsan|coverage|fuzz] [JOBS=N] [PREFIX=/usr/local]'
-	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 16
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1\t\2/p' Makefile | expand -t 18
 
 setup: ## install what is missing to build (Debian packages)
 	@scripts/setup
@@ -33,6 +33,9 @@ setup-fuzz: ## the same, and what make fuzz needs (Clang with libFuzzer)
 
 setup-look: ## the same, and what the long tests look at results with (Chromium, promtool)
 	@scripts/setup --tests --look
+
+setup-model: ## what make steering-model needs (PyTorch in .cache/steering-model)
+	@tools/steering-model/build.sh environment
 
 configure: setup
 	@mkdir -p build
@@ -104,3 +107,6 @@ clean: ## remove what was built (.venv stays)
 
 accuracy: program ## train every model on the real graphs (DATA=../shared/data), print the table
 	@scripts/accuracy build/$(PRESET)/src/cli/rudder $(DATA)
+
+steering-model: program ## train the language model for steering: SIZE=0.3|1|2|5, MINUTES=40, DATA=../shared/data
+	@tools/steering-model/build.sh model build/$(PRESET)/src/cli/rudder $(DATA) build/steering-model $(if $(SIZE),--size $(SIZE)) $(if $(MINUTES),--minutes $(MINUTES))

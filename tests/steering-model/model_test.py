@@ -1,0 +1,124 @@
+"""The model in torch: what it learns from, and what its file holds.
+
+    model_test.py PROMPT_SAMPLES
+"""
+import json
+import pathlib
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import torch
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "steering-model"))
+import batches  # noqa: E402
+import evaluate  # noqa: E402
+import files  # noqa: E402
+import model  # noqa: E402
+import train  # noqa: E402
+import vocabulary as words  # noqa: E402
+import worlds  # noqa: E402
+
+
+def small(vocabulary):
+    config = model.Config(2, 32, 4, 2, 64, 2048, len(vocabulary))
+    return config, model.initial(config, 1)
+
+
+class ModelTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        torch.set_num_threads(1)
+        cls.vocabulary = train.made_vocabulary(1600, [])
+
+    def batch(self, count=4):
+        group = worlds.draw_group(9, 0, count, worlds.Names(), most_lines=2)
+        return batches.batch_of(self.vocabulary, group[0].system(), [(w.user(), w.reply()) for w in group]), group
+
+    def test_sizes_are_what_they_are_called(self):
+        for size in model.SIZES:
+            millions = model.parameters(model.config_of(size, 1600)) / 1e6
+            self.assertLess(abs(millions / float(size) - 1), 0.05, size)
+
+    def test_the_loss_is_that_of_the_replies(self):
+        config, weights = small(self.vocabulary)
+        batch, _ = self.batch()
+        loss, _, _ = train.loss_of(config, weights, batch, 0)
+        changed = batch.rows.clone()
+        changed[0, batch.ends[0] :] = 9  # what stands behind a reply
+        same, _, _ = train.loss_of(config, weights, batches.Batch(batch.system, changed, batch.begins, batch.ends), 0)
+        self.assertAlmostEqual(loss.item(), same.item(), places=5)
+        logits, targets, rows = batches.reply_logits(config, weights, batch)
+        self.assertEqual(len(targets), sum(e - b for b, e in zip(batch.begins, batch.ends)))
+        self.assertEqual(int((targets == words.END).sum()), len(batch.begins))
+
+    def test_prompts_are_learned_by_heart(self):
+        config, weights = small(self.vocabulary)
+        batch, group = self.batch()
+        optimizer = torch.optim.AdamW(weights.values(), lr=1e-2, betas=(0.9, 0.98))
+        for _ in range(80):
+            loss, _, _ = train.loss_of(config, weights, batch, 0)
+            optimizer.zero_grad()
+            loss.backward()
+            torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
+            optimizer.step()
+        with torch.no_grad():
+            for w in group:
+                self.assertEqual(batches.reply_of(config, weights, self.vocabulary, w.system(), w.user()), w.reply())
+                scores = evaluate.likelihoods(config, weights, self.vocabulary, w.system(), w.user(), w.actions)
+                self.assertEqual(int(scores.argmax()), w.best)
+
+    def test_the_rate_rises_and_falls(self):
+        rates = [train.rate_at(step, 1000, 1.0) for step in range(1000)]
+        self.assertEqual(max(rates), rates[50])
+        self.assertEqual(sorted(rates[:50]), rates[:50])
+        self.assertEqual(sorted(rates[50:], reverse=True), rates[50:])
+        self.assertAlmostEqual(rates[-1], 0.1, places=3)
+
+
+class FilesTest(unittest.TestCase):
+    def test_the_checksum_is_the_program_s(self):
+        for size in (0, 1, 4 << 20, (9 << 20) + 5):
+            data = np.random.default_rng(size).integers(0, 256, size, dtype=np.uint8).tobytes()
+            with tempfile.NamedTemporaryFile() as file:
+                file.write(data)
+                file.flush()
+                wanted = subprocess.run([SAMPLES, "--checksum", file.name], check=True, capture_output=True, text=True)
+            self.assertEqual(files.checksum(data), wanted.stdout.strip(), size)
+
+    def test_bfloat16_is_rounded_as_torch_does(self):
+        values = np.random.default_rng(1).standard_normal(100_000).astype(np.float32)
+        halfway = np.arange(0x3F808000, 0x40008000, 0x8000, dtype=np.uint32).view(np.float32)
+        values = np.concatenate((values, halfway, -halfway))
+        wanted = torch.from_numpy(values).to(torch.bfloat16)
+        self.assertTrue(np.array_equal(files.to_bfloat16(values), wanted.view(torch.uint16).numpy()))
+        self.assertTrue(np.array_equal(files.from_bfloat16(files.to_bfloat16(values)), wanted.float().numpy()))
+
+    def test_what_is_written_is_read(self):
+        vocabulary = words.Vocabulary.of_merges(["ab"])
+        config, weights = small(vocabulary)
+        arrays = {name: w.detach().to(torch.bfloat16).float().numpy() for name, w in weights.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/model.safetensors"
+            files.write_model(path, {"layers": 2}, vocabulary.tokens, arrays)
+            read, tokens, found = files.read_model(path)
+            content = pathlib.Path(path).read_bytes()
+            self.assertEqual((read, tokens), ({"layers": 2}, vocabulary.tokens))
+            self.assertEqual(list(found), list(model.shapes(config)))
+            for name, array in arrays.items():
+                self.assertTrue(np.array_equal(found[name], array), name)
+            size = struct.unpack("<Q", content[:8])[0]
+            self.assertEqual(size % 8, 0)
+            words_of = json.loads(content[8 : 8 + size])["__metadata__"]
+            self.assertTrue(all(isinstance(value, str) for value in words_of.values()))
+            pathlib.Path(path).write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+            with self.assertRaisesRegex(SystemExit, "invalid model file: the checksum"):
+                files.read_model(path)
+
+
+if __name__ == "__main__":
+    SAMPLES = sys.argv.pop(1)
+    unittest.main()

@@ -1,0 +1,30 @@
+#!/bin/sh
+# The steering model's files: trained a little, written, read by NumPy and by llama.cpp's server.
+#
+#   run.sh CACHE_FOLDER PROMPT_SAMPLES
+set -eu
+cache=$1
+samples=$2
+here=$(cd "$(dirname "$0")" && pwd)
+tools=$here/../../tools/steering-model
+. "$here/../support/venv.sh"
+if ! installed "$tools" "$cache/steering-model"; then
+    echo "SKIPPED: $cache/steering-model is missing; make setup-model makes it"
+    exit 0
+fi
+python=$cache/steering-model/venv/bin/python
+
+place=$(mktemp -d)
+trap 'rm -rf "$place"' EXIT
+"$python" "$here/model_test.py" "$samples"
+for name in first again; do
+    "$python" "$tools/train.py" "$place/$name" --steps 12 --batch 4 --most-lines 2 --threads 1 --test-groups 1 >"$place/log"
+done
+cmp "$place/first/model.safetensors" "$place/again/model.safetensors"
+cmp "$place/first/model.gguf" "$place/again/model.gguf"
+if installed "$here/../llama" "$cache/llama"; then
+    "$python" "$tools/check.py" "$place/first" --prompts 3 --server "$cache/llama/venv/bin/python" "$here/../llama/serve.py"
+else
+    echo "llama.cpp's server is not installed (llama.decisions does that): replies of it are not compared"
+    "$python" "$tools/check.py" "$place/first" --prompts 3
+fi
