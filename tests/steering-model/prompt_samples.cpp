@@ -22,7 +22,7 @@ using namespace rudder::test;
 
 void print(const steer::AgentFacts& facts, const steer::Observation& seen_now) {
     const Json line{{"system", steer::system_message(facts)},
-                    {"user", steer::user_message(seen_now, 16, {}, 100000)}};
+                    {"user", steer::user_message(seen_now, 16, {}, {100000}).text}};
     fmt::print("{}\n", line.dump());
 }
 

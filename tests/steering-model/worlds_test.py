@@ -22,19 +22,20 @@ LINE = re.compile(r"^step \d+: (replace ([\d.]+)|set (\S+) (\S+)) \((\w+)\): .*r
 
 def as_in_the_program():
     """The two prompts of prompt_samples.cpp, made here."""
-    ranges = {"window": "1 to 64", "capacity": "0 to 1200", "sample_threads": "1 to 1", "fetch_threads": "1 to 1"}
+    ranges = {"window": "1 to 64", "capacity": "0 to 1200", "sample_threads": "1 to 1", "fetch_threads": "1 to 1",
+              "in_flight": "1 to 2", "buckets": "0 to 0"}
 
     def knobs(**wider):
         return tuple(dataclasses.replace(k, range=(ranges | wider).get(k.name, k.range)) for k in prompts.KNOBS)
 
-    start = Setting(("scored", None, 1000, 0.99, 1, None, 0, 1, 1))
+    start = Setting(("scored", None, 1000, 0.99, 1, None, 0, 1, 1, 1, 2, 0))
     last, total = Window(0.75, 60, 200, 50, 10), Window(0.7, 70)
     first = Facts(2000, 100, 1200, start, "scored,every:16", knobs())
     now = Observation(160, 16, last, total, last, last, 400, 4000, 321, 0, start, True)
-    started = Setting(("scored", None, 1000, 0.99, 1, None, 4096, 3, 1))
+    started = Setting(("scored", None, 1000, 0.99, 1, None, 4096, 3, 1, 1, 2, 0))
     second = Facts(2000, 100, 1200, started, "scored,every:16", knobs(sample_threads="1 to 16", fetch_threads="1 to 8"),
                    "seconds", "graph: 1000 vertices")
-    setting = Setting(("window:32", 32, 1000, 0.99, None, 2, 4096, 3, 1))
+    setting = Setting(("window:32", 32, 1000, 0.99, None, 2, 4096, 3, 1, 1, 2, 0))
     before, after = Window(0.7, 70), Window(0.75, 60)
     tried = [({"action": "keep"}, "applied", True), ({"action": "replace", "fraction": 0.25}, "late", True),
              ({"action": "set", "knobs": {"policy": "lru"}}, "undone", False),

@@ -62,6 +62,12 @@ KNOBS = [
     Knob("sample_threads", "Threads that draw samples.", "cores that others would have used", "1 to 64", 1),
     Knob("fetch_threads", "Threads that assemble and fetch.", "cores that others would have used", "1 to 64",
          1),
+    Knob("demand_first", "Whether rows that a step waits for pass rows fetched ahead; 0: in the order asked for.",
+         "nothing at once", "0 to 1", 1),
+    Knob("in_flight", "Steps that are assembled at a time, the one being computed included.",
+         "memory of their rows; with fewer, computing may wait", "1 to 1024", 2),
+    Knob("buckets", "Groups in which gradients are reduced while backward runs; 0: as the link allows.",
+         "nothing at once; more groups are more messages", "0 to 6"),
 ]
 POLICY, CAPACITY, BULK = 0, 2, 6  # places in the list
 

@@ -86,10 +86,11 @@ def draw_facts(r, names):
     slots = r.choice((1000, 1200, 2500, 4000, 8000, 12000, 20000, 50000, 100000))
     per_epoch = r.randint(10, 400)
     narrow = {1: f"1 to {r.choice((128, 256, 512, 1024))}", CAPACITY: f"0 to {slots}",
-              7: f"1 to {r.choice((16, 32, 64))}", 8: f"1 to {r.choice((8, 16))}"}
+              7: f"1 to {r.choice((16, 32, 64))}", 8: f"1 to {r.choice((8, 16))}", 10: "1 to 2",
+              11: f"0 to {r.choice((0, 4, 6))}"}
     for place, text in narrow.items():
         knobs[place] = dataclasses.replace(knobs[place], range=text)
-    start = Setting((names.policy(r), None, slots, None, None, None, 0, 1, 1))
+    start = Setting((names.policy(r), None, slots, None, None, None, 0, 1, 1, 1, 2, 0))
     for place in (BULK, 7, 8):
         if r.random() < 0.3:
             start = start.with_value(place, r.choice(VALUES[place]))

@@ -14,14 +14,6 @@
 
 namespace rudder::steer {
 
-/// What is said to the server of each request, always.
-struct ChatSettings {
-    double temperature = 0;
-    std::uint64_t seed = 0;
-    std::uint64_t context = 8192;  ///< tokens a prompt and its reply may take
-    std::uint64_t tokens = 256;    ///< of a reply, at most
-};
-
 /// How a server is told what form a reply must have, from the best way down.
 enum class ReplyForm : std::uint8_t {
     schema,  ///< it holds the model to the schema

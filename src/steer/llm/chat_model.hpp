@@ -18,6 +18,14 @@ struct ChatMessage {
     std::string text;
 };
 
+/// What is said to the server of each request, always.
+struct ChatSettings {
+    double temperature = 0;
+    std::uint64_t seed = 0;
+    std::uint64_t context = 8192;  ///< tokens a prompt and its reply may take
+    std::uint64_t tokens = 256;    ///< of a reply, at most
+};
+
 /// All calls but `cancel` come from one task at a time. Whatever keeps a reply from coming is an
 /// Error (kind failed) whose problem is one line.
 class ChatModel {

@@ -9,6 +9,8 @@
 
 #include "rudder/steer/agent_spec.hpp"
 
+#include "chat_model.hpp"
+
 namespace rudder::steer {
 
 /// Tokens a text takes, estimated from above for the tokenisers in use: a word's four letters, two
