@@ -8,13 +8,16 @@ import struct
 import subprocess
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 import numpy as np
 import torch
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "steering-model"))
 import batches  # noqa: E402
+import decisions  # noqa: E402
 import evaluate  # noqa: E402
 import files  # noqa: E402
 import model  # noqa: E402
@@ -70,6 +73,42 @@ class ModelTest(unittest.TestCase):
                 self.assertEqual(batches.reply_of(config, weights, self.vocabulary, w.system(), w.user()), w.reply())
                 scores = evaluate.likelihoods(config, weights, self.vocabulary, w.system(), w.user(), w.actions)
                 self.assertEqual(int(scores.argmax()), w.best)
+
+    def decisions(self):
+        """Worlds as if they had been collected: keep costs 100, the best action 80, all others 120."""
+        made = []
+        for w in worlds.draw_group(9, 0, 6, worlds.Names(), most_lines=2):
+            costs = [100.0] + [120.0] * (len(w.actions) - 1)
+            costs[w.best] = 80.0
+            made.append(decisions.Decision("graph", len(made), w.system(), w.user(), w.actions, tuple(costs), 0))
+        return made
+
+    def test_every_second_batch_is_of_collected_decisions(self):
+        options = types.SimpleNamespace(batch=6, seed=1, most_lines=2)
+        made = self.decisions()
+        source = train.Source(options, self.vocabulary, made, 10)
+        for step in (1, 3):
+            batch = source.batch(step)
+            replies = {self.vocabulary.decode(row[b : e - 1]) for row, b, e in
+                       zip(batch.rows.tolist(), batch.begins, batch.ends)}
+            self.assertEqual(replies, {d.reply() for d in made})
+        self.assertFalse(torch.equal(source.batch(0).system, source.batch(1).system))
+        self.assertFalse(torch.equal(source.batch(0).system, source.batch(2).system))
+
+    def test_decisions_are_scored_by_what_was_chosen(self):
+        made = self.decisions()
+
+        def score(place):
+            with unittest.mock.patch.object(evaluate, "likelihoods", lambda *a: torch.tensor(place(a[-1]))):
+                return evaluate.on_decisions(None, None, self.vocabulary, made)
+
+        wanted = {id(d.actions): d.target() for d in made}
+        best = score(lambda actions: [float(i == wanted[id(actions)]) for i in range(len(actions))])
+        keep = score(lambda actions: [float(i == 0) for i in range(len(actions))])
+        self.assertEqual((best["no worse than keep"], round(best["over the best"], 9)), (1, 0))
+        self.assertEqual(keep["no worse than keep"], 1)
+        self.assertAlmostEqual(keep["over the best"], keep["keep over the best"])
+        self.assertIsNone(evaluate.on_decisions(None, None, self.vocabulary, []))
 
     def test_the_rate_rises_and_falls(self):
         rates = [train.rate_at(step, 1000, 1.0) for step in range(1000)]
