@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "rudder/steer/action.hpp"
 #include "rudder/steer/knobs.hpp"
@@ -13,6 +14,7 @@ struct KnobRange {
     double minimum = 0;
     double maximum = 0;
     bool above_minimum = false;
+    std::string_view why{};  ///< it is as narrow as it is, where that is not plain
 
     [[nodiscard]] static KnobRange of(const Knob& k);
     [[nodiscard]] static KnobRange of(const Knob& k, const KnobLimits& limits);

@@ -41,6 +41,15 @@ constexpr std::array<Knob, knob_count> knobs{{
      "Threads that draw samples.", "cores that others would have used"},
     {KnobId::fetch_threads, "fetch_threads", KnobKind::whole, 1, 64, 1, true,
      "Threads that assemble and fetch.", "cores that others would have used"},
+    {KnobId::demand_first, "demand_first", KnobKind::whole, 0, 1, 1, true,
+     "Whether rows that a step waits for pass rows fetched ahead; 0: in the order asked for.",
+     "nothing at once"},
+    {KnobId::in_flight, "in_flight", KnobKind::whole, 1, 1024, 2, true,
+     "Steps that are assembled at a time, the one being computed included.",
+     "memory of their rows; with fewer, computing may wait"},
+    {KnobId::buckets, "buckets", KnobKind::whole, 0, 6, 0, true,
+     "Groups in which gradients are reduced while backward runs; 0: as the link allows.",
+     "nothing at once; more groups are more messages"},
 }};
 // clang-format on
 
@@ -55,6 +64,12 @@ std::uint64_t* field(Setting& setting, KnobId id) {
             return &setting.sample_threads;
         case KnobId::fetch_threads:
             return &setting.fetch_threads;
+        case KnobId::demand_first:
+            return &setting.demand_first;
+        case KnobId::in_flight:
+            return &setting.in_flight;
+        case KnobId::buckets:
+            return &setting.buckets;
         default:
             return nullptr;
     }
@@ -125,7 +140,7 @@ void set_number(Setting& setting, const KnobChange& change, const KnobLimits& li
 }  // namespace
 
 KnobRange KnobRange::of(const Knob& k) {
-    return {k.kind == KnobKind::whole, k.minimum, k.maximum, k.above_minimum};
+    return {k.kind == KnobKind::whole, k.minimum, k.maximum, k.above_minimum, {}};
 }
 
 KnobRange KnobRange::of(const Knob& k, const KnobLimits& limits) {
@@ -137,6 +152,15 @@ KnobRange KnobRange::of(const Knob& k, const KnobLimits& limits) {
     if (k.id == KnobId::capacity) narrow(limits.slots);
     if (k.id == KnobId::sample_threads) narrow(limits.sample_threads);
     if (k.id == KnobId::fetch_threads) narrow(limits.fetch_threads);
+    if (k.id == KnobId::in_flight) narrow(limits.in_flight);
+    if (k.id == KnobId::buckets) {
+        narrow(limits.buckets);
+        if (limits.buckets == 0) {
+            range.why =
+                ": all ranks divide gradients alike, so only an agent of the whole job may change "
+                "that (--agent-scope job)";
+        }
+    }
     return range;
 }
 
@@ -146,8 +170,9 @@ bool KnobRange::holds(double value) const noexcept {
 }
 
 std::string KnobRange::text() const {
-    return fmt::format("a {}number {} {} and up to {}", whole ? "whole " : "",
-                       above_minimum ? "above" : "from", minimum, maximum);
+    if (minimum == maximum) return fmt::format("{}, the only value here{}", minimum, why);
+    return fmt::format("a {}number {} {} and up to {}{}", whole ? "whole " : "",
+                       above_minimum ? "above" : "from", minimum, maximum, why);
 }
 
 std::span<const Knob, knob_count> all_knobs() noexcept {
@@ -179,6 +204,12 @@ std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {
             return static_cast<double>(setting.sample_threads);
         case KnobId::fetch_threads:
             return static_cast<double>(setting.fetch_threads);
+        case KnobId::demand_first:
+            return static_cast<double>(setting.demand_first);
+        case KnobId::in_flight:
+            return static_cast<double>(setting.in_flight);
+        case KnobId::buckets:
+            return static_cast<double>(setting.buckets);
         default:
             break;
     }

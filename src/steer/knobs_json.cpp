@@ -62,6 +62,10 @@ Setting parse_setting(const Json& object, const std::string& where) {
     setting.bulk = json_u64(object, "bulk", where);
     setting.sample_threads = json_u64(object, "sample_threads", where);
     setting.fetch_threads = json_u64(object, "fetch_threads", where);
+    if (!object.contains("in_flight")) return setting;  // of an earlier version
+    setting.demand_first = json_u64(object, "demand_first", where);
+    setting.in_flight = json_u64(object, "in_flight", where);
+    setting.buckets = json_u64(object, "buckets", where);
     return setting;
 }
 

@@ -108,9 +108,14 @@ Observation read_observation(const Json& o, const std::string& where) {
     observation.cost = parse_cost(o, where);
     observation.setting = parse_setting(json_field(o, "knobs", where), where);
     const Json& limits = json_field(o, "limits", where);
-    observation.limits = {json_u64(limits, "capacity", where), json_u64(limits, "window", where),
-                          json_u64(limits, "sample_threads", where),
-                          json_u64(limits, "fetch_threads", where)};
+    observation.limits.slots = json_u64(limits, "capacity", where);
+    observation.limits.window = json_u64(limits, "window", where);
+    observation.limits.sample_threads = json_u64(limits, "sample_threads", where);
+    observation.limits.fetch_threads = json_u64(limits, "fetch_threads", where);
+    if (limits.contains("in_flight")) {  // logs of earlier versions lack them
+        observation.limits.in_flight = json_u64(limits, "in_flight", where);
+        observation.limits.buckets = json_u64(limits, "buckets", where);
+    }
     observation.halo = json_u64(o, "halo", where);
     if (o.contains("sizes")) {  // logs of earlier versions lack them
         const Json& sizes = json_field(o, "sizes", where);
@@ -176,7 +181,9 @@ Json to_json(const Observation& o) {
     object["limits"] = {{"capacity", o.limits.slots},
                         {"window", o.limits.window},
                         {"sample_threads", o.limits.sample_threads},
-                        {"fetch_threads", o.limits.fetch_threads}};
+                        {"fetch_threads", o.limits.fetch_threads},
+                        {"in_flight", o.limits.in_flight},
+                        {"buckets", o.limits.buckets}};
     object["halo"] = o.halo;
     object["sizes"] = {{"batch", o.sizes.batch},
                        {"vertices", o.sizes.vertices},

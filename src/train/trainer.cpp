@@ -20,7 +20,7 @@ Trainer::State::State(const comm::Communicator& comm, const partition::Partition
                 .precision = options.gradient_precision == "bfloat16" ? comm::SumPrecision::bfloat16
                                                                       : comm::SumPrecision::float32,
                 .coder = ground.coders.gradients}),
-      steering(Steering::make(ground, buffer)),
+      steering(Steering::make(ground, buffer, exchange.most_groups())),
       evaluation(ground, learner) {}
 
 Trainer::Trainer(const comm::Communicator& comm, const partition::PartitionedDataset& data,

@@ -71,8 +71,8 @@ TEST_F(AgentVerbs, ATrainedRunLeavesItsDecisionsAndTheSameDigest) {
                                 "reason", "latency", "status", "outcome", "alternatives", "run"})
             EXPECT_TRUE(decisions.front().contains(key)) << key;
         for (const Json& step : lines(run + "/metrics.jsonl")) {
-            for (const char* knob :
-                 {"policy", "capacity", "bulk", "sample_threads", "fetch_threads"})
+            for (const char* knob : {"policy", "capacity", "bulk", "sample_threads",
+                                     "fetch_threads", "demand_first", "in_flight", "buckets"})
                 EXPECT_TRUE(step.at("knobs").contains(knob)) << knob;
         }
         const Json score = ok_json({"agent", "score", run}).at(0);

@@ -42,7 +42,7 @@ TEST(JsonLines, AStepAsKnown) {
               "\"bytes_by_owner\":[0,1],\"edges\":34,\"knobs\":{\"policy\":\"window:16,"
               "distance:2\",\"window\":16,\"capacity\":36,\"decay\":0.99,\"distance\":2,\"bulk\":"
               "37,\"sample_threads\":38,"
-              "\"fetch_threads\":39}}\n");
+              "\"fetch_threads\":39,\"demand_first\":40,\"in_flight\":41,\"buckets\":42}}\n");
 }
 
 TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {

@@ -65,6 +65,9 @@ train::StepRecord some_record(Draws& draws) {
     r.knobs.bulk = draws.below(4);
     r.knobs.sample_threads = 1 + draws.below(4);
     r.knobs.fetch_threads = 1 + draws.below(4);
+    r.knobs.demand_first = draws.below(2);
+    r.knobs.in_flight = 1 + draws.below(4);
+    r.knobs.buckets = draws.below(4);
     return r;
 }
 

@@ -1,9 +1,11 @@
 // The bandit in made-up worlds whose best setting is known.
 #include <algorithm>
+#include <set>
 
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
+#include "steer/agents/bandit/choice.hpp"
 #include "steer/agents/bandit/drift.hpp"
 #include "steer/agents/bandit/duel.hpp"
 
@@ -288,6 +290,39 @@ TEST(Bandit, DecidesOnlyIfAskedTo) {
     EXPECT_THROW(steer::check_agent(steer::AgentSpec::parse("bandit,knobs:decide"),
                                     buffer::PolicySpec::parse("scored,every:4")),
                  Error);
+}
+
+/// What is tried on the clock beside the present choice.
+std::set<std::string> tried(const steer::Setting& now, const steer::KnobLimits& limits,
+                            const std::string& agent) {
+    const steer::Choices choices(steer::AgentSpec::parse(agent));
+    steer::Choice present;
+    present.setting = now;
+    std::set<std::string> texts;
+    for (const steer::Choice& choice : choices.on_time(present, limits, false)) {
+        EXPECT_NE(choice.key(), present.key());
+        texts.insert(steer::difference_text(present, choice));
+    }
+    return texts;
+}
+
+TEST(Bandit, TriesOrderPlacesAndGroupsWhereTheyCanPay) {
+    using Texts = std::set<std::string>;
+    const std::string agent = "bandit,knobs:demand_first+in_flight+buckets";
+    steer::Setting now;
+    now.policy = buffer::PolicySpec::parse("window:16");
+    steer::KnobLimits limits{.slots = 100};
+    // Two steps at a time are the fewest beside which anything is fetched.
+    EXPECT_EQ(tried(now, limits, agent), (Texts{"demand_first 0"}));
+    limits.in_flight = 4;
+    limits.buckets = 3;
+    EXPECT_EQ(tried(now, limits, agent),
+              (Texts{"demand_first 0", "in_flight 4", "buckets 3", "buckets 1"}));
+    now.demand_first = 0;
+    now.in_flight = 4;
+    now.buckets = 2;
+    EXPECT_EQ(tried(now, limits, agent), (Texts{"demand_first 1", "in_flight 2", "buckets 1"}));
+    EXPECT_EQ(tried(now, limits, "bandit,knobs:window").count("demand_first 1"), 0U);
 }
 
 }  // namespace

@@ -14,8 +14,12 @@ namespace {
 
 using testing::HasSubstr;
 
-const steer::KnobLimits limits{
-    .slots = 1000, .window = 64, .sample_threads = 4, .fetch_threads = 2};
+const steer::KnobLimits limits{.slots = 1000,
+                               .window = 64,
+                               .sample_threads = 4,
+                               .fetch_threads = 2,
+                               .in_flight = 3,
+                               .buckets = 4};
 
 steer::Setting window_setting() {
     steer::Setting setting;
@@ -68,13 +72,19 @@ TEST(Knobs, ChangeSettings) {
                                                            {steer::KnobId::decay, 0.5},
                                                            {steer::KnobId::bulk, 4294967295.0},
                                                            {steer::KnobId::sample_threads, 4.0},
-                                                           {steer::KnobId::fetch_threads, 2.0}},
+                                                           {steer::KnobId::fetch_threads, 2.0},
+                                                           {steer::KnobId::demand_first, 0.0},
+                                                           {steer::KnobId::in_flight, 3.0},
+                                                           {steer::KnobId::buckets, 4.0}},
                             limits, "here");
     EXPECT_EQ(setting.policy.text(), "window:32,distance:4,decay:0.5");
     EXPECT_EQ(setting.capacity, 0U);
     EXPECT_EQ(setting.bulk, 4294967295U);
     EXPECT_EQ(setting.sample_threads, 4U);
     EXPECT_EQ(setting.fetch_threads, 2U);
+    EXPECT_EQ(setting.demand_first, 0U);
+    EXPECT_EQ(setting.in_flight, 3U);
+    EXPECT_EQ(setting.buckets, 4U);
     EXPECT_EQ(steer::knob_value(setting, steer::KnobId::window), steer::KnobValue(32.0));
     EXPECT_EQ(steer::knob_value(setting, steer::KnobId::fraction), std::nullopt);
 }
@@ -102,12 +112,29 @@ TEST(Knobs, RefuseWhatTheRunDoesNotAllow) {
     refuse_change({steer::KnobId::bulk, 4294967296.0}, {"'bulk'"});
     refuse_change({steer::KnobId::sample_threads, 5.0}, {"'sample_threads'", "4"});
     refuse_change({steer::KnobId::fetch_threads, 0.0}, {"'fetch_threads'"});
+    refuse_change({steer::KnobId::demand_first, 2.0}, {"'demand_first'", "from 0 and up to 1"});
+    refuse_change({steer::KnobId::demand_first, 0.5}, {"whole"});
+    refuse_change({steer::KnobId::in_flight, 0.0}, {"'in_flight'", "from 1 and up to 3"});
+    refuse_change({steer::KnobId::in_flight, 4.0}, {"'in_flight'", "from 1 and up to 3"});
+    refuse_change({steer::KnobId::buckets, 5.0}, {"'buckets'", "from 0 and up to 4"});
     refuse_change({steer::KnobId::fraction, 0.5}, {"policy 'window' has no 'fraction'"});
     refuse_change({steer::KnobId::policy, 5.0}, {"5", "'policy'"});
     refuse_change({steer::KnobId::policy, "lruu"}, {"unknown policy", "lru"});
     refuse_change({steer::KnobId::policy, "optimal"}, {"recorded trace"});
     refuse_change({steer::KnobId::policy, "scored-faithful,listed"}, {"recorded trace"});
     refuse_change({steer::KnobId::policy, "window:65"}, {"65", "'window'", "64"});
+}
+
+TEST(Knobs, GroupsOfGradientsAreLeftAloneWhereNotAllRanksAreTold) {
+    steer::KnobLimits alone = limits;
+    alone.buckets = 0;
+    const std::array change{steer::KnobChange{steer::KnobId::buckets, 2.0}};
+    refused(
+        [&] { static_cast<void>(steer::with_changes(window_setting(), change, alone, "here")); },
+        {"invalid value for knob 'buckets': 2", "give 0, the only value here",
+         "all ranks divide gradients alike", "--agent-scope job"});
+    const std::array none{steer::KnobChange{steer::KnobId::buckets, 0.0}};
+    EXPECT_EQ(steer::with_changes(window_setting(), none, alone, "here"), window_setting());
 }
 
 steer::Setting random_setting(Draws& draws) {
@@ -125,6 +152,9 @@ steer::Setting random_setting(Draws& draws) {
     setting.bulk = draws.below(3) * 1000;
     setting.sample_threads = 1 + draws.below(4);
     setting.fetch_threads = 1 + draws.below(2);
+    setting.demand_first = draws.below(2);
+    setting.in_flight = 1 + draws.below(3);
+    setting.buckets = draws.below(5);
     return setting;
 }
 
@@ -153,13 +183,29 @@ TEST(Knobs, ReadWell) {
     setting.bulk = 4096;
     setting.fetch_threads = 2;
     EXPECT_EQ(steer::text_of(setting), "window:16, capacity 1,200, bulk 4,096, fetch_threads 2");
+    setting.demand_first = 0;
+    setting.in_flight = 3;
+    setting.buckets = 4;
+    EXPECT_EQ(steer::text_of(setting),
+              "window:16, capacity 1,200, bulk 4,096, fetch_threads 2, demand_first 0, "
+              "in_flight 3, buckets 4");
     EXPECT_EQ(steer::text_of(std::vector<steer::KnobChange>{{steer::KnobId::policy, "lru"},
                                                             {steer::KnobId::decay, 0.5}}),
               "policy lru, decay 0.5");
     EXPECT_EQ(steer::to_json(window_setting()).dump(),
               R"({"policy":"window:16","window":16,"capacity":500,"decay":0.99,"distance":2,)"
-              R"("bulk":0,"sample_threads":1,"fetch_threads":1})");
+              R"("bulk":0,"sample_threads":1,"fetch_threads":1,"demand_first":1,"in_flight":2,)"
+              R"("buckets":0})");
     EXPECT_EQ(steer::knobs_json().size(), steer::knob_count);
+}
+
+TEST(Knobs, SettingsOfEarlierVersionsAreRead) {
+    const steer::Setting setting = steer::parse_setting(
+        parse_json(R"({"policy":"window:16","window":16,"capacity":500,"decay":0.99,"distance":2,)"
+                   R"("bulk":0,"sample_threads":1,"fetch_threads":1})",
+                   "here"),
+        "here");
+    EXPECT_EQ(setting, window_setting());
 }
 
 TEST(Actions, AreWrittenAsTheDesignSays) {
@@ -210,8 +256,12 @@ TEST(Actions, RefuseWhatIsNotOne) {
 
 /// Everything that the schema takes is a good action, and the other way round.
 TEST(Actions, TheSchemaSaysWhatIsTaken) {
-    constexpr steer::KnobLimits all{
-        .slots = 4294967295, .window = 1000000, .sample_threads = 64, .fetch_threads = 64};
+    constexpr steer::KnobLimits all{.slots = 4294967295,
+                                    .window = 1000000,
+                                    .sample_threads = 64,
+                                    .fetch_threads = 64,
+                                    .in_flight = 1024,
+                                    .buckets = 6};
     std::vector<steer::KnobId> ids;
     for (const steer::Knob& k : steer::all_knobs())
         ids.push_back(k.id);

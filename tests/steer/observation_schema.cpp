@@ -121,7 +121,9 @@ Json observation_schema() {
     p["limits"] = closed({{"capacity", count()},
                           {"window", count()},
                           {"sample_threads", count()},
-                          {"fetch_threads", count()}});
+                          {"fetch_threads", count()},
+                          {"in_flight", count()},
+                          {"buckets", count()}});
     p["halo"] = count();
     p["sizes"] = closed({{"batch", count()}, {"vertices", count()}, {"own_vertices", count()}});
     p["takes_decisions"] = {{"type", "boolean"}};

@@ -53,6 +53,21 @@ TEST(Orders, AllKnobsAtOnceFit) {
     EXPECT_THAT(refusal_of([&] { (void)steer::pack(order); }).problem, HasSubstr("too long"));
 }
 
+/// A policy may be as long as the schema of actions allows.
+TEST(Orders, TheLongestPolicyFitsBesideAllKnobs) {
+    std::string policy = "scored,every:4,decay:0.5";
+    policy.append(200 - policy.size(), '0');
+    Draws draws(RandomStream({.purpose = Purpose::test, .seed = 2}), 0);
+    steer::Order order;
+    order.action.kind = steer::ActionKind::set;
+    for (const steer::Knob& k : steer::all_knobs())
+        order.action.knobs.push_back(random_change(k.id, draws));
+    order.action.knobs[0].value = policy;
+    EXPECT_EQ(steer::unpack(steer::pack(order)).action, order.action);
+    order.action.knobs[0].value = policy + std::string(200, '0');
+    EXPECT_THAT(refusal_of([&] { (void)steer::pack(order); }).problem, HasSubstr("too long"));
+}
+
 TEST(Orders, WhatCannotBeMeantIsNotSent) {
     const auto refused = [](steer::Action action) {
         const Refusal refusal = refusal_of([&] {
@@ -111,7 +126,7 @@ TEST(Orders, EveryNumberPastItsListIsRefused) {
     damaged("reason", [](auto& p) { p.reason = 19; });
     damaged("knobs", [](auto& p) { p.knobs = steer::knob_count + 1; });
     damaged("id", [](auto& p) { p.knobs = 1, p.ids[0] = steer::knob_count; });
-    damaged("text", [](auto& p) { p.text_size = 212; });
+    damaged("text", [](auto& p) { p.text_size = static_cast<std::uint8_t>(p.text.size() + 1); });
     damaged("fraction", [](auto& p) { p.fraction = 2; });
     damaged("nan", [](auto& p) { p.fraction = std::nan(""); });
     damaged("policy", [](auto& p) { p.knobs = 1, p.ids[0] = 0, p.text[0] = '?', p.text_size = 1; });

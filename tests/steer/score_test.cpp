@@ -185,8 +185,8 @@ TEST(Orders, OfAnotherVersionAreRefused) {
     for (const auto damage : std::vector<void (*)(steer::PackedOrder&)>{
              [](steer::PackedOrder& o) { o.kind = 3; },
              [](steer::PackedOrder& o) { o.reason = 200; },
-             [](steer::PackedOrder& o) { o.knobs = 10; },
-             [](steer::PackedOrder& o) { o.ids[0] = 9; },
+             [](steer::PackedOrder& o) { o.knobs = steer::knob_count + 1; },
+             [](steer::PackedOrder& o) { o.ids[0] = steer::knob_count; },
              [](steer::PackedOrder& o) { o.text_size = 255; },
              [](steer::PackedOrder& o) { o.values[0] = -1; },
              [](steer::PackedOrder& o) { o.fraction = 2; }}) {

@@ -256,5 +256,36 @@ TEST(TimedTrial, AShorterStallIsSeenWhateverOthersMakeTheStepTake) {
     EXPECT_LE(stretches, 100U * 14);
 }
 
+/// Gradients that come sooner shorten the step alone; whoever is judged by the stall sees nothing.
+TEST(TimedTrial, GroupsOfGradientsAreJudgedByTheWholeStep) {
+    const RandomStream stream({Purpose::test, 46});
+    const auto won = [&](const steer::Choice& other) {
+        int wins = 0;
+        for (int run = 0; run < 50; ++run) {
+            Draws draws(stream, static_cast<VertexId>(run));
+            const auto sample = [&](bool in_other) {
+                const double stall = 0.01 * (1 + 0.2 * (draws.uniform() - 0.5));
+                return steer::StepTimes{stall, stall + 0.02, stall + (in_other ? 0.03 : 0.04)};
+            };
+            const std::deque<steer::StepTimes> before(4, sample(false));
+            steer::TimedTrial trial(other, choice_of("window:16"), before, 0.02,
+                                    static_cast<std::uint64_t>(run));
+            while (trial.verdict() == steer::TrialVerdict::open)
+                trial.add(sample(trial.in_other()));
+            wins += trial.verdict() == steer::TrialVerdict::better ? 1 : 0;
+        }
+        return wins;
+    };
+    steer::Choice groups = choice_of("window:16");
+    groups.setting.buckets = 2;
+    EXPECT_GE(won(groups), 45);
+    steer::Choice order = choice_of("window:16");
+    order.setting.demand_first = 0;
+    EXPECT_LE(won(order), 2);
+    steer::Choice places = choice_of("window:16");
+    places.setting.in_flight = 4;
+    EXPECT_LE(won(places), 2);
+}
+
 }  // namespace
 }  // namespace rudder::test

@@ -122,7 +122,7 @@ buffer::LiveBufferOptions options_of(const comm::Communicator& comm,
 
 void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::LiveBuffer& buffer,
                       Draws& draws, const Scenario& s) {
-    switch (draws.below(11)) {
+    switch (draws.below(13)) {
         case 0:
             return pilot.hand({.policy = buffer::PolicySpec::parse(draws.of(policies))});
         case 1:
@@ -139,6 +139,10 @@ void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::Liv
             return buffer.limit(static_cast<buffer::SlotId>(draws.below(s.slots + 1)));
         case 7:
             return pipeline.look_ahead().set_max_bytes(1 + draws.below(100000));
+        case 8:
+            return pipeline.set_in_flight(draws.below(6));
+        case 9:
+            return pipeline.set_demand_first(draws.below(2) == 0);
         default:
             return;
     }

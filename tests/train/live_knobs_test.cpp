@@ -1,15 +1,18 @@
-// Knobs that are changed while a run goes on: who is told, and when.
+// Knobs that act on time and the window, changed while a run goes on: who is told, and when.
 #include <chrono>
 #include <map>
 #include <set>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "partition/share.hpp"
 #include "rudder/buffer/trace.hpp"
 #include "steer/scripted_agent.hpp"
 #include "steer/steered_replay.hpp"
 #include "train/fixture.hpp"
+#include "train/steps/pipeline.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -25,7 +28,11 @@ public:
         for (const train::StepRecord& record : records)
             knobs[record.step][record.rank] = record.knobs;
     }
+    void decisions(std::span<const steer::DecisionRecord> decisions) override {
+        made.insert(made.end(), decisions.begin(), decisions.end());
+    }
     std::map<std::uint64_t, std::map<std::uint32_t, buffer::Knobs>> knobs;
+    std::vector<steer::DecisionRecord> made;
 };
 
 struct KnobRun {
@@ -77,19 +84,106 @@ protected:
     }
 };
 
+// ---- several knobs at once ---------------------------------------------------------------------
+
+/// From one setting to the other and back, as often as it is asked.
+steer::Answer swing(const steer::Observation& seen) {
+    const bool back = seen.setting.demand_first == 0;
+    const auto most = static_cast<double>(seen.limits.in_flight);
+    return answer(steer::Action::set(
+        {{steer::KnobId::window, back ? 16.0 : 8.0},
+         {steer::KnobId::demand_first, back ? 1.0 : 0.0},
+         {steer::KnobId::in_flight, back ? most : 1.0},
+         {steer::KnobId::buckets, back ? 0.0 : static_cast<double>(seen.limits.buckets)}},
+        steer::Reason::trying));
+}
+
+TEST_F(LiveKnobs, OneActionSetsSeveralOnAllRanksOfAJob) {
+    for (const int per_host : {1, 2}) {
+        train::TrainOptions options = options_of("window:16", 12);
+        options.in_flight = 3;
+        options.steer.scope = steer::AgentScope::job;
+        options.steer.agent = scripted("scripted-knobs", swing);
+        const KnobRun all = run(options, {.ranks = 4, .ranks_per_host = per_host, .seed = 6});
+        EXPECT_GE(all.result.agent.totals.applied, 3U);
+        EXPECT_EQ(all.result.agent.totals.refused, 0U);
+        std::set<std::uint64_t> groups;
+        for (const auto& [step, ranks] : all.seen.knobs) {
+            ASSERT_EQ(ranks.size(), 4U);
+            for (const auto& [rank, knobs] : ranks) {
+                EXPECT_EQ(knobs.buckets, ranks.at(0).buckets) << "step " << step;
+                EXPECT_EQ(knobs.policy, ranks.at(0).policy) << "step " << step;
+                EXPECT_EQ(knobs.buckets != 0, knobs.policy.whole("window") == 8);
+                groups.insert(knobs.buckets);
+            }
+        }
+        ASSERT_EQ(groups.size(), 2U);
+        EXPECT_GE(*groups.rbegin(), 2U) << "there is more than one group";
+        // What each rank does by itself reaches those that share a buffer a little later.
+        for (std::uint32_t rank = 0; rank < 4; ++rank) {
+            std::set<std::uint64_t> orders;
+            std::set<std::uint64_t> in_flight;
+            for (const auto& [step, ranks] : all.seen.knobs) {
+                orders.insert(ranks.at(rank).demand_first);
+                in_flight.insert(ranks.at(rank).in_flight);
+            }
+            EXPECT_EQ(orders, (std::set<std::uint64_t>{0, 1})) << "rank " << rank;
+            EXPECT_EQ(in_flight, (std::set<std::uint64_t>{1, 3})) << "rank " << rank;
+        }
+        // The log says when, and what was seen.
+        for (const steer::DecisionRecord& record : all.seen.made) {
+            if (record.status != steer::DecisionStatus::applied) continue;
+            EXPECT_EQ(record.action.knobs.size(), 4U);
+            const auto at = all.seen.knobs.find(record.effective_step);
+            if (at == all.seen.knobs.end()) continue;
+            EXPECT_EQ(static_cast<double>(at->second.at(3).buckets),
+                      std::get<double>(record.action.knobs[3].value));
+        }
+    }
+}
+
+TEST_F(LiveKnobs, AnAgentOfOneHostCannotDivideGradients) {
+    train::TrainOptions options = options_of("window:16", 6);
+    options.steer.agent = scripted("scripted-knobs", [](const steer::Observation& seen) {
+        EXPECT_EQ(seen.limits.buckets, 0U);
+        if (seen.step != 2) return answer(steer::Action::keep());
+        return answer(steer::Action::set({{steer::KnobId::buckets, 2.0}}, steer::Reason::trying));
+    });
+    const KnobRun all = run(options, {.ranks = 4, .ranks_per_host = 2, .seed = 6});
+    EXPECT_EQ(all.result.agent.totals.refused, 2U) << "of either host";
+    std::size_t told = 0;
+    for (const steer::DecisionRecord& record : all.seen.made) {
+        if (record.status != steer::DecisionStatus::refused) continue;
+        ++told;
+        EXPECT_THAT(record.problem, testing::HasSubstr("'buckets': 2"));
+        EXPECT_THAT(record.problem, testing::HasSubstr("--agent-scope job"));
+    }
+    EXPECT_EQ(told, 2U);
+    for (const auto& [step, ranks] : all.seen.knobs)
+        for (const auto& [rank, knobs] : ranks)
+            EXPECT_EQ(knobs.buckets, 0U);
+}
+
 // ---- the window --------------------------------------------------------------------------------
 
 /// What a run fetches after a window has become longer is what its trace says, where every step is
 /// known to who asks: ranks that share a buffer have looked as far ahead by the same step.
 TEST_F(LiveKnobs, ALongerWindowIsSeenByAllWhoShareABufferInTheSameStep) {
     const TempDir folder;
-    const auto longer = [](std::uint64_t at) {
-        return scripted("scripted-knobs", [at](const steer::Observation& seen) {
+    // A list of the user's, as a repeated log is.
+    const auto longer = [](std::uint64_t at, std::vector<steer::KnobChange> others) {
+        return scripted("scripted-knobs", [at, others](const steer::Observation& seen) {
             if (seen.step != at) return answer(steer::Action::keep());
-            return answer(
-                steer::Action::set({{steer::KnobId::window, 32.0}}, steer::Reason::trying));
+            std::vector<steer::KnobChange> changes = others;
+            changes.push_back({steer::KnobId::window, 32.0});
+            return answer(steer::Action::set(std::move(changes), steer::Reason::trying));
         });
     };
+    // What acts on time does nothing to rows, and is not refused in a replay.
+    const std::vector<steer::KnobChange> timed{{steer::KnobId::in_flight, 9.0},
+                                               {steer::KnobId::demand_first, 0.0},
+                                               {steer::KnobId::buckets, 3.0},
+                                               {steer::KnobId::sample_threads, 9.0}};
     std::map<std::uint64_t, std::set<std::uint64_t>> fetched;  // by the step of the change
     for (const std::uint64_t seed : {1U, 2U}) {
         for (const std::uint64_t at : {20U, 60U}) {
@@ -100,7 +194,7 @@ TEST_F(LiveKnobs, ALongerWindowIsSeenByAllWhoShareABufferInTheSameStep) {
             options.buffer = 0.3;
             options.in_flight = 1 + seed;
             options.trace = folder.path() / fmt::format("{}-{}", seed, at);
-            options.steer.agent = longer(at);
+            options.steer.agent = longer(at, {});
             const KnobRun live =
                 run(options, {.ranks = 4, .ranks_per_host = per_host, .seed = seed, .jitter = 2ms},
                     wide_data());
@@ -111,7 +205,7 @@ TEST_F(LiveKnobs, ALongerWindowIsSeenByAllWhoShareABufferInTheSameStep) {
             const Rows known =
                 steer::steered_replay(trace, {.policy = train::policy_of(options),
                                               .size = {.fraction = options.buffer},
-                                              .agent = steer::AgentSpec::parse(longer(at))})
+                                              .agent = steer::AgentSpec::parse(longer(at, timed))})
                     .rows;
             EXPECT_EQ(live.result.rows.hit, known.hit) << per_host << " " << at;
             EXPECT_EQ(live.result.rows.demand, known.demand) << per_host << " " << at;
@@ -123,6 +217,58 @@ TEST_F(LiveKnobs, ALongerWindowIsSeenByAllWhoShareABufferInTheSameStep) {
     ASSERT_EQ(fetched.size(), 2U);
     ASSERT_EQ(fetched[60].size(), 1U) << "it does not depend on the schedule";
     EXPECT_LT(*fetched[20].begin(), *fetched[60].begin()) << "it matters when";
+}
+
+// ---- steps at a time ---------------------------------------------------------------------------
+
+/// While a step is in hand, the rows of so many others are fetched and no more.
+TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
+    comm::SimulatedCluster machines({.ranks = 2, .seed = 2});
+    machines.run([&](const comm::Communicator& comm) {
+        sample::LookAheadOptions ahead{.window = 16, .last_step = 8};
+        std::vector<partition::Part> parts;
+        const auto share = partition::share_of(data().parts(), comm.size(), comm.rank());
+        for (PartId p = share.first; p < share.last; ++p) {
+            parts.push_back(data().part(p));
+            ahead.parts.push_back(p);
+        }
+        const sample::Schedule schedule(comm, parts, data().parts(), {.batch = 16, .seed = 1});
+        const auto source = sample::make_replicated_source(comm, data().book(), parts);
+        store::FeatureStore store(comm, data(), {});
+        {
+            train::Pipeline pipeline(schedule, *source, store, {.fanout = {3, 4}, .seed = 1}, ahead,
+                                     4);
+            const auto fetched = [&] {
+                return comm.accounts().received[static_cast<std::size_t>(comm::Kind::features)];
+            };
+            std::uint64_t known = 0;  // bytes of the steps that were in hand
+            std::vector<std::uint64_t> beyond;
+            for (const std::uint64_t steps : {1U, 3U, 9U, 1U}) {
+                pipeline.set_in_flight(steps);
+                EXPECT_EQ(pipeline.in_flight(), std::min<std::uint64_t>(steps, 4));
+                known += pipeline.next().received;
+                Executor::current().sleep_for(1s);
+                beyond.push_back(fetched() - known);
+                pipeline.release();
+            }
+            EXPECT_EQ(beyond[0], 0U) << "the step in hand alone";
+            EXPECT_GT(beyond[1], 0U);
+            EXPECT_GT(beyond[2], beyond[1]) << "one step more";
+            EXPECT_LT(beyond[3], beyond[2]) << "what is there stays, and nothing is added";
+            while (beyond[3] > 0) {
+                const std::uint64_t received = pipeline.next().received;
+                Executor::current().sleep_for(1s);
+                EXPECT_EQ(fetched() - known, beyond[3]) << "until all of it has been in hand";
+                pipeline.release();
+                known += received;
+                beyond[3] -= std::min(beyond[3], received);
+            }
+            static_cast<void>(pipeline.stop());
+        }
+        comm.barrier();
+        source->stop();
+        store.stop();
+    });
 }
 
 }  // namespace

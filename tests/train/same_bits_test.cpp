@@ -219,11 +219,18 @@ public:
         const auto number = [this](std::uint64_t from, std::uint64_t to) {
             return static_cast<double>(from + engine_() % (to - from + 1));
         };
+        // Orders may be few: these are another number each time, if there is one.
+        const auto next = [](std::uint64_t now, std::uint64_t from, std::uint64_t to) {
+            return static_cast<double>(now == to ? from : now + 1);
+        };
         steer::Answer answer;
         answer.action = steer::Action::set(
             {{steer::KnobId::bulk, number(0, 50)},
              {steer::KnobId::sample_threads, number(1, seen.limits.sample_threads)},
-             {steer::KnobId::fetch_threads, number(1, seen.limits.fetch_threads)}},
+             {steer::KnobId::fetch_threads, number(1, seen.limits.fetch_threads)},
+             {steer::KnobId::demand_first, seen.setting.demand_first == 0 ? 1.0 : 0.0},
+             {steer::KnobId::in_flight, next(seen.setting.in_flight, 1, seen.limits.in_flight)},
+             {steer::KnobId::buckets, next(seen.setting.buckets, 0, seen.limits.buckets)}},
             steer::Reason::chance);
         return answer;
     }
@@ -233,29 +240,37 @@ private:
 };
 
 const steer::AgentInfo restless_info{
-    {"restless", "Changes bulk and threads at random."}, "nothing", "nothing", false, true};
+    {"restless", "Changes what acts on time at random."}, "nothing", "nothing", false, true};
 
-/// The bulk of every step of rank 0.
-class BulkWitness final : public train::TrainObserver {
+/// What acted on time in the steps of rank 0.
+class TimeWitness final : public train::TrainObserver {
 public:
     void step_done(const train::StepRecord& record, std::uint64_t /*steps*/) override {
         bulks.insert(record.knobs.bulk);
+        in_flight.insert(record.knobs.in_flight);
+        orders.insert(record.knobs.demand_first);
+        groups.insert(record.knobs.buckets);
     }
     std::set<std::uint64_t> bulks;
+    std::set<std::uint64_t> in_flight;
+    std::set<std::uint64_t> orders;
+    std::set<std::uint64_t> groups;
 };
 
-TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
+TEST_F(SameBits, WhatActsOnTimeChangedAtAnyStep) {
     steer::register_agent(restless_info,
                           [](const steer::AgentSpec&,
                              const steer::AgentFacts& facts) -> std::unique_ptr<steer::Agent> {
                               return std::make_unique<RestlessAgent>(facts.seed * 100 + facts.rank);
                           });
     train::TrainOptions longer = small_options();
-    longer.epochs = 4;  // so that not most steps have begun before the first order
+    longer.epochs = 10;  // so that not most steps have begun before the first order
     const Trained plain = train_alone(data(), longer);
-    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    for (std::uint64_t seed = 0; seed < 6; ++seed) {
         train::TrainOptions options = longer;
-        options.in_flight = 1 + seed;
+        const bool job = seed >= 4;  // orders reach all ranks at the same step
+        if (job) options.steer.scope = steer::AgentScope::job;
+        options.in_flight = 1 + seed % 4;
         options.bulk = seed;
         options.steer.agent = "restless";
         options.steer.mode = seed % 2 == 0 ? steer::AgentMode::sync : steer::AgentMode::async;
@@ -263,7 +278,7 @@ TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
             {.ranks = 4, .ranks_per_host = 1 + static_cast<int>(seed % 2), .seed = seed});
         machines.run([&](const comm::Communicator& comm) {
             train::Trainer trainer(comm, data(), options);
-            BulkWitness observer;
+            TimeWitness observer;
             Trained mine;
             mine.result = trainer.run(observer);
             mine.weights.assign(trainer.weights().begin(), trainer.weights().end());
@@ -272,6 +287,10 @@ TEST_F(SameBits, AnyBulkAndTasksChangedAtAnyStep) {
             if (comm.rank() != 0) return;
             expect_closed(mine.result);
             EXPECT_GE(observer.bulks.size(), 2U) << "the orders are done";
+            EXPECT_EQ(observer.orders.size(), 2U);
+            EXPECT_LE(*observer.in_flight.rbegin(), options.in_flight);
+            EXPECT_EQ(observer.in_flight.size() > 1, options.in_flight > 1);
+            EXPECT_EQ(observer.groups.size() > 1, job);
             EXPECT_GT(mine.result.agent.totals.applied, 2U);
         });
     }

@@ -19,13 +19,21 @@ struct Knobs {
     std::uint64_t bulk = 0;                      ///< rows per message, at most; 0: about 256 KiB
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
+    std::uint64_t demand_first = 1;  ///< rows that steps wait for pass those fetched ahead; 0: not
+    std::uint64_t in_flight = 2;     ///< assembled steps at a time
+    std::uint64_t buckets = 0;       ///< groups of gradients; 0: as the link allows
 
     static constexpr auto fields = field_list(
         field("policy", &Knobs::policy),
         field("capacity", &Knobs::capacity, FieldKind::setting, "Rows the buffer may hold"),
         field("bulk", &Knobs::bulk, FieldKind::setting, "Most rows per message; 0: about 256 KiB"),
         field("sample_threads", &Knobs::sample_threads, FieldKind::setting, "Tasks that sample"),
-        field("fetch_threads", &Knobs::fetch_threads, FieldKind::setting, "Tasks that fetch"));
+        field("fetch_threads", &Knobs::fetch_threads, FieldKind::setting, "Tasks that fetch"),
+        field("demand_first", &Knobs::demand_first, FieldKind::setting,
+              "Whether rows that steps wait for pass rows fetched ahead"),
+        field("in_flight", &Knobs::in_flight, FieldKind::setting, "Assembled steps at a time"),
+        field("buckets", &Knobs::buckets, FieldKind::setting,
+              "Groups in which gradients are reduced; 0: as the link allows"));
 
     friend bool operator==(const Knobs&, const Knobs&) = default;
 };

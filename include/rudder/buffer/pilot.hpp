@@ -17,11 +17,13 @@ struct BufferChange {
     std::optional<SlotId> capacity{};  ///< at most the slots there are
 };
 
-/// What acts on time alone, and not on ids.
+/// What acts on time alone, and not on ids, and is done by each rank for itself.
 struct TimeKnobs {
     std::uint64_t bulk = 0;  ///< rows per message, at most; 0: about 256 KiB
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
+    std::uint64_t demand_first = 1;  ///< rows that steps wait for pass those fetched ahead; 0: not
+    std::uint64_t in_flight = 2;     ///< assembled steps at a time
     friend bool operator==(const TimeKnobs&, const TimeKnobs&) = default;
 };
 

@@ -24,9 +24,12 @@ enum class KnobId : std::uint8_t {
     distance,
     bulk,
     sample_threads,
-    fetch_threads
+    fetch_threads,
+    demand_first,
+    in_flight,
+    buckets
 };
-inline constexpr std::size_t knob_count = 9;
+inline constexpr std::size_t knob_count = 12;
 
 enum class KnobKind : std::uint8_t { text, whole, real };
 
@@ -70,10 +73,12 @@ struct KnobLimits {
     std::uint64_t window = 1024;  ///< most steps that memory allows to look ahead
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
+    std::uint64_t in_flight = 2;
+    std::uint64_t buckets = 0;  ///< 0: orders do not reach all ranks at the same step
 
     static constexpr auto fields =
         unnamed_fields(&KnobLimits::slots, &KnobLimits::window, &KnobLimits::sample_threads,
-                       &KnobLimits::fetch_threads);
+                       &KnobLimits::fetch_threads, &KnobLimits::in_flight, &KnobLimits::buckets);
 };
 static_assert(lists_all_fields<KnobLimits>);
 

@@ -63,9 +63,9 @@ struct PackedOrder {
     std::uint8_t knobs = 0;  ///< changes
     std::uint8_t text_size = 0;
     std::array<std::uint8_t, knob_count> ids{};  ///< by change
-    std::array<char, 211> text{};                ///< of the policy, where one is set
+    std::array<char, 216> text{};                ///< of the policy, where one is set
 };
-static_assert(sizeof(PackedOrder) == 320);
+static_assert(sizeof(PackedOrder) == 352);
 /// A usage Error where an action takes more room than there is, or cannot be meant.
 [[nodiscard]] PackedOrder pack(const Order& order);
 /// Reads what `pack` wrote; an Error otherwise.

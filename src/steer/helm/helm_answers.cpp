@@ -13,7 +13,11 @@ namespace rudder::steer {
 namespace {
 
 buffer::TimeKnobs times_of(const Setting& setting) {
-    return {setting.bulk, setting.sample_threads, setting.fetch_threads};
+    return {.bulk = setting.bulk,
+            .sample_threads = setting.sample_threads,
+            .fetch_threads = setting.fetch_threads,
+            .demand_first = setting.demand_first,
+            .in_flight = setting.in_flight};
 }
 
 bool takes_decisions(const Setting& setting) {
@@ -80,6 +84,7 @@ void Helm::State::apply(PendingAnswer& answer, std::uint64_t step) {
             decide(action, record);
         }
     } catch (const Error& error) {
+        keep_division(action);
         if (of_guard) {
             alarms.emplace_back(error.what());
             return;
@@ -99,6 +104,16 @@ void Helm::State::apply(PendingAnswer& answer, std::uint64_t step) {
             // The run's own buffer is not concerned.
             if (record != nullptr) record->record.problem += error.what();
         }
+    }
+}
+
+/// All ranks divide their gradients as an order says, whatever becomes of the rest of it.
+void Helm::State::keep_division(const Action& action) {
+    if (!o.deferred && !o.follower) return;
+    for (const KnobChange& change : action.knobs) {
+        const auto* groups = std::get_if<double>(&change.value);
+        if (change.id == KnobId::buckets && groups != nullptr)
+            now.buckets = static_cast<std::uint64_t>(*groups);
     }
 }
 
@@ -162,10 +177,14 @@ void Helm::State::put_everywhere(const Setting& setting, Reason why, std::uint64
     std::vector<KnobChange> changes{{KnobId::policy, setting.policy.text()},
                                     {KnobId::capacity, static_cast<double>(setting.capacity)},
                                     {KnobId::bulk, static_cast<double>(setting.bulk)}};
-    if (setting.sample_threads != now.sample_threads)
-        changes.push_back({KnobId::sample_threads, static_cast<double>(setting.sample_threads)});
-    if (setting.fetch_threads != now.fetch_threads)
-        changes.push_back({KnobId::fetch_threads, static_cast<double>(setting.fetch_threads)});
+    for (const Knob& k : all_knobs()) {
+        if (k.id <= KnobId::bulk) continue;
+        const auto wanted = knob_value(setting, k.id);
+        if (wanted == knob_value(now, k.id)) continue;
+        KnobChange& change = changes.emplace_back();
+        change.id = k.id;
+        change.value = *wanted;
+    }
     pending.add_outgoing({Answer{.action = Action::set(std::move(changes), why)}, 0, step});
 }
 

@@ -121,6 +121,7 @@ struct Helm::State {
     void accept(PendingAnswer answer, OpenRecord& record, std::uint64_t step);
     void apply_due(std::uint64_t step);
     void apply(PendingAnswer& answer, std::uint64_t step);
+    void keep_division(const Action& action);
     void decide(const Action& action, OpenRecord* record);
     void change(const Action& action, OpenRecord* record, std::uint64_t step);
     /// Puts a setting in place: in the order for the real buffer, and in its twin. What cannot be

@@ -57,6 +57,7 @@ struct Pipeline::State {
     std::exception_ptr failure;
     std::uint64_t row_bytes = 0;
     std::uint64_t active;         ///< tasks that may take steps
+    std::uint64_t at_a_time;      ///< steps that may have a place
     std::uint64_t asked_window;   ///< steps to sample ahead, whatever the buffer wants
     std::uint64_t sampled_ahead;  ///< as the look-ahead queue is set
 
@@ -69,17 +70,23 @@ struct Pipeline::State {
           last_step(options.last_step),
           slots(in_flight),
           active(std::max<std::uint64_t>(1, in_flight - 1)),
+          at_a_time(in_flight),
           asked_window(options.window),
           sampled_ahead(options.window) {}
 
     [[nodiscard]] Slot& slot(std::uint64_t number) { return slots[number % slots.size()]; }
+
+    /// Whether the next step has a place to go to. Under the lock.
+    [[nodiscard]] bool has_place() {
+        return taken - handed < at_a_time && slot(taken).stage == Stage::free;
+    }
 
     /// Takes the next step into its slot; null once there are no more.
     Slot* claim(std::uint64_t task) {
         {
             Monitor::Lock lock(monitor);
             monitor.wait(lock, "a free place for the next step", [&] {
-                return stopping || (task < active && !taking && slot(taken).stage == Stage::free &&
+                return stopping || (task < active && !taking && has_place() &&
                                     (buffer == nullptr || next || ended));
             });
             if (stopping) return nullptr;
@@ -205,8 +212,16 @@ struct Pipeline::State {
         monitor.notify_all();
     }
 
+    void set_in_flight(std::uint64_t steps) {
+        Monitor::Lock lock(monitor);
+        at_a_time = std::clamp<std::uint64_t>(steps, 1, slots.size());
+        monitor.notify_all();
+    }
+
     void set_times(const buffer::TimeKnobs& times) {
         store.set_bulk(times.bulk);
+        store.set_demand_first(times.demand_first != 0);
+        set_in_flight(times.in_flight);
         set_sample_tasks(times.sample_threads);
         set_fetch_tasks(times.fetch_threads);
     }
@@ -348,6 +363,23 @@ void Pipeline::set_sample_tasks(std::uint64_t tasks) {
 
 void Pipeline::set_fetch_tasks(std::uint64_t tasks) {
     state_->set_fetch_tasks(tasks);
+}
+
+void Pipeline::set_demand_first(bool first) {
+    state_->store.set_demand_first(first);
+}
+
+bool Pipeline::demand_first() const noexcept {
+    return state_->store.demand_first();
+}
+
+void Pipeline::set_in_flight(std::uint64_t steps) {
+    state_->set_in_flight(steps);
+}
+
+std::uint64_t Pipeline::in_flight() const {
+    Monitor::Lock lock(state_->monitor);
+    return state_->at_a_time;
 }
 
 void Pipeline::set_times(const buffer::TimeKnobs& times) {

@@ -38,7 +38,8 @@ struct AssembledStep {
 };
 
 /// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
-/// handed out included). Schedule, source, store and buffer must outlive it.
+/// handed out included; fewer, where it is told so). Schedule, source, store and buffer must
+/// outlive it.
 ///
 /// Changes are safe at any moment and from any task, and none changes what a step computes.
 class Pipeline {
@@ -73,7 +74,14 @@ public:
     /// So many tasks assemble steps side by side, 1 to most_fetch_tasks(); more are taken for as
     /// many.
     void set_fetch_tasks(std::uint64_t tasks);
-    /// All three.
+    /// As FeatureStore::set_demand_first.
+    void set_demand_first(bool first);
+    [[nodiscard]] bool demand_first() const noexcept;
+    /// So many steps at a time, the one handed out included, 1 to most_fetch_tasks(); more are
+    /// taken for as many. Those that are there stay.
+    void set_in_flight(std::uint64_t steps);
+    [[nodiscard]] std::uint64_t in_flight() const;
+    /// All of them.
     void set_times(const buffer::TimeKnobs& times);
     [[nodiscard]] std::uint64_t fetch_tasks() const;
     /// One per step in flight: also the step to be computed next may still be fetched.

@@ -24,6 +24,8 @@ namespace {
 // exactly), then counts of the buffers that follow.
 constexpr std::size_t order_floats = 1 + sizeof(steer::PackedOrder) / 2;
 using OrderWords = std::array<std::uint16_t, sizeof(steer::PackedOrder) / 2>;
+/// That the knobs have.
+constexpr std::uint64_t most_threads = 64;
 constexpr std::size_t count_floats = field_count<Rows> + field_count<Seconds>;
 
 /// Rows and seconds as they are summed with the gradients, field by field.
@@ -97,16 +99,17 @@ bool Steering::takes_turns() const {
     return !o.steer.collect && o.steer.scope != steer::AgentScope::job;
 }
 
-std::unique_ptr<Steering> Steering::make(const Ground& ground, const BufferSetup& setup) {
+std::unique_ptr<Steering> Steering::make(const Ground& ground, const BufferSetup& setup,
+                                         std::uint64_t most_groups) {
     if (!steered(ground.options) || !setup.used) return nullptr;
     check_scope(ground);
-    auto made = std::unique_ptr<Steering>(new Steering(ground, setup));
+    auto made = std::unique_ptr<Steering>(new Steering(ground, setup, most_groups));
     // Where no row comes from elsewhere there is nothing to steer; the agent was checked, though.
     const bool nothing = ground.comm.all_max(setup.slots == 0 ? 0 : 1) == 0;
     return nothing ? nullptr : std::move(made);
 }
 
-Steering::Steering(const Ground& ground, const BufferSetup& setup)
+Steering::Steering(const Ground& ground, const BufferSetup& setup, std::uint64_t most_groups)
     : ground_(ground), setup_(setup), agent_(agent_of(ground.options)) {
     const TrainOptions& o = ground_.options;
     const int here = ground_.comm.host().rank();
@@ -126,7 +129,7 @@ Steering::Steering(const Ground& ground, const BufferSetup& setup)
     }
     // Ranks that share a buffer are told of threads by the one that has the helm.
     if (several && (road_ == Road::board || !alone)) board_.emplace(ground_.comm);
-    const steer::HelmOptions options = helm_options();
+    const steer::HelmOptions options = helm_options(most_groups);
     // An agent that lacks something says so on all ranks.
     comm::do_together(ground_.comm, [&] {
         if (!first_) return;
@@ -159,7 +162,7 @@ std::string Steering::about_run() const {
         ground_.schedule.steps_per_epoch(), o.epochs);
 }
 
-steer::HelmOptions Steering::helm_options() {
+steer::HelmOptions Steering::helm_options(std::uint64_t most_groups) {
     const TrainOptions& o = ground_.options;
     const std::uint64_t buffers = static_cast<std::uint64_t>(
         o.buffer_scope == buffer::BufferScope::rank ? ground_.comm.size()
@@ -170,9 +173,13 @@ steer::HelmOptions Steering::helm_options() {
     facts.seed = o.seed;
     facts.start.bulk = o.bulk;
     facts.start.sample_threads = static_cast<std::uint64_t>(sampling_tasks(o));
-    facts.start.fetch_threads = std::max<std::uint64_t>(1, o.in_flight - 1);
+    facts.start.fetch_threads = std::clamp<std::uint64_t>(o.in_flight - 1, 1, most_threads);
+    facts.start.in_flight = o.in_flight;
     facts.limits.sample_threads = static_cast<std::uint64_t>(most_sample_tasks(o));
     facts.limits.fetch_threads = o.in_flight;
+    facts.limits.in_flight = o.in_flight;
+    // All ranks see those orders alone that travel with the gradients.
+    facts.limits.buckets = road_ == Road::gradients ? most_groups : 0;
     facts.cost = cost();
     facts.steps = ground_.steps();
     facts.steps_per_epoch = ground_.schedule.steps_per_epoch();
@@ -201,7 +208,9 @@ void Steering::share_times(const buffer::TimeKnobs& times) {
     board_->post(steer::pack(
         {steer::Action::set({{steer::KnobId::bulk, value(times.bulk)},
                              {steer::KnobId::sample_threads, value(times.sample_threads)},
-                             {steer::KnobId::fetch_threads, value(times.fetch_threads)}},
+                             {steer::KnobId::fetch_threads, value(times.fetch_threads)},
+                             {steer::KnobId::demand_first, value(times.demand_first)},
+                             {steer::KnobId::in_flight, value(times.in_flight)}},
                             steer::Reason::none),
          0, 0}));
 }
@@ -238,12 +247,15 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline&
         if (leads_ && helm_ != nullptr) helm_->give_clock(turns_.holder() == own);
     }
     if (road_ == Road::gradients) {
+        if (sum[0] > 0) {
+            const steer::Order order = steer::unpack(read_order(sum));
+            note_groups(order);
+            if (helm_) helm_->order(order);  // the leader's has kept what it sent
+        }
         if (leads_) {
             FollowerCounts others;
             others.read(sum.subspan(order_floats));
             helm_->elsewhere(others.rows, others.seconds);
-        } else if (sum[0] > 0 && helm_) {
-            helm_->order(steer::unpack(read_order(sum)));
         }
     }
     if (!board_) return;
@@ -257,6 +269,22 @@ void Steering::receive(std::uint64_t step, std::span<const float> sum, Pipeline&
         take_order(steer::unpack(*order), pipeline);
 }
 
+void Steering::note_groups(const steer::Order& order) {
+    for (const steer::KnobChange& change : order.action.knobs) {
+        if (change.id != steer::KnobId::buckets) continue;
+        divisions_.push_back(
+            {order.effective_step, static_cast<std::uint64_t>(std::get<double>(change.value))});
+    }
+}
+
+std::uint64_t Steering::groups(std::uint64_t step) {
+    while (!divisions_.empty() && divisions_.front().step <= step) {
+        groups_ = divisions_.front().groups;
+        divisions_.pop_front();
+    }
+    return groups_;
+}
+
 void Steering::take_order(const steer::Order& order, Pipeline& pipeline) {
     if (helm_) {
         helm_->order(order);
@@ -267,6 +295,8 @@ void Steering::take_order(const steer::Order& order, Pipeline& pipeline) {
         if (change.id == steer::KnobId::bulk) pipeline.set_bulk(value);
         if (change.id == steer::KnobId::sample_threads) pipeline.set_sample_tasks(value);
         if (change.id == steer::KnobId::fetch_threads) pipeline.set_fetch_tasks(value);
+        if (change.id == steer::KnobId::demand_first) pipeline.set_demand_first(value != 0);
+        if (change.id == steer::KnobId::in_flight) pipeline.set_in_flight(value);
     }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,9 +27,10 @@ namespace rudder::train {
 /// host's memory (private buffers under one agent). All ranks of a run have one, or none has.
 class Steering {
 public:
-    /// Collective. Null where nobody steers.
+    /// Collective. Null where nobody steers. `most_groups` of gradients: the same on all ranks.
     [[nodiscard]] static std::unique_ptr<Steering> make(const Ground& ground,
-                                                        const BufferSetup& setup);
+                                                        const BufferSetup& setup,
+                                                        std::uint64_t most_groups);
     /// How many floats travel with the gradients of a step.
     [[nodiscard]] static std::size_t extra_floats(const TrainOptions& options, int ranks);
 
@@ -48,6 +50,9 @@ public:
     /// After it, and before the step's place is free for another: what came.
     void receive(std::uint64_t step, std::span<const float> sum, Pipeline& pipeline);
     void step_done(const StepRecord& record);
+    /// In how many groups gradients are reduced from this step on, as GradientExchange::divide; the
+    /// same on all ranks. Asked in the order of steps.
+    [[nodiscard]] std::uint64_t groups(std::uint64_t step);
 
     /// Collective: decisions of all ranks that are complete, on rank 0, by step and rank.
     [[nodiscard]] std::vector<steer::DecisionRecord> gather(bool all);
@@ -67,8 +72,9 @@ private:
     /// Agents that do not know of each other take turns.
     [[nodiscard]] bool takes_turns() const;
 
-    Steering(const Ground& ground, const BufferSetup& setup);
-    [[nodiscard]] steer::HelmOptions helm_options();
+    Steering(const Ground& ground, const BufferSetup& setup, std::uint64_t most_groups);
+    [[nodiscard]] steer::HelmOptions helm_options(std::uint64_t most_groups);
+    void note_groups(const steer::Order& order);
     [[nodiscard]] steer::CostKind cost() const;
     [[nodiscard]] std::string about_run() const;
     void take_order(const steer::Order& order, Pipeline& pipeline);
@@ -85,7 +91,15 @@ private:
     steer::Helm* helm_ = nullptr;  ///< null on ranks that are not the first of their buffer
     std::optional<steer::AgentSpec> agent_;
     ClockTurns turns_;
-    Seconds last_;  ///< of the step before
+    /// Orders about groups of gradients, which every rank reads itself, so that all obey them at
+    /// the same step whatever their buffers make of the rest.
+    struct Division {
+        std::uint64_t step;
+        std::uint64_t groups;
+    };
+    std::deque<Division> divisions_;  ///< to come
+    std::uint64_t groups_ = 0;        ///< now
+    Seconds last_;                    ///< of the step before
     std::atomic<std::uint64_t> cpu_{0};
 };
 

@@ -50,6 +50,7 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     Stopwatch watch;
     AssembledStep& step = next(record.step);
     record.seconds.stall = watch.lap();
+    if (steering_ != nullptr) exchange_.divide(steering_->groups(record.step));
     compute(step, record.step);
     record.seconds.compute = watch.lap();
     if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
@@ -153,6 +154,9 @@ void StepLoop::note(const AssembledStep& step, StepRecord& record) {
     record.knobs.bulk = pipeline_.bulk();
     record.knobs.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
     record.knobs.fetch_threads = pipeline_.fetch_tasks();
+    record.knobs.demand_first = pipeline_.demand_first() ? 1 : 0;
+    record.knobs.in_flight = pipeline_.in_flight();
+    record.knobs.buckets = exchange_.divided();
     record.seconds.sample = step.sampled.seconds;
     record.seconds.fetch = step.fetch_seconds;
     for (const sample::Batch& batch : step.sampled.batches)

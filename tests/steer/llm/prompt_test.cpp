@@ -63,7 +63,7 @@ TEST(LlmPrompt, LatestNumbersComeLastInAFixedLayout) {
               "built-in rule on the same sample (scored,every:16, capacity 1,000): rows_per_step "
               "60.0, hit_rate 0.7500\n"
               "setting: policy scored; capacity 1000; decay 0.99; fraction 1; bulk 0; "
-              "sample_threads 1; fetch_threads 1;\n"
+              "sample_threads 1; fetch_threads 1; demand_first 1; in_flight 2; buckets 0;\n"
               "the policy replaces when told to\n"
               "What is your action?");
 }

@@ -46,8 +46,9 @@ Setting Choice::of_shadow() const {
 }
 
 std::string Choice::key() const {
-    return fmt::format("{} {} {} {} {} {}", setting.policy.text(), setting.capacity, setting.bulk,
-                       setting.sample_threads, setting.fetch_threads,
+    return fmt::format("{} {} {} {} {} {} {} {} {}", setting.policy.text(), setting.capacity,
+                       setting.bulk, setting.sample_threads, setting.fetch_threads,
+                       setting.demand_first, setting.in_flight, setting.buckets,
                        decides ? fmt::format("every:{}", every) : "");
 }
 
@@ -172,6 +173,15 @@ std::vector<Choice> Choices::on_time(const Choice& now, const KnobLimits& limits
     const double bulk = value(KnobId::bulk);
     add(KnobId::bulk, bulk == 0 ? 4096 : 4 * bulk > 65536 ? 0 : 4 * bulk, 0, 65536);
     add(KnobId::bulk, std::floor(bulk / 4), 256, 65536);
+    add(KnobId::demand_first, 1 - value(KnobId::demand_first), 0, 1);
+    // Fewer than two leave nothing to fetch beside computing.
+    const double in_flight = value(KnobId::in_flight);
+    add(KnobId::in_flight, 2 * in_flight, 2, static_cast<double>(limits.in_flight));
+    add(KnobId::in_flight, std::floor(in_flight / 2), 2, static_cast<double>(limits.in_flight));
+    const double buckets = value(KnobId::buckets);
+    const auto most = static_cast<double>(limits.buckets);
+    add(KnobId::buckets, buckets == 0 ? most : 2 * buckets, 1, most);
+    add(KnobId::buckets, buckets == 0 ? 1 : std::floor(buckets / 2), 1, most);
     return list;
 }
 

@@ -22,12 +22,16 @@ double median(std::vector<double> values) {
     return (*middle + *std::max_element(values.begin(), middle)) / 2;
 }
 
-/// Threads that sample or fetch take cores from computing; all else concerns fetching alone.
-bool concerns_threads(const Choice& present, const Choice& other) {
-    const auto changes = changes_between(present.setting, other.setting);
-    return std::ranges::any_of(changes, [](const KnobChange& change) {
-        return change.id == KnobId::sample_threads || change.id == KnobId::fetch_threads;
-    });
+/// Groups of gradients are waited for at the end of a step; threads that sample or fetch take
+/// cores from computing; all else concerns fetching alone.
+double StepTimes::*judged_by(const Choice& present, const Choice& other) {
+    double StepTimes::*times = &StepTimes::stall;
+    for (const KnobChange& change : changes_between(present.setting, other.setting)) {
+        if (change.id == KnobId::buckets) return &StepTimes::step;
+        if (change.id == KnobId::sample_threads || change.id == KnobId::fetch_threads)
+            times = &StepTimes::own;
+    }
+    return times;
 }
 
 }  // namespace
@@ -35,7 +39,7 @@ bool concerns_threads(const Choice& present, const Choice& other) {
 TimedTrial::TimedTrial(Choice other, const Choice& present, const std::deque<StepTimes>& before,
                        double level, std::uint64_t draws)
     : other_(std::move(other)),
-      by_stall_(!concerns_threads(present, other_)),
+      judged_by_(judged_by(present, other_)),
       level_(level),
       stream_({.purpose = Purpose::steer, .seed = draws, .layer = 2}),
       scale_(1, least_apart, 1) {
@@ -50,7 +54,7 @@ TimedTrial::TimedTrial(Choice other, const Choice& present, const std::deque<Ste
 }
 
 double TimedTrial::cost_of(const StepTimes& times) const {
-    return by_stall_ ? times.stall : times.own;
+    return times.*judged_by_;
 }
 
 /// Tossed anew for every stretch, whatever came before.

@@ -25,7 +25,7 @@ struct StepTimes {
 /// the side of each stretch, whose length is drawn, too; so whatever else slows the run down, and
 /// however that depends on the past, falls on either side alike, and a wager on the coin holds
 /// (switchback experiments: Bojinov, Simchi-Levi and Zhao 2023; Ham and others 2022). What concerns
-/// fetching is judged by the stall, threads by computing, too.
+/// fetching is judged by the stall, threads by computing, too, groups of gradients by all of it.
 class TimedTrial {
 public:
     static constexpr std::size_t longest = 2;          ///< samples of a stretch
@@ -68,7 +68,7 @@ private:
     void judge();
 
     Choice other_;
-    bool by_stall_;
+    double StepTimes::*judged_by_;
     Side ours_;
     Side theirs_;
     double step_ = 0;  ///< seconds of a whole one, before the trial
