@@ -27,7 +27,8 @@ def templates(ranks, count=509):
                 "bytes_by_owner": [random.randint(0, 900000) for _ in range(ranks)],
                 "edges": random.randint(30000, 50000),
                 "knobs": {"policy": "window:16", "window": 16, "capacity": 2316, "decay": 0.99,
-                          "distance": 2, "bulk": 0, "sample_threads": 1, "fetch_threads": 1}}
+                          "distance": 2, "bulk": 0, "sample_threads": 1, "fetch_threads": 1,
+                          "demand_first": 1, "in_flight": 2, "buckets": 0}}
         made.append(json.dumps(line, separators=(",", ":"))[1:] + "\n")
     return made
 

@@ -1,5 +1,6 @@
 // The JSON forms of knobs and settings.
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -13,10 +14,12 @@ namespace rudder::steer {
 
 namespace {
 
-/// Whole numbers as such: readers of logs need not care that they are kept as doubles.
+/// Whole numbers as such, in range or not: readers of logs need not care that they are kept as
+/// doubles.
 Json number_json(const Knob& k, double value) {
-    const KnobRange range = KnobRange::of(k);
-    if (range.whole && range.holds(value)) return static_cast<std::uint64_t>(value);
+    constexpr double past_u64 = 18446744073709551616.0;
+    const bool whole = value >= 0 && value < past_u64 && value == std::floor(value);
+    if (k.kind == KnobKind::whole && whole) return static_cast<std::uint64_t>(value);
     return value;
 }
 

@@ -78,7 +78,10 @@ inline Json fake_step(const FakeRun& run, std::uint64_t step, std::uint64_t rank
               {"capacity", 500},
               {"bulk", 0},
               {"sample_threads", 1},
-              {"fetch_threads", 1}}}};
+              {"fetch_threads", 1},
+              {"demand_first", 1},
+              {"in_flight", 2},
+              {"buckets", 0}}}};
 }
 
 inline std::string fake_metrics(const FakeRun& run) {

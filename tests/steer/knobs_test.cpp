@@ -199,6 +199,17 @@ TEST(Knobs, ReadWell) {
     EXPECT_EQ(steer::knobs_json().size(), steer::knob_count);
 }
 
+/// A damaged log says what it says: reading what was written must not fail.
+TEST(Knobs, SettingsOutOfRangeAreReadAsTheyAreWritten) {
+    steer::Setting odd = window_setting();
+    odd.sample_threads = 0;
+    odd.fetch_threads = 65;
+    odd.demand_first = 7;
+    odd.in_flight = 5000;
+    odd.buckets = 99;
+    EXPECT_EQ(steer::parse_setting(parse_json(steer::to_json(odd).dump(), "here"), "here"), odd);
+}
+
 TEST(Knobs, SettingsOfEarlierVersionsAreRead) {
     const steer::Setting setting = steer::parse_setting(
         parse_json(R"({"policy":"window:16","window":16,"capacity":500,"decay":0.99,"distance":2,)"

@@ -35,7 +35,7 @@ class ModelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         torch.set_num_threads(1)
-        cls.vocabulary = train.made_vocabulary(1600, [])
+        cls.vocabulary = train.made_vocabulary(1700, [])
 
     def batch(self, count=4):
         group = worlds.draw_group(9, 0, count, worlds.Names(), most_lines=2)
@@ -43,7 +43,7 @@ class ModelTest(unittest.TestCase):
 
     def test_sizes_are_what_they_are_called(self):
         for size in model.SIZES:
-            millions = model.parameters(model.config_of(size, 1600)) / 1e6
+            millions = model.parameters(model.config_of(size, 1700)) / 1e6
             self.assertLess(abs(millions / float(size) - 1), 0.05, size)
 
     def test_the_loss_is_that_of_the_replies(self):

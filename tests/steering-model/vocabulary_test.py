@@ -87,12 +87,12 @@ class VocabularyTest(unittest.TestCase):
             self.assertEqual("".join(t for t in digits if t.isdigit()), "".join(c for c in text if c.isdigit()))
 
     def test_phrases_of_prompts_are_short(self):
-        largest = words.train(texts_of_worlds(worlds.Placeholders(), 30), 1600)
+        largest = words.train(texts_of_worlds(worlds.Placeholders(), 30), 1700)
         self.assertLess(len(largest.encode(self.real[0] + self.real[1])), 350)
         self.assertLess(len(largest.encode('{"action":"set","knobs":{"policy":"')), 3)
 
     def test_names_are_the_same_tokens_wherever_they_stand(self):
-        largest = words.train(texts_of_worlds(worlds.Placeholders(), 30), 1600)
+        largest = words.train(texts_of_worlds(worlds.Placeholders(), 30), 1700)
         names, r = worlds.Names(), random.Random(3)
         alike = 0
         for _ in range(400):

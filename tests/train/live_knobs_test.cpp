@@ -1,4 +1,5 @@
 // Knobs that act on time and the window, changed while a run goes on: who is told, and when.
+#include <array>
 #include <chrono>
 #include <map>
 #include <set>
@@ -9,6 +10,7 @@
 
 #include "partition/share.hpp"
 #include "rudder/buffer/trace.hpp"
+#include "rudder/core/random.hpp"
 #include "steer/scripted_agent.hpp"
 #include "steer/steered_replay.hpp"
 #include "train/fixture.hpp"
@@ -162,6 +164,86 @@ TEST_F(LiveKnobs, AnAgentOfOneHostCannotDivideGradients) {
     for (const auto& [step, ranks] : all.seen.knobs)
         for (const auto& [rank, knobs] : ranks)
             EXPECT_EQ(knobs.buckets, 0U);
+}
+
+/// Some of all knobs that the present policy has, or another policy, within what the run allows.
+steer::Answer some_knobs(const steer::Observation& seen, std::uint64_t seed) {
+    rudder::Draws draws(RandomStream({.purpose = Purpose::test, .seed = seed}), seen.step);
+    if (draws.below(3) == 0) return answer(steer::Action::keep());
+    const std::array<std::string, 4> policies{"window:9", "lru", "scored,every:3", "window:24"};
+    const auto whole = [&](std::uint64_t from, std::uint64_t to) {
+        return static_cast<double>(from + draws.below(to - from + 1));
+    };
+    const std::vector<steer::KnobChange> all{
+        {steer::KnobId::window, whole(1, 40)},
+        {steer::KnobId::capacity, whole(0, seen.limits.slots)},
+        {steer::KnobId::decay, whole(1, 8) / 8},
+        {steer::KnobId::fraction, whole(0, 8) / 8},
+        {steer::KnobId::distance, whole(0, 6)},
+        {steer::KnobId::bulk, whole(0, 40)},
+        {steer::KnobId::sample_threads, whole(1, seen.limits.sample_threads)},
+        {steer::KnobId::fetch_threads, whole(1, seen.limits.fetch_threads)},
+        {steer::KnobId::demand_first, whole(0, 1)},
+        {steer::KnobId::in_flight, whole(1, seen.limits.in_flight)},
+        {steer::KnobId::buckets, whole(0, seen.limits.buckets)}};
+    const bool other = draws.below(3) == 0;
+    std::vector<steer::KnobChange> changes;
+    if (other) changes.push_back({steer::KnobId::policy, policies[draws.below(policies.size())]});
+    for (const steer::KnobChange& change : all) {
+        const bool of_policy =
+            change.id != steer::KnobId::capacity && change.id < steer::KnobId::bulk;
+        const bool there = steer::knob_value(seen.setting, change.id) && !(of_policy && other);
+        if (there && draws.below(2) == 0) changes.push_back(change);
+    }
+    if (changes.empty()) return answer(steer::Action::keep());
+    return answer(steer::Action::set(std::move(changes), steer::Reason::chance));
+}
+
+/// Who steers which buffers, and so many ranks on a host.
+struct Steered4 {
+    steer::AgentScope scope;
+    buffer::BufferScope buffers;
+    int per_host;
+};
+
+TEST_F(LiveKnobs, AnyOfThemAtAnyStepChangesNoDigestAndAccountsClose) {
+    constexpr std::array all_ways{Steered4{steer::AgentScope::host, buffer::BufferScope::host, 1},
+                                  Steered4{steer::AgentScope::host, buffer::BufferScope::host, 2},
+                                  Steered4{steer::AgentScope::host, buffer::BufferScope::rank, 2},
+                                  Steered4{steer::AgentScope::rank, buffer::BufferScope::rank, 2},
+                                  Steered4{steer::AgentScope::job, buffer::BufferScope::host, 1},
+                                  Steered4{steer::AgentScope::job, buffer::BufferScope::host, 2},
+                                  Steered4{steer::AgentScope::job, buffer::BufferScope::rank, 2}};
+    std::set<steer::KnobId> changed;
+    std::set<std::uint64_t> groups;
+    std::uint64_t seed = 0;
+    for (const Steered4& way : all_ways) {
+        ++seed;
+        train::TrainOptions options = options_of("window:16", 10);
+        options.steer.scope = way.scope;
+        options.buffer_scope = way.buffers;
+        options.in_flight = 1 + seed % 4;
+        if (seed % 2 == 0) options.steer.mode = steer::AgentMode::async;
+        options.steer.agent = scripted("scripted-knobs", [seed](const steer::Observation& seen) {
+            return some_knobs(seen, seed);
+        });
+        const KnobRun all =
+            run(options, {.ranks = 4, .ranks_per_host = way.per_host, .seed = seed, .jitter = 1ms});
+        EXPECT_GE(all.result.agent.totals.applied, 2U) << seed;
+        EXPECT_EQ(all.result.agent.totals.invalid, 0U) << seed;
+        for (const steer::DecisionRecord& record : all.seen.made) {
+            if (record.status != steer::DecisionStatus::applied) continue;
+            for (const steer::KnobChange& change : record.action.knobs)
+                changed.insert(change.id);
+        }
+        for (const auto& [step, ranks] : all.seen.knobs)
+            for (const auto& [rank, knobs] : ranks) {
+                groups.insert(knobs.buckets);
+                EXPECT_EQ(knobs.buckets, ranks.at(0).buckets) << seed << " " << step;
+            }
+    }
+    EXPECT_EQ(changed.size(), steer::knob_count) << "all of them";
+    EXPECT_EQ(groups.size(), 3U) << "0, 1 and 2";
 }
 
 // ---- the window --------------------------------------------------------------------------------

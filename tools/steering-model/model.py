@@ -23,7 +23,7 @@ class Config:
         return self.width // self.heads
 
 
-# layers, width, heads, kv_heads, hidden; named by millions of parameters with 1,600 pieces.
+# layers, width, heads, kv_heads, hidden; named by millions of parameters with 1,700 pieces.
 SIZES = {
     "0.3": (4, 64, 4, 2, 192),
     "1": (5, 128, 4, 2, 288),

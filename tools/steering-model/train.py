@@ -40,7 +40,7 @@ def options_of():
     parser.add_argument("--rate", type=float, help="highest learning rate")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--pieces", type=int, default=1600, help="size of the vocabulary")
+    parser.add_argument("--pieces", type=int, default=1700, help="size of the vocabulary")
     parser.add_argument("--most-lines", type=int, default=5, help="of history in made-up worlds")
     parser.add_argument("--prompt-loss", type=float, default=0, help="weight of the user's part beside the reply")
     parser.add_argument("--decisions", nargs="*", default=[], help="files of rudder agent collect --for llm")

@@ -1,6 +1,6 @@
 """The vocabulary: trained on prompts, and text to tokens by llama.cpp's rule for SentencePiece models.
 
-    vocabulary.py TEXTS OUT [--size 1600]     TEXTS: one JSON string per line; OUT: the pieces as JSON
+    vocabulary.py TEXTS OUT [--size 1700]     TEXTS: one JSON string per line; OUT: the pieces as JSON
 
 Digits never merge with anything, so text falls apart at digits and each part is looked up once. A piece
 joins a word with what stands beside it only where the word is whole, so that names which the vocabulary
@@ -192,7 +192,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("texts")
     parser.add_argument("out")
-    parser.add_argument("--size", type=int, default=1600)
+    parser.add_argument("--size", type=int, default=1700)
     options = parser.parse_args()
     with open(options.texts, encoding="utf-8") as lines:
         vocabulary = train([json.loads(line) for line in lines], options.size)

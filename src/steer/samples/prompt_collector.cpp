@@ -73,12 +73,13 @@ public:
     }
     [[nodiscard]] Answer decide(const Observation& o) override {
         const Json schema = reply_schema(o, facts_.built_in);
-        asked_ = {.step = o.step,
-                  .user = user_message(o, history_, "", {room_for(system_, schema, settings_)}).text,
-                  .setting = o.setting,
-                  .cost = o.cost,
-                  .limits = o.limits,
-                  .choices = reply_choices(o, facts_.built_in, schema, ground_.longest_window)};
+        asked_ = {
+            .step = o.step,
+            .user = user_message(o, history_, "", {room_for(system_, schema, settings_)}).text,
+            .setting = o.setting,
+            .cost = o.cost,
+            .limits = o.limits,
+            .choices = reply_choices(o, facts_.built_in, schema, ground_.longest_window)};
         std::erase_if(asked_.choices, [&](const Action& action) {
             return !can_be_set(action, asked_, ground_.facts);
         });
