@@ -207,6 +207,19 @@ TEST(LlmFaithful, DecisionIsTheDecision) {
     EXPECT_THROW(static_cast<void>(protocol.parse(published_reply("YES"), seen(16), "x")), Error);
 }
 
+TEST(LlmReply, PoliciesThatMemoryDoesNotAllowAreNotOffered) {
+    steer::Observation o = seen(160);
+    o.setting.policy = buffer::PolicySpec::parse("window:64");
+    o.limits.window = 20;
+    const std::string schema = reply_schema(o, buffer::PolicySpec::parse("window:32")).dump();
+    EXPECT_THAT(schema, HasSubstr("window:16"));
+    EXPECT_THAT(schema, Not(HasSubstr("window:32")));
+    EXPECT_THAT(schema, Not(HasSubstr("window:64")));
+    o.limits.window = 40;
+    EXPECT_THAT(reply_schema(o, buffer::PolicySpec::parse("window:32")).dump(),
+                HasSubstr("window:32"));
+}
+
 TEST(LlmFaithful, KeepsFiveLinesOfHistory) {
     steer::PublishedProtocol protocol(some_facts());
     steer::Observation o = seen(16);

@@ -110,9 +110,10 @@ RUDDER_KERNEL LaneFloats<W> exp_lanes(LaneFloats<W> x) {
 
 /// 16 sums as one, halves onto halves.
 RUDDER_KERNEL float joined(float (&sums)[panel_lanes]) {
-    for (std::size_t half = panel_lanes / 2; half > 0; half /= 2)
+    for (std::size_t half = panel_lanes / 2; half > 0; half /= 2) {
         for (std::size_t i = 0; i < half; ++i)
             sums[i] += sums[i + half];
+    }
     return sums[0];
 }
 
@@ -120,9 +121,10 @@ template <std::size_t W>
 RUDDER_KERNEL float dot_body(const float* a, const float* b, std::size_t padded) {
     constexpr std::size_t vectors = panel_lanes / W;
     LaneFloats<W> sums[vectors] = {};
-    for (std::size_t i = 0; i < padded; i += panel_lanes)
+    for (std::size_t i = 0; i < padded; i += panel_lanes) {
         for (std::size_t v = 0; v < vectors; ++v)
             sums[v] += load_lanes<W>(a + i + v * W) * load_lanes<W>(b + i + v * W);
+    }
     float lanes[panel_lanes];
     std::memcpy(lanes, &sums[0], sizeof lanes);
     return joined(lanes);
@@ -148,9 +150,10 @@ RUDDER_KERNEL void soften_body(float* scores, std::size_t count, std::size_t pad
     for (std::size_t i = count; i < padded; ++i)
         scores[i] = 0;
     Floats sums[vectors] = {};
-    for (std::size_t i = 0; i < used; i += panel_lanes)
+    for (std::size_t i = 0; i < used; i += panel_lanes) {
         for (std::size_t v = 0; v < vectors; ++v)
             sums[v] += load_lanes<W>(scores + i + v * W);
+    }
     float lanes[panel_lanes];
     std::memcpy(lanes, &sums[0], sizeof lanes);
     const float share = 1.0F / joined(lanes);
@@ -176,6 +179,7 @@ RUDDER_KERNEL void gate_lanes(float* gate, const float* up, std::size_t padded) 
 }
 
 // The functions of one path: each body is compiled for the instructions of its caller.
+// NOLINTBEGIN(bugprone-macro-parentheses): attributes and arguments of templates take none
 #define RUDDER_KERNEL_PATH(name, target, W, T, V)                                             \
     struct name {                                                                             \
         target static void product(const PanelProduct& p) {                                   \
@@ -197,6 +201,8 @@ RUDDER_KERNEL void gate_lanes(float* gate, const float* up, std::size_t padded) 
         }                                                                                     \
         static constexpr ModelKernels all{product, soften, normalise, gate, dot};             \
     }
+
+// NOLINTEND(bugprone-macro-parentheses)
 
 #define RUDDER_NO_TARGET
 RUDDER_KERNEL_PATH(PortableKernels, RUDDER_NO_TARGET, 4, 2, 4);

@@ -51,9 +51,10 @@ Subsets subsets_of(const SchemaPaths& paths) {
     static_cast<void>(found.of(closed(paths, {0})));
     for (std::size_t state = 0; state < found.sets.size(); ++state) {
         std::map<std::uint8_t, NodeSet> targets;
-        for (const SchemaPaths::Node node : *found.sets[state])
+        for (const SchemaPaths::Node node : *found.sets[state]) {
             for (const SchemaPaths::Step& step : paths.spots()[node].steps)
                 targets[step.byte].push_back(step.to);
+        }
         std::vector<ReplyAutomaton::Edge> edges;
         for (auto& [byte, nodes] : targets)
             edges.push_back({byte, found.of(closed(paths, std::move(nodes)))});

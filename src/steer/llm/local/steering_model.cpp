@@ -86,10 +86,12 @@ const std::string& note_of(const Safetensors& file, const char* key, const std::
 }
 
 void check_notes(const Safetensors& file, const std::string& where) {
-    if (const std::string& format = note_of(file, "format", where); format != SteeringModel::format)
+    if (const std::string& format = note_of(file, "format", where);
+        format != SteeringModel::format) {
         throw bad_model(fmt::format("its format is '{}', not '{}'", printable(format, 40),
                                     SteeringModel::format),
                         where);
+    }
     if (const std::string& version = note_of(file, "version", where);
         version != SteeringModel::version) {
         throw bad_model(fmt::format("its version is '{}', not '{}'", printable(version, 40),

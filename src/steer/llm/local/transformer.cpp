@@ -132,11 +132,10 @@ void Reading::rotate(float* row, std::size_t heads, std::size_t position) const 
     const float* turns = of_->rotations_.data() + position * head;
     for (std::size_t h = 0; h < heads; ++h) {
         for (std::size_t i = 0; i < head; i += 2) {
-            float& a = row[h * head + i];
-            float& b = row[h * head + i + 1];
-            const float turned = a * turns[i] - b * turns[i + 1];
-            b = a * turns[i + 1] + b * turns[i];
-            a = turned;
+            const float a = row[h * head + i];
+            const float b = row[h * head + i + 1];
+            row[h * head + i] = a * turns[i] - b * turns[i + 1];
+            row[h * head + i + 1] = a * turns[i + 1] + b * turns[i];
         }
     }
 }
@@ -200,9 +199,10 @@ void Reading::feed_forward(std::size_t layer, std::size_t count) {
 }
 
 void Reading::add_rows(const HugeVector<float>& rows, std::size_t stride, std::size_t count) {
-    for (std::size_t t = 0; t < count; ++t)
+    for (std::size_t t = 0; t < count; ++t) {
         for (std::size_t i = 0; i < of_->shape_.width; ++i)
             x_[t * width_ + i] += rows[t * stride + i];
+    }
 }
 
 void Reading::read_block(std::span<const TokenId> tokens) {

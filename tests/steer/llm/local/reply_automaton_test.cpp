@@ -204,10 +204,10 @@ TEST(ReplyWriter, AllowedAreExactlyTheTokensThatCanGoOn) {
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = 4}), 0);
     const steer::Vocabulary vocabulary(reply_pieces(), "the test");
     const ReplyAutomaton automaton(reply_schema(seen(160), some_facts().built_in));
-    for (int repeat = 0; repeat < 20; ++repeat) {
-        steer::ReplyWriter writer(vocabulary, automaton,
-                                  30 + 20 * static_cast<std::uint64_t>(repeat));
-        std::uint64_t left = 30 + 20 * static_cast<std::uint64_t>(repeat);
+    for (std::uint64_t repeat = 0; repeat < 60; ++repeat) {
+        // From hardly enough tokens to more than are ever needed.
+        std::uint64_t left = steer::ReplyWriter::least_tokens(automaton) + repeat * repeat / 8;
+        steer::ReplyWriter writer(vocabulary, automaton, left);
         ReplyAutomaton::State state = ReplyAutomaton::start;
         while (!writer.done()) {
             std::vector<steer::TokenId> slow;
