@@ -18,7 +18,7 @@ constexpr std::array<BuildPart, 7> parts{{
     {"libcurl", "agent llm", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
     {"libmicrohttpd", "--metrics-port", "libmicrohttpd-dev", RUDDER_HAS_MICROHTTPD != 0},
     {"LIBLINEAR", "agent train lr and svm", "liblinear-dev", RUDDER_HAS_LIBLINEAR != 0},
-    {"XGBoost", "agent train rf and xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},
+    {"XGBoost", "agent train xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},
     {"Zstandard", "--coding auto", "libzstd-dev", RUDDER_HAS_ZSTD != 0},
 }};
 

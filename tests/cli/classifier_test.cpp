@@ -30,6 +30,8 @@ TEST_F(ClassifierVerbs, CollectTrainAndReplay) {
     EXPECT_GT(report.at("test").at("samples"), 0);
     EXPECT_GT(report.at("train").at("balanced"), 0.5);
     EXPECT_EQ(report.at("importance").at("by_feature").size(), 26U);
+    EXPECT_GE(report.at("test").at("majority"), 0.5);
+    EXPECT_GT(report.at("test").at("label_accuracy"), 0);
     const Json lines = ok_json(
         {"replay", golden("physics_500"), "--policy", "scored-faithful", "--agent", "lr:lr.model"});
     EXPECT_EQ(lines[0].at("agent"), "lr:lr.model");
@@ -96,7 +98,16 @@ TEST_F(ClassifierVerbs, ThePublishedVariantUsesItsOwnFeaturesAndLabel) {
     EXPECT_EQ(report.at("label"), "paper");
     EXPECT_EQ(report.at("importance").at("by_feature").size(), 9U);
     ok({"replay", golden("physics_500"), "--policy", "scored-faithful", "--agent",
-        "svm:svm.model,faithful", "--json"});
+        "svm:svm.model,faithful", "--log", "decisions.jsonl", "--json"});
+    const Json score = ok_json({"agent", "score", "decisions.jsonl"})[0];
+    EXPECT_GT(score.at("label_accuracy").at("of"), 100);
+    EXPECT_NE(ok({"agent", "score", "decisions.jsonl"}).find("label accuracy"), std::string::npos);
+    // Published features alone are not enough.
+    ok({"agent", "train", "svm", "both.csv", "--faithful", "--label", "counterfactual", "--out",
+        "other.model"});
+    refuse({"replay", golden("physics_500"), "--policy", "scored-faithful", "--agent",
+            "svm:other.model,faithful"},
+           2, {"published features and label"});
 }
 
 TEST_F(ClassifierVerbs, WhatDoesNotFitIsRefused) {
@@ -107,6 +118,8 @@ TEST_F(ClassifierVerbs, WhatDoesNotFitIsRefused) {
     refuse(
         {"agent", "train", "lr", "both.csv", "--test", "physics", "--test", "debian", "--out", "m"},
         3, {"nothing is left to fit to"});
+    refuse({"agent", "train", "lr", "both.csv", "--test", "physics", "--ceiling", "--out", "m"}, 3,
+           {"one host"});
     refuse({"agent", "train", "lr", golden("debian_500"), "--out", "m"}, 3,
            {"not a table of samples"});
     refuse({"agent", "train", "lr", "both.csv", "--label", "mine", "--out", "m"}, 2, {"'mine'"});

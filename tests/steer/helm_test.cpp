@@ -99,6 +99,31 @@ TEST(Helm, DecisionsAreThoseOfTheRule) {
     }
 }
 
+TEST(Helm, AgentsAreToldOfTies) {
+    std::map<std::uint64_t, steer::PastDecision> told;
+    const auto result = steer(trace_of(3), "scored-faithful", [&](const steer::Observation& o) {
+        for (const steer::PastDecision& past : o.history) {
+            if (past.correct) told[past.step] = past;
+        }
+        return answer(o.step % 2 == 0 ? steer::Action::replace(steer::Reason::chance)
+                                      : steer::Action::keep());
+    });
+    std::size_t ties = 0;
+    std::size_t judged = 0;
+    for (const steer::DecisionRecord& record : result.decisions) {
+        const auto past = told.find(record.step);
+        if (!record.outcome || past == told.end()) continue;
+        ++judged;
+        const double gained = record.outcome->alternative - record.outcome->rows;
+        EXPECT_EQ(*past->second.correct, gained >= 0) << record.step;
+        EXPECT_EQ(past->second.tied, gained == 0) << record.step;
+        ties += past->second.tied ? 1U : 0U;
+    }
+    EXPECT_GT(judged, 100U);
+    EXPECT_GT(ties, 0U);
+    EXPECT_LT(ties, judged);
+}
+
 TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
     const buffer::Trace trace = trace_of(7);
     std::uint64_t asked = 0;

@@ -1,4 +1,5 @@
-// Features, samples and their labels, scores, fitting, and agents that answer by a model.
+// Features, samples and their labels, scores, fitting, and agents that answer by a model; what they
+// learn while they run is in refit_test.cpp.
 #include <algorithm>
 #include <cmath>
 
@@ -7,15 +8,13 @@
 #include "buffer/random_trace.hpp"
 #include "buffer/trace_window.hpp"
 #include "core/build_parts.hpp"
-#include "core/executor/monitor.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/core/parallel.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "steer/fit/fit.hpp"
-#include "steer/fit/refit.hpp"
 #include "steer/samples/sample_collector.hpp"
 
 #include "hand_made.hpp"
+#include "planted_samples.hpp"
 #include "random_models.hpp"
 #include "support/temp_dir.hpp"
 
@@ -141,32 +140,6 @@ TEST(Collect, RefusesPoliciesThatTakeNoDecisions) {
     }
 }
 
-/// Samples of some graphs whose label follows from two features.
-steer::SampleTable planted(std::uint64_t seed, std::size_t each = 400) {
-    steer::SampleTable table;
-    table.graphs = {"a", "b", "c"};
-    table.policies = {"scored-faithful"};
-    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
-    Draws draws(stream, 1);
-    for (std::size_t i = 0; i < 3 * each; ++i) {
-        steer::Sample s;
-        s.graph = static_cast<std::uint32_t>(i / each);
-        s.host = static_cast<std::uint32_t>(i % 4);
-        s.step = i % each;
-        for (std::size_t c = 0; c < steer::feature_names(steer::FeatureSet::repaired).size(); ++c)
-            table.repaired.push_back(draws.normal());
-        const double* x =
-            table.repaired.data() + i * feature_names(steer::FeatureSet::repaired).size();
-        s.label = x[0] + 0.5 * x[2] + 0.2 * draws.normal() > 0.3;
-        s.hit_change = x[0];
-        for (std::size_t c = 0; c < steer::feature_names(steer::FeatureSet::faithful).size(); ++c)
-            table.faithful.push_back(c == 0 ? 0 : draws.normal());
-        table.samples.push_back(s);
-    }
-    steer::label_as_published(table);
-    return table;
-}
-
 TEST(Samples, SurviveTheirTable) {
     const steer::SampleTable table = planted(1, 20);
     const steer::SampleTable read = steer::parse_csv(steer::to_csv(table), "test");
@@ -266,6 +239,10 @@ TEST(FitScores, OfKnownAnswers) {
     const std::vector<std::uint8_t> y{1, 1, 1, 0, 0};
     const steer::FitScores s = steer::score(p, y);
     EXPECT_DOUBLE_EQ(s.accuracy, 3.0 / 5);
+    EXPECT_DOUBLE_EQ(s.majority, 3.0 / 5);
+    EXPECT_FALSE(s.label_accuracy) << "nobody said what was gained";
+    EXPECT_DOUBLE_EQ(*steer::score(p, y, std::vector<std::uint8_t>{1, 0, 0, 0, 0}).label_accuracy,
+                     3.0 / 5);
     EXPECT_DOUBLE_EQ(s.balanced, (2.0 / 3 + 1.0 / 2) / 2);
     EXPECT_DOUBLE_EQ(s.auc, 5.0 / 6);
     EXPECT_NEAR(s.brier, (0.01 + 0.04 + 0.49 + 0.01 + 0.36) / 5, 1e-12);
@@ -283,23 +260,22 @@ TEST_P(Fitting, FindsThePlantedRule) {
     steer::FitTask task;
     task.kind = GetParam();
     task.test = {"c"};
-    steer::Model model = steer::begin_model(table, task);
-    const steer::FitData data = steer::rows_of(table, task, model, steer::Side::train_all);
-    std::vector<double> gain;
-    if (task.kind == "lr" || task.kind == "svm") {
-        steer::fit_linear(model, data);
-    } else {
-        try {
-            steer::fit_trees(model, data, 1, gain);
-        } catch (const Error& error) {
-            // Only where the library is not there; whatever else goes wrong is a failure.
-            const bool missing = !built_in("XGBoost") ||
-                                 error.problem().find("cannot be loaded") != std::string::npos;
-            if (!missing) throw;
-            GTEST_SKIP() << "SKIPPED: " << error.what();
-        }
-        EXPECT_EQ(std::ranges::max_element(gain) - gain.begin(), 0) << "the first feature";
+    steer::FittedModel made;
+    try {
+        made = steer::fit_model(table, task);
+    } catch (const Error& error) {
+        // Only where the library is not there; whatever else goes wrong is a failure.
+        const bool missing =
+            !built_in("XGBoost") || error.problem().find("cannot be loaded") != std::string::npos;
+        if (task.kind != "xgb" || !missing) throw;
+        GTEST_SKIP() << "SKIPPED: " << error.what();
     }
+    if (!made.gain.empty()) {
+        EXPECT_EQ(std::ranges::max_element(made.gain) - made.gain.begin(), 0)
+            << "the first feature";
+    }
+    EXPECT_EQ(made.gain.empty(), task.kind == "lr" || task.kind == "svm");
+    const steer::Model& model = made.model;
     const auto classifier = steer::make_classifier(model, "test");
     const steer::FitData test = steer::rows_of(table, task, model, steer::Side::test);
     const steer::FitScores scores = steer::score(steer::answers(*classifier, test), test.y);
@@ -311,89 +287,6 @@ TEST_P(Fitting, FindsThePlantedRule) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Four, Fitting, testing::Values("lr", "svm", "rf", "xgb"));
-
-TEST(Refit, IsTurnedDownWhereItAnswersWorse) {
-    const RandomStream stream({.purpose = Purpose::test, .seed = 9});
-    const auto feed = [&](steer::LastLayerRefit& refit) {
-        Draws draws(stream, 2);
-        for (std::size_t i = 0; i < 150; ++i) {
-            const std::vector<float> input{static_cast<float>(draws.normal()), 1.0F};
-            refit.add(input, input[0] > 0);
-        }
-    };
-    const std::vector<float> right{1, 0, 0};
-    const std::vector<float> wrong{-1, 0, 0};
-    steer::LastLayerRefit worse(true, [&](auto, auto, auto, auto, auto) { return wrong; });
-    feed(worse);
-    std::vector<float> weights = right;
-    worse.update(weights);
-    EXPECT_EQ(worse.turned_down(), 0U) << "only begun";
-    worse.update(weights);
-    EXPECT_EQ(weights, right);
-    EXPECT_EQ(worse.turned_down(), 1U);
-    steer::LastLayerRefit better(
-        true, [&](auto inputs, auto labels, auto, std::uint32_t epochs, double rate) {
-            EXPECT_EQ(labels.size(), 100U) << "the newest are held out";
-            EXPECT_EQ(inputs.size(), 200U);
-            EXPECT_EQ(epochs, 3U);
-            EXPECT_DOUBLE_EQ(rate, 1e-4);
-            return right;
-        });
-    feed(better);
-    weights = wrong;
-    better.update(weights);
-    EXPECT_EQ(weights, wrong) << "only begun";
-    better.update(weights);
-    EXPECT_EQ(weights, right);
-    better.update(weights);
-    EXPECT_EQ(better.taken(), 1U) << "nothing new since";
-}
-
-TEST(Refit, IsMadeInReplaysThatRunSideBySide) {
-    // Nobody may wait in such a loop.
-    std::vector<std::uint64_t> taken(4);
-    parallel_chunks(taken.size(), 1, [&](const Chunk& chunk) {
-        steer::LastLayerRefit refit(true, [](auto, auto, auto weights, auto, auto) {
-            return std::vector<float>(weights.begin(), weights.end());
-        });
-        std::vector<float> weights{1, 0, 0};
-        for (std::size_t i = 0; i < 200; ++i) {
-            refit.add(std::vector<float>{1.0F, 1.0F}, true);
-            refit.update(weights);
-        }
-        taken[chunk.index] = refit.taken();
-    });
-    EXPECT_THAT(taken, testing::Each(2U));
-}
-
-TEST(Refit, NoAnswerWaitsForIt) {
-    Monitor monitor;
-    bool go_on = false;
-    const auto body = [&](auto, auto, auto, auto, auto) {
-        Monitor::Lock lock(monitor);
-        monitor.wait(lock, "the test", [&] { return go_on; });
-        return std::vector<float>{1, 0, 0};
-    };
-    steer::LastLayerRefit refit(false, body);
-    for (std::size_t i = 0; i < 150; ++i) {
-        const float x = i % 2 == 0 ? 1.0F : -1.0F;
-        refit.add(std::vector<float>{x, 1.0F}, x > 0);
-    }
-    std::vector<float> weights{-1, 0, 0};
-    for (int i = 0; i < 10; ++i)
-        refit.update(weights);  // begins one, then finds it under way
-    EXPECT_EQ(refit.taken(), 0U);
-    {
-        Monitor::Lock lock(monitor);
-        go_on = true;
-        monitor.notify_all();
-    }
-    while (refit.taken() == 0) {
-        Executor::current().sleep_for(std::chrono::milliseconds(1));
-        refit.update(weights);
-    }
-    EXPECT_EQ(weights[0], 1);
-}
 
 TEST(ClassifierAgents, AnswerByTheirModel) {
     const TempDir folder;
@@ -431,55 +324,6 @@ TEST(ClassifierAgents, RefuseTheWrongModel) {
     refused([&] { make("lr:" + path + ",faithful"); }, ErrorKind::usage, "published features");
     EXPECT_THROW(make("lr:" + path + "-missing"), Error);
     EXPECT_THROW(make("lr"), Error) << "needs a file";
-}
-
-TEST(ClassifierAgents, ATieIsNoReasonToReplace) {
-    const TempDir folder;
-    const auto path = (folder / "mlp").string();
-    steer::write_model(random_model("mlp", 3), path, false);
-    const auto notes = [&](bool correct, bool tied) {
-        steer::AgentFacts facts;
-        facts.refit = true;
-        facts.repeatable = true;
-        const auto agent =
-            steer::make_agent(steer::AgentSpec::parse("mlp:" + path + ",threshold:0"), facts);
-        std::vector<steer::PastDecision> history;
-        std::vector<std::string> said;
-        for (std::uint64_t step = 0; step < 2000; ++step) {
-            steer::Observation seen = observed(step, 40);
-            seen.history = history;
-            const steer::Answer answer = agent->decide(seen);
-            said.push_back(answer.note);
-            history = {{.step = step, .action = answer.action, .status = "applied"}};
-            history[0].correct = correct;
-            history[0].tied = tied;
-        }
-        return said;
-    };
-    // All answers are to replace: one that ties teaches what one that was worse does.
-    const auto ties = notes(true, true);
-    EXPECT_EQ(ties, notes(false, false));
-    EXPECT_NE(ties, notes(true, false));
-}
-
-TEST(ClassifierAgents, LearnFromWhatTurnedOut) {
-    const TempDir folder;
-    const auto path = (folder / "mlp").string();
-    steer::write_model(random_model("mlp", 3), path, false);
-    steer::AgentFacts facts;
-    facts.refit = true;
-    const auto agent = steer::make_agent(steer::AgentSpec::parse("mlp:" + path), facts);
-    std::vector<steer::PastDecision> history;
-    for (std::uint64_t step = 0; step < 200; ++step) {
-        steer::Observation seen = observed(step, 40);
-        seen.history = history;
-        const steer::Answer answer = agent->decide(seen);
-        // Replacing was right in every step, whatever was said.
-        history = {{.step = step, .action = answer.action, .status = "applied"}};
-        history[0].correct = answer.action.kind == steer::ActionKind::replace;
-    }
-    // At 100 and 150 of 199 samples; both classes are not there, so the guard has nothing against.
-    EXPECT_EQ(agent->learned(), "last layer fitted again 2 times, 0 times turned down");
 }
 
 }  // namespace

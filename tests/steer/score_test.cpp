@@ -76,6 +76,25 @@ TEST(Score, AClassifiersYesAndNoAreItsForecasts) {
     EXPECT_EQ(score.pass.hit_rate.all, 4U);
     EXPECT_EQ(score.pass.rows.all, 0U);
     EXPECT_EQ(score.applied, 2U);
+    EXPECT_EQ(score.pass.label.right, 3U) << "the last no was right: nothing was gained";
+    EXPECT_EQ(score.pass.label.all, 4U);
+}
+
+TEST(Score, LabelAccuracyWeighsHitsAgainstFetches) {
+    std::vector<steer::DecisionRecord> log{
+        record(0, 50, 9, steer::ActionKind::replace),   // 10 points, 4 rows more: right
+        record(1, 60, 13, steer::ActionKind::replace),  // 1 point, 7 rows more: wrong
+        record(2, 61, 20),                              // 5 rows fewer: wrong
+        record(3, 61, 15),                              // 2 points, 2 rows: a tie, right
+        record(4, 63, 17, steer::ActionKind::replace),  // gained, but the answer was late: wrong
+        record(5, 70, 17)};
+    log[4].status = steer::DecisionStatus::late;
+    EXPECT_EQ(to_json(steer::score_log(log)).at("label_accuracy"), nullptr) << "somebody's";
+    log[0].agent = "lr:lr.model";
+    const steer::LogScore score = steer::score_log(log);
+    EXPECT_EQ(score.pass.label.right, 2U);
+    EXPECT_EQ(score.pass.label.all, 5U);
+    EXPECT_EQ(to_json(score).at("label_accuracy").at("right"), 2);
 }
 
 TEST(Score, RanksAreScoredApart) {

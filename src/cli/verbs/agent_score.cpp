@@ -48,6 +48,10 @@ void add_pass(const steer::PassScore& pass, KeyValues& lines) {
         lines.emplace_back("",
                            "as published for classifiers: yes must be followed by a rise of the "
                            "hit rate, no by no fall");
+        lines.emplace_back("label accuracy", share_text(pass.label));
+        lines.emplace_back("",
+                           "as published: yes where the hit rate then rose by more points than "
+                           "fetching by seconds (in replays, rows)");
     }
 }
 

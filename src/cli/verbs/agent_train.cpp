@@ -1,6 +1,8 @@
 // rudder agent train KIND TABLE... --out FILE
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -53,8 +55,8 @@ public:
         offer(*label, std::array<std::string_view, 2>{to_string(steer::LabelKind::counterfactual),
                                                       to_string(steer::LabelKind::paper)});
         app.add_flag("--ceiling", ceiling_,
-                     "Also what the best of lr, rf and xgb reaches on each host of the test\n"
-                     "graph when fitted to its other hosts: what these features allow");
+                     "Also an estimate of what these features allow: the best of all kinds,\n"
+                     "each host of the test graph answered by a model of its other hosts");
         limit(app.add_option("--seed", task_.seed, "Random seed"), "seed", SettingKind::integer,
               {0})
             .capture_default_str();
@@ -130,83 +132,39 @@ steer::SampleTable AgentTrainVerb::read() const {
 
 Fitted fit(const steer::SampleTable& table, const steer::FitTask& task) {
     Fitted fitted;
-    steer::Model& model = fitted.model = steer::begin_model(table, task);
-    const steer::FitData data = steer::rows_of(table, task, model, steer::Side::train_all);
-    if (task.kind == "lr" || task.kind == "svm") {
-        steer::fit_linear(model, data);
+    steer::FittedModel made = steer::fit_model(table, task);
+    const steer::Model& model = fitted.model = std::move(made.model);
+    const auto classifier = steer::make_classifier(model, "agent train");
+    const auto scored = [&](steer::Side side) {
+        return steer::score(*classifier, steer::rows_of(table, task, model, side));
+    };
+    fitted.train = scored(steer::Side::train_all);
+    fitted.test = scored(steer::Side::test);
+    if (task.margin > 0) fitted.beyond_margin = scored(steer::Side::test_beyond_margin);
+    if (!made.gain.empty()) {
+        fitted.importance_kind = "gain";
+        fitted.importance = std::move(made.gain);
+    } else if (task.kind == "lr" || task.kind == "svm") {
         // Features have spread 1, so a weight says how much its feature moves the answer.
         fitted.importance_kind = "weight";
-        for (std::size_t c = 0; c < data.columns; ++c) {
-            const float weight = model.arrays[0].values[c];
-            fitted.importance.push_back(static_cast<double>(weight < 0 ? -weight : weight));
-        }
-    } else if (task.kind == "rf" || task.kind == "xgb") {
-        steer::fit_trees(model, data, task.seed, fitted.importance);
-        fitted.importance_kind = "gain";
+        for (std::size_t c = 0; c < model.mean.size(); ++c)
+            fitted.importance.push_back(std::abs(static_cast<double>(model.arrays[0].values[c])));
     } else {
-        steer::fit_neural(model, table, task);
-    }
-    const auto classifier = steer::make_classifier(model, "agent train");
-    fitted.train = steer::score(steer::answers(*classifier, data), data.y);
-    const steer::FitData test = steer::rows_of(table, task, model, steer::Side::test);
-    fitted.test = steer::score(steer::answers(*classifier, test), test.y);
-    if (task.margin > 0) {
-        const steer::FitData beyond =
-            steer::rows_of(table, task, model, steer::Side::test_beyond_margin);
-        fitted.beyond_margin = steer::score(steer::answers(*classifier, beyond), beyond.y);
-    }
-    if (fitted.importance.empty()) {
         fitted.importance_kind = "permutation";
-        fitted.importance =
-            steer::permutation_importance(*classifier, test.rows() != 0 ? test : data, task.seed);
+        const bool tested = fitted.test.samples != 0;
+        fitted.importance = steer::permutation_importance(
+            *classifier,
+            steer::rows_of(table, task, model, tested ? steer::Side::test : steer::Side::train_all),
+            task.seed);
     }
     return fitted;
 }
 
-/// A kind fitted to the test graph itself, each host answered by a model of the others.
-steer::FitScores ceiling_by(const std::string& kind, const steer::SampleTable& table,
-                            const steer::FitTask& task) {
-    steer::SampleTable inside = table;
-    std::vector<std::string> names;
-    for (steer::Sample& sample : inside.samples) {
-        const bool test =
-            std::ranges::find(task.test, table.graphs[sample.graph]) != task.test.end();
-        const std::string name = test ? fmt::format("host {}", sample.host) : "others";
-        const auto found = std::ranges::find(names, name);
-        sample.graph = static_cast<std::uint32_t>(found - names.begin());
-        if (found == names.end()) names.push_back(name);
-    }
-    inside.graphs = names;
-    std::vector<double> all;
-    std::vector<std::uint8_t> labels;
-    for (const std::string& name : names) {
-        if (name == "others") continue;
-        steer::FitTask fold = task;
-        fold.kind = kind;
-        fold.test = {name, "others"};
-        if (std::ranges::find(names, "others") == names.end()) fold.test = {name};
-        steer::Model model = steer::begin_model(inside, fold);
-        const steer::FitData data = steer::rows_of(inside, fold, model, steer::Side::train_all);
-        std::vector<double> gain;
-        kind == "lr" ? steer::fit_linear(model, data)
-                     : steer::fit_trees(model, data, task.seed, gain);
-        fold.test = {name};
-        const steer::FitData test = steer::rows_of(inside, fold, model, steer::Side::test);
-        const auto classifier = steer::make_classifier(model, "agent train");
-        std::ranges::copy(steer::answers(*classifier, test), std::back_inserter(all));
-        std::ranges::copy(test.y, std::back_inserter(labels));
-    }
-    return steer::score(all, labels);
-}
-
-/// The best of three kinds.
-steer::FitScores ceiling_of(const steer::SampleTable& table, const steer::FitTask& task) {
-    steer::FitScores best;
-    for (const char* kind : {"lr", "rf", "xgb"}) {
-        const steer::FitScores one = ceiling_by(kind, table, task);
-        if (best.samples == 0 || one.balanced > best.balanced) best = one;
-    }
-    return best;
+Json ceiling_json(const steer::Ceiling& ceiling) {
+    Json json = to_json(ceiling.scores);
+    json["by"] = ceiling.by;
+    json["fitted_to"] = ceiling.inside ? "other hosts of the test graphs" : "training graphs";
+    return json;
 }
 
 Json report_json(const Fitted& fitted, const steer::FitTask& task) {
@@ -236,20 +194,24 @@ std::vector<std::string> cells(const std::string& name, const steer::FitScores& 
             fmt::format("{:.3f}", s.positives),
             fmt::format("{:.3f}", s.yes),
             fmt::format("{:.3f}", s.accuracy),
+            fmt::format("{:.3f}", s.majority),
             fmt::format("{:.3f}", s.balanced),
             fmt::format("{:.3f}", s.auc),
             fmt::format("{:.3f}", s.brier),
-            fmt::format("{:.3f}", s.calibration)};
+            fmt::format("{:.3f}", s.calibration),
+            s.label_accuracy ? fmt::format("{:.3f}", *s.label_accuracy) : ""};
 }
 
-void print(const Fitted& fitted, const steer::FitTask& task, const steer::FitScores& ceiling) {
-    Table table({"on", "samples", "label 1", "says 1", "accuracy", "balanced", "AUC", "Brier",
-                 "calibration error"});
+void print(const Fitted& fitted, const steer::FitTask& task,
+           const std::optional<steer::Ceiling>& ceiling) {
+    Table table({"on", "samples", "label 1", "says 1", "accuracy", "majority", "balanced", "AUC",
+                 "Brier", "calibration error", "label accuracy"});
     table.add(cells("training graphs", fitted.train));
     if (fitted.test.samples != 0) table.add(cells("test graphs", fitted.test));
     if (fitted.beyond_margin.samples != 0)
         table.add(cells("test beyond margin", fitted.beyond_margin));
-    if (ceiling.samples != 0) table.add(cells("ceiling", ceiling));
+    if (ceiling)
+        table.add(cells(fmt::format("ceiling, estimated ({})", ceiling->by), ceiling->scores));
     const auto names = steer::feature_names(task.features);
     std::vector<std::size_t> order(names.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -270,10 +232,10 @@ int AgentTrainVerb::run(const Context& context) {
         throw usage_error("--ceiling requires --test", "--ceiling", "give --test GRAPH");
     const steer::SampleTable table = read();
     Fitted fitted = fit(table, task_);
-    steer::FitScores ceiling;
-    if (ceiling_) ceiling = ceiling_of(table, task_);
+    std::optional<steer::Ceiling> ceiling;
+    if (ceiling_) ceiling = steer::estimate_ceiling(table, task_, fitted.test);
     Json report = report_json(fitted, task_);
-    if (ceiling.samples != 0) report["ceiling"] = to_json(ceiling);
+    if (ceiling) report["ceiling"] = ceiling_json(*ceiling);
     fitted.model.report = report.dump();
     steer::write_model(fitted.model, out_, force_);
     context.json ? print_json(report) : print(fitted, task_, ceiling);

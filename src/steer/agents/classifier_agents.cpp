@@ -7,6 +7,7 @@
 #include "core/cpu_meter.hpp"
 #include "rudder/core/error.hpp"
 #include "steer/classifiers/classifier.hpp"
+#include "steer/fit/published_refit.hpp"
 #include "steer/fit/refit.hpp"
 
 #include "agents.hpp"
@@ -25,8 +26,8 @@ constexpr SpecParameter threshold_parameter{
     "threshold", ParameterKind::real, 0, 1, 0.5, "lowest probability at which rows are replaced"};
 constexpr SpecParameter interval{"interval", ParameterKind::whole,         1, 1000000,
                                  1,          "steps between two decisions"};
-constexpr SpecParameter fixed{
-    "fixed", ParameterKind::flag, 0, 0, std::nullopt, "do not refit the last layer during the run"};
+constexpr SpecParameter fixed{"fixed", ParameterKind::flag, 0,
+                              0,       std::nullopt,        "do not refit during the run"};
 
 constexpr std::array plain{file, faithful, threshold_parameter, interval};
 constexpr std::array tuned{file, faithful, threshold_parameter, interval, fixed};
@@ -41,7 +42,8 @@ constexpr AgentInfo info_of(std::string_view name, std::string_view sentence,
     return info;
 }
 
-/// Answers by a model; in those with a last linear layer, that is fitted again to what turned out.
+/// Answers by a model. Those with a last linear layer go on learning: that layer is fitted again to
+/// what turned out or, in models of the published features and label, what the paper fits.
 class ClassifierAgent final : public Agent {
 public:
     ClassifierAgent(const AgentSpec& spec, const AgentFacts& facts)
@@ -51,10 +53,10 @@ public:
 
     [[nodiscard]] Answer decide(const Observation& observation) override {
         standardise(model_, features_.make(observation), input_);
-        learn(observation);
+        learning_ == Learning::published ? learn_as_published(observation) : learn(observation);
         const double p = classifier_->probability(input_);
         const auto last = classifier_->last_input();
-        if (!last.empty() && tunes_) {
+        if (learning_ == Learning::repaired) {
             open_.push_back({observation.step, {last.begin(), last.end()}});
             if (open_.size() > most_open) open_.pop_front();
         }
@@ -66,6 +68,8 @@ public:
     }
 
     [[nodiscard]] std::string learned() const override {
+        if (published_.taken() != 0)
+            return fmt::format("fitted again as published {} times", published_.taken());
         if (refit_.taken() + refit_.turned_down() == 0) return {};
         return fmt::format("last layer fitted again {} times, {} times turned down", refit_.taken(),
                            refit_.turned_down());
@@ -79,30 +83,52 @@ private:
           input_(model_.mean.size()),
           threshold_(spec.number("threshold")),
           interval_(spec.whole("interval")),
-          tunes_(facts.refit && !classifier_->last_input().empty() && !spec.given("fixed")),
-          refit_(facts.repeatable, fit_by(facts)) {
+          learning_(learning_of(spec, facts)),
+          refit_(facts.repeatable, metered(LastLayerRefit::Body(refit_last_layer), facts)),
+          published_(facts.repeatable, metered(PublishedRefit::Body(refit_as_published), facts)) {
         if (model_.kind != spec.name()) {
             throw usage_error(fmt::format("the model is a {}, not a {}", model_.kind, spec.name()),
                               path, fmt::format("write {}:{}", model_.kind, path));
         }
-        if (spec.given("faithful") && model_.features != FeatureSet::faithful) {
-            throw usage_error("the model was not fitted to the published features", path,
+        if (spec.given("faithful") && !as_published(model_)) {
+            throw usage_error("the model was not fitted to the published features and label", path,
                               "fit it with 'rudder agent train --faithful'");
         }
     }
 
-    static LastLayerRefit::Body fit_by(const AgentFacts& facts) {
-        if (facts.refit_cpu == nullptr) return refit_last_layer;
-        return [sum = facts.refit_cpu](auto... arguments) {
+    /// How it goes on learning, if at all.
+    enum class Learning : std::uint8_t { none, repaired, published };
+    [[nodiscard]] Learning learning_of(const AgentSpec& spec, const AgentFacts& facts) const {
+        if (!facts.refit || classifier_->last_input().empty() || spec.given("fixed"))
+            return Learning::none;
+        return as_published(model_) ? Learning::published : Learning::repaired;
+    }
+    static bool as_published(const Model& model) {
+        return model.features == FeatureSet::faithful && model.label == LabelKind::paper;
+    }
+
+    /// The same, with its CPU time counted where that is asked for.
+    template <class Body>
+    static Body metered(Body body, const AgentFacts& facts) {
+        if (facts.refit_cpu == nullptr) return body;
+        return [sum = facts.refit_cpu, body = std::move(body)](const auto&... arguments) {
             const CpuMeter meter(*sum);
-            return refit_last_layer(arguments...);
+            return body(arguments...);
         };
+    }
+
+    void learn_as_published(const Observation& observation) {
+        published_.add(classifier_record(observation), input_);
+        auto made = published_.update(model_);
+        if (!made) return;
+        model_ = std::move(*made);
+        classifier_ = make_classifier(model_, "refit");
     }
 
     /// What became of earlier answers: replacing was right where it was better, as in the labels of
     /// collected samples.
     void learn(const Observation& observation) {
-        if (!tunes_) return;
+        if (learning_ == Learning::none) return;
         for (const PastDecision& past : observation.history) {
             if (!past.correct || past.action.kind == ActionKind::set) continue;
             while (!open_.empty() && open_.front().step < past.step)
@@ -127,8 +153,9 @@ private:
     std::vector<float> input_;
     double threshold_;
     std::uint64_t interval_;
-    bool tunes_;
+    Learning learning_;
     LastLayerRefit refit_;
+    PublishedRefit published_;
     std::deque<Open> open_;  ///< answers whose outcome is not known yet
 };
 

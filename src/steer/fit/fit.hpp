@@ -3,8 +3,10 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "rudder/core/json_fwd.hpp"
@@ -18,6 +20,9 @@ struct FitData {
     std::vector<float> x;  ///< rows x columns
     std::vector<std::uint8_t> y;
     std::vector<float> weight;  ///< by row
+    /// Whether hits rose by more than fetching did after replacing: what the paper's label accuracy
+    /// compares answers with, whatever the label.
+    std::vector<std::uint8_t> gained;
 
     [[nodiscard]] std::size_t rows() const noexcept { return y.size(); }
     [[nodiscard]] std::span<const float> row(std::size_t i) const {
@@ -49,12 +54,20 @@ enum class Side : std::uint8_t { train, held_out, train_all, test, test_beyond_m
 
 /// lr and svm, by LIBLINEAR: balanced, C = 1.
 void fit_linear(Model& model, const FitData& data);
-/// xgb (500 trees, depth 6, rate 0.05, subsample 0.8) and rf (300 trees, 5 samples per leaf at
-/// least), by XGBoost, which is loaded now; a failed Error says how to get it. Fills `gain` by
-/// feature.
-void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vector<double>& gain);
+/// xgb (500 trees, depth 6, rate 0.05, subsample 0.8), by XGBoost, which is loaded now; a failed
+/// Error says how to get it. Fills `gain` by feature.
+void fit_boosted(Model& model, const FitData& data, std::uint64_t seed, std::vector<double>& gain);
 /// mlp and tabnet; every fifth host is held out for early stopping.
 void fit_neural(Model& model, const SampleTable& table, const FitTask& task);
+
+/// A model, and what its features were worth where fitting tells (rf, xgb).
+struct FittedModel {
+    Model model;
+    std::vector<double> gain;  ///< by feature; else empty
+};
+/// Fits the kind that the task names to the graphs that are no test graphs. Errors as those of
+/// begin_model and of what fits.
+[[nodiscard]] FittedModel fit_model(const SampleTable& table, const FitTask& task);
 
 /// How well probabilities agree with labels.
 struct FitScores {
@@ -62,6 +75,7 @@ struct FitScores {
     double positives = 0;  ///< share
     double yes = 0;        ///< share of answers that say replace
     double accuracy = 0;
+    double majority = 0;  ///< accuracy of always giving the more frequent answer
     double balanced = 0;  ///< mean of the two classes' recall
     double auc = 0.5;     ///< area under the ROC curve; ties count half
     double brier = 0;
@@ -72,11 +86,27 @@ struct FitScores {
     };
     std::array<Bin, 10> bins{};  ///< by predicted probability
     double calibration = 0;      ///< mean of |predicted - observed| over samples
+    /// The paper's: share of answers that agree with FitData::gained, where that is known.
+    std::optional<double> label_accuracy;
 };
-[[nodiscard]] FitScores score(std::span<const double> probability, std::span<const std::uint8_t> y);
+[[nodiscard]] FitScores score(std::span<const double> probability, std::span<const std::uint8_t> y,
+                              std::span<const std::uint8_t> gained = {});
 [[nodiscard]] Json to_json(const FitScores& scores);
 /// The answers of a classifier to all rows.
 [[nodiscard]] std::vector<double> answers(Classifier& classifier, const FitData& data);
+[[nodiscard]] FitScores score(Classifier& classifier, const FitData& data);
+
+/// An estimate, from below, of the balanced accuracy that the features allow on the test graphs.
+struct Ceiling {
+    FitScores scores;
+    std::string by;       ///< the kind that reached it
+    bool inside = false;  ///< fitted to the test graphs, each host answered by the others' model
+};
+/// The best, by balanced accuracy, of every kind fitted inside the test graphs and of the `tested`
+/// model itself: what was reached is allowed. An input Error where a test graph has one host.
+[[nodiscard]] Ceiling estimate_ceiling(const SampleTable& table, const FitTask& task,
+                                       const FitScores& tested,
+                                       std::span<const std::string_view> kinds = classifier_kinds);
 /// What shuffling each feature takes from the balanced accuracy.
 [[nodiscard]] std::vector<double> permutation_importance(Classifier& classifier,
                                                          const FitData& data, std::uint64_t seed);

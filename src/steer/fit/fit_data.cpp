@@ -78,6 +78,8 @@ FitData rows_of(const SampleTable& table, const FitTask& task, const Model& mode
         standardise(model, table.features(task.features, i), row);
         data.x.insert(data.x.end(), row.begin(), row.end());
         data.y.push_back(*label ? 1 : 0);
+        const Sample& sample = table.samples[i];
+        data.gained.push_back(gained_as_published(sample.hit_change, sample.fetch_change) ? 1 : 0);
     }
     data.weight.assign(data.rows(), 1);
     // As published, xgb, mlp and tabnet are not balanced.

@@ -34,9 +34,18 @@ double area(std::span<const double> p, std::span<const std::uint8_t> y) {
     return (ranks - ones * (ones + 1) / 2) / (ones * zeros);
 }
 
+/// The share of answers that are right by the published measure.
+double agreement(std::span<const double> p, std::span<const std::uint8_t> gained) {
+    double right = 0;
+    for (std::size_t i = 0; i < p.size(); ++i)
+        right += (p[i] >= 0.5) == (gained[i] != 0) ? 1 : 0;
+    return right / static_cast<double>(p.size());
+}
+
 }  // namespace
 
-FitScores score(std::span<const double> p, std::span<const std::uint8_t> y) {
+FitScores score(std::span<const double> p, std::span<const std::uint8_t> y,
+                std::span<const std::uint8_t> gained) {
     FitScores s;
     s.samples = p.size();
     if (p.empty()) return s;
@@ -61,6 +70,8 @@ FitScores score(std::span<const double> p, std::span<const std::uint8_t> y) {
     s.yes /= n;
     s.brier /= n;
     s.accuracy = (right[0] + right[1]) / n;
+    s.majority = std::max(count[0], count[1]) / n;
+    if (gained.size() == p.size()) s.label_accuracy = agreement(p, gained);
     // A class that does not occur says nothing.
     const double recall0 = count[0] > 0 ? right[0] / count[0] : right[1] / count[1];
     const double recall1 = count[1] > 0 ? right[1] / count[1] : recall0;
@@ -81,11 +92,17 @@ Json to_json(const FitScores& s) {
         bins.push_back(
             {{"count", bin.count}, {"predicted", bin.predicted}, {"observed", bin.observed}});
     }
-    return {{"samples", s.samples},   {"positives", s.positives},
-            {"yes", s.yes},           {"accuracy", s.accuracy},
-            {"balanced", s.balanced}, {"auc", s.auc},
-            {"brier", s.brier},       {"calibration_error", s.calibration},
-            {"calibration", bins}};
+    return {{"samples", s.samples},
+            {"positives", s.positives},
+            {"yes", s.yes},
+            {"accuracy", s.accuracy},
+            {"balanced", s.balanced},
+            {"auc", s.auc},
+            {"brier", s.brier},
+            {"calibration_error", s.calibration},
+            {"calibration", bins},
+            {"majority", s.majority},
+            {"label_accuracy", s.label_accuracy ? Json(*s.label_accuracy) : Json()}};
 }
 
 std::vector<double> answers(Classifier& classifier, const FitData& data) {
@@ -93,6 +110,10 @@ std::vector<double> answers(Classifier& classifier, const FitData& data) {
     for (std::size_t i = 0; i < p.size(); ++i)
         p[i] = classifier.probability(data.row(i));
     return p;
+}
+
+FitScores score(Classifier& classifier, const FitData& data) {
+    return score(answers(classifier, data), data.y, data.gained);
 }
 
 std::vector<double> permutation_importance(Classifier& classifier, const FitData& data,

@@ -161,11 +161,16 @@ void fit_neural(Model& model, const SampleTable& table, const FitTask& task) {
     const FitData all = train.rows() != 0 ? train : rows_of(table, task, model, Side::train_all);
     auto made = model.kind == "mlp" ? fit_mlp(view(all), view(held_out), task.seed)
                                     : fit_tabnet(view(all), view(held_out), task.seed);
-    model.arrays.clear();
+    model.arrays = model_arrays(std::move(made));
+}
+
+std::vector<ModelArray> model_arrays(std::vector<NamedArray> made) {
+    std::vector<ModelArray> arrays;
     for (NamedArray& array : made) {
-        model.arrays.push_back(
+        arrays.push_back(
             {std::move(array.name), std::move(array.shape), std::move(array.values), {}});
     }
+    return arrays;
 }
 
 }  // namespace rudder::steer

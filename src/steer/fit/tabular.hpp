@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "steer/classifiers/classifier.hpp"
+
 namespace rudder::steer {
 
 /// Rows with a label, 0 or 1, and a weight each. The memory is the caller's.
@@ -26,6 +28,9 @@ struct NamedArray {
     std::vector<std::uint64_t> shape;
     std::vector<float> values;
 };
+
+/// As a model holds them.
+[[nodiscard]] std::vector<ModelArray> model_arrays(std::vector<NamedArray> made);
 
 /// Called after each epoch with the loss of the rows held out.
 using EpochWatch = std::function<void(std::uint32_t epoch, double loss)>;

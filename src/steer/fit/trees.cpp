@@ -1,4 +1,4 @@
-// xgb and rf, fitted by XGBoost and taken apart into flat arrays.
+// xgb, fitted by XGBoost and taken apart into flat arrays.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +16,7 @@
 #include "rudder/core/text.hpp"
 
 #include "fit.hpp"
+#include "flat_trees.hpp"
 
 namespace rudder::steer {
 
@@ -99,32 +100,16 @@ void expect(int code, const XgboostLibrary& xgboost) {
                 "");
 }
 
-Parameters parameters_of(const Model& model, std::uint64_t seed) {
-    Parameters p{{"seed", std::to_string(seed)},
-                 {"nthread", "1"},  // tables are small, and its threads spin where cores are shared
-                 {"tree_method", "hist"},
-                 {"verbosity", "0"}};
-    if (model.kind == "rf") {
-        // With squared errors, no regularisation and one round, a leaf is the mean of its labels,
-        // and the weight that a leaf must have at least is its number of samples.
-        const double root = 1 / std::sqrt(static_cast<double>(model.mean.size()));
-        p.insert(p.end(), {{"objective", "reg:squarederror"},
-                           {"base_score", "0"},
-                           {"num_parallel_tree", "300"},
-                           {"eta", "1"},
-                           {"lambda", "0"},
-                           {"max_depth", "16"},
-                           {"min_child_weight", "5"},
-                           {"subsample", "0.632"},
-                           {"colsample_bynode", fmt::format("{:.6f}", root)}});
-    } else {
-        p.insert(p.end(), {{"objective", "binary:logistic"},
-                           {"base_score", "0.5"},
-                           {"eta", "0.05"},
-                           {"max_depth", "6"},
-                           {"subsample", "0.8"}});
-    }
-    return p;
+Parameters parameters_of(std::uint64_t seed) {
+    return {{"seed", std::to_string(seed)},
+            {"nthread", "1"},  // tables are small, and its threads spin where cores are shared
+            {"tree_method", "hist"},
+            {"verbosity", "0"},
+            {"objective", "binary:logistic"},
+            {"base_score", "0.5"},
+            {"eta", "0.05"},
+            {"max_depth", "6"},
+            {"subsample", "0.8"}};
 }
 
 /// Fits and returns the model as XGBoost writes it.
@@ -159,37 +144,28 @@ void append(std::vector<T>& to, const Json& list) {
 
 }  // namespace
 
-void fit_trees(Model& model, const FitData& data, std::uint64_t seed, std::vector<double>& gain) {
-    const bool forest = model.kind == "rf";
-    const Json saved = boost(data, parameters_of(model, seed), forest ? 1 : 500);
+void fit_boosted(Model& model, const FitData& data, std::uint64_t seed, std::vector<double>& gain) {
+    const Json saved = boost(data, parameters_of(seed), 500);
     const Json& learner = saved.at("learner");
     const auto base =
         parse_double(learner.at("learner_model_param").at("base_score").get<std::string>());
-    std::vector<std::int32_t> left, right, feature, roots;
-    std::vector<float> split;
+    FlatTrees all;
     gain.assign(data.columns, 0);
     for (const Json& tree : learner.at("gradient_booster").at("model").at("trees")) {
-        roots.push_back(static_cast<std::int32_t>(left.size()));
-        const std::size_t first = left.size();
-        append(left, tree.at("left_children"));
-        append(right, tree.at("right_children"));
-        append(feature, tree.at("split_indices"));
-        append(split, tree.at("split_conditions"));
+        const std::size_t first = all.left.size();
+        all.roots.push_back(static_cast<std::int32_t>(first));
+        append(all.left, tree.at("left_children"));
+        append(all.right, tree.at("right_children"));
+        append(all.feature, tree.at("split_indices"));
+        append(all.split, tree.at("split_conditions"));
         const Json& gains = tree.at("loss_changes");
-        for (std::size_t i = first; i < left.size(); ++i) {
-            if (left[i] >= 0)
-                gain[static_cast<std::size_t>(feature[i])] += gains[i - first].get<double>();
+        for (std::size_t i = first; i < all.left.size(); ++i) {
+            if (all.left[i] >= 0)
+                gain[static_cast<std::size_t>(all.feature[i])] += gains[i - first].get<double>();
         }
     }
     const double start = base.value_or(0.5);
-    const auto sum = static_cast<float>(forest ? start : std::log(start / (1 - start)));
-    const std::uint64_t nodes = left.size();
-    model.arrays = {{"left", {nodes}, {}, std::move(left)},
-                    {"right", {nodes}, {}, std::move(right)},
-                    {"feature", {nodes}, {}, std::move(feature)},
-                    {"split", {nodes}, std::move(split), {}},
-                    {"roots", {roots.size()}, {}, roots},
-                    {"sum", {2}, {sum, forest ? 0.0F : 1.0F}, {}}};
+    model.arrays = std::move(all).arrays(static_cast<float>(std::log(start / (1 - start))), true);
 }
 
 }  // namespace rudder::steer

@@ -12,6 +12,7 @@
 #include "rudder/core/parallel.hpp"
 #include "steer/helm/helm_options.hpp"
 #include "steer/regret/rivals.hpp"
+#include "steer/samples/features.hpp"
 #include "steer/steered_replay.hpp"
 
 namespace rudder::steer {
@@ -30,11 +31,6 @@ std::pair<double, double> wilson(const ShareScore& score) {
     const double middle = (p + z2 / (2 * n)) / (1 + z2 / n);
     const double half = normal_95 * std::sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n);
     return {middle, half};
-}
-
-/// Cumulative, in whole per cent, as the published record has it.
-long published_hit_rate(const Observation& seen) {
-    return std::lround(100 * hit_rate(seen.total));
 }
 
 double misses_per_step(const Observation& seen) {
@@ -78,8 +74,9 @@ void score_pair(const DecisionRecord& record, const Observation& next, PassScore
     const bool scorable =
         failed(record) || pass.rule == PassRule::classifier || record.forecast.has_value();
     if (!scorable) return;
-    const int hits = sign(
-        static_cast<double>(published_hit_rate(next) - published_hit_rate(record.observation)));
+    const ClassifierRecord now = classifier_record(record.observation);
+    const ClassifierRecord then = classifier_record(next);
+    const int hits = sign(then.hit_rate - now.hit_rate);
     const int rows = sign(misses_per_step(next) - misses_per_step(record.observation));
     if (pass.rule == PassRule::forecast) {
         count(pass.hit_rate, !failed(record) && record.forecast->hit_rate == hits);
@@ -88,10 +85,11 @@ void score_pair(const DecisionRecord& record, const Observation& next, PassScore
     }
     const bool yes = record.action.kind != ActionKind::keep;
     count(pass.hit_rate, !failed(record) && (yes ? hits > 0 : hits >= 0));
+    count(pass.label, !failed(record) && yes == gained_as_published(now, then));
 }
 
 PassScore score_pass(std::span<const DecisionRecord> records) {
-    PassScore pass{.rule = rule_of(records), .hit_rate = {}, .rows = {}};
+    PassScore pass{.rule = rule_of(records), .hit_rate = {}, .rows = {}, .label = {}};
     if (pass.rule == PassRule::none) return pass;
     std::map<std::uint32_t, std::vector<const DecisionRecord*>> by_rank;
     for (const DecisionRecord& record : records) {
@@ -209,7 +207,7 @@ Json to_json(const LogScore& score) {
             {"late", score.late},           {"invalid", score.invalid},
             {"refused", score.refused},     {"undone", score.undone},
             {"pass_at_1", std::move(pass)}, {"counterfactual", std::move(counterfactual)},
-            {"cost", cost_json(score)}};
+            {"cost", cost_json(score)},     {"label_accuracy", share_json(score.pass.label)}};
 }
 
 namespace {

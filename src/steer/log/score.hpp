@@ -39,6 +39,9 @@ struct PassScore {
     PassRule rule = PassRule::none;
     ShareScore hit_rate;
     ShareScore rows;  ///< of communication; with forecasts alone
+    /// Label accuracy, of classifiers alone: yes where the hit rate then rose by more points than
+    /// fetching took seconds longer (in replays, rows), no elsewhere.
+    ShareScore label;
 };
 
 /// Against the other action on a copy of the buffer, as the helm found it while it ran.

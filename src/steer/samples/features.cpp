@@ -81,6 +81,14 @@ std::span<const std::string_view> feature_names(FeatureSet set) noexcept {
     return repaired_names;
 }
 
+ClassifierRecord classifier_record(const Observation& o) noexcept {
+    const double steps = number(std::max<std::uint64_t>(1, o.rows.steps));
+    const bool timed = o.seconds.steps != 0;
+    return {.hit_rate = std::round(100 * hit_rate(o.total)),
+            .fetch = timed ? o.seconds.fetch / number(o.seconds.steps)
+                           : number(o.rows.fetched()) / steps};
+}
+
 std::span<const double> FeatureMaker::make(const Observation& observation) {
     remember(observation);
     set_ == FeatureSet::faithful ? faithful(observation) : repaired(observation);
@@ -161,10 +169,7 @@ void FeatureMaker::repaired(const Observation& o) {
 /// As published: sizes as they are, the hit rate since the start in whole per cent, rows evicted by
 /// the last window, and what the last fetch cost, which in replays is rows.
 void FeatureMaker::faithful(const Observation& o) {
-    const double steps = number(std::max<std::uint64_t>(1, o.rows.steps));
-    const bool timed = o.seconds.steps != 0;
-    const double fetch =
-        timed ? o.seconds.fetch / number(o.seconds.steps) : number(o.rows.fetched()) / steps;
+    const ClassifierRecord record = classifier_record(o);
     const std::array<double, faithful_names.size()> values{
         number(o.sizes.batch),
         number(o.sizes.vertices),
@@ -173,8 +178,8 @@ void FeatureMaker::faithful(const Observation& o) {
         number(o.setting.capacity),
         number(o.step),
         number(o.rows.replacement),
-        std::round(100 * rudder::steer::hit_rate(o.total)),
-        fetch,
+        record.hit_rate,
+        record.fetch,
     };
     std::ranges::copy(values, values_.begin());
 }

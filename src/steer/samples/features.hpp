@@ -22,6 +22,22 @@ inline constexpr std::uint64_t feature_version = 2;
 /// list lacks its one-hot of data set names (a name that was not seen counts as none there).
 [[nodiscard]] std::span<const std::string_view> feature_names(FeatureSet set) noexcept;
 
+/// What the published classifiers are told of a step.
+struct ClassifierRecord {
+    double hit_rate = 0;  ///< since the start, in whole per cent
+    double fetch = 0;     ///< seconds of the last fetches per step; in replays, rows
+};
+[[nodiscard]] ClassifierRecord classifier_record(const Observation& observation) noexcept;
+/// The label of its fine-tuning and of its label accuracy: points of the hit rate gained outweigh
+/// what fetching costs more, both as plain numbers. A tie is no gain.
+[[nodiscard]] constexpr bool gained_as_published(double hit_change, double fetch_change) noexcept {
+    return hit_change - fetch_change > 0;
+}
+[[nodiscard]] constexpr bool gained_as_published(const ClassifierRecord& before,
+                                                 const ClassifierRecord& after) noexcept {
+    return gained_as_published(after.hit_rate - before.hit_rate, after.fetch - before.fetch);
+}
+
 /// Makes features of one observation after the other. It remembers a few windows, so one maker
 /// serves one buffer, and must be shown every observation in order.
 class FeatureMaker {
