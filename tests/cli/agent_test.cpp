@@ -236,7 +236,7 @@ TEST_F(AgentVerbs, ListSaysWhatThereIs) {
         EXPECT_THAT(text, HasSubstr(word));
     const Json json = ok_json({"agent", "list"});
     EXPECT_GE(json.at("agents").size(), 8U);
-    EXPECT_EQ(json.at("knobs").size(), 9U);
+    EXPECT_EQ(json.at("knobs").size(), 12U);
     EXPECT_THAT(ok({"agent", "--help"}), HasSubstr("agent score"));
 }
 

@@ -181,16 +181,16 @@ TEST(Prompts, EveryReplyIsReadByItsSchema) {
 }
 
 TEST(Prompts, TellOfGoodAndBadDecisionsOfAllKinds) {
-    buffer::Trace trace;
-    for (std::uint64_t seed = 0; seed < 4; ++seed)
-        trace.push_back(random_trace(seed, {60, 1600, 16}).host());
-    auto options = small_prompts(1);
-    options.interval = 16;  // else decisions leave the history before they are judged
-    options.horizon = 2;
     std::string told;
-    for (const char* policy : {"scored", "window:8"}) {
-        for (const steer::PromptLine& line : prompts_of(trace, policy, options))
-            told += line.user;
+    for (std::uint64_t seed = 0; seed < 4; ++seed) {
+        auto options = small_prompts(seed);
+        options.interval = 16;  // else decisions leave the history before they are judged
+        options.horizon = 2;
+        const auto trace = trace_of_prompts(seed, 1600);
+        for (const char* policy : {"scored", "window:8"}) {
+            for (const steer::PromptLine& line : prompts_of(trace, policy, options))
+                told += line.user;
+        }
     }
     for (const char* words :
          {": keep (applied)", ": replace ", ": set policy ", ": set window ", ": set capacity ",

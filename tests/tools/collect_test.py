@@ -29,10 +29,12 @@ if words[0] == "export":
     header += " " * (-(10 + len(header) + 1) % 64) + "\n"
     array = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() + struct.pack("<q", 5)
     with zipfile.ZipFile(words[2], "w") as file:
-        file.writestr("num_nodes.npy", array)
+        for name in ("num_nodes", "src", "dst", "train"):
+            file.writestr(name + ".npy", array)
 if words[0] == "import":
     with open(words[words.index("--labels") + 1], "rb") as file:
         labels = file.read()
+    assert zipfile.ZipFile(words[1]).namelist() == ["num_nodes.npy", "src.npy", "dst.npy"]  # and no split
     assert labels[:6] == b"\x93NUMPY" and len(labels) % 64 == 40 and b"(5,)" in labels, labels
 if words[:2] == ["agent", "collect"]:
     with open(words[words.index("--out") + 1] + ".jsonl", "w") as file:

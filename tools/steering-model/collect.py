@@ -21,6 +21,7 @@ import sys
 import time
 import zipfile
 
+EDGES = ["num_nodes.npy", "src.npy", "dst.npy"]  # of an exported graph
 STARTS = ["scored", "scored-faithful", "window:4", "window:16", "window:64", "lru", "lfu", "static-degree"]
 
 
@@ -64,12 +65,13 @@ def draw_world(seed, number):
         "seed": seed, "number": number, "kind": kind, "vertices": vertices, "graph": graph,
         "parts": parts, "method": rng.choice(["ldg", "ldg", "fennel", "random"]),
         "partition_seed": rng.randrange(2**31), "label_seed": rng.randrange(2**31),
+        "width": rng.choice([8, 64, 256]),  # of a feature row: what a fetch weighs on a link
         "train": ["--batch", str(batch), "--epochs", str(epochs), "--hidden", "8",
                   "--fanout", rng.choice(["3,5", "5,10", "10,15", "10,25"]),
                   "--sampler", rng.choice(["shared", "plain"])],
         "ranks_per_host": rng.choice([r for r in (1, 1, 2) if parts % r == 0 and r < parts]),
         "collect": ["--buffer", f"{rng.choice([0.02, 0.05, 0.1, 0.25, 0.5])}", "--seed", str(rng.randrange(2**31)),
-                    "--stride", str(rng.choice([2, 4, 8])), "--interval", str(rng.choice([8, 16, 16, 32])),
+                    "--stride", str(rng.choice([1, 2, 4])), "--interval", str(rng.choice([8, 16, 16, 32])),
                     "--horizon", str(rng.choice([32, 64, 64, 128]))],
         "live": live,
         "link": draw_link(rng, wanted) if live and rng.random() < 0.7 else "",
@@ -116,10 +118,12 @@ def write_array(path, dtype, values):
         file.write(struct.pack(f"<{len(values)}{code}", *values))
 
 
-def vertices_of(archive):
-    """How many vertices an exported graph has."""
-    with zipfile.ZipFile(archive) as entries, entries.open("num_nodes.npy") as file:
-        bytes_ = file.read()
+def keep_edges(archive, bare):
+    """The edges of an exported graph alone, without its split of nothing. How many vertices it has."""
+    with zipfile.ZipFile(archive) as entries, zipfile.ZipFile(bare, "w") as kept:
+        for name in EDGES:
+            kept.writestr(name, entries.read(name))
+        bytes_ = entries.read("num_nodes.npy")
     length = struct.unpack("<H", bytes_[8:10])[0]
     header = ast.literal_eval(bytes_[10:10 + length].decode())
     return struct.unpack({"<i8": "<q", "<i4": "<i"}[header["descr"]], bytes_[10 + length:])[0]
@@ -129,15 +133,18 @@ def make_parts(run, world, work):
     """The partitioned graph; graphs without labels get some by chance, so that they can be trained on."""
     graph = os.path.join(work, "graph")
     if world["kind"] == "sbm":
-        run("generate", "sbm", graph, "--features", "planted:8", *world["graph"])
+        run("generate", "sbm", graph, "--features", f"planted:{world['width']}", *world["graph"])
     else:
         bare = os.path.join(work, "bare")
         run("generate", world["kind"], bare, "--features", "none", *world["graph"])
         run("export", bare, bare + ".npz")
+        edges = os.path.join(work, "edges.npz")
+        vertices = keep_edges(bare + ".npz", edges)
         rng = random.Random(world["label_seed"])
         labels = os.path.join(work, "labels.npy")
-        write_array(labels, "<i8", [rng.randrange(8) for _ in range(vertices_of(bare + ".npz"))])
-        run("import", bare + ".npz", graph, "--labels", labels, "--features", "random:8", "--seed", world["label_seed"])
+        write_array(labels, "<i8", [rng.randrange(8) for _ in range(vertices)])
+        run("import", edges, graph, "--labels", labels, "--features", f"random:{world['width']}", "--seed",
+            world["label_seed"])
     parts = os.path.join(work, "parts")
     run("partition", graph, parts, "--parts", world["parts"], "--method", world["method"], "--seed",
         world["partition_seed"])
@@ -155,7 +162,8 @@ def collect_world(run, world, work, out):
         run(*collect, f"{name}={parts}", *world["train"], *ranks, *link)
         return
     trace = os.path.join(work, "run")
-    run("train", parts, "--policy", "window:16", "--eval-every", "0", "--trace", "--out", trace, *world["train"], *ranks)
+    run("train", parts, "--policy", "window:16", "--eval-every", "0", "--trace", "--out", trace, *world["train"],
+        *ranks)
     run(*collect, f"{name}={trace}")
 
 

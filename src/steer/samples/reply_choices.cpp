@@ -41,7 +41,8 @@ std::vector<double> tried_values(const Observation& seen, KnobId id, double now,
             std::erase_if(values, [longest](double window) { return window > longest; });
             break;
         case KnobId::capacity:
-            values = {std::max(1.0, std::floor(now / 2)), std::min(2 * now, slots)};
+            // All of it, too: steered by halves and doubles alone, most buffers would be tiny.
+            values = {std::max(1.0, std::floor(now / 2)), std::min(2 * now, slots), slots};
             break;
         case KnobId::decay:
             add_steps(values, tried_decays);
@@ -148,7 +149,8 @@ std::size_t chosen_by_chance(const std::vector<Action>& choices, const ChanceKey
         if (kind != replacing && std::ranges::find(knobs, kind) == knobs.end())
             knobs.push_back(kind);
     }
-    const bool replaces = knobs.empty() || (told && draws.below(2) == 0);
+    // More often than not: a policy that waits to be told is seldom come back to.
+    const bool replaces = knobs.empty() || (told && draws.below(4) != 0);
     const std::size_t kind = replaces ? replacing : knobs[draws.below(knobs.size())];
     std::vector<std::size_t> alike;
     for (std::size_t i = 1; i < choices.size(); ++i)

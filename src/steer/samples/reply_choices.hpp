@@ -26,8 +26,8 @@ struct ChanceKey {
 };
 
 /// One of them: keep, or with a probability that changes every 16 questions one of the others. All
-/// knobs are alike, however many values they have; where replacing is possible, half of the others
-/// do that.
+/// knobs are alike, however many values they have; where replacing is possible, three of four do
+/// that.
 [[nodiscard]] std::size_t chosen_by_chance(const std::vector<Action>& choices,
                                            const ChanceKey& key);
 
