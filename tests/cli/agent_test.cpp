@@ -279,6 +279,8 @@ TEST(LlmModels, EachModelIsAnAgentOfItsOwn) {
     EXPECT_EQ(cli::with_models({"never", "llm,faithful"}, {"a", "b"}),
               (Texts{"never", "llm:a,faithful", "llm:b,faithful"}));
     EXPECT_EQ(cli::with_models({"llm:own", "llm"}, {"a"}), (Texts{"llm:own", "llm:a"}));
+    EXPECT_EQ(cli::with_models({"llm,file:own", "never"}, {"a"}),
+              (Texts{"llm,file:own", "never", "llm:a"}));
 }
 
 TEST_F(AgentVerbs, BadRepliesOfAModelChangeNothing) {

@@ -54,7 +54,7 @@ public:
     Agent(const Agent&) = delete;
     Agent& operator=(const Agent&) = delete;
 
-    /// Steps between two observations, at least 1.
+    /// Steps between two observations, at least 1; looked at before each step, by another task.
     [[nodiscard]] virtual std::uint64_t interval() const noexcept { return 1; }
     [[nodiscard]] virtual Answer decide(const Observation& observation) = 0;
     /// Called from another task: whatever `decide` waits for is wanted no more.

@@ -136,7 +136,9 @@ public:
     LlmAgent(const AgentSpec& spec, const AgentFacts& facts);
     ~LlmAgent() override;
 
-    [[nodiscard]] std::uint64_t interval() const noexcept override { return pace_.interval(); }
+    [[nodiscard]] std::uint64_t interval() const noexcept override {
+        return pace_.interval(std::chrono::duration<double>(Clock::now() - start_).count());
+    }
     [[nodiscard]] Answer decide(const Observation& observation) override;
     void cancel() noexcept override { model_->cancel(); }
     [[nodiscard]] std::string learned() const override;
@@ -157,6 +159,7 @@ private:
     bool timed_;  ///< and is asked less often, and given up, by the clock
     std::uint64_t history_;
     QuestionPace pace_;
+    Clock::time_point start_ = Clock::now();
     double deadline_;
     std::string system_;
     std::optional<PublishedProtocol> published_;
@@ -293,7 +296,7 @@ Answer LlmAgent::decide(const Observation& observation) {
     const std::uint64_t cpu = thread_cpu_nanoseconds();
     const auto pay = [&] {
         if (!timed_) return;
-        pace_.answered(observation, 1e-9 * static_cast<double>(thread_cpu_nanoseconds() - cpu));
+        pace_.answered(1e-9 * static_cast<double>(thread_cpu_nanoseconds() - cpu));
     };
     ++asked_;
     try {

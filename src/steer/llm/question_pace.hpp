@@ -1,26 +1,31 @@
-// How many steps lie between two questions to a model that computes on this machine.
+// When a model that computes on this machine is asked again.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 
-#include "rudder/steer/observation.hpp"
-
 namespace rudder::steer {
 
-/// Lets the interval grow until the CPU time of answers is at most a share of the run's time: the
-/// next question comes when the run has lasted long enough for what all answers took so far and
-/// one more of mean size. `interval` may be called from another task than `answered`.
+/// Keeps the CPU time of answers to a share of the run's time: the next question comes when the run
+/// has lasted long enough for what all answers took so far and one more of mean size, and never
+/// before `least` steps. `interval` may be called from another task than `answered`.
 class QuestionPace {
 public:
-    /// The interval is never below `least`; a share of 1 or more leaves it there.
-    QuestionPace(std::uint64_t least, double share) : least_(least), share_(share), now_(least) {}
+    /// Steps to the next question where it is not due yet: more than a run has.
+    static constexpr std::uint64_t not_yet = std::uint64_t{1} << 40U;
 
-    /// An answer took this CPU time. The steps that were seen say how long a step is; without
-    /// times the interval stays.
-    void answered(const Observation& seen, double cpu_seconds);
-    [[nodiscard]] std::uint64_t interval() const noexcept {
-        return now_.load(std::memory_order_relaxed);
+    /// A share of 1 or more bounds nothing.
+    QuestionPace(std::uint64_t least, double share) : least_(least), share_(share) {}
+
+    /// An answer took this CPU time.
+    void answered(double cpu_seconds) noexcept {
+        cpu_ += cpu_seconds;
+        answers_ += 1;
+        if (share_ < 1) due_.store((cpu_ + cpu_ / answers_) / share_, std::memory_order_relaxed);
+    }
+    /// Steps between two questions, for a run that has lasted so long.
+    [[nodiscard]] std::uint64_t interval(double run_seconds) const noexcept {
+        return run_seconds >= due_.load(std::memory_order_relaxed) ? least_ : not_yet;
     }
 
 private:
@@ -28,9 +33,7 @@ private:
     double share_;
     double cpu_ = 0;
     double answers_ = 0;
-    double seconds_ = 0;  ///< of the steps seen
-    double steps_ = 0;
-    std::atomic<std::uint64_t> now_;
+    std::atomic<double> due_{0};  ///< seconds from the start of the run
 };
 
 }  // namespace rudder::steer

@@ -82,7 +82,8 @@ void Member::ask(const Observation& seen, Answer& answer) {
         answer.shadows.push_back({copy, shadow_, setting_});
     }
     collect(seen);
-    if (seen.step < next_) return;
+    if (last_ && seen.step < *last_ + std::max<std::uint64_t>(1, agent_->interval())) return;
+    last_ = seen.step;
     view_.sequence = ++sequence_;
     view_.setting = setting_;
     view_.twin.setting = setting_;
@@ -98,7 +99,6 @@ void Member::ask(const Observation& seen, Answer& answer) {
         answer.note +=
             fmt::format("{}{}: {}", answer.note.empty() ? "" : "; ", text_, error.what());
     }
-    next_ = seen.step + std::max<std::uint64_t>(1, agent_->interval());
     view_.rows = view_.twin.rows = view_.built_in.rows = {};
     view_.seconds = {};
     for (ShadowReading& shadow : view_.shadows)

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "rudder/steer/agent_spec.hpp"
@@ -39,7 +40,7 @@ private:
     std::string text_;
     std::unique_ptr<Agent> agent_;
     bool opened_ = false;
-    std::uint64_t next_ = 0;  ///< step at which it is asked
+    std::optional<std::uint64_t> last_;  ///< step at which it was asked
     std::uint64_t sequence_ = 0;
     std::uint64_t changed_ = 0;
     Setting setting_;
