@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <functional>
 #include <mutex>
-#include <set>
+#include <span>
+#include <string>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -2,8 +2,11 @@
 // back, a rank that computes slowly for a while. Results stay, and agents notice what is theirs.
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
