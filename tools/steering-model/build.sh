@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Makes the steering model from nothing: environment, decisions, training, files, checks.
 #
-#   build.sh environment                         the environment alone (.cache/steering-model)
-#   build.sh model RUDDER DATA OUT [OPTION...]   the model; OPTIONs are train.py's
+#   build.sh environment                    the environment alone (.cache/steering-model)
+#   build.sh model RUDDER OUT [OPTION...]   the model; OPTIONs are train.py's
 #
-# Decisions are collected on the graphs of DATA where there are any and the program can (agent collect --for llm);
-# otherwise made-up worlds are all it learns from. HELD_OUT="npm_deps" names graphs to be tested on alone.
+# Decisions are collected on made graphs (collect.py) for COLLECT_MINUTES (10; 0: made-up worlds are all it learns from), never on
+# real ones. HELD_OUT names graphs of them that are tested on alone (the last one).
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$here/../../.cache/steering-model
@@ -20,37 +20,22 @@ environment() {
     installed "$here" "$cache" || { echo "no environment; see $cache/log" >&2; exit 1; }
 }
 
-# collect RUDDER GRAPH.npz WORK: decisions of one graph on four parts, every second question.
-collect() {
-    local name
-    name=$(basename "$2" .npz)
-    [ -s "$3/$name.jsonl" ] && return
-    echo "collecting decisions on $name"
-    rm -rf "$3/$name" "$3/$name-4"
-    "$1" import "$2" "$3/$name" --quiet
-    "$1" partition "$3/$name" "$3/$name-4" --parts 4 --quiet
-    "$1" agent collect "$name=$3/$name-4" --for llm --ranks 4 --batch 100 --epochs 4 --stride 2 --out "$3/$name" --quiet
-}
-
 model() {
-    local rudder=$1 data=$2 out=$3 samples=()
-    shift 3
+    local rudder=$1 out=$2 samples=() held=()
+    shift 2
     environment
     mkdir -p "$out/decisions"
-    if ! "$rudder" agent collect --help | grep -q -- '--for '; then
-        echo "this program collects no decisions for language models: made-up worlds alone"
-    elif ! compgen -G "$data/*.npz" >/dev/null; then
-        echo "no graphs in $data (DATA=FOLDER): made-up worlds alone"
-    else
-        local graph
-        for graph in "$data"/*.npz; do
-            # Graphs without classes cannot be trained on, and so give no decisions.
-            collect "$rudder" "$graph" "$out/decisions" || echo "no decisions of $graph"
-        done
-        compgen -G "$out/decisions/*.jsonl" >/dev/null && samples=(--decisions "$out"/decisions/*.jsonl)
+    if [ "${COLLECT_MINUTES:-10}" != 0 ]; then
+        "$here/collect.py" --rudder "$rudder" --out "$out/decisions" --minutes "${COLLECT_MINUTES:-10}"
+        mapfile -t samples < <(find "$out/decisions" -name '*.jsonl' -size +0 | sort)
     fi
-    local held=()
-    [ -n "${HELD_OUT:-}" ] && read -ra held <<<"--held-out $HELD_OUT"
+    if [ "${#samples[@]}" -gt 1 ]; then
+        local last
+        last=$(head -c 100000 "${samples[-1]}" | sed -n '1s/.*"graph":"\([^"]*\)".*/\1/p')
+        read -ra held <<<"${HELD_OUT:-$last}"
+        held=(--held-out "${held[@]}")
+    fi
+    [ "${#samples[@]}" = 0 ] || samples=(--decisions "${samples[@]}")
     "$cache/venv/bin/python" "$here/train.py" "$out" "${samples[@]}" "${held[@]}" "$@"
     local server=()
     installed "$here/../../tests/llama" "$here/../../.cache/llama" &&
@@ -61,6 +46,6 @@ model() {
 
 case ${1:-} in
     environment) environment ;;
-    model) [ $# -ge 4 ] || usage; shift; model "$@" ;;
+    model) [ $# -ge 3 ] || usage; shift; model "$@" ;;
     *) usage ;;
 esac

@@ -15,6 +15,12 @@ def checksum(data):
     return f"{xxhash.xxh3_64_intdigest(struct.pack(f'<{len(blocks)}Q', *blocks)):016x}"
 
 
+def header_checksum(words):
+    """Of what the header says of the model."""
+    text = words["config"] + "\n" + words["tokens"]
+    return f"{xxhash.xxh3_64_intdigest(text.encode()):016x}"
+
+
 def to_bfloat16(array):
     """The upper halves of 32-bit floats, rounded to the nearest, ties to even."""
     bits = np.ascontiguousarray(array, dtype=np.float32).view(np.uint32)
@@ -32,8 +38,9 @@ def write_model(path, config, tokens, arrays):
         part = to_bfloat16(array).tobytes()
         header[name] = {"dtype": "BF16", "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(part)]}
         data += part
-    header["__metadata__"] = {"format": FORMAT, "version": VERSION, "config": json.dumps(config),
-                              "tokens": json.dumps(tokens, ensure_ascii=False), "checksum": checksum(data)}
+    words = {"config": json.dumps(config), "tokens": json.dumps(tokens, ensure_ascii=False)}
+    header["__metadata__"] = {"format": FORMAT, "version": VERSION, **words, "checksum": checksum(data),
+                              "header_checksum": header_checksum(words)}
     text = json.dumps(header, ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     with open(path, "wb") as out:
@@ -49,7 +56,8 @@ def read_model(path):
     words = header.pop("__metadata__")
     if words.get("format") != FORMAT or words.get("version") != VERSION:
         raise SystemExit(f"invalid model file: {path} is no steering model of version {VERSION}")
-    if checksum(data) != words["checksum"]:
+    own = header_checksum(words)
+    if checksum(data) != words["checksum"] or words.get("header_checksum", own) != own:
         raise SystemExit(f"invalid model file: the checksum of {path} does not fit; make the file again")
     arrays = {}
     for name, entry in header.items():
