@@ -338,9 +338,10 @@ int AgentCollectVerb::train_prompts(const LiveRuns& runs, const Context& context
         if (runs.comm.rank() == 0) file.emplace(out_, existing());
     });
     for (const train::TrainOptions& options : runs.all) {
-        if (file)
+        if (file) {
             file->begin({runs.graph, options.policy, options.buffer},
                         static_cast<std::size_t>(runs.comm.size()));
+        }
         PromptObserver observer(file ? &*file : nullptr);
         train::Trainer trainer(runs.comm, runs.data, options);
         if (trainer.run(observer).interrupted) return static_cast<int>(ErrorKind::interrupted);
