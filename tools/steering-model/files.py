@@ -55,7 +55,7 @@ def read_model(path):
     header, data = json.loads(content[8 : 8 + size]), content[8 + size :]
     words = header.pop("__metadata__")
     if words.get("format") != FORMAT or words.get("version") != VERSION:
-        raise SystemExit(f"invalid model file: {path} is no steering model of version {VERSION}")
+        raise SystemExit(f"invalid model file: {path} has another format or version than {FORMAT} {VERSION}")
     own = header_checksum(words)
     if checksum(data) != words["checksum"] or words.get("header_checksum", own) != own:
         raise SystemExit(f"invalid model file: the checksum of {path} does not fit; make the file again")

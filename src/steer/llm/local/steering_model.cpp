@@ -71,8 +71,10 @@ std::vector<std::string> pieces_of(const Json& tokens, const std::string& where)
     std::vector<std::string> pieces;
     pieces.reserve(tokens.size());
     for (const Json& token : tokens) {
-        if (!token.is_string())
-            throw bad_model(fmt::format("token {} is no text", pieces.size()), where);
+        if (!token.is_string()) {
+            throw bad_model(fmt::format("invalid token {}: it must be a text", pieces.size()),
+                            where);
+        }
         pieces.push_back(token.get<std::string>());
     }
     return pieces;
