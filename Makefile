@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install accuracy steering-model clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball image accuracy steering-model clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -33,6 +33,9 @@ setup-fuzz: ## the same, and what make fuzz needs (Clang with libFuzzer)
 
 setup-look: ## the same, and what the long tests look at results with (Chromium, promtool)
 	@scripts/setup --tests --look
+
+setup-package: ## the same, and what make deb and make tarball need
+	@scripts/setup --package
 
 setup-model: ## what make steering-model needs (PyTorch in .cache/steering-model)
 	@tools/steering-model/build.sh environment
@@ -101,6 +104,15 @@ coverage: setup-lint ## run the quick tests and say which lines and branches the
 
 install: program ## install program, libraries and package into PREFIX
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)
+
+deb: setup-package program ## make a Debian package in build/packages
+	@scripts/make-deb build/$(PRESET) build/packages
+
+tarball: setup-package program ## make an archive that runs without the build packages, in build/packages
+	@scripts/make-tarball build/$(PRESET) build/packages
+
+image: ## build a container image named rudder, with podman or docker
+	@scripts/container-engine build -f Containerfile -t rudder .
 
 clean: ## remove what was built (.venv stays)
 	@rm -rf build

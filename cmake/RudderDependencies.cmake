@@ -34,7 +34,8 @@ rudder_part(METIS METIS METIS::METIS libmetis-dev "no partition --method metis")
 rudder_part(CURL CURL CURL::libcurl libcurl4-openssl-dev "no agent llm")
 rudder_part(MICROHTTPD Microhttpd Microhttpd::Microhttpd libmicrohttpd-dev "no --metrics-port")
 rudder_part(LIBLINEAR LIBLINEAR LIBLINEAR::LIBLINEAR liblinear-dev "no agent train lr and svm")
-rudder_part(ZSTD Zstd Zstd::Zstd libzstd-dev "no --coding auto")
+rudder_part(ZSTD Zstd Zstd::Zstd libzstd-dev "no --coding auto, no tables packed with Zstandard")
+rudder_part(PARQUET PyArrow PyArrow::PyArrow "pyarrow (scripts/setup --parquet)" "no Parquet")
 # RUDDER_XGBOOST finds nothing: the library is loaded when trees are fitted.
 
 if(RUDDER_MPI)

@@ -22,12 +22,13 @@ endfunction()
 set(rudder_tests_METIS "EveryMethod*/metis:GraphMethod*/metis:Metis.*:Layout.IsTheSame*:Layout.Clusters*:MustWork.*:\
 Determinism.Partition:*CliRoundTrip*:JsonOutput.OfAPartition")
 set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*:LiveReplies.*:LiveHarm.*:AgentVerbs.BadReplies*:\
-AgentVerbs.AHostileServer*:AgentVerbs.TheKeyOfAModel*")
+AgentVerbs.AHostileServer*:AgentVerbs.TheKeyOfAModel*:ExplainWordsLive.*:ExplainCli.InTheWords*")
 set(rudder_tests_MICROHTTPD "PrometheusHttp.*:SinksOf.MetricsCan*:SinksOf.APort*")
 set(rudder_tests_LIBLINEAR "*Fitting*/0:*Fitting*/1:ClassifierVerbs.*")
 set(rudder_tests_ZSTD "Coded*:*.TheSameRowsCoded:*.CodedOrNot:*.CodedWhere*:Train.CodedMessages*:Train.TheDigest*:*.CodedAnswers*")
+set(rudder_tests_PARQUET "Parquet*")
 set(rudder_left_out "")
-foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR ZSTD)
+foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR ZSTD PARQUET)
   if(NOT RUDDER_HAS_${part})
     string(APPEND rudder_left_out ":${rudder_tests_${part}}")
     add_test(NAME parts.${part} COMMAND "${CMAKE_COMMAND}" -E echo

@@ -33,6 +33,36 @@ def templates(ranks, count=509):
     return made
 
 
+def write_card(folder, ranks):
+    """run.json with a partition of as many parts as ranks."""
+    halo = [[0 if a == b else random.randint(10, 90000) for b in range(ranks)] for a in range(ranks)]
+    parts = {"parts": ranks, "method": "metis", "vertices": 1000 * ranks, "edges": 9000 * ranks, "cut": 0.2,
+             "balance": 1.01, "train_balance": 1.02, "edge_balance": 1.03, "halo": [sum(row) for row in halo],
+             "part_vertices": [1000] * ranks, "part_train": [100] * ranks, "part_edges": [9000] * ranks,
+             "halo_from": halo}
+    with open(os.path.join(folder, "run.json"), "w") as file:
+        json.dump({"schema": 1, "ranks": ranks, "policy": "window:16", "agent": "bandit", "state": "finished",
+                   "partition": parts}, file)
+
+
+def write_profile(folder, ranks, steps=200):
+    """profile.json: an epoch of so many steps, five spans each on three threads of every rank."""
+    events = []
+    for rank in range(ranks):
+        for tid, name in ((1, "main"), (2, "fetch 0"), (3, "sampler 0")):
+            events.append({"ph": "M", "name": "thread_name", "pid": rank + 1, "tid": tid, "args": {"name": name}})
+        for step in range(steps):
+            at = 40000.0 * step
+            for tid, name, category, begin, length in (
+                    (1, "step", "step", 0, 40000), (1, "stall", "stall", 0, 5000 + 100 * rank),
+                    (1, "compute", "compute", 7000, 25000), (1, "reduce", "reduce", 32000, 8000),
+                    (2, "fetch", "fetch", 3000, 20000), (3, "sample", "sample", 9000, 9000)):
+                events.append({"ph": "X", "name": name, "cat": category, "pid": rank + 1, "tid": tid,
+                               "ts": at + begin, "dur": length, "args": {"step": step}})
+    with open(os.path.join(folder, "profile.json"), "w") as file:
+        file.write('{"traceEvents":[\n' + ",\n".join(json.dumps(e, separators=(",", ":")) for e in events) + "\n]}\n")
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("folder")
@@ -47,6 +77,8 @@ def main():
             file.write("".join('{"step":%d,"epoch":%d,"rank":%d,%s' %
                                (step, step // per_epoch, rank, ends[(step * o.ranks + rank) % len(ends)])
                                for rank in range(o.ranks)))
+    write_card(o.folder, o.ranks)
+    write_profile(o.folder, o.ranks)
     epochs = (o.steps + per_epoch - 1) // per_epoch
     with open(os.path.join(o.folder, "epochs.jsonl"), "w") as file:
         for epoch in range(epochs):

@@ -1,4 +1,4 @@
-"""How long a report over 100,000 steps on 16 ranks takes, and how large it is.
+"""How long a report over 100,000 steps on 16 ranks takes, how large it is, and how long explain takes.
 
     report_bench.py RUDDER [--steps 100000] [--ranks 16] [--times 5]
 """
@@ -33,11 +33,20 @@ def main():
             walls.append(time.monotonic() - start)
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+        explained, explaining = [], []
+        for _ in range(o.times):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            start = time.monotonic()
+            subprocess.check_output([o.rudder, "explain", run, "--json"])
+            explained.append(time.monotonic() - start)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            explaining.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         print(f"{o.steps} steps x {o.ranks} ranks, {size / 1e6:.0f} MB of files: report in "
               f"{statistics.median(walls):.2f} s (median of {o.times}; best {min(walls):.2f}), "
               f"{statistics.median(cpus):.2f} s of CPU, page of {said['bytes'] / 1e3:.0f} KB, "
-              f"at most {peak / 1024:.0f} MiB of memory")
+              f"at most {peak / 1024:.0f} MiB of memory; explain in {statistics.median(explained):.2f} s "
+              f"(best {min(explained):.2f}), {statistics.median(explaining):.2f} s of CPU")
 
 
 main()

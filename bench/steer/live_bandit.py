@@ -17,13 +17,14 @@ steps until the mean time of 16 steps is within 5 % of that of the best member u
 
 A tenth of the rows means a tenth of --buffer: a start below the configured size cannot be expressed, so there the
 class has that size, too. Results are kept in --work, one file per run: a second call goes on where the first was
-stopped. Seconds need a quiet machine with 4 cores or more; rows do not.
+stopped. Seconds need a quiet machine with 4 cores or more, and are medians of --repeat runs; rows do not.
 """
 import argparse
 import json
 import pathlib
 import re
 import shutil
+import statistics
 import subprocess
 import sys
 
@@ -113,14 +114,14 @@ def told(one):
 
 
 class Figures:
-    """A run's cost after its first epoch."""
+    """The cost of a run after its first epoch; of several that are alike, the median of each number."""
 
-    def __init__(self, kept):
-        later = [step for step in kept["steps"] if step[0] > 0] or kept["steps"]
-        self.rows = sum(step[1] for step in later)
-        self.stall = sum(step[2] for step in later)
-        self.time = sum(step[3] for step in later) / len(later)
-        self.steps = len(later)
+    def __init__(self, runs):
+        later = [[step for step in kept["steps"] if step[0] > 0] or kept["steps"] for kept in runs]
+        self.rows = round(statistics.median(sum(step[1] for step in steps) for steps in later))
+        self.stall = statistics.median(sum(step[2] for step in steps) for steps in later)
+        self.time = statistics.median(sum(step[3] for step in steps) / len(steps) for steps in later)
+        self.steps = len(later[0])
 
 
 # --- Runs -------------------------------------------------------------------------------------------------------
@@ -166,8 +167,12 @@ class Bench:
             part.rename(path)
         return json.loads(path.read_text())
 
-    def train(self, graph, link, share, words, trace=False):
-        """A run's figures; `share` is of --buffer."""
+    def trained(self, graph, link, share, words, trace=False):
+        """As many runs as are asked for."""
+        return [self.train(graph, link, share, words, trace, number) for number in range(self.options.repeat)]
+
+    def train(self, graph, link, share, words, trace=False, number=0):
+        """What is kept of a run; `share` is of --buffer."""
         size = f"{self.options.buffer * share:g}"
 
         def make():
@@ -186,7 +191,7 @@ class Bench:
             shutil.rmtree(out)
             return kept
         key = [self.named(graph), self.options.train or GRAPHS[graph], size, link, *words]
-        kept = self.kept(" ".join(key) + (" traced" if trace else ""), make)
+        kept = self.kept(" ".join(key) + (" traced" if trace else "") + (f" again {number}" if number else ""), make)
         # Nobody who steers changes a result.
         first = self.digests.setdefault(graph, kept["digest"])
         if kept["digest"] != first:
@@ -204,10 +209,10 @@ class Bench:
         return rows
 
     def alone(self, graph, link, share, member):
-        """A member of the class by itself."""
+        """A member of the class by itself, each time."""
         agent = "threshold" if member == "threshold" else "never"
         policy = "scored" if member == "threshold" else member
-        return self.train(graph, link, share, ["--policy", policy, "--agent", agent])
+        return self.trained(graph, link, share, ["--policy", policy, "--agent", agent])
 
     def rivals(self, graph, link, share):
         return {member: Figures(self.alone(graph, link, share, member)) for member in self.options.rivals}
@@ -215,7 +220,7 @@ class Bench:
     def stalls_in(self, graph, link, share, one):
         words = ["--policy", one["policy"], "--agent", "never", "--bulk", str(one["bulk"]), "--sample-tasks",
                  str(one["sample"])]
-        return Figures(self.train(graph, link, share, words)).stall
+        return Figures(self.trained(graph, link, share, words)).stall
 
 
 # --- From each start --------------------------------------------------------------------------------------------
@@ -242,24 +247,24 @@ def start_line(bench, graph, start):
     """A line of the table, and the changes that were wrong."""
     link = bench.options.link
     policy, share = STARTS[start]
-    run = bench.train(graph, link, share, ["--policy", policy, "--agent", "bandit"], trace=True)
+    runs = bench.trained(graph, link, share, ["--policy", policy, "--agent", "bandit"], trace=True)
     rivals = bench.rivals(graph, link, share)
     fewest, rows = min(((m, f.rows) for m, f in rivals.items()), key=lambda pair: pair[1])
     least, best = min(rivals.items(), key=lambda pair: pair[1].stall)
-    mine = Figures(run)
+    mine = Figures(runs)
     over = (mine.stall - best.stall) / RANKS / mine.steps / best.time
-    bad = wrong(bench, graph, link, share, run)
-    cpu = run["agent"]["cpu_share"]
+    bad = [text for run in runs for text in wrong(bench, graph, link, share, run)]
+    shares = [run["agent"]["cpu_share"] for run in runs if run["agent"]["cpu_share"] is not None]
     cells = [graph, start, f"{mine.rows:,}", f"{mine.rows / max(1, rows):.3f} of `{fewest}`", f"{mine.stall:.3f}",
-             f"{best.stall:.3f} (`{least}`)", f"{over:+.2%}", len(run["taken"]), len(bad),
-             "" if cpu is None else f"{cpu:.2%}"]
+             f"{best.stall:.3f} (`{least}`)", f"{mine.stall / max(1e-9, best.stall):.3f}", f"{over:+.2%}",
+             sum(len(run["taken"]) for run in runs), len(bad), f"{statistics.median(shares):.2%}" if shares else ""]
     return "| " + " | ".join(map(str, cells)) + " |", bad
 
 
 def from_starts(bench):
-    print("| graph | start | rows | over the fewest of the class | stall, s | the least of the class, s | over it, of a step "
-          "| changes taken | of them wrong | agent's share of CPU |")
-    print("|" + " --- |" * 10)
+    print("| graph | start | rows | over the fewest of the class | stall, s | the least of the class, s | over it "
+          "| more than it, of a step | changes taken | of them wrong | agent's share of CPU |")
+    print("|" + " --- |" * 11)
     listed = []
     for graph in bench.options.graphs:
         for start in bench.options.starts:
@@ -292,7 +297,7 @@ def link_line(bench, graph, start):
     policy, share = STARTS[start]
     words = ["--policy", policy, "--agent", "bandit"]
     all_rivals = {each: bench.rivals(graph, each, share) for each in (link, slow)}
-    count = len(bench.alone(graph, link, share, bench.options.rivals[0])["steps"])
+    count = len(bench.alone(graph, link, share, bench.options.rivals[0])[0]["steps"])
     falls, back = count // 3, 2 * count // 3
     changing = f"{link};step:{falls}:{slow};step:{back}:{link}"
     run = bench.train(graph, changing, share, words)
@@ -337,6 +342,7 @@ def main():
     parser.add_argument("--link", default="100us,100mbit")
     parser.add_argument("--buffer", type=float, default=0.25)
     parser.add_argument("--vertices", type=int, default=1_000_000, help="of the generated graph")
+    parser.add_argument("--repeat", type=int, default=1, help="runs of each kind, of whose seconds medians are taken")
     parser.add_argument("--train", help="options of training for all graphs, in place of their own")
     bench = Bench(parser.parse_args())
     if bench.options.mode != "link":

@@ -1,5 +1,6 @@
 // What a decision of a model in this process takes: a question of 600 tokens behind a first message
-// that was read before, and a reply, for models of several sizes. CPU time of the one thread.
+// that was read before, and a reply, for models of several sizes; and decisions of the built-in
+// model. CPU time of the one thread.
 #include <algorithm>
 #include <vector>
 
@@ -7,6 +8,7 @@
 
 #include "core/cpu_meter.hpp"
 #include "core/json.hpp"
+#include "steer/llm/local/built_in_model.hpp"
 #include "steer/llm/local/local_model.hpp"
 #include "steer/llm/local/random_model.hpp"
 #include "steer/llm/prompt.hpp"
@@ -21,14 +23,19 @@ using namespace rudder::test;
 constexpr std::size_t first_tokens = 600;
 constexpr std::size_t question_tokens = 600;
 constexpr std::size_t repeats = 7;
+constexpr std::size_t decisions = 400;  ///< of the built-in model
 
 double since(std::uint64_t start) {
     return 1e-9 * static_cast<double>(thread_cpu_nanoseconds() - start);
 }
 
-double median(std::vector<double> values) {
+/// The value that so large a share lies below.
+double quantile(std::vector<double> values, double share) {
     std::ranges::sort(values);
-    return values[values.size() / 2];
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size()))];
+}
+double median(std::vector<double> values) {
+    return quantile(std::move(values), 0.5);
 }
 
 /// Two products and a sum per weight and token, and those of attention.
@@ -98,6 +105,48 @@ void measure(std::size_t layers, std::size_t width, std::size_t heads, std::size
         counts.written / (repeats + 1));
 }
 
+/// As long as prompts get: five past decisions, and all policies beside the run.
+steer::Observation long_observation(std::uint64_t step) {
+    steer::Observation o = seen(step);
+    o.rows.demand += step % 97;
+    for (std::uint64_t before = 0; before < 5; ++before) {
+        o.history.push_back(past(step + before));
+        if (before % 2 == 1)
+            o.history.back().action =
+                steer::Action::set({{steer::KnobId::decay, 0.9}}, steer::Reason::trying);
+    }
+    for (const char* policy :
+         {"window:4", "window:16", "window:64", "lru", "lfu", "static-degree"}) {
+        o.shadows.push_back(o.twin);
+        o.shadows.back().name = policy;
+        o.shadows.back().setting.policy = buffer::PolicySpec::parse(policy);
+        o.shadows.back().rows.demand += step * o.shadows.size() % 301;
+        o.shadows.back().age = step + 16;
+    }
+    return o;
+}
+
+void measure_built_in() {
+    steer::LocalModel model(steer::built_in_model(), 0, 256);
+    std::vector<double> seconds;
+    std::uint64_t tokens = 0;
+    for (std::uint64_t step = 16; seconds.size() < decisions; step += 16) {
+        const steer::Observation o = long_observation(step);
+        const std::vector<steer::ChatMessage> messages{
+            {steer::ChatRole::system, steer::system_message(some_facts())},
+            {steer::ChatRole::user, steer::user_message(o, 5, {}, {100000}).text}};
+        const std::uint64_t start = thread_cpu_nanoseconds();
+        static_cast<void>(model.chat(messages, reply_schema(o, some_facts().built_in),
+                                     steer::LocalModel::Clock::time_point::max()));
+        if (step > 16) seconds.push_back(since(start));
+        tokens = model.tokens(messages[1].text);
+    }
+    fmt::print(
+        "built-in, {}: {} tokens behind the first message; a decision {:.1f} ms (median), {:.1f} "
+        "ms (p99) of {}\n",
+        model.kind(), tokens, 1e3 * median(seconds), 1e3 * quantile(seconds, 0.99), decisions);
+}
+
 }  // namespace
 
 int main() {
@@ -112,4 +161,5 @@ int main() {
     measure(4, 128, 4, 344, pieces);
     measure(6, 160, 5, 430, pieces);
     measure(6, 256, 8, 684, pieces);
+    measure_built_in();
 }

@@ -44,6 +44,7 @@ struct LiveBufferOptions {
     VertexId vertices = 0;        ///< of the graph
     std::vector<LocalRange> local;
     std::uint64_t parts = 1;  ///< whose batches make a step, over all ranks that share the buffer
+    bool repeats = false;     ///< a batch may name a vertex more than once
     HaloFacts facts;
     /// Told of every step as the buffer takes it: its distinct remote ids. On the first rank.
     std::function<void(std::span<const VertexId>)> record;
@@ -59,6 +60,7 @@ struct StepRows {
     std::vector<std::uint64_t> by_owner;  ///< rows fetched, by rank
     std::optional<Knobs> knobs;           ///< as the step found them; on the first rank alone
     std::optional<TimeKnobs> times{};     ///< that the pilot has ordered before the step
+    double agent_seconds = 0;             ///< that the step's turn waited for its pilot
 };
 
 struct StepWork;

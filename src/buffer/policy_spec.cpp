@@ -1,5 +1,7 @@
 #include "rudder/buffer/policy_spec.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "buffer/policies/policies.hpp"
@@ -51,6 +53,13 @@ void apply_window(PolicySpec& spec, std::uint64_t window, const std::string& whe
 
 std::uint64_t horizon_of(const PolicySpec& policy) {
     return policy.has("window") ? policy.whole("window") : 0;
+}
+
+std::uint64_t distance_of(const PolicySpec& policy) {
+    if (!policy.has("distance")) return 0;
+    // What it plans ahead the rule cannot look ahead: short windows need all they have.
+    const std::uint64_t most = horizon_of(policy) / (policy.given("distance") ? 2 : 8);
+    return std::min(policy.whole("distance"), most);
 }
 
 }  // namespace rudder::buffer

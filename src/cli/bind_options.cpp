@@ -82,7 +82,14 @@ void offer(CLI::Option& option, const SettingInfo& info) {
     if (names) offer(option, names());
 }
 
-std::vector<std::string> offered(CLI::Option& option) {
+void offer_folders(CLI::Option& option) {
+    offer(option, std::array{any_folder});
+}
+
+namespace {
+
+/// What was offered, folders included.
+std::vector<std::string> all_offered(CLI::Option& option) {
     std::vector<std::string> words;
     try {
         const std::string& names = option.get_validator(0)->get_name();
@@ -92,6 +99,19 @@ std::vector<std::string> offered(CLI::Option& option) {
     } catch (const CLI::OptionNotFound&) {  // it has no check at all
     }
     return words;
+}
+
+}  // namespace
+
+std::vector<std::string> offered(CLI::Option& option) {
+    auto words = all_offered(option);
+    std::erase(words, any_folder);
+    return words;
+}
+
+bool offers_folders(CLI::Option& option) {
+    const auto words = all_offered(option);
+    return std::ranges::find(words, any_folder) != words.end();
 }
 
 SettingKind kind_of(const CLI::Option& option) {

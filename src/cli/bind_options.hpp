@@ -47,6 +47,13 @@ void offer(CLI::Option& option, const SettingInfo& info);
 /// The words offered for an option; none where nothing was.
 [[nodiscard]] std::vector<std::string> offered(CLI::Option& option);
 
+/// Offered as a word, it stands for the folders there are.
+inline constexpr std::string_view any_folder = "<folder>";
+/// Offers folders, for an option or an argument; tables say offering(...) of the word above.
+void offer_folders(CLI::Option& option);
+/// Whether folders are offered.
+[[nodiscard]] bool offers_folders(CLI::Option& option);
+
 /// What kind of value an option of any verb has.
 [[nodiscard]] SettingKind kind_of(const CLI::Option& option);
 

@@ -167,8 +167,8 @@ namespace {
 
 /// Options that say how to run, not what to make.
 bool is_result_option(const CLI::Option& option) {
-    static constexpr std::array<std::string_view, 6> others{"json",    "quiet", "force",
-                                                            "threads", "ranks", "preset"};
+    static constexpr std::array<std::string_view, 7> others{
+        "json", "quiet", "force", "threads", "ranks", "preset", "log-format"};
     const auto& names = option.get_lnames();
     return names.empty() ||
            (!outside(names.front()) && std::ranges::find(others, names.front()) == others.end());

@@ -31,8 +31,22 @@ std::string target_text(const graph::DatasetInfo& info) {
 
 }  // namespace
 
+namespace {
+
+/// What edges carry, such as "weight, time, 4 x float32".
+std::string carried_text(const graph::DatasetInfo& info) {
+    std::vector<std::string> words;
+    if (info.edge_weight) words.emplace_back("weight");
+    if (info.edge_time) words.emplace_back("time");
+    if (info.edge_features.present()) words.push_back(feature_text(info.edge_features));
+    const std::vector<std::string_view> views(words.begin(), words.end());
+    return join(views, ", ");
+}
+
+}  // namespace
+
 KeyValues dataset_lines(const graph::DatasetInfo& info) {
-    return {
+    KeyValues lines = {
         {"vertices", format_count(info.vertices)},
         {"edges", fmt::format("{} stored{}", format_count(info.edges),
                               info.symmetric ? ", each way" : ", directed")},
@@ -43,6 +57,9 @@ KeyValues dataset_lines(const graph::DatasetInfo& info) {
         {"split", fmt::format("{} train, {} valid, {} test", format_count(info.split.train),
                               format_count(info.split.valid), format_count(info.split.test))},
     };
+    if (info.edges_carry()) lines.emplace_back("edges carry", carried_text(info));
+    if (info.vertex_time) lines.emplace_back("vertices have", "times");
+    return lines;
 }
 
 KeyValues partition_lines(const graph::DatasetInfo& info,
@@ -74,22 +91,24 @@ void add_parameters(KeyValues& lines, std::span<const SpecParameter> parameters)
     }
 }
 
-std::string policy_notes() {
-    constexpr std::size_t indent = 19;
+std::string wrapped_entry(std::string_view name, const std::string& sentence, std::size_t indent) {
     constexpr std::size_t columns = 98;
-    std::string text = "Policies:\n";
-    for (const buffer::PolicyInfo* info : buffer::all_policies()) {
-        std::string line = fmt::format("  {:<{}}", info->name, indent - 2);
-        const std::string sentence = fmt::format("{} [{}]", info->sentence, info->paper);
-        for (const std::string_view word : split(sentence, ' ')) {
-            if (display_width(line) + 1 + word.size() > columns) {
-                text += line + "\n";
-                line = std::string(indent, ' ');
-            }
-            line += (line.back() == ' ' ? "" : " ") + std::string(word);
+    std::string text;
+    std::string line = fmt::format("  {:<{}}", name, indent - 2);
+    for (const std::string_view word : split(sentence, ' ')) {
+        if (display_width(line) + 1 + word.size() > columns) {
+            text += line + "\n";
+            line = std::string(indent, ' ');
         }
-        text += line + "\n";
+        line += (line.back() == ' ' ? "" : " ") + std::string(word);
     }
+    return text + line + "\n";
+}
+
+std::string policy_notes() {
+    std::string text = "Policies:\n";
+    for (const buffer::PolicyInfo* info : buffer::all_policies())
+        text += wrapped_entry(info->name, fmt::format("{} [{}]", info->sentence, info->paper), 19);
     return text;
 }
 

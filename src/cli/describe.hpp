@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ using KeyValues = std::vector<std::pair<std::string, std::string>>;
 
 /// Adds a line for each parameter: its help, with its default.
 void add_parameters(KeyValues& lines, std::span<const SpecParameter> parameters);
+
+/// "  name   sentence", wrapped for a screen; the sentence stands in columns from `indent` on.
+[[nodiscard]] std::string wrapped_entry(std::string_view name, const std::string& sentence,
+                                        std::size_t indent);
 
 /// The replacement policies, each with its sentence and paper, wrapped for a screen.
 [[nodiscard]] std::string policy_notes();

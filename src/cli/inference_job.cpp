@@ -11,7 +11,9 @@
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "run/partition_cache.hpp"
 
+#include "bind_options.hpp"
 #include "table.hpp"
 
 namespace rudder::cli {
@@ -34,21 +36,54 @@ double mean_loss(const SetScore& set) {
     return set.score->loss / static_cast<double>(set.vertices);
 }
 
+Json matched_json(train::ClassMatch match) {
+    switch (match) {
+        case train::ClassMatch::by_name:
+            return "name";
+        case train::ClassMatch::by_number:
+            return "number";
+        case train::ClassMatch::none:
+            break;
+    }
+    return nullptr;
+}
+
+const char* ways(bool symmetric) noexcept {
+    return symmetric ? "both ways" : "one way";
+}
+
+/// What fits, but may not be meant.
+void warn_of_other(const train::SavedNetwork& saved, const graph::DatasetInfo& info,
+                   const train::DataMatch& match) {
+    if (match.same) return;
+    if (saved.trained_on && saved.trained_on->symmetric != info.symmetric) {
+        log::warning(fmt::format("edges go {} in the graph of the run, and {} in this one",
+                                 ways(saved.trained_on->symmetric), ways(info.symmetric)));
+    }
+    const bool named = saved.trained_on && !saved.trained_on->class_names.empty();
+    if (match.classes == train::ClassMatch::by_number && named == info.targets.names.empty() &&
+        saved.options.objective != nn::Objective::regression) {
+        log::warning(fmt::format("classes are matched by number: {} has no names for them",
+                                 named ? "this data set" : "the run"));
+    }
+}
+
 }  // namespace
 
 void InferenceJob::define_run(CLI::App& app) {
-    app.add_option("RUN", run_, "Folder of a training run")->required();
+    offer_folders(
+        *app.add_option("RUN", run_, "Folder of a training run, or of a checkpoint")->required());
 }
 
 void InferenceJob::define_options(CLI::App& app) {
-    app.add_option("--data", data_, "Partitioned data set (default: that of the run)");
+    offer_folders(
+        *app.add_option("--data", data_, "Another data set or partition (default: the run's)"));
     bind_train(app, {train::OptionGroup::limits}, limits_, HelpListing::all);
     bind_ranks(app, ranks_, HelpListing::all);
 }
 
-std::string InferenceJob::data_path(const train::SavedNetwork& saved) const {
+std::string InferenceJob::own_data(const train::SavedNetwork& saved) const {
     namespace fs = std::filesystem;
-    if (!data_.empty()) return data_;
     std::vector<fs::path> places{saved.data};
     // Runs of earlier versions keep the path as it was typed, wherever that was.
     if (places.front().is_relative()) {
@@ -68,8 +103,38 @@ std::string InferenceJob::data_path(const train::SavedNetwork& saved) const {
     return found->string();
 }
 
-int InferenceJob::run(const Context& context, const Body& body) {
-    const train::InferenceOptions options{.memory = limits_.memory, .verify = limits_.verify};
+/// Checkpoints of earlier versions do not say what their data set was like: it may still lie there.
+void InferenceJob::complete(train::SavedNetwork& saved) const {
+    if (saved.trained_on) return;
+    try {
+        const partition::PartitionedDataset own(own_data(saved));
+        if (train::data_checksum(own) == saved.data_checksum)
+            saved.trained_on = train::trained_on(own.info());
+    } catch (const Error&) {
+        return;  // then classes are matched by number
+    }
+}
+
+/// What --data names, in parts; one that has none is divided once it fits.
+std::string InferenceJob::other_data(const train::SavedNetwork& saved, Labels labels,
+                                     const Context& context) const {
+    if (std::string parts = run::passed_parts(); !parts.empty()) return parts;
+    if (!run::is_launched_rank()) run::pass_parts_on("");
+    if (!run::is_whole_dataset(data_)) return data_;
+    if (run::is_rank()) {
+        throw input_error("the data set is not partitioned", data_,
+                          fmt::format("run 'rudder partition {0} {0}-parts' first; or start the "
+                                      "ranks with --ranks N, and it is divided into N parts here",
+                                      data_));
+    }
+    const train::DataMatch match = match_other(saved, graph::Dataset(data_).info(), data_);
+    if (labels == Labels::needed) check_labels(saved, match, data_);
+    const auto count = static_cast<PartId>(std::max(1, ranks_.ranks));
+    return run::find_parts(data_, count, "using", *context.progress).string();
+}
+
+int InferenceJob::run(const Context& context, Labels labels, const Body& body) {
+    train::InferenceOptions options{.memory = limits_.memory, .verify = limits_.verify};
     train::SavedNetwork saved = train::load_network(run_);
     if (saved.lost_best && !run::is_rank()) {
         log::lasting_warning(
@@ -77,13 +142,21 @@ int InferenceJob::run(const Context& context, const Body& body) {
                         "are used",
                         *saved.lost_best, saved.step));
     }
-    const partition::PartitionedDataset data(data_path(saved));
-    train::check_same_data(saved, data);
+    if (!data_.empty()) complete(saved);
+    const partition::PartitionedDataset data(data_.empty() ? own_data(saved)
+                                                           : other_data(saved, labels, context));
+    if (data_.empty()) {
+        train::check_same_data(saved, data);
+    } else {
+        options.match = train::match_data(saved, data);
+        if (labels == Labels::needed) check_labels(saved, options.match, data_);
+        if (!run::is_rank()) warn_of_other(saved, data.info(), options.match);
+    }
     ranks_.arguments = context.arguments;
     ranks_.parts = data.parts();
     if (ranks_.ranks > 0) partition::check_ranks(ranks_.ranks, data.parts());
     const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
-                                        {"data", saved.data_checksum}};
+                                        {"data", train::data_checksum(data)}};
     return run::run_ranked(ranks_, fingerprint, [&](const comm::Communicator& comm) {
         run::share_cores(comm, context.threads);
         train::share_network(comm, saved);
@@ -91,7 +164,8 @@ int InferenceJob::run(const Context& context, const Body& body) {
     });
 }
 
-Json scores_json(const train::InferenceResult& result, nn::Objective objective) {
+Json scores_json(const train::InferenceResult& result, nn::Objective objective,
+                 const train::DataMatch& match) {
     Json accuracy;
     Json loss;
     Json vertices;
@@ -103,7 +177,13 @@ Json scores_json(const train::InferenceResult& result, nn::Objective objective) 
         loss[set.name] = counts ? Json(mean_loss(set)) : Json(nullptr);
         vertices[set.name] = set.vertices;
     }
-    return {{"accuracy", accuracy}, {"loss", loss}, {"vertices", vertices}};
+    return {{"accuracy", accuracy},
+            {"loss", loss},
+            {"vertices", vertices},
+            {"other_data", !match.same},
+            {"classes_by", matched_json(match.classes)},
+            {"unknown_classes", match.unknown},
+            {"unknown_labels", result.unknown}};
 }
 
 std::string scores_text(const train::InferenceResult& result, nn::Objective objective) {
@@ -117,6 +197,14 @@ std::string scores_text(const train::InferenceResult& result, nn::Objective obje
                    counts ? fmt::format("{:.4f}", mean_loss(set)) : "-"});
     }
     return table.text();
+}
+
+std::string unknown_text(const train::InferenceResult& result, const train::DataMatch& match) {
+    if (match.unknown.empty()) return "";
+    return fmt::format("not scored: {} label{} of {} class{} that the network does not know ({})\n",
+                       format_count(result.unknown), result.unknown == 1 ? "" : "s",
+                       match.unknown.size(), match.unknown.size() == 1 ? "" : "es",
+                       train::some_of(match.unknown));
 }
 
 }  // namespace rudder::cli

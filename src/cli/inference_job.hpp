@@ -12,7 +12,10 @@
 
 namespace rudder::cli {
 
-/// A run's network on a run's data, on ranks.
+/// Whether a verb can do without labels.
+enum class Labels : bool { needed, optional };
+
+/// A run's network on a run's data or on other data, on ranks.
 class InferenceJob {
 public:
     /// Adds RUN.
@@ -23,12 +26,15 @@ public:
     /// One rank's work.
     using Body = std::function<int(const comm::Communicator&, const partition::PartitionedDataset&,
                                    const train::SavedNetwork&, const train::InferenceOptions&)>;
-    /// Loads the network, refuses data that is not the run's, starts or joins the ranks, and runs
-    /// `body` on each; its result is the exit code.
-    int run(const Context& context, const Body& body);
+    /// Loads the network, refuses data that does not fit it (without --data: that is not the
+    /// run's), starts or joins the ranks, and runs `body` on each; its result is the exit code.
+    int run(const Context& context, Labels labels, const Body& body);
 
 private:
-    [[nodiscard]] std::string data_path(const train::SavedNetwork& saved) const;
+    [[nodiscard]] std::string own_data(const train::SavedNetwork& saved) const;
+    void complete(train::SavedNetwork& saved) const;
+    [[nodiscard]] std::string other_data(const train::SavedNetwork& saved, Labels labels,
+                                         const Context& context) const;
 
     std::string run_;
     std::string data_;
@@ -36,10 +42,15 @@ private:
     run::RankOptions ranks_;
 };
 
-/// Accuracies by set, or null where there is nothing to score; mean losses likewise.
-[[nodiscard]] Json scores_json(const train::InferenceResult& result, nn::Objective objective);
-/// The same as a table.
+/// Accuracies by set, or null where there is nothing to score; mean losses likewise; and how the
+/// data set's classes were matched.
+[[nodiscard]] Json scores_json(const train::InferenceResult& result, nn::Objective objective,
+                               const train::DataMatch& match);
+/// The scores as a table.
 [[nodiscard]] std::string scores_text(const train::InferenceResult& result,
                                       nn::Objective objective);
+/// A line on labels that the network does not know; empty where there are none.
+[[nodiscard]] std::string unknown_text(const train::InferenceResult& result,
+                                       const train::DataMatch& match);
 
 }  // namespace rudder::cli

@@ -1,205 +1,217 @@
 #include "live_frame.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <functional>
 
 #include <fmt/format.h>
 
 #include "rudder/core/text.hpp"
 
+#include "frame_parts.hpp"
+
 namespace rudder::cli {
 
 namespace {
 
-constexpr std::string_view green = "32";
-constexpr std::string_view yellow = "33";
-constexpr std::string_view red = "31";
-constexpr std::string_view cyan = "36";
-constexpr std::string_view dim = "2";
-constexpr double red_stall = 0.1;
+using report::RankPace;
+using report::Standing;
 
-std::string painted(const std::string& text, std::string_view colour, const ScreenLook& look) {
-    if (colour.empty() || !look.colour || text.empty()) return text;
-    return fmt::format("\x1b[{}m{}\x1b[0m", colour, text);
-}
-
-/// A line made of parts; those that matter least go first when there is no room.
-class Line {
-public:
-    explicit Line(const ScreenLook& look) : look_(look) {}
-
-    /// Parts of a lower number stay longer.
-    void add(int importance, const std::string& text, std::string_view colour = {}) {
-        const std::size_t columns = columns_of(text);
-        parts_.push_back({importance, painted(text, colour, look_), text, columns});
-    }
-    /// The same for a text that has its colours.
-    void add_painted(int importance, std::string text) {
-        const std::size_t columns = columns_of(text);
-        parts_.push_back({importance, std::move(text), "", columns});
-    }
-
-    [[nodiscard]] std::string text() const {
-        const std::size_t room = look_.columns - 1;
-        std::vector<const Part*> kept;
-        for (const Part& part : parts_)
-            if (part.columns > 0) kept.push_back(&part);
-        while (kept.size() > 1 && width(kept) > room)
-            kept.erase(std::ranges::max_element(kept, {}, &Part::importance));
-        if (kept.size() == 1 && width(kept) > room) return cut_to(kept[0]->plain, room, look_.utf8);
-        std::string line;
-        for (const Part* part : kept)
-            line += (line.empty() ? "" : "  ") + part->text;
-        return line;
-    }
-
-private:
-    struct Part {
-        int importance;
-        std::string text;
-        std::string plain;
-        std::size_t columns;
-    };
-    static std::size_t width(const std::vector<const Part*>& parts) {
-        std::size_t sum = 0;
-        for (const Part* part : parts)
-            sum += part->columns + (part == parts.front() ? 0 : 2);
-        return sum;
-    }
-
-    const ScreenLook& look_;
-    std::vector<Part> parts_;
-};
-
-std::string repeated(std::string_view text, std::size_t times) {
-    std::string all;
-    for (std::size_t i = 0; i < times; ++i)
-        all += text;
-    return all;
-}
+constexpr double red_wait = 0.1;
 
 double share(std::uint64_t part, std::uint64_t whole) {
     return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string progress(double done, const ScreenLook& look) {
-    const std::size_t width = std::clamp<std::size_t>(look.columns / 4, 6, 30);
-    const auto filled =
-        static_cast<std::size_t>(std::clamp(done, 0.0, 1.0) * static_cast<double>(width));
-    if (!look.utf8) return "[" + std::string(filled, '=') + std::string(width - filled, ' ') + "]";
-    return painted(repeated("━", filled), green, look) +
-           painted(repeated("─", width - filled), dim, look);
+std::string milliseconds(double seconds) {
+    return fmt::format("{:.1f} ms", seconds * 1000);
 }
 
-/// A curve one line high.
-std::string spark(const std::vector<double>& values, const ScreenLook& look) {
-    constexpr std::array<std::string_view, 8> high{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
-    constexpr std::array<std::string_view, 8> plain{"_", ".", ",", "-", "~", "=", "^", "#"};
-    const auto& levels = look.utf8 ? high : plain;
-    double least = 0;
-    double most = 0;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        least = i == 0 ? values[i] : std::min(least, values[i]);
-        most = i == 0 ? values[i] : std::max(most, values[i]);
-    }
-    if (values.size() < 2 || !(most > least) || !std::isfinite(most - least)) return {};
-    std::string curve;
-    for (const double value : values) {
-        const double at = (value - least) / (most - least) * 7;
-        curve += levels[static_cast<std::size_t>(std::clamp(std::round(at), 0.0, 7.0))];
-    }
-    return curve;
-}
-
-/// Rows by where they came from: own host, buffer, network.
-std::string row_bar(const Rows& rows, const ScreenLook& look) {
-    const std::size_t width = std::clamp<std::size_t>(look.columns / 6, 6, 20);
-    if (rows.needed == 0) return {};
-    const auto cells = [&](std::uint64_t n) {
-        return static_cast<std::size_t>(
-            std::round(share(n, rows.needed) * static_cast<double>(width)));
-    };
-    const std::size_t local = cells(rows.local);
-    const std::size_t hit = std::min(cells(rows.hit), width - local);
-    const std::size_t demand = width - local - hit;
-    if (!look.utf8)
-        return std::string(local, '#') + std::string(hit, '+') + std::string(demand, '.');
-    return painted(repeated("█", local), green, look) + painted(repeated("▓", hit), cyan, look) +
-           painted(repeated("░", demand), yellow, look);
-}
-
-std::string first_line(const LiveFacts& f, const ScreenLook& look) {
-    const double done = share(f.steps_done, f.steps);
-    Line line(look);
-    line.add(3, shown_text(f.title, look.utf8), cyan);
-    line.add(1, f.epochs == 0 ? fmt::format("epoch {}", f.epoch + 1)
-                              : fmt::format("epoch {}/{}", f.epoch + 1, f.epochs));
-    line.add_painted(4, progress(done, look));
-    line.add(0, fmt::format("{:3.0f} %", std::floor(done * 100)));
-    line.add(5, fmt::format("step {}/{}", format_count(f.steps_done), format_count(f.steps)));
-    line.add(2, "ETA " + clock_text(f.seconds_left));
-    return line.text();
-}
-
-std::string loss_line(const LiveFacts& f, const ScreenLook& look) {
-    Line line(look);
-    line.add(0, fmt::format("loss  {:.4f}", f.loss));
-    line.add(2, spark(f.losses, look), cyan);
-    if (f.valid) {
-        line.add(1, fmt::format("valid {:.2f} %", *f.valid * 100), green);
-        line.add(3, fmt::format("after epoch {}", f.valid_epoch + 1), dim);
+std::string loss_line(const Standing& s, const ScreenLook& look) {
+    FrameLine line(look);
+    line.add(0, s.loss ? fmt::format("loss  {:.4f}", *s.loss) : std::string("loss  -"));
+    line.add(2, spark(s.losses, std::clamp<std::size_t>(look.columns / 3, 12, 72), look),
+             colours::cyan);
+    if (s.valid) {
+        line.add(1, fmt::format("valid {:.2f} %", *s.valid * 100), colours::green);
+        line.add(3, fmt::format("after epoch {}", s.valid_epoch.value_or(0)), colours::dim);
     }
     return line.text();
 }
 
-std::string rows_line(const LiveFacts& f, const ScreenLook& look) {
-    const Rows& rows = f.rows;
+/// What other ranks do is known only now and then.
+std::string of_ranks(const Standing& s) {
+    if (s.ranks <= 1 || s.by_rank.size() >= s.ranks) return {};
+    return fmt::format("({} of {} ranks)", s.by_rank.size(), s.ranks);
+}
+
+std::string rows_line(const Standing& s, const ScreenLook& look) {
+    const Rows& rows = s.rows;
     const auto kind = [&](std::string_view name, std::uint64_t count) {
         return fmt::format("{} {}", name, format_percent(share(count, rows.needed)));
     };
-    Line line(look);
+    FrameLine line(look);
     line.add(0, "rows");
-    line.add_painted(5, row_bar(rows, look));
-    line.add(3, kind("local", rows.local), look.utf8 ? green : "");
-    line.add(1, kind("hit", rows.hit), look.utf8 ? cyan : "");
-    line.add(1, kind("demand", rows.demand), look.utf8 ? yellow : "");
+    line.add_painted(5, row_bar(rows, std::clamp<std::size_t>(look.columns / 6, 6, 36), look));
+    line.add(3, kind("local", rows.local), look.utf8 ? colours::green : "");
+    line.add(1, kind("hit", rows.hit), look.utf8 ? colours::cyan : "");
+    line.add(1, kind("demand", rows.demand), look.utf8 ? colours::yellow : "");
     line.add(2, kind("ahead", rows.ahead));
-    // What other ranks do is known only now and then.
-    if (f.ranks > 1) line.add(4, fmt::format("(rank 0 of {})", f.ranks), dim);
+    line.add(4, of_ranks(s), colours::dim);
     return line.text();
 }
 
-std::string speed_line(const LiveFacts& f, const ScreenLook& look) {
-    Line line(look);
+std::string speed_line(const Standing& s, const ScreenLook& look) {
+    FrameLine line(look);
     line.add(0, "speed");
-    line.add(4, fmt::format("{:.1f} steps/s", f.steps_per_second));
-    line.add(2, fmt::format("{:.1f} MB/s", f.bytes_per_second / 1e6));
-    line.add(1, "stall " + format_percent(f.stall), f.stall > red_stall ? red : "");
-    if (const std::uint64_t remote = f.rows.hit + f.rows.demand; remote != 0)
-        line.add(3, "hit rate " + format_percent(share(f.rows.hit, remote)));
+    line.add(4, fmt::format("{:.1f} steps/s", s.steps_per_second));
+    line.add(2, fmt::format("{:.1f} MB/s", s.bytes_per_second / 1e6));
+    line.add(1, "waiting for rows " + format_percent(s.wait_rows),
+             s.wait_rows > red_wait ? colours::red : "");
+    if (const std::uint64_t remote = s.rows.hit + s.rows.demand; remote != 0)
+        line.add(3, "hit rate " + format_percent(share(s.rows.hit, remote)));
+    if (!s.policy.empty()) line.add(5, "policy " + shown_text(s.policy, look.utf8), colours::dim);
     return line.text();
+}
+
+/// The last change that an agent made stays until the next; empty: nobody steers.
+std::string agent_line(const Standing& s, const ScreenLook& look) {
+    if (s.agent.empty() || s.agent == "never") return {};
+    FrameLine line(look);
+    if (!s.decision) {
+        line.add(0, "agent " + shown_text(s.agent, look.utf8));
+        line.add(1, s.decisions == 0 ? std::string("no decision yet")
+                                     : fmt::format("{} decisions, none changed anything",
+                                                   format_count(s.decisions)));
+        return line.text();
+    }
+    const report::AppliedDecision& last = *s.decision;
+    line.add(0, shown_text(fmt::format("agent {}: {}", last.agent, last.action), look.utf8));
+    if (!last.reason.empty())
+        line.add(3, shown_text(fmt::format("({})", last.reason), look.utf8), colours::dim);
+    line.add(2, fmt::format("at step {}", format_count(last.step)));
+    const bool better = last.fewer_rows.value_or(0) > 0;
+    line.add(1, shown_text(last.effect, look.utf8), better ? colours::green : "");
+    line.add(4,
+             fmt::format("{} of {} decisions applied", format_count(s.applied),
+                         format_count(s.decisions)),
+             colours::dim);
+    return line.text();
+}
+
+// ---- ranks -------------------------------------------------------------------------------------
+
+/// What bars of ranks are shares of: the longest step.
+double longest_step(const std::vector<RankPace>& ranks) {
+    double longest = 0;
+    for (const RankPace& rank : ranks)
+        longest = std::max({longest, rank.step_seconds, rank.own_seconds()});
+    return longest > 0 ? longest : 1;
+}
+
+RankPace mean_of(const std::vector<RankPace>& ranks) {
+    RankPace mean;
+    for (const RankPace& rank : ranks) {
+        mean.compute_seconds += rank.compute_seconds / static_cast<double>(ranks.size());
+        mean.stall_seconds += rank.stall_seconds / static_cast<double>(ranks.size());
+    }
+    return mean;
+}
+
+/// The mean and the slowest, which the others wait for.
+std::string ranks_line(const Standing& s, const ScreenLook& look) {
+    const auto slowest = std::ranges::max_element(s.by_rank, {}, &RankPace::own_seconds);
+    const RankPace mean = mean_of(s.by_rank);
+    const double whole = longest_step(s.by_rank);
+    const std::size_t width = std::clamp<std::size_t>(look.columns / 8, 4, 24);
+    const auto bar = [&](const RankPace& rank) {
+        return time_bar(rank.compute_seconds / whole, rank.stall_seconds / whole, width, look);
+    };
+    FrameLine line(look);
+    line.add(0, "ranks");
+    line.add(2, "mean " + milliseconds(mean.own_seconds()));
+    line.add_painted(4, bar(mean));
+    line.add(1, fmt::format("slowest {} {}", slowest->rank, milliseconds(slowest->own_seconds())),
+             slowest->own_seconds() > 1.2 * mean.own_seconds() ? colours::red : "");
+    line.add_painted(3, bar(*slowest));
+    line.add(5, look.utf8 ? "█ compute ▓ rows" : "# compute ! rows", colours::dim);
+    return line.text();
+}
+
+constexpr std::size_t cell_gap = 3;
+constexpr std::size_t cell_columns = 37 + cell_gap;
+
+/// 37 columns.
+std::string rank_cell(const RankPace& rank, double whole, const ScreenLook& look) {
+    const std::string bar =
+        time_bar(rank.compute_seconds / whole, rank.stall_seconds / whole, 10, look);
+    const std::string numbers = fmt::format("{:>9} {:>5.1f} MB/s", milliseconds(rank.own_seconds()),
+                                            rank.bytes_per_second / 1e6);
+    return fmt::format("{:>5} {} {:<20}", rank.rank, bar, cut_to(numbers, 20, false));
+}
+
+/// A cell for each rank, in as many columns as fit; where lines do not suffice, the slowest.
+std::vector<std::string> rank_lines(const Standing& s, std::size_t lines, const ScreenLook& look) {
+    const std::size_t across = (look.columns - 1 + cell_gap) / cell_columns;
+    if (across == 0 || lines == 0) return {};
+    std::vector<RankPace> shown = s.by_rank;
+    const bool all = shown.size() <= across * lines;
+    if (!all && lines < 2) return {};
+    if (!all) {
+        std::ranges::stable_sort(shown, std::greater<>{}, &RankPace::own_seconds);
+        shown.resize(across * (lines - 1));
+    }
+    const double whole = longest_step(s.by_rank);
+    const std::size_t high = (shown.size() + across - 1) / across;
+    std::vector<std::string> text(high);
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        // Down the columns, as one reads a list.
+        std::string& line = text[i % high];
+        if (!line.empty()) line += std::string(cell_gap, ' ');
+        line += rank_cell(shown[i], whole, look);
+    }
+    if (!all) text.push_back(fmt::format("      the slowest of {} ranks", s.by_rank.size()));
+    return text;
 }
 
 }  // namespace
 
 std::string clock_text(double seconds) {
     if (!std::isfinite(seconds)) return "-";
-    const auto whole = static_cast<std::uint64_t>(std::llround(std::max(seconds, 0.0)));
+    const auto whole = static_cast<std::uint64_t>(std::llround(std::clamp(seconds, 0.0, 1e15)));
     if (whole < 3600) return fmt::format("{}:{:02}", whole / 60, whole % 60);
     return fmt::format("{}:{:02}:{:02}", whole / 3600, whole / 60 % 60, whole % 60);
 }
 
-std::vector<std::string> live_frame(const LiveFacts& facts, const ScreenLook& look) {
-    std::vector<std::string> lines{first_line(facts, look), loss_line(facts, look)};
-    if (facts.rows.needed != 0) lines.push_back(rows_line(facts, look));
-    lines.push_back(speed_line(facts, look));
-    if (!facts.decision.empty()) {
-        const std::string text = shown_text("agent " + facts.decision, look.utf8);
-        lines.push_back(cut_to(text, look.columns - 1, look.utf8));
-    }
+std::string progress_line(const Standing& s, const ScreenLook& look) {
+    const double done = share(s.step, s.steps);
+    const std::uint64_t epoch = std::max<std::uint64_t>(s.epoch, 1);
+    FrameLine line(look);
+    line.add(3, shown_text(s.name, look.utf8), colours::cyan);
+    if (s.state != "running") line.add(2, s.state, colours::yellow);
+    line.add(1, s.epochs == 0 ? fmt::format("epoch {}", epoch)
+                              : fmt::format("epoch {}/{}", epoch, s.epochs));
+    line.add_painted(5, progress_bar(done, std::clamp<std::size_t>(look.columns / 4, 6, 60), look));
+    line.add(0, fmt::format("{:3.0f} %", std::floor(done * 100)));
+    line.add(6, fmt::format("step {}/{}", format_count(s.step), format_count(s.steps)));
+    if (s.state == "running")
+        line.add(2, "ETA " + (s.seconds_left ? clock_text(*s.seconds_left) : std::string("-")));
+    return line.text();
+}
+
+std::vector<std::string> live_frame(const Standing& s, const ScreenLook& look) {
+    std::vector<std::string> lines{progress_line(s, look), loss_line(s, look)};
+    if (s.rows.needed != 0) lines.push_back(rows_line(s, look));
+    lines.push_back(speed_line(s, look));
+    if (std::string agent = agent_line(s, look); !agent.empty()) lines.push_back(std::move(agent));
+    if (s.by_rank.size() > 1) lines.push_back(ranks_line(s, look));
     // The cursor stands on the line below.
-    if (lines.size() + 1 > look.rows) lines.resize(std::max<std::size_t>(look.rows, 2) - 1);
+    const std::size_t most = std::max<std::size_t>(look.rows, 2) - 1;
+    if (lines.size() > most) lines.resize(most);
+    if (s.by_rank.size() > 1) {
+        for (std::string& line : rank_lines(s, most - lines.size(), look))
+            lines.push_back(std::move(line));
+    }
     return lines;
 }
 

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/amounts.hpp"
 #include "graph/io/npz.hpp"
+#include "report/run_follower.hpp"
 #include "rudder/buffer/trace.hpp"
 #include "rudder/core/array.hpp"
 #include "rudder/core/error.hpp"
@@ -28,10 +31,18 @@ bool there_is(const fs::path& path) {
     return fs::exists(path, code);
 }
 
+/// Of a run that is being written files and folders may go at any moment: those count nothing.
 std::uint64_t size_of(const fs::path& folder) {
     std::uint64_t bytes = 0;
-    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-        if (entry.is_regular_file()) bytes += entry.file_size();
+    std::error_code gone;
+    for (fs::directory_iterator at(folder, gone), end; at != end; at.increment(gone)) {
+        std::error_code code;
+        if (at->is_directory(code) && !at->is_symlink(code)) {
+            bytes += size_of(at->path());
+        } else if (at->is_regular_file(code)) {
+            const std::uintmax_t size = at->file_size(code);
+            if (!code) bytes += size;
+        }
     }
     return bytes;
 }
@@ -150,18 +161,9 @@ Metrics metrics_of(const fs::path& run) {
     return metrics;
 }
 
-/// What run.json says of a run that has no summary.
-std::string state_without_summary(const fs::path& run) {
-    const fs::path file = run / "run.json";
-    if (!there_is(file)) return "unfinished";
-    const Json card = read_json(file);
-    const Json state = card.is_object() ? card.value("state", Json()) : Json();
-    return state == "interrupted" || state == "failed" ? state.get<std::string>() : "unfinished";
-}
-
-/// How it ended, as far as its folder tells.
-std::string state_of(const Json& summary, const fs::path& run) {
-    if (summary.is_null()) return state_without_summary(run);
+/// How it stands, as far as its folder tells.
+std::string state_of(const Json& summary, const report::Standing& standing) {
+    if (summary.is_null()) return standing.state == "finished" ? "unfinished" : standing.state;
     if (summary.value("interrupted", false)) return "interrupted";
     return summary.value("stopped_early", false) ? "stopped early" : "finished";
 }
@@ -186,8 +188,10 @@ Json checkpoints_of(const fs::path& run, bool check) {
 }
 
 /// What does not fit together.
-Json warnings_of(const Json& summary, const Metrics& metrics, const Json& checkpoints) {
+Json warnings_of(const Json& summary, const Metrics& metrics, const Json& checkpoints,
+                 const std::string& state) {
     Json warnings = Json::array();
+    if (state == "running") return warnings;
     if (!metrics.whole) warnings.push_back("metrics.jsonl ends in the middle of a line");
     if (summary.is_null()) {
         const auto goes_on = [](const Json& one) {
@@ -214,34 +218,128 @@ constexpr std::array<std::string_view, 11> told_by_summary{"version",  "data",  
                                                            "ranks",    "hosts", "seed",   "epochs",
                                                            "accuracy", "loss",  "seconds"};
 
-KeyValues run_lines(const Json& json, const Json& summary) {
-    KeyValues lines{{"kind", "run"}, {"state", json.at("state")}};
-    if (!summary.is_null()) {
-        const auto text = [&](const char* key) {
-            const Json value = summary.value(key, Json());
-            return value.is_string() ? value.get<std::string>() : value.dump();
-        };
-        lines.emplace_back("data", text("data"));
-        lines.emplace_back("model", text("model"));
-        lines.emplace_back("policy", text("policy"));
-        lines.emplace_back("ranks", text("ranks"));
-        lines.emplace_back("epochs", text("epochs"));
-        lines.emplace_back("steps", text("steps"));
-        lines.emplace_back("accuracy", text("accuracy"));
+/// What a summary has of it, or else run.json; empty: neither.
+class RunWords {
+public:
+    RunWords(const Json& summary, const Json& card) : summary_(summary), card_(card) {}
+
+    [[nodiscard]] std::string text(const char* key) const {
+        for (const Json* from : {&summary_, &card_}) {
+            if (!from->is_object() || !from->contains(key)) continue;
+            const Json& value = from->at(key);
+            if (value.is_string()) return value.get<std::string>();
+            if (value.is_number_unsigned()) return format_count(value.get<std::uint64_t>());
+        }
+        return {};
     }
+
+private:
+    const Json& summary_;
+    const Json& card_;
+};
+
+std::string state_text(const std::string& state, const report::Standing& standing) {
+    if (state == "running") {
+        return standing.seconds_left
+                   ? fmt::format("running, {} to go", format_seconds(*standing.seconds_left))
+                   : "running, before its first step is recorded";
+    }
+    if (state == "killed") return "killed: it says that it is running, but nobody writes to it";
+    return state;
+}
+
+std::string progress_text(const report::Standing& s) {
+    const double share =
+        s.steps == 0 ? 0 : static_cast<double>(s.step) / static_cast<double>(s.steps);
+    return fmt::format("step {} of {} ({:.0f} %), epoch {} of {}", format_count(s.step),
+                       format_count(s.steps), std::floor(share * 100), s.epoch, s.epochs);
+}
+
+/// The policy at first, and the last where it has changed since.
+std::string policy_text(const std::string& first, const std::string& last, bool running) {
+    return last.empty() || last == first
+               ? first
+               : fmt::format("{} at first, {} {}", first, last, running ? "now" : "at the end");
+}
+
+std::string accuracy_text(const Json& summary) {
+    const Json accuracy = summary.value("accuracy", Json());
+    std::string text;
+    for (const char* set : {"test", "valid", "train"}) {
+        const Json value = accuracy.is_object() ? accuracy.value(set, Json()) : Json();
+        if (!value.is_number()) continue;
+        text +=
+            fmt::format("{}{} {:.2f} %", text.empty() ? "" : ", ", set, value.get<double>() * 100);
+    }
+    return text.empty() ? "-" : text;
+}
+
+std::string time_text(const Json& summary) {
+    const Json seconds = summary.value("seconds", Json());
+    const Json total = seconds.is_object() ? seconds.value("total", Json()) : Json();
+    const Json epoch = seconds.is_object() ? seconds.value("epoch", Json()) : Json();
+    if (!total.is_number() || !epoch.is_number()) return "-";
+    return fmt::format("{}, {} per epoch", format_seconds(total.get<double>()),
+                       format_seconds(epoch.get<double>()));
+}
+
+/// What a person asks first: how it stands, what was run, what came of it.
+KeyValues run_lines(const Json& json, const Json& summary, const Json& card,
+                    const report::Standing& standing) {
+    const std::string state = json.at("state");
+    KeyValues lines{{"kind", "run"}, {"state", state_text(state, standing)}};
+    if (const Json error = card.is_object() ? card.value("error", Json()) : Json();
+        error.is_string())
+        lines.emplace_back("error", error.get<std::string>());
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) lines.emplace_back(name, value);
+    };
+    const RunWords words(summary, card);
+    if (summary.is_null()) add("progress", standing.step == 0 ? "" : progress_text(standing));
+    add("data", words.text("data"));
+    add("model", words.text("model"));
+    add("policy", policy_text(words.text("policy"), standing.policy, state == "running"));
+    add("agent", standing.agent == "never" ? "" : standing.agent);
+    if (standing.decision) add("last decision", decision_text(*standing.decision));
+    const std::string hosts = words.text("hosts");
+    add("ranks", hosts.empty() ? words.text("ranks")
+                               : fmt::format("{}, hosts: {}", words.text("ranks"), hosts));
+    if (!summary.is_null()) {
+        add("epochs", words.text("epochs"));
+        add("steps", words.text("steps"));
+        add("accuracy", accuracy_text(summary));
+        add("time", time_text(summary));
+    } else if (standing.valid) {
+        add("accuracy", fmt::format("valid {:.2f} % after epoch {}", *standing.valid * 100,
+                                    standing.valid_epoch.value_or(0)));
+    }
+    if (summary.is_null() && standing.loss)
+        add("loss", fmt::format("{:.4f} at step {}", *standing.loss, format_count(standing.step)));
     std::vector<std::string> names;
     for (const Json& c : json.at("checkpoints"))
         names.push_back(c.at("name").get<std::string>() + (c.at("best") ? " (best)" : ""));
-    lines.emplace_back("lines of metrics", format_count(json.at("metrics_lines")));
+    lines.emplace_back("lines of metrics", format_short(json.at("metrics_lines")));
     lines.emplace_back("checkpoints",
                        names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", ")));
     lines.emplace_back("trace", json.at("trace").is_null()
                                     ? "none"
                                     : fmt::format("{} hosts", json.at("trace").at("hosts").dump()));
     lines.emplace_back("size", format_bytes(json.at("bytes")));
+    if (state == "running") add("watch it", words.text("metrics_url"));
     for (const Json& warning : json.at("warnings"))
         lines.emplace_back("warning", warning);
     return lines;
+}
+
+/// Null: it is not there, or damaged.
+Json card_of(const fs::path& run) {
+    const fs::path file = run / "run.json";
+    if (!there_is(file)) return {};
+    try {
+        return read_json(file);
+    } catch (const Error&) {
+        return {};
+    }
 }
 
 Looked look_at_folder(const fs::path& path, bool check) {
@@ -251,12 +349,16 @@ Looked look_at_folder(const fs::path& path, bool check) {
     if (text && !summary.is_object())
         throw input_error("invalid summary: not a JSON object", where, "run it again");
     const Metrics metrics = metrics_of(path);
-    Json json{{"kind", "run"}, {"state", state_of(summary, path)}};
+    const report::Standing standing = report::RunFollower(path).look();
+    const Json card = card_of(path);
+    Json json{{"kind", "run"}, {"state", state_of(summary, standing)}};
     for (const std::string_view key : told_by_summary) {
         const std::string name(key);
         if (summary.contains(name)) json[name] = summary[name];
     }
     json["steps"] = summary.is_null() ? Json() : summary.value("steps", Json());
+    json["policy_last"] = standing.policy.empty() ? Json() : Json(standing.policy);
+    json["standing"] = to_json(standing);
     json["metrics_lines"] = metrics.lines;
     json["checkpoints"] = checkpoints_of(path, check);
     json["trace"] = Json();
@@ -268,8 +370,8 @@ Looked look_at_folder(const fs::path& path, bool check) {
         if (check) static_cast<void>(buffer::read_trace(path));
     }
     json["bytes"] = size_of(path);
-    json["warnings"] = warnings_of(summary, metrics, json["checkpoints"]);
-    KeyValues lines = run_lines(json, summary);
+    json["warnings"] = warnings_of(summary, metrics, json["checkpoints"], json["state"]);
+    KeyValues lines = run_lines(json, summary, card, standing);
     return {std::move(json), std::move(lines)};
 }
 

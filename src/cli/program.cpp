@@ -24,87 +24,14 @@
 #include "rudder/core/version.hpp"
 
 #include "bind_options.hpp"
-#include "common_options.hpp"
+#include "commands.hpp"
 #include "config.hpp"
 #include "describe.hpp"
 #include "progress_bar.hpp"
-#include "verb.hpp"
 
 namespace rudder::cli {
 
 namespace {
-
-/// Help without the options that few need, unless all are asked for.
-class HelpFormatter final : public CLI::Formatter {
-public:
-    /// `notes` come before the example where all options are asked for.
-    explicit HelpFormatter(std::string notes) : notes_(std::move(notes)) {}
-
-    std::string make_help(const CLI::App* app, std::string name,
-                          CLI::AppFormatMode mode) const override {
-        all_ = mode == CLI::AppFormatMode::All;
-        // The base class writes sub-commands differently in the other modes; verbs have none.
-        std::string text =
-            CLI::Formatter::make_help(app, std::move(name), CLI::AppFormatMode::Normal);
-        // A group that is left out leaves its empty line.
-        for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n"))
-            text.erase(at, 1);
-        const auto example = text.rfind("\nExample:");
-        if (all_ && !notes_.empty() && example != std::string::npos)
-            text.insert(example, "\n" + notes_);
-        return text;
-    }
-    std::string make_group(std::string group, bool is_positional,
-                           std::vector<const CLI::Option*> options) const override {
-        if (group == further_options && !all_) return {};
-        return CLI::Formatter::make_group(std::move(group), is_positional, std::move(options));
-    }
-
-private:
-    std::string notes_;
-    mutable bool all_ = false;
-};
-
-/// One verb with the parser of its options.
-struct Command {
-    std::unique_ptr<Verb> verb;
-    std::unique_ptr<CLI::App> app;
-    CommonOptions common;
-};
-
-std::vector<std::unique_ptr<Command>> make_commands() {
-    std::vector<std::unique_ptr<Command>> commands;
-    for (auto& verb : all_verbs()) {
-        auto command = std::make_unique<Command>();
-        const std::string name(verb->name());
-        command->app = std::make_unique<CLI::App>(std::string(verb->summary()), name);
-        command->app->name("rudder " + name);
-        verb->define(*command->app);
-        command->common.define(*command->app);
-        const std::string notes = verb->notes();
-        command->app->formatter(std::make_shared<HelpFormatter>(notes));
-        const auto groups = command->app->get_groups();
-        if (!notes.empty() || std::ranges::find(groups, further_options) != groups.end())
-            command->app->set_help_all_flag("--help-all", "Print all options and exit");
-        command->app->footer(fmt::format("Example:\n  {}", verb->example()));
-        command->verb = std::move(verb);
-        commands.push_back(std::move(command));
-    }
-    return commands;
-}
-
-std::string overview(const std::vector<std::unique_ptr<Command>>& commands) {
-    std::string text =
-        "rudder: distributed training of graph neural networks with steered prefetching\n\n"
-        "Usage: rudder VERB [OPTIONS]\n\nVerbs:\n";
-    for (const auto& command : commands) {
-        text += fmt::format("  {:<13} {}\n", command->verb->name(), command->verb->summary());
-    }
-    text +=
-        "\n'rudder VERB --help' lists a verb's options; 'rudder --version' prints the version.\n\n"
-        "Example:\n  rudder generate sbm graph --vertices 20000\n";
-    return text;
-}
 
 /// The value of an option that is needed before the others are parsed.
 std::string early_value(const std::vector<std::string>& arguments, const std::string& option) {
@@ -250,23 +177,6 @@ int run_command(Command& command, std::vector<std::string> arguments) {
     }
 }
 
-/// The verbs that share their first word.
-std::vector<const Command*> family(const std::vector<std::unique_ptr<Command>>& commands,
-                                   const std::string& word) {
-    std::vector<const Command*> members;
-    for (const auto& command : commands) {
-        if (command->verb->name().starts_with(word + " ")) members.push_back(command.get());
-    }
-    return members;
-}
-
-std::string family_overview(const std::vector<const Command*>& members, const std::string& word) {
-    std::string text = fmt::format("Usage: rudder {} VERB [OPTIONS]\n\nVerbs:\n", word);
-    for (const Command* command : members)
-        text += fmt::format("  {:<13} {}\n", command->verb->name(), command->verb->summary());
-    return text + fmt::format("\nExample:\n  {}\n", members.front()->verb->example());
-}
-
 Error unknown_verb(const std::string& typed, const std::vector<std::string_view>& names) {
     const auto close = nearest(typed, names);
     return usage_error(fmt::format("unknown verb '{}'", typed), "",
@@ -276,9 +186,7 @@ Error unknown_verb(const std::string& typed, const std::vector<std::string_view>
 
 int dispatch(std::vector<std::string> arguments) {
     const auto commands = make_commands();
-    const auto asks_help = [](const std::string& word) {
-        return word == "--help" || word == "-h" || word == "help";
-    };
+    const auto asks_help = [](const std::string& word) { return word == "--help" || word == "-h"; };
     if (arguments.empty() || asks_help(arguments[0])) {
         std::fputs(overview(commands).c_str(), stdout);
         return arguments.empty() ? static_cast<int>(ErrorKind::usage) : 0;
@@ -290,7 +198,7 @@ int dispatch(std::vector<std::string> arguments) {
     std::string typed = arguments[0];
     std::ptrdiff_t words = 1;
     if (const auto members = family(commands, typed); !members.empty()) {
-        if (arguments.size() == 1 || asks_help(arguments[1])) {
+        if (arguments.size() == 1 || asks_help(arguments[1]) || arguments[1] == "help") {
             std::fputs(family_overview(members, typed).c_str(), stdout);
             return arguments.size() == 1 ? static_cast<int>(ErrorKind::usage) : 0;
         }
@@ -309,8 +217,19 @@ int dispatch(std::vector<std::string> arguments) {
 }
 
 /// Where nobody reads it, it is not said.
-void complain(const std::string& text) {
-    std::fputs(text.c_str(), stderr);
+void complain(std::string_view message) {
+    try {
+        log::last_error(message);
+    } catch (const std::bad_alloc&) {
+        std::fputs("rudder: error: out of memory\n", stderr);
+    }
+}
+
+/// Messages are wanted in their format from the first on.
+void set_log_format(const std::vector<std::string>& arguments) {
+    const auto found = std::ranges::find(log::format_names, early_value(arguments, "--log-format"));
+    if (found != log::format_names.end())
+        log::set_format(static_cast<log::Format>(found - log::format_names.begin()));
 }
 
 }  // namespace
@@ -348,15 +267,16 @@ int run_program(std::vector<std::string> arguments) {
     install_interrupt_handler();
     ignore_write_signals();
     install_lost_file_handler();
+    set_log_format(arguments);
     try {
         return dispatch(std::move(arguments));
     } catch (const Error& error) {
-        complain(fmt::format("rudder: error: {}\n", error.what()));
+        complain(error.what());
         return error.exit_code();
     } catch (const std::bad_alloc&) {
-        complain("rudder: error: out of memory\n  to do: work on a smaller graph\n");
+        complain("out of memory\n  to do: work on a smaller graph");
     } catch (const std::exception& error) {
-        complain(fmt::format("rudder: {}\n", error.what()));
+        complain(error.what());
     }
     return static_cast<int>(ErrorKind::failed);
 }

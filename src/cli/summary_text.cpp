@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/step_time.hpp"
 #include "rudder/core/text.hpp"
 
 #include "describe.hpp"
@@ -42,24 +43,30 @@ void add_answer(const Summary& s, KeyValues& lines) {
     }
 }
 
+/// What a step's time consists of; parts of hardly any are left out.
+std::string parts_text(const Seconds& of, std::uint64_t steps) {
+    const double each = 1e3 / static_cast<double>(std::max<std::uint64_t>(steps, 1));
+    std::string text = fmt::format("{:.2f} ms:", of.step * each);
+    std::string_view before = " ";
+    for (const StepPart& part : step_parts) {
+        const double seconds = of.*part.seconds;
+        const bool shown = seconds > least_shown_part * of.step;
+        if (!shown && part.seconds != &Seconds::compute) continue;
+        text += fmt::format("{}{} {}", before, part.words, percent(seconds, of.step));
+        if (part.seconds == &Seconds::wait_rows)
+            text += fmt::format(" ({:.2f} ms)", seconds * each);
+        before = ", ";
+    }
+    return text;
+}
+
 void add_time(const Summary& s, KeyValues& lines) {
-    const Seconds& of = s.seconds.steps;
-    const double rest = std::max(0.0, of.step - of.compute - of.stall - of.reduce);
+    const Seconds of = with_all_parts(s.seconds.steps);
     lines.emplace_back(
         "time",
         fmt::format("{:.1f} s for {} steps, {:.2f} s per epoch, {:.1f} s CPU", s.seconds.total,
                     format_count(s.steps), s.seconds.epoch, s.seconds.cpu));
-    lines.emplace_back("of each step",
-                       fmt::format("compute {}, stall {}, gradients {}, rest {}",
-                                   percent(of.compute, of.step), percent(of.stall, of.step),
-                                   percent(of.reduce, of.step), percent(rest, of.step)));
-    if (of.wait_rows + of.wait_gradients + of.wait_ranks > 0) {
-        lines.emplace_back(
-            "it waits for",
-            fmt::format("rows {}, gradients on their way {}, slower ranks {}",
-                        percent(of.wait_rows, of.step), percent(of.wait_gradients, of.step),
-                        percent(of.wait_ranks, of.step)));
-    }
+    lines.emplace_back("of each step", parts_text(of, s.steps * s.ranks));
     lines.emplace_back("background",
                        fmt::format("sampling {:.1f} s, fetching {:.1f} s, over {} ranks", of.sample,
                                    of.fetch, s.ranks));
@@ -132,6 +139,23 @@ std::string regret_text(const train::SummaryAgent& agent) {
 
 namespace {
 
+/// What its answers were worth: those that came to the same either way are neither right nor wrong.
+std::string judged_text(const train::SummaryAgent& agent) {
+    if (!agent.no_effect) return {};  // an earlier version
+    std::string text;
+    if (agent.better) {
+        const std::uint64_t of =
+            agent.judged + agent.late + agent.invalid + agent.refused - *agent.no_effect;
+        text += fmt::format(", {:.0f} % of {} better than otherwise", *agent.better * 100,
+                            format_count(of));
+    }
+    if (*agent.no_effect != 0) {
+        text += fmt::format(", {} of {} judged without effect", format_count(*agent.no_effect),
+                            format_count(agent.judged));
+    }
+    return text;
+}
+
 /// One line about who steered.
 std::string agent_text(const train::SummaryAgent& agent) {
     if (agent.decisions == 0) return fmt::format("{}: decided nothing", agent.name);
@@ -140,19 +164,18 @@ std::string agent_text(const train::SummaryAgent& agent) {
     const auto add = [&](std::uint64_t count, std::string_view word) {
         if (count != 0) text += fmt::format(", {} {}", format_count(count), word);
     };
+    add(agent.kept, "kept");
     add(agent.late, "late");
     add(agent.invalid, "invalid");
     add(agent.refused, "refused");
     add(agent.undone, "undone");
+    text += judged_text(agent);
     if (agent.excess) {
         const double more = *agent.excess;
         text += std::abs(more) < 0.0005
-                    ? ", as many rows as the built-in rule"
+                    ? ", no effect: as many rows as the built-in rule"
                     : fmt::format(", {:.1f} % {} rows than the built-in rule", std::abs(more) * 100,
                                   more > 0 ? "more" : "fewer");
-    }
-    if (agent.regret && agent.regret_against) {
-        text += fmt::format(", regret {} against {}", regret_text(agent), *agent.regret_against);
     }
     if (agent.cpu_share) text += fmt::format(", {:.1f} % of the CPU time", *agent.cpu_share * 100);
     if (agent.breaker_openings != 0)
@@ -166,6 +189,9 @@ void add_run(const Summary& s, KeyValues& lines) {
     lines.emplace_back("run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead",
                                           s.policy, s.topology, s.precision, s.steps_ahead));
     if (s.agent.name != "never") lines.emplace_back("agent", agent_text(s.agent));
+    // Which language model it was: nobody need have named one.
+    if (s.agent.name.starts_with("llm") && !s.agent.learned.empty())
+        lines.emplace_back("model", s.agent.learned.front());
 }
 
 /// Values in as many lines as they need, each under the first.
@@ -202,18 +228,23 @@ KeyValues fitted(KeyValues lines, std::size_t columns) {
 
 }  // namespace
 
-std::string summary_text(const Summary& summary, RunSigns signs, const std::string& folder,
-                         std::size_t columns) {
+std::string summary_text(const Summary& summary, const std::optional<report::Finding>& finding,
+                         const std::string& folder, std::size_t columns) {
     KeyValues lines;
     add_answer(summary, lines);
     add_time(summary, lines);
     add_rows(summary, lines);
     add_run(summary, lines);
-    read_signs(summary, signs);
-    signs.kept = !folder.empty();
-    for (const std::string& advice : advice_for(signs))
-        lines.emplace_back("to try next", advice);
-    if (!folder.empty()) lines.emplace_back("to look at", "rudder report " + folder);
+    if (finding) {
+        lines.emplace_back("limited by", finding->text);
+        lines.emplace_back("to try next", finding->change);
+    }
+    if (folder.empty()) {
+        lines.emplace_back("to keep it", "--out FOLDER: weights, metrics, reports, explain");
+    } else {
+        lines.emplace_back("to look at",
+                           fmt::format("rudder explain {0}, rudder report {0}", folder));
+    }
     if (columns != 0) lines = fitted(std::move(lines), columns);
     for (std::size_t i = lines.size() - 1; i > 0; --i)
         if (lines[i].first == lines[i - 1].first) lines[i].first.clear();

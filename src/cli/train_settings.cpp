@@ -9,6 +9,10 @@
 #include "report/prometheus_sink.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/graph/array_folder.hpp"
+#include "train/default_batch.hpp"
+
+#include "bind_options.hpp"
 
 namespace rudder::cli {
 
@@ -24,12 +28,15 @@ Setting<TrainSettings> option(std::string_view name, std::string_view help,
 
 constexpr double most_restarts = 1000;
 
-const std::array<RunTable, 5>& run_tables() {
+const std::array<RunTable, 6>& run_tables() {
     using S = TrainSettings;
     using Sinks = decltype(S::sinks);
-    static const std::array<RunTable, 5> all{
-        RunTable{option<&S::out>("out", "Folder of the run; without it nothing is kept"),
-                 option<&S::force>("force", "Replace an existing output")},
+    static const std::array<RunTable, 6> all{
+        RunTable{
+            option<&S::out>("out", "Folder of the run; without it nothing is kept").offering([] {
+                return std::vector{any_folder};
+            }),
+            option<&S::force>("force", "Replace an existing output")},
         RunTable{option<&S::plan>("plan", "Print the expected memory and traffic, and exit")},
         RunTable{option<&S::resume>("resume", "Resume the run in --out from its last checkpoint"),
                  option<&S::checkpoint_every>(
@@ -41,8 +48,8 @@ const std::array<RunTable, 5>& run_tables() {
                      Marks::further)
                      .limit(0, most_restarts)
                      .in("N")},
+        RunTable{option<&S::trace>("trace", "Record the rows of every step in trace/ of --out")},
         RunTable{
-            option<&S::trace>("trace", "Record the rows of every step in trace/ of --out"),
             option<&S::profile>("profile", "Record an epoch's spans in profile.json of --out")},
         RunTable{option<&S::sinks, &Sinks::port>(
                      "metrics-port", "Port of the Prometheus metrics server (0 = any free port)",
@@ -108,6 +115,9 @@ std::span<const Setting<run::RankOptions>> rank_options() {
             "stuck-after", "Abort if a rank makes no progress for this long", Marks::further)
             .limit(0.1, 1e7)
             .in("SECONDS"),
+        setting<O, &O::log_format>("log-format", "Format of messages (text = with time and rank)",
+                                   Marks::further)
+            .among({"plain", "text", "json"}),
     };
     return table;
 }
@@ -135,8 +145,28 @@ void offer_specs(CLI::App& app) {
     }
 }
 
-void settle(TrainSettings& settings, const CLI::App& app) {
+namespace {
+
+/// The batch follows from the partition, where there is one to look at.
+void settle_batch(TrainSettings& settings, CLI::App& app) {
+    CLI::Option* const option = app.get_option_no_throw("--batch");
+    if (option == nullptr || option->count() > 0 || settings.data.empty()) return;
+    if (!graph::ArrayFolder::is(settings.data, partition::partition_format)) return;
+    try {
+        const partition::PartitionedDataset data(settings.data);
+        settings.train.batch = train::default_batch(data.info(), data.summary());
+        settings.batch_chosen = true;
+        option->default_str(std::to_string(settings.train.batch));
+    } catch (const Error&) {
+        // Whoever opens it says what is wrong.
+    }
+}
+
+}  // namespace
+
+void settle(TrainSettings& settings, CLI::App& app) {
     train::TrainOptions& o = settings.train;
+    settle_batch(settings, app);
     if (!given(app, "--fanout")) {
         o.fanout = train::default_fanout(o.layers);
     } else if (!given(app, "--layers")) {

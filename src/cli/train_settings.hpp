@@ -30,6 +30,7 @@ struct TrainSettings {
     bool resume = false;
     bool trace = false;
     bool profile = false;
+    bool batch_chosen = false;  ///< the batch follows from the partition: nobody gave one
     std::string checkpoint_every = "1";
 
     [[nodiscard]] Existing existing() const noexcept {
@@ -42,7 +43,8 @@ enum class RunGroup : std::uint8_t {
     output,       ///< --out, --force
     plan,         ///< --plan
     checkpoints,  ///< --resume, --checkpoint-every, --restarts
-    recording,    ///< --trace, --profile
+    trace,        ///< --trace
+    profile,      ///< --profile
     metrics,      ///< for Prometheus and TensorBoard
 };
 [[nodiscard]] std::span<const Setting<TrainSettings>> options_of(RunGroup group);
@@ -59,7 +61,7 @@ void bind_ranks(CLI::App& app, run::RankOptions& options,
 
 /// What follows from the options once they are parsed: fan-outs of the layers, paths of traces and
 /// profiles. A usage Error where they cannot be combined.
-void settle(TrainSettings& settings, const CLI::App& app);
+void settle(TrainSettings& settings, CLI::App& app);
 
 /// What a summary says of the run besides its results.
 [[nodiscard]] train::RunFacts run_facts_of(const comm::Communicator& comm,

@@ -7,6 +7,7 @@
 #include "rudder/core/error.hpp"
 
 #include "describe.hpp"
+#include "live_frame.hpp"
 
 namespace rudder::cli {
 
@@ -42,31 +43,44 @@ void print_below_view(const std::string& text, bool live) {
     std::fflush(stderr);
 }
 
+report::RunPlan run_plan(const train::TrainOptions& options, const comm::Communicator& comm,
+                         const std::string& name) {
+    return {.name = name,
+            .epochs = options.epochs,
+            .steps = 0,
+            .ranks = static_cast<std::uint64_t>(comm.size()),
+            .policy = train::policy_of(options).text(),
+            .agent = train::agent_of(options).text()};
+}
+
 TrainView::TrainView(ViewOptions options)
-    : options_(std::move(options)),
-      state_(options_.title, options_.epochs, options_.ranks, Clock::now()),
-      next_draw_(Clock::now()) {
+    : options_(std::move(options)), watch_(options_.plan), next_draw_(Clock::now()) {
     if (options_.live) screen_.emplace();
 }
 
 void TrainView::step_done(const train::StepRecord& record, std::uint64_t steps) {
     if (!options_.live) return;
     const Clock::time_point now = Clock::now();
-    state_.step(record, steps, now);
+    watch_.step(record, steps);
     if (now < next_draw_) return;
     next_draw_ = now + frame_pause;
     const ScreenLook look = screen_look();
-    Screen::draw(live_frame(state_.facts(now), look), look);
+    const double elapsed = std::chrono::duration<double>(now - start_).count();
+    Screen::draw(live_frame(watch_.standing(elapsed), look), look);
+}
+
+void TrainView::records(std::span<const train::StepRecord> records) {
+    if (options_.live) watch_.records(records);
 }
 
 void TrainView::decisions(std::span<const steer::DecisionRecord> decisions) {
-    if (options_.live) state_.decisions(decisions);
+    if (options_.live) watch_.decisions(decisions);
 }
 
 void TrainView::epoch_done(const train::EpochRecord& record, std::uint32_t epochs) {
-    state_.epoch(record);
+    watch_.epoch(record.epoch, record.valid(), record.evaluation_seconds);
     if (!options_.lines) return;
-    std::string line = epoch_line(options_.title, record, epochs);
+    std::string line = epoch_line(options_.plan.name, record, epochs);
     if (output_on_terminal()) {
         const ScreenLook look = screen_look();
         line = cut_to(line, look.columns - 1, look.utf8);

@@ -58,13 +58,16 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_evaluate_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_explain_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_export_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_generate_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_help_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_import_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_predict_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_report_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_top_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_replay_verb();
 

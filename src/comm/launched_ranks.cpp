@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/log.hpp"
 #include "rudder/core/error.hpp"
 
 #include "rank_status.hpp"
@@ -59,9 +60,7 @@ void LaunchedRanks::name_lost(int number) {
             ? fmt::format("rank {} ended without a status after rank {} had", number, *first_lost_)
             : fmt::format("rank {} ended without a status: it was killed or crashed", number);
     if (!first_lost_) first_lost_ = number;
-    // Not by fmt::print, which throws where standard error is closed.
-    std::fputs(fmt::format("rudder: error: {}\n", text).c_str(), stderr);
-    std::fflush(stderr);
+    log::last_error(text);
 }
 
 bool LaunchedRanks::troubled() {

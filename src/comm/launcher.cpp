@@ -232,7 +232,8 @@ int launch_ranks(const LaunchOptions& options) {
     throw_if_interrupted();
     std::vector<std::string> command = mpirun_command(options.ranks);
     if (command.empty()) {
-        throw Error(ErrorKind::failed, "mpirun not found", "PATH", "install Open MPI: make setup");
+        throw Error(ErrorKind::failed, "mpirun not found", "PATH",
+                    "install Open MPI (openmpi-bin on Debian and Ubuntu)");
     }
     command.insert(command.end(), options.command.begin(), options.command.end());
     check_shared_memory(options.ranks);

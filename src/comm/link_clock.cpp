@@ -15,12 +15,15 @@ constexpr std::size_t index_of(LinkClass which) noexcept {
 }  // namespace
 
 LinkClass link_class(Kind kind, std::size_t bytes) noexcept {
+    // Rows never pass gradients, however few of them a message holds: many short messages fill a
+    // link as well as a long one does.
+    if (kind == Kind::features) return LinkClass::demand;
+    if (kind == Kind::features_ahead) return LinkClass::ahead;
     if (bytes <= small_message_bytes) return LinkClass::first;
     switch (kind) {
         case Kind::gradients:
         case Kind::control:
             return LinkClass::first;
-        case Kind::features_ahead:
         case Kind::requests_ahead:
             return LinkClass::ahead;
         case Kind::evaluation:

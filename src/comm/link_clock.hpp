@@ -16,7 +16,7 @@ namespace rudder::comm {
 enum class LinkClass : std::uint8_t { first, demand, ahead, last };
 inline constexpr std::size_t link_classes = 4;
 
-/// Messages of a few packets go first, whatever they are about: questions, above all.
+/// Messages of a few packets go first, unless they hold rows: questions, above all.
 inline constexpr std::size_t small_message_bytes = std::size_t{16} << 10;
 
 [[nodiscard]] LinkClass link_class(Kind kind, std::size_t bytes) noexcept;

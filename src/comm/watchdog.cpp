@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/log.hpp"
 #include "rudder/core/checksum.hpp"
 
 #include "peer_links.hpp"
@@ -62,8 +63,7 @@ struct Peer {
 };
 
 void end_process(int code, const std::string& reason) {
-    std::fputs(fmt::format("rudder: error: {}\n", reason).c_str(), stderr);
-    std::fflush(stderr);
+    log::last_error(reason);
     write_rank_status(code, reason);
     // A launcher that aborts the job may close the pipe before it has read the message.
     std::this_thread::sleep_for(time_to_be_heard);

@@ -12,14 +12,15 @@ namespace rudder {
 
 namespace {
 
-constexpr std::array<BuildPart, 7> parts{{
+constexpr std::array<BuildPart, 8> parts{{
     {"MPI", "ranks on several machines", "libopenmpi-dev", RUDDER_HAS_MPI != 0},
     {"METIS", "partition --method metis", "libmetis-dev", RUDDER_HAS_METIS != 0},
     {"libcurl", "agent llm", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
     {"libmicrohttpd", "--metrics-port", "libmicrohttpd-dev", RUDDER_HAS_MICROHTTPD != 0},
     {"LIBLINEAR", "agent train lr and svm", "liblinear-dev", RUDDER_HAS_LIBLINEAR != 0},
     {"XGBoost", "agent train xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},
-    {"Zstandard", "--coding auto", "libzstd-dev", RUDDER_HAS_ZSTD != 0},
+    {"Zstandard", "--coding auto, packed tables", "libzstd-dev", RUDDER_HAS_ZSTD != 0},
+    {"Arrow", "Parquet tables", "pyarrow (scripts/setup --parquet)", RUDDER_HAS_PARQUET != 0},
 }};
 
 const BuildPart& find_part(std::string_view name) {

@@ -81,6 +81,13 @@ Json read_json(const std::filesystem::path& file, std::uint64_t limit) {
     return parse_json(read_text(file, limit), file.string());
 }
 
+Json json_object(std::initializer_list<std::pair<std::string_view, Json>> fields) {
+    Json object = Json::object();
+    for (const auto& [key, value] : fields)
+        object[std::string(key)] = value;
+    return object;
+}
+
 const Json& json_field(const Json& object, const char* key, const std::string& where) {
     if (!object.is_object()) throw bad("a JSON object is expected", where);
     const auto found = object.find(key);

@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -18,6 +20,10 @@ namespace rudder {
 [[nodiscard]] Json parse_json(std::string_view text, const std::string& where);
 /// The same from a file of at most `limit` bytes.
 [[nodiscard]] Json read_json(const std::filesystem::path& file, std::uint64_t limit = 16U << 20);
+
+/// An object of these fields, in this order. Where memory runs out in the middle of nested braces
+/// the library's own constructor loses what it has made so far; this one does not.
+[[nodiscard]] Json json_object(std::initializer_list<std::pair<std::string_view, Json>> fields);
 
 /// Fields of an object; an input Error naming `where` and the key when absent or of another type.
 [[nodiscard]] const Json& json_field(const Json& object, const char* key, const std::string& where);

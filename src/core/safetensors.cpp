@@ -100,18 +100,40 @@ void write_safetensors(const std::filesystem::path& file, std::span<const Tensor
 Safetensors::Safetensors(const std::filesystem::path& file, const TensorRules& rules)
     : file_(file) {
     const File in = File::open(file);
-    const std::uint64_t size = in.size();
+    take(
+        in.size(),
+        [&](std::uint64_t at, std::span<std::byte> to) -> std::uint64_t {
+            return in.read_at(at, to);
+        },
+        rules);
+}
+
+Safetensors::Safetensors(std::span<const std::byte> bytes, const std::string& name,
+                         const TensorRules& rules)
+    : file_(name) {
+    take(
+        bytes.size(),
+        [&](std::uint64_t at, std::span<std::byte> to) -> std::uint64_t {
+            const auto rest = bytes.subspan(std::min<std::uint64_t>(at, bytes.size()));
+            std::ranges::copy(rest.first(std::min(rest.size(), to.size())), to.begin());
+            return std::min(rest.size(), to.size());
+        },
+        rules);
+}
+
+void Safetensors::take(std::uint64_t size, ReadAt read, const TensorRules& rules) {
+    const std::filesystem::path& file = file_;
     if (size > rules.most_bytes) {
         throw damaged_tensors(file, rules,
                               fmt::format("it has {} bytes, more than {}", size, rules.most_bytes));
     }
     std::uint64_t length = 0;
-    if (in.read_at(0, std::as_writable_bytes(std::span(&length, 1))) != sizeof(length))
+    if (read(0, std::as_writable_bytes(std::span(&length, 1))) != sizeof(length))
         throw damaged_tensors(file, rules, "it ends in its first 8 bytes");
     if (length > longest_header || length > size - sizeof(length))
         throw damaged_tensors(file, rules, fmt::format("its header would have {} bytes", length));
     std::string text(length, '\0');
-    in.read_at(sizeof(length), std::as_writable_bytes(std::span(text)));
+    read(sizeof(length), std::as_writable_bytes(std::span(text)));
     const Json header = parse_json(text, file.string());
     if (!header.is_object()) throw damaged_tensors(file, rules, "its header must be an object");
     bytes_ = size - sizeof(length) - length;
@@ -121,7 +143,7 @@ Safetensors::Safetensors(const std::filesystem::path& file, const TensorRules& r
                               fmt::format("its size must be a multiple of {} bytes", each));
     }
     data_.resize((bytes_ + sizeof(float) - 1) / sizeof(float));
-    in.read_at(sizeof(length) + length, std::as_writable_bytes(std::span(data_)).first(bytes_));
+    read(sizeof(length) + length, std::as_writable_bytes(std::span(data_)).first(bytes_));
     for (const auto& [name, entry] : header.items()) {
         if (name == metadata_key) {
             for (const auto& [key, note] : entry.items())

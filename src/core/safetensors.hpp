@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "rudder/core/function_ref.hpp"
+
 namespace rudder {
 
 /// A tensor to be written: its values stay the caller's.
@@ -37,6 +39,9 @@ struct TensorRules {
 class Safetensors {
 public:
     explicit Safetensors(const std::filesystem::path& file, const TensorRules& rules = {});
+    /// The same of a file's bytes; errors call them `name`.
+    Safetensors(std::span<const std::byte> bytes, const std::string& name,
+                const TensorRules& rules = {});
 
     struct Tensor {
         std::vector<std::int64_t> shape;
@@ -61,6 +66,9 @@ public:
     }
 
 private:
+    /// Copies the bytes from there on, as many as there are; how many those were.
+    using ReadAt = FunctionRef<std::uint64_t(std::uint64_t at, std::span<std::byte> to)>;
+    void take(std::uint64_t size, ReadAt read, const TensorRules& rules);
     [[nodiscard]] const Tensor& found(const std::string& name,
                                       std::span<const std::int64_t> shape) const;
 

@@ -5,19 +5,24 @@
 #include "core/json.hpp"
 #include "rudder/graph/provenance.hpp"
 
+#include "vertex_ids.hpp"
+
 namespace rudder::graph {
 
 Dataset::Dataset(const std::filesystem::path& folder)
     : folder_(folder, dataset_format, dataset_version),
       info_(dataset_info(folder_.manifest(), folder_.manifest_path())),
       topology_(open_topology(folder_, info_)),
-      arrays_(VertexArrays::open(folder_, info_, info_.vertices)) {}
+      arrays_(VertexArrays::open(folder_, info_, info_.vertices)),
+      edge_arrays_(EdgeArrays::open(folder_, info_)) {}
 
 void Dataset::check() const {
     const std::string where = folder_.path().string();
     folder_.verify_checksums();
     check_topology(topology(), info_.vertices, where);
     arrays_.check(info_, info_.vertices, where);
+    edge_arrays_.check(info_, topology(), where);
+    VertexIds::open(folder_, info_.vertices).check(where);
     const TopologyCounts counts = count_irregular(topology());
     if (counts.self_loops != info_.self_loops || counts.duplicates != info_.duplicates) {
         throw input_error("self loops or duplicates are not as many as the manifest says", where,
@@ -27,15 +32,18 @@ void Dataset::check() const {
         throw input_error("the graph is not symmetric, though the manifest says so", where,
                           "make the data set again");
     }
+    if (info_.symmetric && !carries_symmetric(topology(), edge_data())) {
+        throw input_error("what edges carry is not symmetric, though the manifest says so", where,
+                          "make the data set again");
+    }
 }
 
 namespace {
 
 constexpr const char* remake_dataset = "make the data set again";
 
-FeatureInfo feature_info(const Json& manifest, const std::string& where) {
-    const Json& entry = json_field(manifest, "features", where);
-    if (entry.is_null()) return {};
+/// Width and type of rows.
+FeatureInfo row_info(const Json& entry, const std::string& where) {
     FeatureInfo info;
     info.width = json_u64(entry, "width", where);
     const std::string type = json_string(entry, "type", where);
@@ -45,8 +53,28 @@ FeatureInfo feature_info(const Json& manifest, const std::string& where) {
                           remake_dataset);
     }
     info.type = *known;
+    return info;
+}
+
+FeatureInfo feature_info(const Json& manifest, const std::string& where) {
+    const Json& entry = json_field(manifest, "features", where);
+    if (entry.is_null()) return {};
+    FeatureInfo info = row_info(entry, where);
     info.row_normalise = json_bool(entry, "row_normalise", where);
     return info;
+}
+
+FeatureInfo edge_feature_info(const Json& manifest, const std::string& where) {
+    const auto entry = manifest.find("edge_features");
+    if (entry == manifest.end() || entry->is_null()) return {};
+    const FeatureInfo info = row_info(*entry, where);
+    if (info.type != ElementType::i8) return info;
+    throw input_error("features of edges cannot be of type 'int8'", where, remake_dataset);
+}
+
+/// A key that may be absent.
+bool says(const Json& manifest, const char* key, const std::string& where) {
+    return manifest.contains(key) && json_bool(manifest, key, where);
 }
 
 TargetInfo target_info(const Json& manifest, const std::string& where) {
@@ -99,6 +127,13 @@ void describe(const DatasetInfo& info, Json& manifest) {
     }
     manifest["split"] = {
         {"train", info.split.train}, {"valid", info.split.valid}, {"test", info.split.test}};
+    if (info.edge_weight) manifest["edge_weight"] = true;
+    if (info.edge_time) manifest["edge_time"] = true;
+    if (info.edge_features.present()) {
+        manifest["edge_features"] = {{"width", info.edge_features.width},
+                                     {"type", to_string(info.edge_features.type)}};
+    }
+    if (info.vertex_time) manifest["vertex_time"] = true;
 }
 
 DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
@@ -113,6 +148,10 @@ DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
     const Json& split = json_field(manifest, "split", where);
     info.split = {json_u64(split, "train", where), json_u64(split, "valid", where),
                   json_u64(split, "test", where)};
+    info.edge_weight = says(manifest, "edge_weight", where);
+    info.edge_time = says(manifest, "edge_time", where);
+    info.edge_features = edge_feature_info(manifest, where);
+    info.vertex_time = says(manifest, "vertex_time", where);
     return info;
 }
 

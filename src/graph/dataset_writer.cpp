@@ -129,6 +129,40 @@ void DatasetWriter::topology(const BuiltTopology& built, bool symmetric) {
     info_.self_loops = built.kept.self_loops;
     info_.duplicates = built.kept.duplicates;
     write_topology(arrays_, built.topology.view());
+    info_.edge_weight = built.weight.has_value();
+    info_.edge_time = built.time.has_value();
+    if (built.weight) arrays_.write("edge_weight", built.weight->span());
+    if (built.time) arrays_.write("edge_time", built.time->span());
+}
+
+void DatasetWriter::edge_features(const FeatureView& rows, std::span<const EdgeIndex> origin,
+                                  const std::string& where, Progress& progress) {
+    RUDDER_CHECK(origin.size() == info_.edges && rows.info.type != ElementType::i8);
+    constexpr std::size_t rows_at_once = 1 << 14;
+    check_finite(rows.info, rows.bytes(), 0, where);
+    const std::size_t bytes = rows.info.row_bytes();
+    check_space(arrays_.folder(), checked_mul(info_.edges, bytes, "the features' size"));
+    ArrayStream stream =
+        arrays_.stream("edge_features", rows.info.type, {info_.edges, rows.info.width});
+    std::vector<std::byte> block;
+    progress.phase("writing features of edges", info_.edges);
+    for (std::size_t first = 0; first < origin.size(); first += rows_at_once) {
+        throw_if_interrupted();
+        const auto some = origin.subspan(first, std::min(rows_at_once, origin.size() - first));
+        block.resize(some.size() * bytes);
+        for (std::size_t i = 0; i < some.size(); ++i)
+            std::memcpy(block.data() + i * bytes, rows.row(some[i]).data(), bytes);
+        stream.append(std::span<const std::byte>(block));
+        progress.advance(some.size());
+    }
+    stream.finish();
+    info_.edge_features = {rows.info.width, rows.info.type, false};
+}
+
+void DatasetWriter::vertex_times(std::span<const std::int64_t> times) {
+    RUDDER_CHECK(times.size() == info_.vertices);
+    arrays_.write("vertex_time", times);
+    info_.vertex_time = true;
 }
 
 void DatasetWriter::features(const FeatureSource& source, std::optional<ElementType> type,
@@ -167,12 +201,22 @@ void DatasetWriter::split(std::span<const Role> roles) {
     has_split_ = true;
 }
 
+void DatasetWriter::ids(const VertexIds& ids) {
+    ids_ = ids.kind();
+    ids.write(arrays_);
+}
+
+void DatasetWriter::note(const std::string& file, std::string_view text) {
+    write_text(staging_.path() / file, text);
+}
+
 DatasetInfo DatasetWriter::commit(const Provenance& provenance) {
     if (!has_split_) split(Array<Role>::zeroed(info_.vertices).span());
     provenance.write_config(staging_.path());
     Json manifest = {
-        {"format", dataset_format}, {"version", dataset_version}, {"rudder", version()}};
+        {"format", dataset_format}, {"version", info_.version()}, {"rudder", version()}};
     describe(info_, manifest);
+    describe_ids(ids_, manifest);
     manifest["made_by"] = made_by_json(provenance);
     arrays_.finish(std::move(manifest));
     staging_.commit();

@@ -9,6 +9,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/graph/dataset.hpp"
 
 namespace rudder::graph {
 
@@ -16,7 +17,8 @@ namespace {
 
 Error bad_split(const std::string& text) {
     return usage_error(fmt::format("invalid split: '{}'", text), "--split",
-                       "give shares such as 60/20/20, or counts such as per-class:20/500/1000");
+                       "give shares such as 60/20/20 or time:60/20/20, or counts such as "
+                       "per-class:20/500/1000");
 }
 
 /// The vertices that may have a role, shuffled: sorted by a keyed draw, so that the order depends
@@ -81,8 +83,40 @@ SplitCounts count_split(std::span<const Role> roles) {
     return {count(Role::train), count(Role::valid), count(Role::test)};
 }
 
+namespace {
+
+/// Shares in per cent.
+SplitFractions parse_shares(std::string_view rest, const std::string& text) {
+    const auto pieces = split(rest, '/');
+    if (pieces.size() != 3) throw bad_split(text);
+    std::array<double, 3> shares{};
+    for (std::size_t i = 0; i < 3; ++i) {
+        const auto value = parse_double(pieces[i]);
+        if (!value || *value < 0) throw bad_split(text);
+        shares[i] = *value / 100;
+    }
+    if (shares[0] + shares[1] + shares[2] > 1 + 1e-9) throw bad_split(text);
+    return {shares[0], shares[1], shares[2]};
+}
+
+/// Puts the vertices in the order of their times; equal ones stay as they are.
+void order_by_time(std::vector<VertexId>& order, std::span<const std::int64_t> times) {
+    const auto missing = std::ranges::find_if(
+        order, [&](VertexId v) { return times.empty() || times[v] == no_time; });
+    if (missing != order.end()) {
+        throw input_error(fmt::format("vertex {} has no time", *missing), "--split",
+                          "give the time of each labelled vertex, or another split");
+    }
+    std::ranges::stable_sort(order, {}, [&](VertexId v) { return times[v]; });
+}
+
+}  // namespace
+
 SplitRule parse_split(const std::string& text) {
     std::string_view rest = text;
+    constexpr std::string_view by_time = "time:";
+    if (rest.starts_with(by_time))
+        return SplitByTime{parse_shares(rest.substr(by_time.size()), text)};
     constexpr std::string_view prefix = "per-class:";
     if (rest.starts_with(prefix)) {
         rest.remove_prefix(prefix.size());
@@ -96,23 +130,18 @@ SplitRule parse_split(const std::string& text) {
         }
         return SplitPerClass{counts[0], counts[1], counts[2]};
     }
-    const auto pieces = split(rest, '/');
-    if (pieces.size() != 3) throw bad_split(text);
-    std::array<double, 3> shares{};
-    for (std::size_t i = 0; i < 3; ++i) {
-        const auto value = parse_double(pieces[i]);
-        if (!value || *value < 0) throw bad_split(text);
-        shares[i] = *value / 100;
-    }
-    if (shares[0] + shares[1] + shares[2] > 1 + 1e-9) throw bad_split(text);
-    return SplitFractions{shares[0], shares[1], shares[2]};
+    return parse_shares(rest, text);
 }
 
 Array<Role> make_split(VertexId vertices, const TargetInfo& info, const TargetView& targets,
-                       const SplitRule& rule, std::uint64_t seed) {
+                       const SplitRule& rule, std::uint64_t seed,
+                       std::span<const std::int64_t> times) {
     auto roles = Array<Role>::zeroed(vertices);
-    const auto order = shuffled_candidates(vertices, info, targets, seed);
-    if (const auto* fractions = std::get_if<SplitFractions>(&rule)) {
+    auto order = shuffled_candidates(vertices, info, targets, seed);
+    if (const auto* by_time = std::get_if<SplitByTime>(&rule)) {
+        order_by_time(order, times);
+        assign(roles.span(), order, by_time->shares);
+    } else if (const auto* fractions = std::get_if<SplitFractions>(&rule)) {
         assign(roles.span(), order, *fractions);
     } else {
         assign(roles.span(), order, std::get<SplitPerClass>(rule), info, targets);

@@ -1,50 +1,21 @@
-// Two walks over the edges: the first counts each row, the second places the entries; then each row
-// is sorted and, unless they are kept, its duplicates are squeezed out in place. Counting and
-// placing use relaxed atomics on one counter per row: with random edges two threads rarely meet on
-// one.
+// Edges are counted and placed by row; then each row is sorted and, unless they are kept, its
+// duplicates are squeezed out in place.
 #include "rudder/graph/topology_builder.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <vector>
 
 #include "rudder/core/parallel.hpp"
+
+#include "edge_placer.hpp"
 
 namespace rudder::graph {
 
 namespace {
 
 constexpr std::size_t built_edges_per_block = 1 << 16;
-constexpr std::size_t edges_at_once = 256;
 constexpr std::size_t built_per_chunk = 1 << 13;
-
-/// Calls `f(row, entry)` for each entry the edge gives under the options.
-template <class AnyEdge, class F>
-inline void for_entries(const AnyEdge& edge, const BuildOptions& options, F&& f) {
-    if (edge.source == edge.target) {
-        if (options.keep_self_loops) f(edge.target, edge.source);
-        return;
-    }
-    f(edge.target, edge.source);
-    if (options.symmetrise) f(edge.source, edge.target);
-}
-
-/// Turns counts at [1..n] into offsets in place (the first stays 0).
-void accumulate(std::span<EdgeIndex> counts) {
-    for (std::size_t i = 1; i < counts.size(); ++i)
-        counts[i] += counts[i - 1];
-}
-
-template <class F>
-void walk_edges(const EdgeSource& source, Progress& progress, F&& per_edge) {
-    const auto block = [&](auto edges) {
-        for (const auto& edge : edges)
-            per_edge(edge);
-        progress.advance(edges.size());
-    };
-    source.walk(EdgeSource::Narrow(block), EdgeSource::Wide(block));
-}
 
 template <class Id>
 class Builder {
@@ -53,12 +24,13 @@ public:
         : source_(source), options_(options), progress_(progress) {}
 
     BuiltTopology build() {
-        count();
-        place();
+        PlacedEdges<Id> placed = place_edges<Id>(source_, options_, progress_);
+        offsets_ = std::move(placed.offsets);
+        entries_ = std::move(placed.entries);
         finish_rows();
         if (!options_.keep_duplicates) compact();
         BuiltTopology built;
-        built.dropped = {options_.keep_self_loops ? 0 : loops_.load(),
+        built.dropped = {options_.keep_self_loops ? 0 : placed.loops,
                          options_.keep_duplicates ? 0 : duplicates_.load()};
         built.kept = {kept_loops_.load(), options_.keep_duplicates ? duplicates_.load() : 0};
         built.topology = Topology(std::move(offsets_), IdArray(std::move(entries_)));
@@ -66,52 +38,6 @@ public:
     }
 
 private:
-    void count() {
-        offsets_ = Array<EdgeIndex>::zeroed(source_.vertices() + 1);
-        progress_.phase("counting edges", source_.edges());
-        walk_edges(source_, progress_, [this](const auto& edge) {
-            if (edge.source == edge.target) loops_.fetch_add(1, std::memory_order_relaxed);
-            for_entries(edge, options_, [this](auto row, auto) {
-                std::atomic_ref(offsets_[row + 1]).fetch_add(1, std::memory_order_relaxed);
-            });
-        });
-        accumulate(offsets_.span());
-    }
-
-    void place() {
-        entries_ = Array<Id>::uninitialised(offsets_[source_.vertices()]);
-        // offsets_[v] serves as the cursor of row v; afterwards it stands at the row's end, which
-        // is where row v + 1 begins: shifting by one restores the offsets.
-        progress_.phase("placing edges", source_.edges());
-        const auto block = [this](auto edges) {
-            for (std::size_t at = 0; at < edges.size(); at += edges_at_once) {
-                place_some(edges.subspan(at, std::min(edges_at_once, edges.size() - at)));
-            }
-            progress_.advance(edges.size());
-        };
-        source_.walk(EdgeSource::Narrow(block), EdgeSource::Wide(block));
-        std::copy_backward(offsets_.begin(), offsets_.end() - 1, offsets_.end());
-        offsets_[0] = 0;
-    }
-
-    /// First takes all positions, then writes all entries: an atomic add waits for the writes
-    /// before it, so a write that misses the cache between two adds would stall the second.
-    template <class AnyEdge>
-    void place_some(std::span<const AnyEdge> edges) {
-        std::array<EdgeIndex, 2 * edges_at_once> positions;
-        std::array<Id, 2 * edges_at_once> values;
-        std::size_t count = 0;
-        for (const AnyEdge& edge : edges) {
-            for_entries(edge, options_, [&](auto row, auto entry) {
-                positions[count] =
-                    std::atomic_ref(offsets_[row]).fetch_add(1, std::memory_order_relaxed);
-                values[count++] = static_cast<Id>(entry);
-            });
-        }
-        for (std::size_t i = 0; i < count; ++i)
-            entries_[positions[i]] = values[i];
-    }
-
     /// Sorts each row; counts its self loops and duplicates and, unless they stay, moves the
     /// distinct entries to its front.
     void finish_rows() {
@@ -152,7 +78,7 @@ private:
     void compact() {
         if (duplicates_ == 0) return;
         progress_.phase("closing gaps", 0);
-        accumulate(distinct_.span());
+        accumulate_counts(distinct_.span());
         const VertexId vertices = source_.vertices();
         for (VertexId v = 0; v < vertices; ++v) {
             const EdgeIndex size = distinct_[v + 1] - distinct_[v];
@@ -168,7 +94,6 @@ private:
     Array<EdgeIndex> offsets_;
     Array<EdgeIndex> distinct_;
     Array<Id> entries_;
-    std::atomic<EdgeIndex> loops_{0};
     std::atomic<EdgeIndex> kept_loops_{0};
     std::atomic<EdgeIndex> duplicates_{0};
 };
@@ -200,12 +125,18 @@ private:
 
 }  // namespace
 
-void EdgeSpan::walk(Narrow narrow, Wide wide) const {
+void NumberedEdges::walk(Narrow narrow, Wide wide) const {
+    const auto narrow_block = [&](std::span<const NarrowEdge> edges, EdgeIndex) { narrow(edges); };
+    const auto wide_block = [&](std::span<const Edge> edges, EdgeIndex) { wide(edges); };
+    walk_numbered(NarrowFrom(narrow_block), WideFrom(wide_block));
+}
+
+void EdgeSpan::walk_numbered(NarrowFrom narrow, WideFrom wide) const {
     parallel_chunks(narrow_.size(), built_edges_per_block, [&](const Chunk& chunk) {
-        narrow(narrow_.subspan(chunk.begin, chunk.end - chunk.begin));
+        narrow(narrow_.subspan(chunk.begin, chunk.end - chunk.begin), chunk.begin);
     });
     parallel_chunks(wide_.size(), built_edges_per_block, [&](const Chunk& chunk) {
-        wide(wide_.subspan(chunk.begin, chunk.end - chunk.begin));
+        wide(wide_.subspan(chunk.begin, chunk.end - chunk.begin), chunk.begin);
     });
 }
 

@@ -79,6 +79,7 @@ VertexArrays VertexArrays::open(const ArrayFolder& folder, const DatasetInfo& in
             break;
     }
     arrays.roles = folder.map<std::uint8_t>("split", {rows});
+    if (info.vertex_time) arrays.times = folder.map<std::int64_t>("vertex_time", {rows});
     return arrays;
 }
 

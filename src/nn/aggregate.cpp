@@ -18,13 +18,16 @@ struct Gather {
     const std::uint32_t* offsets;
     const LocalId* ids;
     std::size_t edges;               ///< of all outputs, for fetching ahead
-    const float* weights = nullptr;  ///< by id, of finishes that are weighted
+    const float* weights = nullptr;  ///< of finishes that are weighted: by id, or by edge
 };
+
+/// By what the rows of a sum are multiplied.
+enum class Weighing : std::uint8_t { none, by_id, by_edge };
 
 /// What becomes of a sum before it is written; one per kernel.
 struct MeanFinish {
     static constexpr bool begins_with_own = false;
-    static constexpr bool weighted = false;
+    static constexpr Weighing weighing = Weighing::none;
     const std::uint32_t* offsets;
 
     RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
@@ -49,9 +52,10 @@ RUDDER_INLINE void undo_rectifier(typename VectorOf<W>::Type& sum, const ActiveR
     sum = value > zero ? sum * active.scale : zero;
 }
 
+template <Weighing by>
 struct GradientFinish {
     static constexpr bool begins_with_own = true;
-    static constexpr bool weighted = false;
+    static constexpr Weighing weighing = by;
     const GradientOfSources* gradient;
 
     [[nodiscard]] RUDDER_INLINE const float* own(std::size_t row) const noexcept {
@@ -64,9 +68,20 @@ struct GradientFinish {
     }
 };
 
+/// Shares add up to one already.
+struct ShareFinish {
+    static constexpr bool begins_with_own = false;
+    static constexpr Weighing weighing = Weighing::by_edge;
+
+    RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
+    template <std::size_t W>
+    RUDDER_INLINE void apply(typename VectorOf<W>::Type&, std::size_t, std::size_t) const noexcept {
+    }
+};
+
 struct WeightedFinish {
     static constexpr bool begins_with_own = false;
-    static constexpr bool weighted = true;
+    static constexpr Weighing weighing = Weighing::by_id;
     const WeightedRows* rows;
 
     RUDDER_INLINE static const float* own(std::size_t) noexcept { return nullptr; }
@@ -108,10 +123,12 @@ RUDDER_INLINE void sum_columns(const Gather& gather, const Finish& finish, std::
                 __builtin_prefetch(next + line);
         }
         const float* from = gather.table.row(gather.ids[e]) + column;
-        [[maybe_unused]] const float weight = Finish::weighted ? gather.weights[gather.ids[e]] : 1;
+        [[maybe_unused]] float weight = 1;
+        if constexpr (Finish::weighing == Weighing::by_id) weight = gather.weights[gather.ids[e]];
+        if constexpr (Finish::weighing == Weighing::by_edge) weight = gather.weights[e];
 #pragma GCC unroll 16
         for (std::size_t t = 0; t < Tiles; ++t) {
-            if constexpr (Finish::weighted) {
+            if constexpr (Finish::weighing != Weighing::none) {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W) * weight;
             } else {
                 sums[t] += *reinterpret_cast<const Loose*>(from + t * W);
@@ -167,6 +184,13 @@ void mean_of_neighbours(const sample::Block& block, const ConstMatrix& table, st
     run_kernel(SumRows<MeanFinish>{gather, {block.offsets.data()}, first, last, means});
 }
 
+void share_of_neighbours(const sample::Block& block, const ConstMatrix& table, std::uint32_t first,
+                         std::uint32_t last, const Matrix& means) noexcept {
+    const Gather gather{table, block.offsets.data(), block.neighbours.data(),
+                        block.neighbours.size(), block.shares.data()};
+    run_kernel(SumRows<ShareFinish>{gather, {}, first, last, means});
+}
+
 void transpose(const sample::Block& block, const TransposedBlock& out) noexcept {
     const bool with_edges = !out.edges.empty();
     // Counts shifted by one place, then starts, which move to the ends while filling.
@@ -188,8 +212,13 @@ void transpose(const sample::Block& block, const TransposedBlock& out) noexcept 
 void gather_gradient(const TransposedBlock& block, const GradientOfSources& gradient,
                      std::uint32_t first, std::uint32_t last, const Matrix& out) noexcept {
     const Gather gather{gradient.readers, block.offsets.data(), block.readers.data(),
-                        block.readers.size()};
-    run_kernel(SumRows<GradientFinish>{gather, {&gradient}, first, last, out});
+                        block.readers.size(), gradient.shares};
+    if (gradient.shares != nullptr) {
+        run_kernel(
+            SumRows<GradientFinish<Weighing::by_edge>>{gather, {&gradient}, first, last, out});
+    } else {
+        run_kernel(SumRows<GradientFinish<Weighing::none>>{gather, {&gradient}, first, last, out});
+    }
 }
 
 void weighted_sum(std::span<const std::uint32_t> offsets, std::span<const LocalId> ids,

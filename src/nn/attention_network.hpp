@@ -31,7 +31,7 @@ protected:
     }
     [[nodiscard]] Heads heads(std::size_t layer) const noexcept {
         const std::size_t count = options().heads;
-        return {count, last(layer) ? options().outputs : options().hidden / count};
+        return {count, last(layer) ? layer_outputs(layer) : options().hidden / count};
     }
     /// Aligned rows of a layer's input; of a sparse one no columns, so that lanes add up biases
     /// alone.

@@ -68,7 +68,8 @@ std::size_t FlatNetwork::layer_inputs(std::size_t layer) const noexcept {
 }
 
 std::size_t FlatNetwork::layer_outputs(std::size_t layer) const noexcept {
-    return layer + 1 == layers() ? options_.outputs : options_.hidden;
+    if (layer + 1 != layers()) return options_.hidden;
+    return options_.pairs ? options_.pairs->width : options_.outputs;
 }
 
 }  // namespace rudder::nn

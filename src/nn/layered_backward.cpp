@@ -4,12 +4,15 @@
 #include "rudder/core/check.hpp"
 #include "rudder/nn/layered_network.hpp"
 
+#include "pair_head.hpp"
 #include "scratch.hpp"
 #include "sparse_input.hpp"
 
 namespace rudder::nn {
 
-LossSums LayeredNetwork::loss(const SeedTargets& targets, float weight, const PassPlan& places) {
+LossSums LayeredNetwork::loss(const SeedTargets& targets, float weight, const PassPlan& places,
+                              std::span<float> gradient) {
+    if (pairs_) return pair_loss(targets, weight, gradient);
     const Matrix scores = view(layers() - 1).out;
     auto* sums = workspace().at<LossSums>(places.losses);
     parallel_chunks(scores.rows, chunk_rows, [&](const Chunk& chunk) {
@@ -175,11 +178,13 @@ BatchResult LayeredNetwork::train(const sample::Batch& batch, const InputRows& r
     const PassPlan places = begin(batch, Pass::train);
     forward(batch, rows, places, Pass::train);
     write_statistics(weight * static_cast<float>(batch.seeds), gradient);
-    const LossSums total = loss(targets, weight, places);
+    const LossSums total = loss(targets, weight, places, gradient);
+    const std::size_t head = pair_parameters_.any() ? 1 : 0;
+    if (head != 0) ready(0);
     if (sparse_input(0)) columns_->fill(view(0).sparse);
     for (std::size_t b = 0; b < layers(); ++b) {
         backward(layers() - 1 - b, batch.key, gradient);
-        ready(b);
+        ready(head + b);
     }
     return {static_cast<float>(total.loss), total.correct, total.answers};
 }

@@ -8,6 +8,7 @@
 
 #include "rudder/core/check.hpp"
 
+#include "pair_head.hpp"
 #include "scratch.hpp"
 #include "sparse_input.hpp"
 
@@ -55,6 +56,7 @@ void LayeredNetwork::end_convolution(std::size_t bias) {
     }
     end_layer();
     layers_.push_back(layer);
+    if (layers_.size() == layers() && options().pairs) add_pair_parameters();
 }
 
 void LayeredNetwork::pack(std::size_t parameter, const Matrix& out) const noexcept {
@@ -367,7 +369,7 @@ void LayeredNetwork::forward(const sample::Batch& batch, const InputRows& rows,
 
 void LayeredNetwork::predict(const sample::Batch& batch, const InputRows& rows,
                              std::span<float> scores) {
-    RUDDER_CHECK(scores.size() == batch.seeds * options().outputs);
+    RUDDER_CHECK(scores.size() == batch.seeds * layer_outputs(layers() - 1));
     if (batch.seeds == 0) return;
     check(batch, rows);
     const PassPlan places = begin(batch, Pass::predict);

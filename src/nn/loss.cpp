@@ -120,8 +120,10 @@ LossSums loss_and_gradient(Objective objective, const SeedTargets& targets, floa
             RUDDER_CHECK_NORMAL(targets.multilabel.size() == scores.rows * scores.columns);
             return multilabel(targets.multilabel, weight, scores);
         case Objective::regression:
+        case Objective::links:
             break;
     }
+    RUDDER_CHECK(objective == Objective::regression);  // pairs have losses of their own
     RUDDER_CHECK_NORMAL(targets.regression.size() == scores.rows * scores.columns);
     return regression(targets.regression, weight, scores);
 }

@@ -20,7 +20,7 @@ namespace {
 
 std::vector<ModelInfo>& models() {
     static std::vector<ModelInfo> all{
-        {.name = "sage", .make = make_sage, .sparse = true},
+        {.name = "sage", .make = make_sage, .sparse = true, .shares = true},
         {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true},
         {.name = "gat", .make = make_gat, .sparse = true},
         {.name = "gatv2", .make = make_gatv2, .sparse = true}};
@@ -71,6 +71,12 @@ void check_options(const NetworkOptions& options) {
         refuse(!(value >= 0 && value < 1), fmt::format("invalid dropout rate: {}", value), where,
                "give at least 0 (off) and less than 1; 0.5 is usual");
     };
+    refuse(options.pairs && options.pairs->width == 0, "invalid width of vertices' rows: 0",
+           "--hidden", "give 1 or more");
+    RUDDER_CHECK(options.objective != Objective::links || (options.pairs && options.outputs == 1));
+    RUDDER_CHECK(!options.pairs || options.pairs->relations > 0);
+    RUDDER_CHECK(!options.pairs || options.pairs->scorer == PairScorer::network ||
+                 options.outputs == 1);
     rate(options.dropout, "--dropout");
     rate(options.input_dropout, "--input-dropout");
     check_shape(options);
@@ -81,6 +87,11 @@ void check_options(const NetworkOptions& options) {
 void Network::map_rows(std::size_t /*layer*/, const InputRows& /*input*/,
                        std::span<float> /*out*/) {
     RUDDER_CHECK(false);  // of a network that says it maps rows
+}
+
+void Network::score_pairs(const ConstMatrix& /*rows*/, const SeedPairs& /*pairs*/,
+                          std::span<float> /*scores*/) {
+    RUDDER_CHECK(false);  // of a network that scores pairs
 }
 
 std::vector<std::string_view> model_names() {
@@ -102,6 +113,14 @@ bool model_wants_degrees(std::string_view model) noexcept {
 bool model_takes_sparse(std::string_view model) noexcept {
     return std::ranges::any_of(
         models(), [&](const ModelInfo& known) { return known.name == model && known.sparse; });
+}
+
+std::vector<std::string_view> weighted_models() {
+    std::vector<std::string_view> names;
+    for (const ModelInfo& model : models()) {
+        if (model.shares) names.push_back(model.name);
+    }
+    return names;
 }
 
 void register_model(const ModelInfo& model) {

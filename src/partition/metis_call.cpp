@@ -1,11 +1,13 @@
-// The call of METIS, in a child process.
+// The call of METIS, in a child process of its own.
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <metis.h>
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/checked.hpp"
+#include "rudder/core/error.hpp"
 
 #include "child_process.hpp"
 #include "metis_partitioner.hpp"
@@ -16,7 +18,6 @@ static_assert(sizeof(idx_t) == 4, "written for a METIS with a 32-bit index");
 
 namespace {
 
-/// Runs in the child.
 int partition_graph(const MetisCall& call, std::span<std::int32_t> offsets, std::int32_t* result) {
     auto vertices = static_cast<idx_t>(call.graph.vertices());
     auto constraints = static_cast<idx_t>(call.constraints);
@@ -50,8 +51,13 @@ Array<PartId> call_metis(const MetisCall& call) {
         offsets[v] = narrow<std::int32_t>(call.graph.offsets[v], "offset for METIS");
     const Region shared = Region::allocate_shared(n * sizeof(std::int32_t));
     auto* result = reinterpret_cast<std::int32_t*>(shared.data());
-    run_in_child("METIS", other_method,
-                 [&] { return partition_graph(call, offsets.span(), result); });
+    const auto work = [&] { return partition_graph(call, offsets.span(), result); };
+    if constexpr (metis_has_processes) {
+        run_in_child("METIS", other_method, work);
+    } else if (const int code = work(); code != 0) {
+        throw Error(ErrorKind::failed, fmt::format("METIS ended with code {}", code), "",
+                    other_method);
+    }
     auto parts = Array<PartId>::uninitialised(n);
     for (VertexId v = 0; v < n; ++v) {
         RUDDER_CHECK(result[v] >= 0 && static_cast<PartId>(result[v]) < call.parts);

@@ -13,6 +13,15 @@ namespace rudder::partition {
 constexpr std::uint64_t index_limit = std::numeric_limits<std::int32_t>::max();  ///< of METIS
 constexpr const char* other_method = "give --method ldg (or fennel), which has no such limit";
 
+/// Whether METIS has a process of its own. Under a sanitizer it has none: a lock of the sanitizer's
+/// that some other thread holds at the moment of the fork would stay locked in the child for ever.
+/// There it is called here, once at a time, since its draws are those of the process.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool metis_has_processes = false;
+#else
+constexpr bool metis_has_processes = true;
+#endif
+
 /// The bytes METIS takes for a graph, about: 70 per arc (measured: 69 to 78), 64 per vertex and
 /// constraint.
 [[nodiscard]] std::uint64_t metis_bytes(VertexId vertices, EdgeIndex arcs, std::size_t constraints);

@@ -15,6 +15,17 @@ public:
     /// Opens every part and inverts their original ids; an input Error if those are no permutation.
     explicit OriginalOrder(const PartitionedDataset& data);
 
+    /// Where a vertex is: its part, and its row there.
+    struct Place {
+        const Part& part;
+        LocalId row;
+    };
+    [[nodiscard]] Place place(VertexId original) const noexcept;
+    /// The original id of a new one.
+    [[nodiscard]] VertexId original(VertexId renumbered) const noexcept {
+        return original_[renumbered];
+    }
+
     [[nodiscard]] const graph::DatasetInfo& info() const noexcept { return info_; }
     /// The new id of each original one.
     [[nodiscard]] std::span<const VertexId> renumbered() const noexcept {
@@ -41,12 +52,6 @@ public:
     void walk(Narrow narrow, Wide wide) const override;
 
 private:
-    struct Place {
-        const Part& part;
-        LocalId row;
-    };
-    [[nodiscard]] Place place(VertexId original) const noexcept;
-
     graph::DatasetInfo info_;
     PartitionBook book_;
     std::vector<Part> parts_;

@@ -68,6 +68,7 @@ Part::Part(const std::filesystem::path& folder, PartId id, PartitionBook::Range 
     original_ids_ = folder_.map<VertexId>("original_ids", {own});
     clusters_ = folder_.map<VertexId>("clusters", {clusters + 1});
     arrays_ = graph::VertexArrays::open(folder_, info_, own);
+    edge_arrays_ = graph::EdgeArrays::open(folder_, info_);
     if (offsets_[0] != 0 || offsets_[own] != info_.edges) {
         throw input_error("the offsets do not run from 0 to the number of edges",
                           fmt::format("{}, array 'offsets'", folder_.path().string()), remake);

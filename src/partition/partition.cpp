@@ -10,6 +10,7 @@
 
 #include "core/json.hpp"
 #include "core/span.hpp"
+#include "graph/vertex_ids.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/version.hpp"
@@ -77,17 +78,23 @@ private:
 struct PartRows {
     Array<EdgeIndex> offsets;
     Array<LocalId> neighbours;
+    Array<EdgeIndex> origin;  ///< the data set's entry of each; empty where entries carry nothing
     Array<VertexId> halo;
     EdgeIndex crossing = 0;
     graph::TopologyCounts irregular;
 };
 
+/// Whether rows are built with the entries of the data set that they came from.
+enum class Origins : bool { left_out, kept };
+
 class RowBuilder {
 public:
-    RowBuilder(const graph::TopologyView& graph, const Renumbering& order, PartId part)
+    RowBuilder(const graph::TopologyView& graph, const Renumbering& order, PartId part,
+               Origins origins)
         : graph_(graph),
           order_(order),
           part_(part),
+          origins_(origins),
           range_(order.book.range(part)),
           halo_(order.book.vertices()) {}
 
@@ -96,7 +103,12 @@ public:
             collect(neighbours);
             rows_.halo = halo_.finish();
             check_local_ids(part_, range_.size(), rows_.halo.size());
-            place(neighbours);
+            if (origins_ == Origins::kept) {
+                rows_.origin = Array<EdgeIndex>::uninitialised(rows_.offsets[range_.size()]);
+                place<OriginEntry>(neighbours);
+            } else {
+                place<VertexId>(neighbours);
+            }
         });
         rows_.crossing = crossing_;
         rows_.irregular = {loops_, duplicates_};
@@ -125,24 +137,47 @@ private:
         std::partial_sum(rows_.offsets.begin(), rows_.offsets.end(), rows_.offsets.begin());
     }
 
+    /// An entry in new ids; those of equal ids stay in the data set's order.
+    struct OriginEntry {
+        VertexId id;
+        EdgeIndex origin;
+        friend bool operator<(const OriginEntry& a, const OriginEntry& b) noexcept {
+            return a.id != b.id ? a.id < b.id : a.origin < b.origin;
+        }
+    };
+
     /// The rows, sorted by global id and then told in local ids.
-    template <class Neighbours>
+    template <class Entry, class Neighbours>
     void place(Neighbours neighbours) {
+        constexpr bool with_origin = std::is_same_v<Entry, OriginEntry>;
         rows_.neighbours = Array<LocalId>::uninitialised(rows_.offsets[range_.size()]);
         parallel_chunks(range_.size(), written_per_chunk, [&](const Chunk& chunk) {
-            std::vector<VertexId> row;
+            std::vector<Entry> row;
             graph::TopologyCounts irregular;
+            const auto id = [&](std::size_t k) -> VertexId {
+                if constexpr (with_origin) {
+                    return row[k].id;
+                } else {
+                    return row[k];
+                }
+            };
             for (VertexId i = chunk.begin; i < chunk.end; ++i) {
                 const VertexId v = order_.original[range_.begin + i];
                 row.clear();
-                for (EdgeIndex e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e)
-                    row.push_back(order_.renumbered[neighbours[e]]);
-                std::ranges::sort(row);
+                for (EdgeIndex e = graph_.offsets[v]; e < graph_.offsets[v + 1]; ++e) {
+                    if constexpr (with_origin) {
+                        row.push_back({order_.renumbered[neighbours[e]], e});
+                    } else {
+                        row.push_back(order_.renumbered[neighbours[e]]);
+                    }
+                }
+                std::sort(row.begin(), row.end());
                 LocalId* out = rows_.neighbours.data() + rows_.offsets[i];
                 for (std::size_t k = 0; k < row.size(); ++k) {
-                    if (row[k] == range_.begin + i) ++irregular.self_loops;
-                    if (k > 0 && row[k] == row[k - 1]) ++irregular.duplicates;
-                    out[k] = local(row[k]);
+                    if (id(k) == range_.begin + i) ++irregular.self_loops;
+                    if (k > 0 && id(k) == id(k - 1)) ++irregular.duplicates;
+                    out[k] = local(id(k));
+                    if constexpr (with_origin) rows_.origin[rows_.offsets[i] + k] = row[k].origin;
                 }
             }
             loops_ += irregular.self_loops;
@@ -158,6 +193,7 @@ private:
     graph::TopologyView graph_;
     const Renumbering& order_;
     PartId part_;
+    Origins origins_;
     PartitionBook::Range range_;
     HaloSet halo_;
     PartRows rows_;
@@ -212,6 +248,25 @@ void write_targets(graph::ArrayFolderWriter& writer, const graph::TargetInfo& in
     }
 }
 
+/// What the entries of a part's rows carry, gathered from the data set's.
+void write_edge_data(graph::ArrayFolderWriter& writer, const graph::Dataset& from,
+                     std::span<const EdgeIndex> origin) {
+    const graph::EdgeData data = from.edge_data();
+    if (from.info().edge_weight) {
+        write_rows(writer, "edge_weight", ElementType::f32, {origin.size()},
+                   std::as_bytes(data.weight).data(), sizeof(float), origin);
+    }
+    if (from.info().edge_time) {
+        write_rows(writer, "edge_time", ElementType::i64, {origin.size()},
+                   std::as_bytes(data.time).data(), sizeof(std::int64_t), origin);
+    }
+    const graph::FeatureInfo& features = data.features.info;
+    if (features.present()) {
+        write_rows(writer, "edge_features", features.type, {origin.size(), features.width},
+                   data.features.data, features.row_bytes(), origin);
+    }
+}
+
 /// The counts of the part alone.
 graph::DatasetInfo part_info(const graph::Dataset& data, const PartRows& rows,
                              std::span<const VertexId> ids) {
@@ -243,7 +298,8 @@ WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, Par
     const auto range = order.book.range(part);
     const auto ids = order.original.span().subspan(range.begin, range.size());
     graph::ArrayFolderWriter writer(folder);
-    const PartRows rows = RowBuilder(data.topology(), order, part).build();
+    const Origins origins = data.info().edges_carry() ? Origins::kept : Origins::left_out;
+    const PartRows rows = RowBuilder(data.topology(), order, part, origins).build();
     writer.write("offsets", rows.offsets.span());
     writer.write("neighbours", rows.neighbours.span());
     writer.write("halo", rows.halo.span());
@@ -258,9 +314,16 @@ WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, Par
     write_targets(writer, data.info().targets, data.targets(), ids);
     write_rows(writer, "split", ElementType::u8, {ids.size()}, std::as_bytes(data.roles()).data(),
                1, ids);
+    if (data.info().vertex_time) {
+        write_rows(writer, "vertex_time", ElementType::i64, {ids.size()},
+                   std::as_bytes(data.vertex_times()).data(), sizeof(std::int64_t), ids);
+    }
+    write_edge_data(writer, data, rows.origin.span());
+    graph::VertexIds::open(data.folder(), data.info().vertices).write(writer, ids);
     const graph::DatasetInfo info = part_info(data, rows, ids);
-    Json manifest = {{"format", part_format}, {"version", part_version}, {"part", part}};
+    Json manifest = {{"format", part_format}, {"version", info.version()}, {"part", part}};
     describe(info, manifest);
+    describe_ids(graph::id_kind(data.folder()), manifest);
     manifest["halo"] = rows.halo.size();
     manifest["clusters"] = order.clusters[part].size() - 1;
     writer.finish(std::move(manifest));
@@ -299,12 +362,13 @@ void write_partition(const graph::Dataset& data, const Renumbering& order, Stagi
         checksums.push_back(to_hex(part.manifest_checksum));
     }
     set_figures(summary, figures);
-    Json manifest = {{"format", partition_format}, {"version", partition_version}};
+    Json manifest = {{"format", partition_format}, {"version", data.info().version()}};
     manifest["rudder"] = version();
     manifest["made_by"] = graph::made_by_json(provenance);
     const Json& source = data.folder().manifest();
     if (const auto made = source.find("made_by"); made != source.end()) manifest["source"] = *made;
     describe(data.info(), manifest);
+    describe_ids(graph::id_kind(data.folder()), manifest);
     describe(summary, manifest);
     manifest["book"] = order.book.starts();
     manifest["part_manifests"] = std::move(checksums);

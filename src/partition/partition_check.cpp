@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/vertex_ids.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
@@ -118,6 +119,8 @@ PartFigures Part::check(VertexId vertices) const {
     check_halo(vertices, where);
     const EdgeIndex crossing = check_rows(where);
     arrays_.check(info_, own(), where);
+    edge_arrays_.check(info_, {offsets(), neighbours()}, where);
+    graph::VertexIds::open(folder_, own()).check(where);
     return {own(), info_.split.train, info_.edges, crossing, halo_.size()};
 }
 

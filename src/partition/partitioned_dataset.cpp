@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "graph/vertex_ids.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/file.hpp"
 
@@ -52,7 +53,10 @@ bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
     return a.symmetric == b.symmetric && a.features.width == b.features.width &&
            a.features.type == b.features.type &&
            a.features.row_normalise == b.features.row_normalise &&
-           a.targets.kind == b.targets.kind && a.targets.count == b.targets.count;
+           a.targets.kind == b.targets.kind && a.targets.count == b.targets.count &&
+           a.edge_weight == b.edge_weight && a.edge_time == b.edge_time &&
+           a.edge_features.width == b.edge_features.width &&
+           a.edge_features.type == b.edge_features.type && a.vertex_time == b.vertex_time;
 }
 
 void check_kind(const graph::DatasetInfo& part, const graph::DatasetInfo& whole,
@@ -89,6 +93,10 @@ Part PartitionedDataset::part(PartId p) const {
     Part part(folder_.path() / part_folder(p), p, book_.range(p), info_.vertices,
               part_checksums_[p]);
     check_kind(part.info(), info_, part.folder().manifest_path(), folder_.manifest_path());
+    if (graph::id_kind(part.folder()) != graph::id_kind(folder_)) {
+        throw input_error("a part does not keep the ids that the whole keeps",
+                          part.folder().manifest_path(), remake_parts);
+    }
     return part;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "core/log.hpp"
 #include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
@@ -51,14 +53,6 @@ graph::Topology inner_graph(const graph::TopologyView& graph, std::span<const Ve
     });
 }
 
-// METIS runs in a child process. A lock of a sanitizer's that another thread holds at that moment
-// would stay locked in the child.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool forks_beside_threads = false;
-#else
-constexpr bool forks_beside_threads = true;
-#endif
-
 /// Which cluster each vertex of a part's own graph is in; some may be empty.
 Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
                             const PartitionOptions& options) {
@@ -75,7 +69,8 @@ Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
                                .iterations = 2});  // more takes longer and finds little
         } catch (const Error& error) {
             if (error.kind() != ErrorKind::failed) throw;
-            log::warning("METIS failed on the clusters of a part; LDG makes them instead");
+            log::warning(fmt::format("METIS failed on the clusters of a part: {}; LDG makes them",
+                                     error.problem()));
         }
     }
     PartitionOptions stream;
@@ -131,14 +126,13 @@ Renumbering renumber(const graph::TopologyView& graph, std::span<const PartId> p
     order.clusters.resize(options.parts);
     progress.phase("clusters", options.parts);
     // A part's own order says nothing about the others', so they can be made at the same time.
-    parallel_chunks(options.parts, forks_beside_threads ? 1 : options.parts,
-                    [&](const Chunk& some) {
-                        for (std::size_t i = some.begin; i < some.end; ++i) {
-                            const auto part = static_cast<PartId>(i);
-                            order.clusters[part] = order_by_cluster(graph, order, part, options);
-                            progress.advance(1);
-                        }
-                    });
+    parallel_chunks(options.parts, metis_has_processes ? 1 : options.parts, [&](const Chunk& some) {
+        for (std::size_t i = some.begin; i < some.end; ++i) {
+            const auto part = static_cast<PartId>(i);
+            order.clusters[part] = order_by_cluster(graph, order, part, options);
+            progress.advance(1);
+        }
+    });
     invert(order.original.span(), order.renumbered.span());
     return order;
 }

@@ -1,4 +1,4 @@
-// The numbers of a run as Prometheus reads them.
+// The numbers of a run as Prometheus reads them, and how it stands.
 #pragma once
 
 #include <atomic>
@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "run_watch.hpp"
 #include "sink.hpp"
 
 namespace rudder::report {
@@ -37,7 +38,8 @@ class PrometheusMetrics {
 public:
     /// `info` are the labels of rudder_run_info.
     PrometheusMetrics(std::size_t ranks,
-                      const std::vector<std::pair<std::string, std::string>>& info);
+                      const std::vector<std::pair<std::string, std::string>>& info,
+                      const RunPlan& plan = {});
     ~PrometheusMetrics();
 
     void steps(std::span<const train::StepRecord> steps);
@@ -47,6 +49,8 @@ public:
 
     /// All of them, in text exposition format 0.0.4.
     [[nodiscard]] std::string text() const;
+    /// How the run stands, up to the last step.
+    [[nodiscard]] Standing standing() const;
 
 private:
     struct State;

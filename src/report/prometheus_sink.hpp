@@ -15,12 +15,14 @@ struct PrometheusOptions {
     std::uint16_t port = 0;             ///< 0: any that is free
     std::size_t ranks = 1;
     std::vector<std::pair<std::string, std::string>> info;  ///< labels of rudder_run_info
+    RunPlan plan{};                                         ///< what GET /status begins with
 };
 
 /// A usage Error where this is no address of IPv4 or IPv6, written as a number.
 void check_address(const std::string& address);
 
-/// Answers GET /metrics from a thread of its own, which a slow reader does not hold up.
+/// Answers GET /metrics, /status (how the run stands, as JSON) and /healthz from a thread of its
+/// own, which a slow reader does not hold up.
 class PrometheusSink final : public MetricSink {
 public:
     /// Listens; an Error that names address and port where that cannot be.

@@ -80,17 +80,66 @@ struct StepSeries {
 [[nodiscard]] std::size_t series_column(Derived derived);
 [[nodiscard]] std::size_t series_columns();
 
+/// What a rank, or a few neighbours, did in a stretch of steps: sums.
+struct RankCell {
+    double own = 0;   ///< seconds of computing, and of waiting for rows of its own
+    double rows = 0;  ///< fetched
+    std::uint64_t lines = 0;
+
+    static constexpr auto fields =
+        unnamed_fields(&RankCell::own, &RankCell::rows, &RankCell::lines);
+    RankCell& operator+=(const RankCell& other) noexcept { return add_fields(*this, other); }
+};
+static_assert(lists_all_fields<RankCell>);
+
+/// Ranks side by side, in buckets of `width` steps; bucket i begins at step i x width.
+struct RankSeries {
+    std::uint64_t width = 1;
+    std::size_t groups = 0;
+    std::vector<RankCell> cells;  ///< bucket x group
+
+    [[nodiscard]] std::size_t buckets() const noexcept {
+        return groups == 0 ? 0 : cells.size() / groups;
+    }
+    [[nodiscard]] const RankCell& at(std::size_t bucket, std::size_t group) const {
+        return cells[bucket * groups + group];
+    }
+    /// Joins buckets until there are at most `most`.
+    void coarsen(std::size_t most);
+};
+
 /// Sums over the run of one rank, or of a few neighbours where there are many ranks.
 struct RankTotals {
     std::uint64_t lines = 0;
     Seconds seconds;
     Rows rows;
+    std::uint64_t edges = 0;  ///< sampled
+    // From which follows what a step's computing takes whatever it has to read: sums of rows needed
+    // squared, of these times seconds of computing, and of such seconds squared.
+    double rows_squared = 0;
+    double rows_computed = 0;
+    double computed_squared = 0;
 
-    static constexpr auto fields =
-        unnamed_fields(&RankTotals::lines, &RankTotals::seconds, &RankTotals::rows);
+    static constexpr auto fields = unnamed_fields(
+        &RankTotals::lines, &RankTotals::seconds, &RankTotals::rows, &RankTotals::edges,
+        &RankTotals::rows_squared, &RankTotals::rows_computed, &RankTotals::computed_squared);
+
     RankTotals& operator+=(const RankTotals& other) noexcept { return add_fields(*this, other); }
 };
 static_assert(lists_all_fields<RankTotals>);
+
+/// Those of one step.
+[[nodiscard]] inline RankTotals step_totals(const Seconds& seconds, const Rows& rows,
+                                            std::uint64_t edges) noexcept {
+    const auto read = static_cast<double>(rows.needed);
+    return {1,
+            seconds,
+            rows,
+            edges,
+            read * read,
+            read * seconds.compute,
+            seconds.compute * seconds.compute};
+}
 
 /// metrics.jsonl.
 struct MetricsData {
@@ -110,6 +159,7 @@ struct MetricsData {
     std::vector<double> epoch_ends;  ///< steps at which an epoch begins, the first left out
     std::uint64_t ranks_per_group = 1;
     std::vector<RankTotals> by_rank;  ///< by group
+    RankSeries rank_series;           ///< by group
     std::vector<double> by_owner;     ///< group x group: feature bytes received from an owner
     bool has_owners = false;
     std::vector<std::pair<std::uint64_t, std::string>> policies;  ///< of rank 0, where it changes
@@ -123,7 +173,7 @@ struct EpochData {
 };
 
 /// What came of a decision, by the counterfactual.
-enum class Judgement : std::uint8_t { right, wrong, undecided };
+enum class Judgement : std::uint8_t { right, wrong, undecided, no_effect };
 /// What was decided.
 enum class DecisionKind : std::uint8_t { keep, replace, set };
 
@@ -161,6 +211,47 @@ struct DecisionData {
     std::vector<DecisionText> notable;  ///< at most a few hundred, in order of steps
 };
 
+/// One step of the profile, thread by thread; times are microseconds from its start.
+struct StepTimeline {
+    struct Span {
+        std::string name;
+        std::string category;
+        double start = 0;
+        double end = 0;
+    };
+    struct Lane {
+        std::string thread;
+        std::vector<Span> spans;  ///< outer ones before those inside
+    };
+    struct Rank {
+        std::uint64_t rank = 0;
+        std::vector<Lane> lanes;
+    };
+    std::uint64_t step = 0;
+    std::uint64_t steps = 0;  ///< of the profile
+    double length = 0;
+    std::vector<Rank> ranks;      ///< those that are shown
+    std::uint64_t all_ranks = 0;  ///< of the profile
+};
+
+/// A stage of making a step's rows ready; seconds, mean over the steps and ranks of a profile.
+struct StageTimes {
+    double waited = 0;  ///< of a step, which waited for it
+    double work = 0;    ///< that it takes for one step
+};
+
+/// What a profile says that sums over steps do not: seconds, likewise.
+struct ProfileTimes {
+    double steps = 0;  ///< of a rank, whose making is in the profile
+    double step = 0;
+    double stall = 0;  ///< of it; the waits below are parts of it
+    StageTimes sampling, policy, assembling;
+    double network = 0;         ///< while its fetching waited for others
+    double compute_alone = 0;   ///< of a step
+    double compute_beside = 0;  ///< of one that evaluation went on beside
+    double beside = 0;          ///< share of such steps
+};
+
 /// How a run stands.
 enum class RunStatus : std::uint8_t { finished, interrupted, failed, killed, running, unfinished };
 [[nodiscard]] std::string_view to_string(RunStatus state) noexcept;
@@ -177,15 +268,32 @@ struct RunData {
     MetricsData metrics;
     std::vector<EpochData> epochs;
     DecisionData decisions;
-    bool traced = false;  ///< there is a trace/
+    std::optional<StepTimeline> timeline;  ///< where there is a profile
+    std::optional<ProfileTimes> profile;   ///< likewise
+    bool traced = false;                   ///< there is a trace/
     std::vector<std::string> missing;
 };
 
+/// By what run.json and summary.json say, and by the lock of whoever writes the folder.
+[[nodiscard]] RunStatus run_status(const Facts& run, const Facts& summary,
+                                   const std::filesystem::path& folder);
+
 /// Whether there is anything of a run in a folder.
 [[nodiscard]] bool is_run_folder(const std::filesystem::path& folder);
+/// An input Error where there is not.
+void expect_run_folder(const std::filesystem::path& folder);
+
+/// How much of a run is read: all of it, or what its averages need: no decisions, and of a long
+/// metrics.jsonl stretches that are spread over all of it.
+enum class ReadDepth : std::uint8_t { whole, averages };
 
 /// Reads a folder, its large files on all threads. An input Error if it is no run's.
-[[nodiscard]] RunData read_run(const std::filesystem::path& folder);
+[[nodiscard]] RunData read_run(const std::filesystem::path& folder,
+                               ReadDepth depth = ReadDepth::whole);
+
+/// What the profile of a run's folder says; nothing where there is no folder or no profile in it
+/// that can be read.
+[[nodiscard]] std::optional<ProfileTimes> profile_of_run(const std::filesystem::path& folder);
 
 /// Adds the floor: the rows of each step from `first_step` on.
 void add_floor(RunData& run, std::uint64_t first_step, const std::vector<double>& rows);

@@ -1,6 +1,7 @@
 #include "data_json.hpp"
 
 #include "core/json.hpp"
+#include "partition/part_sizes.hpp"
 
 namespace rudder::run {
 
@@ -21,6 +22,13 @@ Json dataset_json(const graph::DatasetInfo& info) {
     json["symmetric"] = info.symmetric;
     json["self_loops"] = info.self_loops;
     json["duplicates"] = info.duplicates;
+    if (info.edge_weight) json["edge_weight"] = true;
+    if (info.edge_time) json["edge_time"] = true;
+    if (info.edge_features.present()) {
+        json["edge_features"] = {{"width", info.edge_features.width},
+                                 {"type", to_string(info.edge_features.type)}};
+    }
+    if (info.vertex_time) json["vertex_time"] = true;
     return json;
 }
 
@@ -28,6 +36,17 @@ Json partition_json(const graph::DatasetInfo& info, const partition::PartitionSu
     Json json = dataset_json(info);
     json["kind"] = "partition";
     describe(summary, json);
+    return json;
+}
+
+Json partition_json(const partition::PartitionedDataset& data) {
+    Json json = partition_json(data.info(), data.summary());
+    const auto sizes = partition::part_sizes(data);
+    if (!sizes) return json;
+    json["part_vertices"] = sizes->vertices;
+    json["part_train"] = sizes->train;
+    json["part_edges"] = sizes->edges;
+    if (!sizes->halo_from.empty()) json["halo_from"] = sizes->halo_from;
     return json;
 }
 

@@ -116,8 +116,7 @@ struct RankEnd {
     while (ending.test_and_set())
         std::this_thread::sleep_for(std::chrono::seconds(1));
     if (watchdog != nullptr) watchdog->announce_failure(end.code, end.problem);
-    if (!end.text.empty())
-        std::fputs(fmt::format("rudder: error: rank {}: {}\n", rank, end.text).c_str(), stderr);
+    if (!end.text.empty()) log::last_error(fmt::format("rank {}: {}", rank, end.text));
     std::fflush(nullptr);
     comm::write_rank_status(end.code, end.problem);
     ::_exit(end.code);
@@ -233,6 +232,7 @@ public:
     }
     void set_rank(int rank) {
         rank_ = rank;
+        log::set_rank(rank);
         comm::write_rank_process(rank, comm::RankStage::joined);
     }
     void watch(const comm::Communicator& comm) {
@@ -306,6 +306,14 @@ int with_remedies(const RankOptions& options, Run&& run) {
     }
 }
 
+/// What the options' table refuses otherwise is plain.
+log::Format format_of(const std::string& name) {
+    const auto found = std::ranges::find(log::format_names, name);
+    return found == log::format_names.end()
+               ? log::Format::plain
+               : static_cast<log::Format>(found - log::format_names.begin());
+}
+
 /// Refuses tasks of srun that do not know of each other: each would train alone, as rank 0.
 void refuse_strangers() {
     const char* tasks = std::getenv("SLURM_STEP_NUM_TASKS");
@@ -336,12 +344,14 @@ bool is_rank() {
 int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,
                const RankBody& body) {
     if (!options.link.empty()) static_cast<void>(comm::parse_link_schedule(options.link));
+    log::set_format(format_of(options.log_format));
+    if (comm::MpiSession::launched()) log::set_rank(comm::launched_rank());
     if (options.ranks > 0) return with_remedies(options, [&] { return launch(options); });
     if (comm::MpiSession::launched()) return run_rank(options, fingerprint, body);
     refuse_strangers();
     const LostFileWatch files([](const Error& error) {
         LastWords::speak(error.exit_code(), in_one_line(error));
-        std::fputs(fmt::format("rudder: error: {}\n", error.what()).c_str(), stderr);
+        log::last_error(error.what());
         std::fflush(nullptr);
         ::_exit(error.exit_code());
     });

@@ -11,6 +11,7 @@
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "core/staging.hpp"
+#include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/version.hpp"
@@ -68,8 +69,9 @@ Json run_facts(const comm::Communicator& comm, const partition::PartitionedDatas
             {"pid", ::getpid()},
             {"ranks", comm.size()},
             {"hosts", comm.hosts().hosts()},
+            {"cores", usable_cores()},
             {"data", path},
-            {"partition", partition_json(data.info(), data.summary())},
+            {"partition", partition_json(data)},
             {"model", options.model},
             {"seed", options.seed},
             {"epochs", options.epochs},

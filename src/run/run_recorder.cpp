@@ -37,6 +37,13 @@ report::PrometheusOptions prometheus_options(const SinkSettings& settings, const
     options.ranks = facts.at("ranks").get<std::size_t>();
     for (const char* key : {"version", "data", "model", "policy", "agent"})
         options.info.emplace_back(key, facts.at(key).get<std::string>());
+    const auto number = [&](const char* key) { return facts.value(key, std::uint64_t{0}); };
+    options.plan = {.name = facts.value("title", ""),
+                    .epochs = number("epochs"),
+                    .steps = number("epochs") * number("steps_per_epoch"),
+                    .ranks = number("ranks"),
+                    .policy = facts.at("policy").get<std::string>(),
+                    .agent = facts.at("agent").get<std::string>()};
     return options;
 }
 

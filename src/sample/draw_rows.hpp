@@ -223,6 +223,12 @@ void draw_rows(const Rows& rows, const DrawRequest& request, DrawnNeighbours& ou
     RowDrawer<Rows, Id>(rows, request, out.offsets, out.template ids<Id>()).draw();
 }
 
+/// What the entries of a row carry, from its first on; null: nothing, or nobody asks.
+struct CarriedRow {
+    const float* weights = nullptr;
+    const std::int64_t* times = nullptr;
+};
+
 /// The rows of the whole graph, in ids of either width.
 template <class Id>
 struct WholeRows {
@@ -237,7 +243,13 @@ struct WholeRows {
 
     const EdgeIndex* offsets;
     const Id* ids;
+    const float* weights = nullptr;       ///< by entry; null: none
+    const std::int64_t* times = nullptr;  ///< by entry; null: none
 
+    [[nodiscard]] CarriedRow carried(VertexId v) const noexcept {
+        return {weights == nullptr ? nullptr : weights + offsets[v],
+                times == nullptr ? nullptr : times + offsets[v]};
+    }
     [[nodiscard]] Row row(VertexId v) const noexcept {
         return {ids + offsets[v], offsets[v + 1] - offsets[v]};
     }

@@ -31,16 +31,36 @@ struct DrawRequest {
     Sampler sampler = Sampler::plain;
     std::uint64_t redraw = 1;  ///< steps between a vertex's numbers, where they are shared
     comm::Kind kind = comm::Kind::topology;  ///< of the messages, where there are any
+    bool weighted = false;                   ///< by the edges' weights; gives shares
+    Temporal temporal = Temporal::off;
+    /// Unless that is off: each vertex sees edges before its time alone.
+    std::span<const std::int64_t> times{};
+
+    /// Whether what edges carry is looked at.
+    [[nodiscard]] bool carried() const noexcept { return weighted || temporal != Temporal::off; }
+};
+
+/// What of the data that edges carry a source holds; requests can ask for no more.
+struct SourceCarries {
+    bool weights = false;
+    bool times = false;  ///< rows are then in the order of time
+
+    /// For each edge.
+    [[nodiscard]] std::uint64_t bytes() const noexcept {
+        return (weights ? sizeof(float) : 0) + (times ? sizeof(std::int64_t) : 0);
+    }
 };
 
 /// What was drawn: ids[offsets[i]] up to ids[offsets[i + 1]] for vertex i, global ids: `narrow`
 /// where those of the whole graph fit 32 bits, `wide` where not. All of a row in its order where
-/// its degree is at most the fan-out, else as drawn (in its order, too, where numbers are shared).
+/// its degree is at most the fan-out, else as drawn (in its order, too, where numbers are shared or
+/// what edges carry is looked at).
 /// With replacement every row that is not empty gives as many as the fan-out, however short it is.
 struct DrawnNeighbours {
     RawVector<std::uint32_t> offsets;
     RawVector<std::uint32_t> narrow;
     RawVector<VertexId> wide;
+    RawVector<float> shares;  ///< as of Block, by id; empty unless weights were asked for
     std::shared_ptr<SharedMemory> memory;  ///< of draws before; whoever draws makes it
 
     template <class Id>
@@ -78,7 +98,7 @@ public:
 /// `comm`; collective.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_replicated_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
-    std::span<const partition::Part> own);
+    std::span<const partition::Part> own, SourceCarries carries = {});
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
 /// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
 /// lie in a window of the host, 4 bytes each. Where all ranks have a `coder`, answers are written
@@ -86,9 +106,10 @@ public:
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
     std::span<const partition::Part> own, bool degrees = false,
-    std::shared_ptr<comm::MessageCoder> coder = nullptr);
+    std::shared_ptr<comm::MessageCoder> coder = nullptr, SourceCarries carries = {});
 
 /// Bytes that a replicated topology would take.
-[[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept;
+[[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges,
+                                             SourceCarries carries = {}) noexcept;
 
 }  // namespace rudder::sample

@@ -14,6 +14,7 @@
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
+#include "part_rows.hpp"
 #include "shared_rows.hpp"
 
 namespace rudder::sample {
@@ -22,59 +23,10 @@ namespace {
 
 constexpr comm::Channel draw_channel = comm::channel_of(comm::Talk::draws);
 
-/// The rows of a rank's own parts.
-class PartRows {
-    struct OwnPart {
-        const EdgeIndex* offsets;
-        const LocalId* neighbours;
-        const VertexId* halo;
-        VertexId first;
-        VertexId own;
-    };
-
-public:
-    struct Row {
-        const LocalId* locals;
-        EdgeIndex degree;
-        const OwnPart* part;
-
-        static constexpr std::size_t entry_bytes = sizeof(LocalId);
-        [[nodiscard]] const void* entry(EdgeIndex i) const noexcept { return locals + i; }
-        [[nodiscard]] VertexId operator[](EdgeIndex i) const noexcept {
-            const LocalId local = locals[i];
-            return local < part->own ? part->first + local : part->halo[local - part->own];
-        }
-    };
-
-    PartRows(const partition::PartitionBook& book, std::span<const partition::Part> own)
-        : book_(&book), slot_(book.parts(), 0) {
-        for (std::size_t i = 0; i < own.size(); ++i) {
-            slot_[own[i].id()] = i;
-            parts_.push_back({own[i].offsets().data(), own[i].neighbours().data(),
-                              own[i].halo().data(), own[i].range().begin, own[i].own()});
-        }
-    }
-
-    [[nodiscard]] Row row(VertexId v) const noexcept {
-        const OwnPart& part = parts_[slot_[book_->owner(v)]];
-        const EdgeIndex* const place = part.offsets + (v - part.first);
-        return {part.neighbours + place[0], place[1] - place[0], &part};
-    }
-    void prefetch_row(VertexId v) const noexcept {
-        const OwnPart& part = parts_[slot_[book_->owner(v)]];
-        __builtin_prefetch(part.offsets + (v - part.first));
-    }
-
-private:
-    const partition::PartitionBook* book_;
-    std::vector<std::size_t> slot_;  ///< by part
-    std::vector<OwnPart> parts_;
-};
-
 // ---- on the wire -------------------------------------------------------------------------------
 
-/// A question: this, then the ids, packed. The answer: the drawn ids, then how many each vertex
-/// has.
+/// A question: this, the times of the vertices where they have some, then the ids, packed. The
+/// answer: the drawn ids, their shares where weights were asked for, then how many each vertex has.
 struct QuestionHead {
     std::uint64_t seed;
     std::uint64_t step;
@@ -85,6 +37,9 @@ struct QuestionHead {
     std::uint64_t redraw;
     std::uint32_t with_replacement;
     std::uint32_t sampler;
+    std::uint32_t weighted;
+    std::uint32_t temporal;
+    std::uint64_t times;  ///< how many
 };
 
 /// How wide ids and counts are; both sides know.
@@ -120,6 +75,12 @@ void append(Bytes& bytes, std::size_t width, std::span<const From> values) {
     });
 }
 
+/// Appends bytes as they are.
+template <class Bytes>
+void append(Bytes& bytes, std::span<const std::byte> more) {
+    bytes.insert(bytes.end(), more.begin(), more.end());
+}
+
 /// Reads them back.
 template <class To>
 void extract(std::span<const std::byte> bytes, std::size_t width, To* out) {
@@ -144,20 +105,26 @@ struct AskedVertex {
 template <class Id>
 struct Share {
     std::vector<AskedVertex> asked;
-    RawVector<VertexId> vertices;  ///< the same, as the rank is asked
+    RawVector<VertexId> vertices;   ///< the same, as the rank is asked
+    RawVector<std::int64_t> times;  ///< theirs, where vertices have times
     comm::Request request;
     RawVector<std::uint32_t> counts;
     RawVector<Id> neighbours;
+    RawVector<float> shares;  ///< of the neighbours, where weights were asked for
 
     /// In ascending order, which makes questions short.
     void sort() {
         std::vector<AskedVertex> scratch;
         radix_sort(asked, scratch, [](const AskedVertex& a) { return a.vertex; });
     }
-    void list() {
+    void list(const DrawRequest& request) {
         vertices.resize(asked.size());
         for (std::size_t i = 0; i < asked.size(); ++i)
             vertices[i] = asked[i].vertex;
+        if (request.temporal == Temporal::off) return;
+        times.resize(asked.size());
+        for (std::size_t i = 0; i < asked.size(); ++i)
+            times[i] = request.times[asked[i].position];
     }
 };
 
@@ -171,15 +138,18 @@ class PartitionedSource final : public NeighbourSource {
 public:
     PartitionedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
                       std::span<const partition::Part> own, bool with_degrees,
-                      std::shared_ptr<comm::MessageCoder> coder)
+                      std::shared_ptr<comm::MessageCoder> coder, SourceCarries carries)
         : comm_(comm),
           book_(book),
           owners_(comm, book_, own),
-          rows_(book_, own),
-          coder_(std::move(coder)) {
+          rows_(book_, own, carries),
+          carries_(carries),
+          coder_(std::move(coder)),
+          bytes_(rows_.bytes()) {
         for (const partition::Part& part : own) {
-            bytes_ += part.offsets().size_bytes() + part.neighbours().size_bytes() +
-                      part.halo().size_bytes();
+            bytes_ += part.offsets().size_bytes() + part.halo().size_bytes() +
+                      part.neighbours().size() *
+                          (sizeof(LocalId) + (carries.weights ? sizeof(float) : 0));
         }
         if (with_degrees) gather_degrees(own);
         if (comm_.size() > 1) {
@@ -232,10 +202,9 @@ private:
         ask_all<Id>(request, shares);
         draw_own<Id>(request, shares[static_cast<std::size_t>(comm_.rank())], out.memory);
         for (int r = 0; r < comm_.size(); ++r) {
-            if (r != comm_.rank())
-                take_answer(r, request.fanout, shares[static_cast<std::size_t>(r)]);
+            if (r != comm_.rank()) take_answer(r, request, shares[static_cast<std::size_t>(r)]);
         }
-        merge<Id>(request.vertices.size(), shares, out);
+        merge<Id>(request, shares, out);
     }
 
     /// Of all vertices, into a window of the host.
@@ -264,15 +233,21 @@ private:
                                 request.fanout,
                                 request.redraw,
                                 request.with_replacement ? 1U : 0U,
-                                static_cast<std::uint32_t>(request.sampler)};
+                                static_cast<std::uint32_t>(request.sampler),
+                                request.weighted ? 1U : 0U,
+                                static_cast<std::uint32_t>(request.temporal),
+                                0};
         for (std::size_t r = 0; r < shares.size(); ++r) {
             Share<Id>& share = shares[r];
             if (share.asked.empty() || static_cast<int>(r) == comm_.rank()) continue;
             share.sort();
-            share.list();
+            share.list(request);
             const std::shared_ptr<comm::Service::Bytes> question = service_->memory();
-            question->resize(sizeof head);
-            std::memcpy(question->data(), &head, sizeof head);
+            QuestionHead own_head = head;
+            own_head.times = share.times.size();
+            question->resize(sizeof own_head);
+            std::memcpy(question->data(), &own_head, sizeof own_head);
+            append(*question, std::as_bytes(std::span(share.times)));
             pack_ids(share.vertices, 0, *question);
             share.request = service_->ask_message(static_cast<int>(r), request.kind, question);
         }
@@ -281,8 +256,9 @@ private:
     template <class Id>
     void draw_own(DrawRequest request, Share<Id>& share,
                   std::shared_ptr<SharedMemory>& memory) const {
-        share.list();
+        share.list(request);
         request.vertices = share.vertices;
+        request.times = share.times;
         DrawnNeighbours drawn;
         drawn.memory = std::move(memory);
         draw_any<Id>(rows_, request, drawn);
@@ -291,22 +267,30 @@ private:
         for (std::size_t i = 0; i < share.counts.size(); ++i)
             share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
         share.neighbours = std::move(drawn.ids<Id>());
+        share.shares = std::move(drawn.shares);
     }
 
     template <class Id>
-    void take_answer(int from, std::int32_t fanout, Share<Id>& share) const {
+    void take_answer(int from, const DrawRequest& request, Share<Id>& share) const {
         if (share.asked.empty()) return;
         const comm::Message message = share.request.take();
         comm::MessageCoder::Bytes decoded;
         if (coder_ != nullptr) decoded = coder_->decoded(message, from);
         const std::span<const std::byte> bytes =
             coder_ != nullptr ? std::span<const std::byte>(decoded) : message.bytes;
-        const WireWidths widths(book_.vertices(), fanout);
+        const WireWidths widths(book_.vertices(), request.fanout);
         const std::size_t counts = share.vertices.size() * widths.count;
-        if (bytes.size() < counts || (bytes.size() - counts) % widths.id != 0)
+        const std::size_t per_id = widths.id + (request.weighted ? sizeof(float) : 0);
+        if (bytes.size() < counts || (bytes.size() - counts) % per_id != 0)
             refuse_draws(from, "an answer of another length");
-        share.neighbours.resize((bytes.size() - counts) / widths.id);
-        extract(bytes.first(bytes.size() - counts), widths.id, share.neighbours.data());
+        const std::size_t drawn = (bytes.size() - counts) / per_id;
+        share.neighbours.resize(drawn);
+        extract(bytes.first(drawn * widths.id), widths.id, share.neighbours.data());
+        share.shares.resize(request.weighted ? drawn : 0);
+        if (!share.shares.empty()) {
+            std::memcpy(share.shares.data(), bytes.data() + drawn * widths.id,
+                        drawn * sizeof(float));
+        }
         share.counts.resize(share.vertices.size());
         extract(bytes.last(counts), widths.count, share.counts.data());
         std::size_t sum = 0;
@@ -317,8 +301,10 @@ private:
 
     /// Puts the answers into the order of the request.
     template <class Id>
-    static void merge(std::size_t vertices, std::span<const Share<Id>> shares,
+    static void merge(const DrawRequest& request, std::span<const Share<Id>> shares,
                       DrawnNeighbours& out) {
+        const std::size_t vertices = request.vertices.size();
+        const bool weighted = request.weighted;
         out.offsets.resize(vertices + 1);
         for (const Share<Id>& share : shares) {
             for (std::size_t i = 0; i < share.asked.size(); ++i)
@@ -333,15 +319,23 @@ private:
         }
         RawVector<Id>& ids = out.ids<Id>();
         ids.resize(sum);
+        out.shares.resize(weighted ? sum : 0);
         for (const Share<Id>& share : shares) {
-            const Id* from = share.neighbours.data();
-            for (std::size_t i = 0; i < share.asked.size(); ++i) {
-                Id* const to = ids.data() + out.offsets[share.asked[i].position];
-                const std::uint32_t count = share.counts[i];
-                for (std::uint32_t j = 0; j < count; ++j)
-                    to[j] = from[j];
-                from += count;
-            }
+            place(share, share.neighbours.data(), out.offsets, ids.data());
+            if (weighted) place(share, share.shares.data(), out.offsets, out.shares.data());
+        }
+    }
+
+    /// Puts what one rank said of each drawn neighbour into the order of the request.
+    template <class Id, class T>
+    static void place(const Share<Id>& share, const T* from,
+                      const RawVector<std::uint32_t>& offsets, T* out) {
+        for (std::size_t i = 0; i < share.asked.size(); ++i) {
+            T* const to = out + offsets[share.asked[i].position];
+            const std::uint32_t count = share.counts[i];
+            for (std::uint32_t j = 0; j < count; ++j)
+                to[j] = from[j];
+            from += count;
         }
     }
 
@@ -350,8 +344,16 @@ private:
         QuestionHead head{};
         if (question.size() < sizeof head) refuse_draws(from, "a question without a head");
         std::memcpy(&head, question.data(), sizeof head);
-        if (!unpack_ids(question.subspan(sizeof head), 0, book_.vertices(), asked_))
+        const std::span<const std::byte> rest = question.subspan(sizeof head);
+        if (head.times > rest.size() / sizeof(std::int64_t))
+            refuse_draws(from, "fewer times than it says");
+        asked_times_.resize(head.times);
+        if (head.times != 0)
+            std::memcpy(asked_times_.data(), rest.data(), head.times * sizeof(std::int64_t));
+        if (!unpack_ids(rest.subspan(head.times * sizeof(std::int64_t)), 0, book_.vertices(),
+                        asked_))
             refuse_draws(from, "a list of vertices that cannot be read");
+        check_carried(from, head);
         for (const VertexId v : asked_) {
             if (owners_.rank(book_.owner(v)) != comm_.rank())
                 refuse_draws(from, "a question about vertices of another rank");
@@ -363,11 +365,24 @@ private:
                                   .fanout = head.fanout,
                                   .with_replacement = head.with_replacement != 0,
                                   .sampler = static_cast<Sampler>(head.sampler),
-                                  .redraw = head.redraw};
+                                  .redraw = head.redraw,
+                                  .weighted = head.weighted != 0,
+                                  .temporal = static_cast<Temporal>(head.temporal),
+                                  .times = asked_times_};
         if (coder_ != nullptr) bytes.resize(1);
         widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
                                       : answer_as<std::uint32_t>(request, widths, bytes);
         if (coder_ != nullptr) coder_->encode(bytes, widths.id);
+    }
+
+    /// What is asked of the data that edges carry must be there.
+    void check_carried(int from, const QuestionHead& head) const {
+        const bool timed = head.temporal != static_cast<std::uint32_t>(Temporal::off);
+        if (head.temporal > static_cast<std::uint32_t>(Temporal::uniform) ||
+            (timed && !carries_.times) || (head.weighted != 0 && !carries_.weights))
+            refuse_draws(from, "a question about what edges do not carry here");
+        if (head.times != (timed ? asked_.size() : 0))
+            refuse_draws(from, "not one time for each vertex");
     }
 
     template <class Id>
@@ -375,8 +390,10 @@ private:
                    comm::Service::Answer& bytes) {
         draw_any<Id>(rows_, request, drawn_);
         const RawVector<Id>& ids = drawn_.ids<Id>();
-        bytes.reserve(bytes.size() + ids.size() * widths.id + asked_.size() * widths.count);
+        bytes.reserve(bytes.size() + ids.size() * (widths.id + sizeof(float)) +
+                      asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const Id>(ids));
+        if (request.weighted) append(bytes, std::as_bytes(std::span(drawn_.shares)));
         for (std::size_t i = 0; i < asked_.size(); ++i)
             drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
         append(bytes, widths.count,
@@ -387,21 +404,26 @@ private:
     partition::PartitionBook book_;
     PartOwners owners_;
     PartRows rows_;
+    SourceCarries carries_;
     std::shared_ptr<comm::MessageCoder> coder_;          ///< of answers; null: none
     std::shared_ptr<std::span<std::uint32_t>> degrees_;  ///< by vertex, where asked for
     std::uint64_t bytes_ = 0;
     bool stopped_ = false;
     RawVector<VertexId> asked_;
+    RawVector<std::int64_t> asked_times_;
     DrawnNeighbours drawn_;
     std::optional<comm::Service> service_;  ///< last: its task uses the others
 };
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_partitioned_source(
-    const comm::Communicator& comm, const partition::PartitionBook& book,
-    std::span<const partition::Part> own, bool degrees, std::shared_ptr<comm::MessageCoder> coder) {
-    return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder));
+std::unique_ptr<NeighbourSource> make_partitioned_source(const comm::Communicator& comm,
+                                                         const partition::PartitionBook& book,
+                                                         std::span<const partition::Part> own,
+                                                         bool degrees,
+                                                         std::shared_ptr<comm::MessageCoder> coder,
+                                                         SourceCarries carries) {
+    return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder), carries);
 }
 
 }  // namespace rudder::sample

@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <numeric>
 
 #include "core/huge_vector.hpp"
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/parallel.hpp"
 
+#include "carried_part.hpp"
 #include "draw_rows.hpp"
 #include "neighbour_source.hpp"
 #include "owners.hpp"
@@ -17,9 +19,10 @@ void throw_too_many_edges() {
                 "choose a smaller --batch or --fanout");
 }
 
-std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges) noexcept {
-    return (vertices + 1) * sizeof(EdgeIndex) +
-           edges * (IdArray::needs_wide(vertices) ? sizeof(std::uint64_t) : sizeof(std::uint32_t));
+std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges, SourceCarries carries) noexcept {
+    const std::uint64_t id =
+        IdArray::needs_wide(vertices) ? sizeof(std::uint64_t) : sizeof(std::uint32_t);
+    return (vertices + 1) * sizeof(EdgeIndex) + edges * (id + carries.bytes());
 }
 
 namespace {
@@ -28,13 +31,15 @@ template <class Id>
 class ReplicatedSource final : public NeighbourSource {
 public:
     ReplicatedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
-                     std::span<const partition::Part> own)
-        : vertices_(book.vertices()) {
+                     std::span<const partition::Part> own, SourceCarries carries)
+        : vertices_(book.vertices()), carries_(carries) {
         const PartOwners owners(comm, book, own);
         std::vector<EdgeIndex> base(book.parts() + std::size_t{1}, 0);
         std::partial_sum(owners.edges().begin(), owners.edges().end(), base.begin() + 1);
         offsets_ = comm.share<EdgeIndex>(vertices_ + 1);
         ids_ = comm.share<Id>(base.back());
+        if (carries.weights) weights_ = comm.share<float>(base.back());
+        if (carries.times) times_ = comm.share<std::int64_t>(base.back());
         for (const partition::Part& part : own)
             write(part, base[part.id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
@@ -45,11 +50,20 @@ public:
             return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
         };
         exchange_parts(comm, book, owners, offsets_of, ids_of);
+        const auto exchange = [&](const auto& window) {
+            if (window == nullptr) return;
+            exchange_parts(comm, book, owners, [&](PartId p) {
+                return window->subspan(base[p], base[p + std::size_t{1}] - base[p]);
+            });
+        };
+        exchange(weights_);
+        exchange(times_);
         if (comm.host().rank() == 0 && comm.host().size() > 1) {  // a rank of its own has them
             collapse_huge(offsets_->data(), offsets_->size_bytes());
             collapse_huge(ids_->data(), ids_->size_bytes());
         }
-        rows_ = {offsets_->data(), ids_->data()};
+        rows_ = {offsets_->data(), ids_->data(), weights_ == nullptr ? nullptr : weights_->data(),
+                 times_ == nullptr ? nullptr : times_->data()};
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
@@ -63,7 +77,7 @@ public:
     }
     [[nodiscard]] VertexId vertices() const noexcept override { return vertices_; }
     [[nodiscard]] std::uint64_t bytes() const noexcept override {
-        return replicated_bytes(vertices_, ids_->size());
+        return replicated_bytes(vertices_, ids_->size(), carries_);
     }
     [[nodiscard]] std::string_view name() const noexcept override { return "replicated"; }
     [[nodiscard]] graph::TopologyView topology() const noexcept override {
@@ -71,13 +85,20 @@ public:
     }
 
 private:
-    /// An own part's rows, in global ids.
+    /// An own part's rows, in global ids, and what they carry.
     void write(const partition::Part& part, EdgeIndex base) {
+        const CarriedPart carried(part, carries_);
         const auto range = part.range();
         const auto from = part.offsets();
         for (VertexId v = 0; v < part.own(); ++v)
             (*offsets_)[range.begin + v] = base + from[v];
-        const auto neighbours = part.neighbours();
+        const auto neighbours = carried.neighbours();
+        if (carries_.weights) {
+            std::ranges::copy(carried.weights(),
+                              weights_->begin() + static_cast<std::ptrdiff_t>(base));
+        }
+        if (carries_.times)
+            std::ranges::copy(carried.times(), times_->begin() + static_cast<std::ptrdiff_t>(base));
         parallel_chunks(neighbours.size(), std::size_t{1} << 16, [&](const Chunk& chunk) {
             for (std::size_t e = chunk.begin; e < chunk.end; ++e)
                 (*ids_)[base + e] = static_cast<Id>(part.global(neighbours[e]));
@@ -85,8 +106,11 @@ private:
     }
 
     VertexId vertices_;
+    SourceCarries carries_;
     std::shared_ptr<std::span<EdgeIndex>> offsets_;
     std::shared_ptr<std::span<Id>> ids_;
+    std::shared_ptr<std::span<float>> weights_;       ///< null: none
+    std::shared_ptr<std::span<std::int64_t>> times_;  ///< null: none
     WholeRows<Id> rows_{};
 };
 
@@ -94,10 +118,11 @@ private:
 
 std::unique_ptr<NeighbourSource> make_replicated_source(const comm::Communicator& comm,
                                                         const partition::PartitionBook& book,
-                                                        std::span<const partition::Part> own) {
+                                                        std::span<const partition::Part> own,
+                                                        SourceCarries carries) {
     if (IdArray::needs_wide(book.vertices()))
-        return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own);
-    return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own);
+        return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own, carries);
+    return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own, carries);
 }
 
 }  // namespace rudder::sample

@@ -87,6 +87,16 @@ void check_fanout(const std::vector<std::int32_t>& fanout) {
     }
 }
 
+/// Memory of batches whose seeds have subgraphs of their own. A pair is a subgraph's number times
+/// the vertices of the graph, plus a vertex.
+struct Subgraphs {
+    HashMap<VertexId> map;
+    RawVector<VertexId> pairs;      ///< of the batch, each once
+    RawVector<std::int64_t> times;  ///< of the seeds of the pairs
+    RawVector<VertexId> drawn;      ///< pairs of a layer
+    std::vector<std::int64_t> of_seed;
+};
+
 }  // namespace
 
 struct NeighbourSampler::Scratch {
@@ -95,6 +105,7 @@ struct NeighbourSampler::Scratch {
     AnyMap map;
     DrawnNeighbours drawn;
     RawVector<LocalId> positions;  ///< of the seeds: 0, 1, 2, ... unless one comes twice
+    Subgraphs subgraphs;           ///< where seeds have their own
 
     explicit Scratch(AnyMap m) : map(std::move(m)) {}
 };
@@ -104,8 +115,11 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
     check_fanout(options_.fanout);
     RUDDER_CHECK(options_.redraw >= 1 && options_.redraw <= most_redraw);
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.with_replacement);
+    RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.weighted);
+    RUDDER_CHECK(options_.temporal == Temporal::off || options_.times != nullptr);
     const VertexId vertices = source.vertices();
     const auto map = [&]() -> Scratch::AnyMap {
+        if (options_.temporal != Temporal::off) return HashMap<std::uint32_t>();  // another's turn
         if (IdArray::needs_wide(vertices)) return HashMap<VertexId>();
         if (vertices <= options_.direct_limit) return DirectMap(vertices);
         return HashMap<std::uint32_t>();
@@ -117,6 +131,21 @@ NeighbourSampler::~NeighbourSampler() = default;
 NeighbourSampler::NeighbourSampler(NeighbourSampler&&) noexcept = default;
 
 namespace {
+
+/// The draws of a layer, from the seeds' on.
+DrawRequest request_of(const SamplerOptions& options, const Batch& batch, std::size_t layer,
+                       std::uint32_t destinations) {
+    return {.key = {options.purpose, options.seed, batch.key.epoch, batch.key.step,
+                    static_cast<std::uint32_t>(layer)},
+            .vertices = {batch.vertices.data(), destinations},
+            .fanout = options.fanout[options.fanout.size() - 1 - layer],
+            .with_replacement = options.with_replacement,
+            .sampler = options.sampler,
+            .redraw = options.redraw,
+            .kind = options.kind,
+            .weighted = options.weighted,
+            .temporal = options.temporal};
+}
 
 template <class Map>
 void sample_layers(const NeighbourSource& source, const SamplerOptions& options, Map& map,
@@ -132,24 +161,84 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
         Block& block = out.blocks[index];
         block.destinations = relabelling.count();
         block.offsets.swap(drawn.offsets);  // memory of the batch before
-        source.draw({.key = {options.purpose, options.seed, out.key.epoch, out.key.step,
-                             static_cast<std::uint32_t>(layer)},
-                     .vertices = {out.vertices.data(), block.destinations},
-                     .fanout = options.fanout[index],
-                     .with_replacement = options.with_replacement,
-                     .sampler = options.sampler,
-                     .redraw = options.redraw,
-                     .kind = options.kind},
-                    drawn);
+        block.shares.swap(drawn.shares);
+        source.draw(request_of(options, out, layer, block.destinations), drawn);
         using Id = typename Map::Id;
         const std::span<const Id> ids = drawn.ids<Id>();
         // Not in place: what is drawn has room for as many as the fan-out allows, and batches wait.
         block.neighbours.resize(ids.size());
         relabelling.enter(ids, block.neighbours.data());
         block.offsets.swap(drawn.offsets);
+        block.shares.swap(drawn.shares);
         block.sources = relabelling.count();
     }
     out.vertices.resize(relabelling.count());
+}
+
+/// Tells the pairs that are new apart.
+void split_pairs(const Subgraphs& memory, VertexId vertices, std::size_t count, Batch& out) {
+    std::size_t i = out.subgraphs.size();
+    out.vertices.resize(count);
+    out.subgraphs.resize(count);
+    for (; i < count; ++i) {
+        out.subgraphs[i] = static_cast<std::uint32_t>(memory.pairs[i] / vertices);
+        out.vertices[i] = memory.pairs[i] % vertices;
+    }
+}
+
+/// Pairs of what was drawn, by destination.
+void pair_drawn(const Block& block, const Batch& batch, VertexId vertices, IdSpan ids,
+                RawVector<VertexId>& pairs) {
+    pairs.resize(ids.size());
+    ids.visit([&](auto drawn) {
+        for (std::uint32_t d = 0; d < block.destinations; ++d) {
+            const VertexId first = batch.subgraphs[d] * vertices;
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
+                pairs[e] = first + drawn[e];
+        }
+    });
+}
+
+/// Layers of seeds that have subgraphs of their own: what is entered are pairs.
+void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& options,
+                      Subgraphs& memory, DrawnNeighbours& drawn, RawVector<LocalId>& positions,
+                      std::span<const VertexId> seeds, Batch& out) {
+    const VertexId vertices = source.vertices();
+    RUDDER_CHECK(seeds.empty() || vertices <= std::numeric_limits<VertexId>::max() / seeds.size());
+    Relabelling<HashMap<VertexId>> relabelling(memory.map, memory.pairs);
+    memory.of_seed.clear();
+    memory.drawn.clear();
+    for (const VertexId seed : seeds) {
+        memory.drawn.push_back(memory.of_seed.size() * vertices + seed);
+        memory.of_seed.push_back(options.times->of(seed));
+    }
+    positions.resize(seeds.size());
+    relabelling.enter(std::span<const VertexId>(memory.drawn), positions.data());
+    out.subgraphs.clear();
+    const std::size_t layers = options.fanout.size();
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+        Block& block = out.blocks[layers - 1 - layer];
+        block.destinations = relabelling.count();
+        split_pairs(memory, vertices, block.destinations, out);
+        memory.times.resize(block.destinations);
+        for (std::uint32_t d = 0; d < block.destinations; ++d)
+            memory.times[d] = memory.of_seed[out.subgraphs[d]];
+        DrawRequest request = request_of(options, out, layer, block.destinations);
+        request.times = memory.times;
+        block.offsets.swap(drawn.offsets);
+        block.shares.swap(drawn.shares);
+        source.draw(request, drawn);
+        block.offsets.swap(drawn.offsets);
+        block.shares.swap(drawn.shares);
+        const IdSpan ids = IdArray::needs_wide(vertices)
+                               ? IdSpan(std::span<const VertexId>(drawn.wide))
+                               : IdSpan(std::span<const std::uint32_t>(drawn.narrow));
+        pair_drawn(block, out, vertices, ids, memory.drawn);
+        block.neighbours.resize(memory.drawn.size());
+        relabelling.enter(std::span<const VertexId>(memory.drawn), block.neighbours.data());
+        block.sources = relabelling.count();
+    }
+    split_pairs(memory, vertices, relabelling.count(), out);
 }
 
 }  // namespace
@@ -160,22 +249,41 @@ void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> see
     out.key = key;
     out.seeds = narrow<std::uint32_t>(seeds.size(), "number of seeds of a batch");
     out.blocks.resize(options_.fanout.size());
+    if (options_.temporal != Temporal::off) {
+        sample_subgraphs(*source_, options_, scratch_->subgraphs, scratch_->drawn,
+                         scratch_->positions, seeds, out);
+    } else {
+        out.subgraphs.clear();
+        sample_all(seeds, out);
+    }
+    out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
+    if (options_.degrees) source_->degrees(out.vertices, out.degrees);
+}
+
+void NeighbourSampler::sample_all(std::span<const VertexId> seeds, Batch& out) {
     std::visit(
         [&](auto& map) {
             sample_layers(*source_, options_, map, scratch_->drawn, scratch_->positions, seeds,
                           out);
         },
         scratch_->map);
-    out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
-    if (options_.degrees) source_->degrees(out.vertices, out.degrees);
+}
+
+std::span<const VertexId> distinct_vertices(const Batch& batch, RawVector<VertexId>& memory) {
+    if (batch.distinct()) return batch.vertices;
+    memory = batch.vertices;
+    std::ranges::sort(memory);
+    memory.erase(std::unique(memory.begin(), memory.end()), memory.end());
+    return memory;
 }
 
 std::size_t Batch::bytes() const noexcept {
-    std::size_t sum =
-        vertices.capacity() * sizeof(VertexId) + degrees.capacity() * sizeof(std::uint32_t);
+    std::size_t sum = vertices.capacity() * sizeof(VertexId) +
+                      (subgraphs.capacity() + degrees.capacity()) * sizeof(std::uint32_t);
     for (const Block& block : blocks) {
         sum += block.offsets.capacity() * sizeof(std::uint32_t) +
-               block.neighbours.capacity() * sizeof(LocalId);
+               block.neighbours.capacity() * sizeof(LocalId) +
+               block.shares.capacity() * sizeof(float);
     }
     return sum;
 }

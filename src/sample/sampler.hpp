@@ -9,6 +9,7 @@
 #include "rudder/sample/batch.hpp"
 
 #include "neighbour_source.hpp"
+#include "seed_times.hpp"
 
 namespace rudder::sample {
 
@@ -20,7 +21,11 @@ struct SamplerOptions {
     std::uint64_t seed = 0;
     Purpose purpose = Purpose::sample;
     comm::Kind kind = comm::Kind::topology;
-    bool degrees = false;  ///< also give the degrees of the batch's vertices in the whole graph
+    bool degrees = false;   ///< also give the degrees of the batch's vertices in the whole graph
+    bool weighted = false;  ///< draw by the edges' weights; blocks have shares
+    /// Unless it is off, each seed has a subgraph of its own, of edges before its time.
+    Temporal temporal = Temporal::off;
+    const SeedTimes* times = nullptr;  ///< of all seeds, unless that is off; must outlive it
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
     VertexId direct_limit = VertexId{1} << 28;
@@ -40,9 +45,16 @@ public:
 
 private:
     struct Scratch;
+    /// Layers of seeds that share a subgraph.
+    void sample_all(std::span<const VertexId> seeds, Batch& out);
+
     const NeighbourSource* source_;
     SamplerOptions options_;
     std::unique_ptr<Scratch> scratch_;
 };
+
+/// The ids of a batch, each once: the batch's own list, or one in `memory`, ascending.
+[[nodiscard]] std::span<const VertexId> distinct_vertices(const Batch& batch,
+                                                          RawVector<VertexId>& memory);
 
 }  // namespace rudder::sample

@@ -9,7 +9,7 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/partition/part.hpp"
-#include "rudder/sample/seed_order.hpp"
+#include "rudder/sample/batch.hpp"
 
 namespace rudder::sample {
 

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "carried_rows.hpp"
 #include "draw_rows.hpp"
 #include "hub_draws.hpp"
 #include "neighbour_source.hpp"
@@ -207,6 +208,7 @@ private:
 /// Ids are written in the width of the whole graph's: `out.narrow` or `out.wide`.
 template <class Id, class Rows>
 void draw_any(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
+    if (request.carried()) return CarriedDrawer<Rows, Id>(rows, request, out).draw();
     if (request.sampler == Sampler::plain || request.fanout < 0)
         return draw_rows<Id>(rows, request, out);
     if (out.memory == nullptr) out.memory = std::make_shared<SharedMemory>();

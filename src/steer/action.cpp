@@ -87,7 +87,7 @@ std::string_view to_string(Reason reason) noexcept {
 }
 
 Json to_json(const Action& action) {
-    Json object{{"action", to_string(action.kind)}};
+    Json object = json_object({{"action", to_string(action.kind)}});
     if (action.kind == ActionKind::replace) object["fraction"] = action.fraction;
     if (action.kind == ActionKind::set) object["knobs"] = to_json(std::span(action.knobs));
     if (action.reason != Reason::none) object["reason"] = to_string(action.reason);

@@ -10,19 +10,21 @@ namespace rudder::steer {
 namespace {
 
 Json reading_json(const ShadowReading& reading) {
-    return {{"name", reading.name},
-            {"knobs", to_json(reading.setting)},
-            {"age", reading.age},
-            {"rows", to_json(reading.rows)},
-            {"total", to_json(reading.total)}};
+    return json_object({{"name", reading.name},
+                        {"knobs", to_json(reading.setting)},
+                        {"age", reading.age},
+                        {"rows", to_json(reading.rows)},
+                        {"total", to_json(reading.total)}});
 }
 
 Json past_json(const PastDecision& past) {
-    Json object{{"step", past.step},
-                {"action", to_json(past.action)},
-                {"status", past.status},
-                {"hit_rate", {{"before", past.hit_rate_before}, {"after", past.hit_rate_after}}},
-                {"rows", {{"before", past.rows_before}, {"after", past.rows_after}}}};
+    Json object = json_object(
+        {{"step", past.step},
+         {"action", to_json(past.action)},
+         {"status", past.status},
+         {"hit_rate",
+          json_object({{"before", past.hit_rate_before}, {"after", past.hit_rate_after}})},
+         {"rows", json_object({{"before", past.rows_before}, {"after", past.rows_after}})}});
     if (past.correct) object["correct"] = *past.correct;
     if (past.tied) object["tied"] = true;
     return object;
@@ -155,39 +157,43 @@ double Observation::cost_per_step() const noexcept {
 }
 
 Json to_json(const Rows& rows) {
-    return {{"steps", rows.steps},   {"needed", rows.needed},           {"hit", rows.hit},
-            {"demand", rows.demand}, {"replacement", rows.replacement}, {"ahead", rows.ahead},
-            {"wasted", rows.wasted}};
+    return json_object({{"steps", rows.steps},
+                        {"needed", rows.needed},
+                        {"hit", rows.hit},
+                        {"demand", rows.demand},
+                        {"replacement", rows.replacement},
+                        {"ahead", rows.ahead},
+                        {"wasted", rows.wasted}});
 }
 
 Json to_json(const Observation& o) {
-    Json object{{"sequence", o.sequence},
-                {"step", o.step},
-                {"steps", o.steps},
-                {"steps_per_epoch", o.steps_per_epoch},
-                {"hit_rate", o.hit_rate()},
-                {"cost", to_string(o.cost)},
-                {"cost_per_step", o.cost_per_step()},
-                {"rows", to_json(o.rows)},
-                {"total", to_json(o.total)},
-                {"rows_by_owner", o.rows_by_owner},
-                {"row_bytes", o.row_bytes}};
-    object["seconds"] = {{"steps", o.seconds.steps},
-                         {"step", o.seconds.step},
-                         {"fetch", o.seconds.fetch},
-                         {"stall", o.seconds.stall},
-                         {"compute", o.seconds.compute}};
+    Json object = json_object({{"sequence", o.sequence},
+                               {"step", o.step},
+                               {"steps", o.steps},
+                               {"steps_per_epoch", o.steps_per_epoch},
+                               {"hit_rate", o.hit_rate()},
+                               {"cost", to_string(o.cost)},
+                               {"cost_per_step", o.cost_per_step()},
+                               {"rows", to_json(o.rows)},
+                               {"total", to_json(o.total)},
+                               {"rows_by_owner", o.rows_by_owner},
+                               {"row_bytes", o.row_bytes}});
+    object["seconds"] = json_object({{"steps", o.seconds.steps},
+                                     {"step", o.seconds.step},
+                                     {"fetch", o.seconds.fetch},
+                                     {"stall", o.seconds.stall},
+                                     {"compute", o.seconds.compute}});
     object["knobs"] = to_json(o.setting);
-    object["limits"] = {{"capacity", o.limits.slots},
-                        {"window", o.limits.window},
-                        {"sample_threads", o.limits.sample_threads},
-                        {"fetch_threads", o.limits.fetch_threads},
-                        {"in_flight", o.limits.in_flight},
-                        {"buckets", o.limits.buckets}};
+    object["limits"] = json_object({{"capacity", o.limits.slots},
+                                    {"window", o.limits.window},
+                                    {"sample_threads", o.limits.sample_threads},
+                                    {"fetch_threads", o.limits.fetch_threads},
+                                    {"in_flight", o.limits.in_flight},
+                                    {"buckets", o.limits.buckets}});
     object["halo"] = o.halo;
-    object["sizes"] = {{"batch", o.sizes.batch},
-                       {"vertices", o.sizes.vertices},
-                       {"own_vertices", o.sizes.own_vertices}};
+    object["sizes"] = json_object({{"batch", o.sizes.batch},
+                                   {"vertices", o.sizes.vertices},
+                                   {"own_vertices", o.sizes.own_vertices}});
     object["takes_decisions"] = o.takes_decisions;
     object["candidates"] = o.candidates;
     object["since_change"] = o.since_change;

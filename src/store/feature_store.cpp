@@ -115,23 +115,18 @@ ColumnSteps share_steps(const comm::Communicator& comm, ColumnSteps columns) {
 }
 
 /// Collective: what the whole data set holds, if its rows are to be sparse. All ranks decide alike.
-std::optional<SparseUse> sparse_use(const comm::Communicator& comm,
-                                    const graph::FeatureInfo& stored,
-                                    std::span<const partition::Part> own,
-                                    const StoreOptions& options) {
+std::optional<SparseUse> agree_on_sparse(const comm::Communicator& comm,
+                                         const graph::FeatureInfo& stored,
+                                         std::span<const partition::Part> own,
+                                         const StoreOptions& options) {
     if (options.sparse == SparseChoice::off) return std::nullopt;
-    const bool always = options.sparse == SparseChoice::on;
-    const std::uint64_t limit = always ? stored.width : most_non_zeros(stored);
     NonZeros mine;
-    for (const partition::Part& part : own) {
-        const NonZeros look = sample_non_zeros(part.features());
-        mine += look.largest > limit ? look : count_non_zeros(part.features(), limit);
-    }
-    SparseUse use{.counted = {}, .assembled = options.assembled};
+    for (const partition::Part& part : own)
+        mine += count_for(part.features(), options.sparse);
+    NonZeros all;
     for (const auto& rank : comm.all_gather(std::span<const NonZeros>(&mine, 1)))
-        use.counted += rank.front();
-    if (!always && !pays_sparse(stored, use.counted)) return std::nullopt;
-    return use;
+        all += rank.front();
+    return sparse_use(stored, all, options.sparse, options.assembled);
 }
 
 /// Whether sparse rows are so much shorter that a host keeps them beside the files.
@@ -151,7 +146,7 @@ ChosenFormat choose_format(const comm::Communicator& comm,
     const Precision precision = options.precision;
     const graph::FeatureInfo& stored = data.info().features;
     const auto scale = parts.front().features().scale;
-    const auto sparse = sparse_use(comm, stored, parts, options);
+    const auto sparse = agree_on_sparse(comm, stored, parts, options);
     if (sparse) return {RowFormat(stored, scale, precision, std::nullopt, sparse), {}};
     if (!quantises(stored, precision)) return {RowFormat(stored, scale, precision), {}};
     const Span span("ranges of columns");

@@ -80,6 +80,21 @@ bool quantises(const graph::FeatureInfo& stored, Precision precision) noexcept {
     return precision == Precision::int4 || (precision == Precision::int8 && !in_bytes(stored));
 }
 
+NonZeros count_for(const graph::FeatureView& rows, SparseChoice choice) {
+    if (choice == SparseChoice::off) return {};
+    const std::uint64_t limit =
+        choice == SparseChoice::on ? rows.info.width : most_non_zeros(rows.info);
+    const NonZeros look = sample_non_zeros(rows);
+    return look.largest > limit ? look : count_non_zeros(rows, limit);
+}
+
+std::optional<SparseUse> sparse_use(const graph::FeatureInfo& stored, const NonZeros& counted,
+                                    SparseChoice choice, AssembledRows assembled) {
+    if (choice == SparseChoice::off) return std::nullopt;
+    if (choice == SparseChoice::choose && !pays_sparse(stored, counted)) return std::nullopt;
+    return SparseUse{.counted = counted, .assembled = assembled};
+}
+
 RowFormat::RowFormat(const graph::FeatureInfo& stored, std::span<const float> scale,
                      Precision precision, std::optional<ColumnSteps> steps,
                      const std::optional<SparseUse>& sparse)

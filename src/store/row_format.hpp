@@ -39,6 +39,14 @@ struct SparseUse {
     AssembledRows assembled = AssembledRows::dense;
 };
 
+/// Counts the non-zeros of some of a data set's rows, as far as the choice asks for it: where a few
+/// rows or any one row have too many it may end early.
+[[nodiscard]] NonZeros count_for(const graph::FeatureView& rows, SparseChoice choice);
+/// Whether a data set's rows are sparse, by what was counted of all of them.
+[[nodiscard]] std::optional<SparseUse> sparse_use(const graph::FeatureInfo& stored,
+                                                  const NonZeros& counted, SparseChoice choice,
+                                                  AssembledRows assembled);
+
 /// How rows of one run look on the wire and in buffers, and the way to floats.
 class RowFormat {
 public:

@@ -39,12 +39,53 @@ std::uint64_t memory_of_host(const TrainOptions& options) {
 
 /// Refuses a topology that does not fit this host, before any of it is there.
 void check_topology(const partition::PartitionedDataset& data, const TrainOptions& options) {
-    const std::uint64_t bytes = sample::replicated_bytes(data.info().vertices, data.info().edges);
+    const std::uint64_t bytes =
+        sample::replicated_bytes(data.info().vertices, data.info().edges, carries_of(options));
     const std::uint64_t memory = memory_of_host(options);
     if (bytes <= memory) return;
     throw usage_error(fmt::format("the topology needs {} on every host, and this one has {}",
                                   format_bytes(bytes), format_bytes(memory)),
                       "--topology", "choose --topology partitioned, or raise --memory");
+}
+
+/// Refuses a vertex that is trained on or scored without knowing when.
+void check_times(std::span<const partition::Part> parts) {
+    for (const partition::Part& part : parts) {
+        for (std::size_t v = 0; v < part.own(); ++v) {
+            if (part.vertex_times()[v] != graph::no_time) continue;
+            if (part.roles()[v] == graph::Role::none ||
+                !graph::is_labelled(part.info().targets, part.targets(), v))
+                continue;
+            throw input_error(
+                fmt::format("vertex {} of the data set has no time", part.original_ids()[v]),
+                part.folder().path().string(),
+                "give the time of each vertex of the split, or train without --temporal");
+        }
+    }
+}
+
+}  // namespace
+
+sample::SourceCarries carries_of(const TrainOptions& options) noexcept {
+    return {.weights = options.weighted, .times = options.temporal != sample::Temporal::off};
+}
+
+void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options) {
+    const std::string where = data.folder().path().string();
+    const graph::DatasetInfo& info = data.info();
+    if (options.weighted && !info.edge_weight) {
+        throw input_error("its edges have no weights", where,
+                          "import edge_weight, or train without --weighted");
+    }
+    if (options.temporal == sample::Temporal::off) return;
+    if (!info.edge_time) {
+        throw input_error("its edges have no times", where,
+                          "import edge_time, or train without --temporal");
+    }
+    if (!info.vertex_time) {
+        throw input_error("its vertices have no times", where,
+                          "import node_time, or train without --temporal");
+    }
 }
 
 std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& comm,
@@ -56,7 +97,7 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
     TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
         const std::uint64_t bytes =
-            sample::replicated_bytes(data.info().vertices, data.info().edges);
+            sample::replicated_bytes(data.info().vertices, data.info().edges, carries_of(options));
         // All ranks must choose the same, so the host with least memory decides.
         const std::int64_t fits = comm.all_min(bytes <= memory_of_host(options) / 4 ? 1 : 0);
         choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
@@ -64,15 +105,28 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
     if (choice == TopologyChoice::replicated && options.topology == choice)
         comm::do_together(comm, [&] { check_topology(data, options); });
     if (choice == TopologyChoice::replicated)
-        return sample::make_replicated_source(comm, data.book(), parts);
-    return sample::make_partitioned_source(
-        comm, data.book(), parts, nn::model_wants_degrees(options.model), std::move(coder));
+        return sample::make_replicated_source(comm, data.book(), parts, carries_of(options));
+    return sample::make_partitioned_source(comm, data.book(), parts,
+                                           nn::model_wants_degrees(options.model), std::move(coder),
+                                           carries_of(options));
 }
 
+namespace {
+
 /// Checked before anything is opened or sent.
-const TrainOptions& checked(const TrainOptions& options) {
+const TrainOptions& checked(const partition::PartitionedDataset& data,
+                            const TrainOptions& options) {
     check_options(options);
+    check_carried(data, options);
     return options;
+}
+
+/// Collective: when the vertices of these parts ask, where seeds have times.
+sample::SeedTimes times_of(const comm::Communicator& comm, std::span<const partition::Part> parts,
+                           const TrainOptions& options) {
+    if (options.temporal == sample::Temporal::off) return {};
+    comm::do_together(comm, [&] { check_times(parts); });
+    return sample::SeedTimes(parts);
 }
 
 }  // namespace
@@ -83,10 +137,11 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       start_memory(process_memory()),
       before(open_accounts(c)),
       data(d),
-      options(checked(o)),
+      options(checked(d, o)),
       share(partition::share_of(d.parts(), c.size(), c.rank())),
       coders(c, o.force_coding ? comm::CodingMode::always : comm::coding_mode(o.coding)),
       parts(open_parts(c, d, o.verify)),
+      times(times_of(c, parts, o)),
       schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
       source(make_source(c, d, parts, o, coders.topology)),
       store(c, d,
@@ -116,7 +171,10 @@ sample::SamplerOptions Ground::sampler_options() const {
             .sampler = sampler_of(options),
             .redraw = redraw_of(options, schedule.steps_per_epoch()),
             .seed = options.seed,
-            .degrees = nn::model_wants_degrees(options.model)};
+            .degrees = nn::model_wants_degrees(options.model),
+            .weighted = options.weighted,
+            .temporal = options.temporal,
+            .times = &times};
 }
 
 std::uint64_t Ground::memory() const {

@@ -13,6 +13,7 @@
 #include "sample/neighbour_source.hpp"
 #include "sample/sampler.hpp"
 #include "sample/schedule.hpp"
+#include "sample/seed_times.hpp"
 #include "store/feature_store.hpp"
 
 namespace rudder::train {
@@ -22,6 +23,17 @@ namespace rudder::train {
 [[nodiscard]] std::vector<partition::Part> open_parts(const comm::Communicator& comm,
                                                       const partition::PartitionedDataset& data,
                                                       bool verify);
+
+/// What of the data that edges carry a run with these options draws by.
+[[nodiscard]] sample::SourceCarries carries_of(const TrainOptions& options) noexcept;
+/// Refuses (input Error) a data set without the weights or times that the options ask for.
+void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options);
+/// Collective: the topology where the options want it, with what edges carry. The parts must
+/// outlive it.
+[[nodiscard]] std::unique_ptr<sample::NeighbourSource> make_source(
+    const comm::Communicator& comm, const partition::PartitionedDataset& data,
+    std::span<const partition::Part> parts, const TrainOptions& options,
+    std::shared_ptr<comm::MessageCoder> coder);
 
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,
 /// but for the connections of source and store.
@@ -34,6 +46,7 @@ struct Ground {
     partition::PartShare share;
     comm::Coders coders;                 ///< of what travels
     std::vector<partition::Part> parts;  ///< of this rank
+    sample::SeedTimes times;             ///< of their vertices, where seeds have times
     sample::Schedule schedule;
     std::unique_ptr<sample::NeighbourSource> source;
     store::FeatureStore store;

@@ -51,6 +51,10 @@ void Learner::update(std::uint64_t step, std::span<float> gradient, double facto
     optimiser_->step(network_->weights(), gradient, rate);
 }
 
+TrainedOn Learner::trained_on() const {
+    return train::trained_on(ground_.data.info());
+}
+
 std::vector<nn::Parameter> Learner::parameters() const {
     const auto parameters = network_->parameters();
     return {parameters.begin(), parameters.end()};

@@ -8,6 +8,7 @@
 
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
+#include "train/checkpoints/trained_on.hpp"
 #include "train/ground.hpp"
 
 namespace rudder::train {
@@ -30,6 +31,8 @@ public:
         return learning_rate_;
     }
 
+    /// What to keep of the data set.
+    [[nodiscard]] TrainedOn trained_on() const;
     /// Where each weight lies.
     [[nodiscard]] std::vector<nn::Parameter> parameters() const;
 

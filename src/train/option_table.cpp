@@ -65,7 +65,8 @@ Table sampling_options() {
         option<&O::fanout>("fanout", "Neighbours per layer, input side first (10,25); -1 = all",
                            identity | derived)
             .limit(-1, rows_at_most),
-        option<&O::batch>("batch", "Batch size: seeds per part and step", identity)
+        option<&O::batch>("batch", "Batch size: seeds per part and step (about 20 steps per epoch)",
+                          identity | derived)
             .limit(1, most_vertices),
         option<&O::seed_order>("seed-order", "Order of seeds", identity | further)
             .among({"random", "clustered"}),
@@ -80,6 +81,14 @@ Table sampling_options() {
                            "Steps between redraws of a vertex, if shared (32, at most an epoch)",
                            identity | further | derived | added)
             .limit(1, static_cast<double>(sample::most_redraw)),
+        option<&O::weighted>("weighted",
+                             "Draw and average neighbours by the weights of edges (sage)",
+                             identity | further | added),
+        option<&O::temporal>("temporal",
+                             "Seeds see edges strictly before their own time: the newest, or any\n"
+                             "of them (uniform)",
+                             identity | further | added)
+            .among({"off", "newest", "uniform"}),
         option<&O::sample_tasks>("sample-tasks",
                                  "Number of concurrent sampling tasks (0 = a quarter of --threads)",
                                  further)

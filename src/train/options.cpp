@@ -7,6 +7,7 @@
 #include "core/build_parts.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
+#include "rudder/core/text.hpp"
 #include "train/option_table.hpp"
 #include "train/slowness.hpp"
 
@@ -83,9 +84,33 @@ std::string agent_advice(const steer::AgentSpec& agent, const buffer::PolicySpec
         agent.text(), policy.text());
 }
 
+namespace {
+
+/// What edges carry, and what does not go with it.
+void check_edge_options(const TrainOptions& o) {
+    const auto models = nn::weighted_models();
+    require(!o.weighted || std::ranges::find(models, o.model) != models.end(),
+            fmt::format("model '{}' does not take the weights of edges", o.model), "weighted",
+            fmt::format("choose --model {}, or leave it out", join(models, " or ")));
+    require(!o.weighted || sampler_of(o) != sample::Sampler::shared,
+            "shared samples are not drawn by weight", "weighted",
+            "leave it out, or give --sampler plain");
+    const bool timed = o.temporal != sample::Temporal::off;
+    require(!timed || !nn::model_wants_degrees(o.model),
+            fmt::format("model '{}' reads the degrees of the whole graph, future edges included",
+                        o.model),
+            "temporal", "choose another --model, such as sage");
+    require(o.temporal != sample::Temporal::newest || !o.with_replacement,
+            "the newest edges are not drawn with replacement", "temporal",
+            "give --temporal uniform, or leave --with-replacement out");
+}
+
+}  // namespace
+
 sample::Sampler sampler_of(const TrainOptions& options) noexcept {
-    return options.sampler.value_or(options.with_replacement ? sample::Sampler::plain
-                                                             : sample::Sampler::shared);
+    return options.sampler.value_or(options.with_replacement || options.weighted
+                                        ? sample::Sampler::plain
+                                        : sample::Sampler::shared);
 }
 
 std::uint64_t redraw_of(const TrainOptions& options, std::uint64_t epoch_steps) noexcept {
@@ -131,6 +156,7 @@ void check_options(const TrainOptions& o) {
             "with-replacement", "leave it out, or give --sampler plain");
     require(shared || !o.redraw, "redraw without shared samples", "redraw",
             "leave it out, or let samples be shared (--sampler shared, no --with-replacement)");
+    check_edge_options(o);
     require(o.sparse != store::SparseChoice::on || !store::rounds(o.precision),
             fmt::format("sparse rows stay exact: sparse 'on' does not go with precision '{}'",
                         to_string(o.precision)),

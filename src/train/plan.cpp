@@ -26,6 +26,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
     sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
+    RawVector<VertexId> memory;
     for (std::uint64_t step = 0; step < steps; ++step) {
         double rows = 0;
         double bytes = 0;
@@ -34,8 +35,9 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
             g.schedule.seeds(part.id(), step, seeds);
             sampler.sample({.step = step, .part = part.id()}, seeds, batch);
             rows += static_cast<double>(batch.vertices.size());
-            own.remote += static_cast<double>(std::ranges::count_if(
-                batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
+            own.remote += static_cast<double>(
+                std::ranges::count_if(sample::distinct_vertices(batch, memory),
+                                      [&](VertexId v) { return !g.store.local(v); }));
             bytes += static_cast<double>(batch.bytes());
             edges += static_cast<double>(batch.edges());
             own.activations =

@@ -57,6 +57,8 @@ SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& option
             .undone = t.undone,
             .judged = t.judged,
             .correct = share(number(t.correct), number(t.answered())),
+            .no_effect = t.no_effect,
+            .better = share(number(t.better()), number(t.effective())),
             .excess = excess,
             .regret = regret ? std::optional(regret->value) : std::nullopt,
             .regret_error = regret ? std::optional(regret->error) : std::nullopt,

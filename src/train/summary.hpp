@@ -89,7 +89,9 @@ struct SummaryAgent {
     std::uint64_t refused = 0;
     std::uint64_t undone = 0;
     std::uint64_t judged = 0;
-    std::optional<double> correct;       ///< share of the judged, and of those that came to nothing
+    std::optional<double> correct;  ///< share of the judged, and of those that came to nothing
+    std::optional<std::uint64_t> no_effect;  ///< of the judged; not known of earlier versions
+    std::optional<double> better;        ///< share of those that had an effect, or came to nothing
     std::optional<double> excess;        ///< rows over those of the built-in rule, less 1
     std::optional<double> regret;        ///< over those of the best of the declared class, less 1
     std::optional<double> regret_error;  ///< its standard error; 0: it is exact
@@ -112,6 +114,8 @@ struct SummaryAgent {
                    field("undone", &SummaryAgent::undone, FieldKind::count),
                    field("judged", &SummaryAgent::judged, FieldKind::count),
                    field("correct", &SummaryAgent::correct, FieldKind::value),
+                   field("no_effect", &SummaryAgent::no_effect, FieldKind::count),
+                   field("better", &SummaryAgent::better, FieldKind::value),
                    field("excess", &SummaryAgent::excess, FieldKind::value),
                    field("regret", &SummaryAgent::regret, FieldKind::value),
                    field("regret_error", &SummaryAgent::regret_error, FieldKind::value),

@@ -29,7 +29,7 @@ class Tiny(unittest.TestCase):
             first = bench(folder)
             self.assertEqual(first.returncode, 0, first.stderr)
             lines = [line for line in first.stdout.splitlines() if line.startswith("| generated | window:1 |")]
-            self.assertEqual([line.count("|") for line in lines], [11, 8], first.stdout)
+            self.assertEqual([line.count("|") for line in lines], [12, 8], first.stdout)
             self.assertIn("worse in hindsight by over 0.5 %", first.stdout)
             # Two members under two links, a traced run, and one under a link that changes.
             self.assertEqual(len(first.stderr.splitlines()), 6, first.stderr)
@@ -38,6 +38,12 @@ class Tiny(unittest.TestCase):
 
 
 class Parts(unittest.TestCase):
+    def test_seconds_are_medians_of_the_steps_after_the_first_epoch(self):
+        def run(stall):
+            return {"steps": [[0, 1000, 9.0, 9.0], [1, 10, stall, 2.0], [1, 20, stall, 4.0]]}
+        figures = live_bandit.Figures([run(1.0), run(5.0), run(2.0)])
+        self.assertEqual((figures.rows, figures.stall, figures.time, figures.steps), (30, 4.0, 3.0, 2))
+
     def test_a_tenth_of_a_rate(self):
         for link, tenth in (("100us,1gbit", "100us,0.1gbit"), ("1ms,25mbit", "1ms,2.5mbit"), ("5us,2MB", "5us,0.2MB")):
             self.assertEqual(live_bandit.slower(link), tenth)

@@ -124,6 +124,104 @@ def check_widths(page, name):
     page.size(1280, 800)
 
 
+def check_clipping(page, name):
+    """At the width of a phone and of a desktop, light and dark, every text is there as a whole."""
+    for width, mobile in ((390, True), (1440, False)):
+        page.size(width, 900, 1, mobile)
+        for scheme in ("light", "dark"):
+            page.colours(scheme)
+            bad = page.value("""(() => {
+                const bad = new Set();
+                const seen = e => e.getClientRects().length && !e.closest('caption, .skip, details:not([open]) > :not(summary)');
+                const scrolls = e => e.closest('.scroll, pre, .contents ul');
+                for (const e of document.querySelectorAll('body *')) {
+                    if (!seen(e)) continue;
+                    const text = [...e.childNodes].some(n => n.nodeType === 3 && n.textContent.trim());
+                    const style = getComputedStyle(e), box = e.getBoundingClientRect();
+                    const hidden = style.overflowX !== 'visible' && style.overflowX !== 'auto';
+                    if (hidden && !e.closest('svg') && e.scrollWidth > e.clientWidth + 1)
+                        bad.add('cut: ' + e.className + ' ' + e.textContent.slice(0, 30));
+                    if (!text || scrolls(e)) continue;
+                    if (box.left < -0.5 || box.right > innerWidth + 0.5)
+                        bad.add('beyond the page: ' + e.className + ' ' + e.textContent.slice(0, 30));
+                    const card = e.closest('section, .tile');
+                    if (card && (box.left < card.getBoundingClientRect().left - 0.5 ||
+                                 box.right > card.getBoundingClientRect().right + 0.5))
+                        bad.add('beyond its card: ' + e.className + ' ' + e.textContent.slice(0, 30));
+                    const svg = e.closest('svg');
+                    if (svg && e.tagName === 'text' && (box.right > svg.getBoundingClientRect().right + 1 ||
+                                                        box.left < svg.getBoundingClientRect().left - 1))
+                        bad.add('beyond its drawing: ' + e.textContent);
+                }
+                // Tables that scroll on a narrow screen must not have to: their cells are there.
+                for (const t of document.querySelectorAll('.answers')) {
+                    const around = t.closest('.scroll');
+                    if (around.scrollWidth > around.clientWidth + 1) bad.add('the table of answers scrolls');
+                }
+                for (const e of document.querySelectorAll('.answers td span:first-child, .hbars .name')) {
+                    const lines = e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight);
+                    if (seen(e) && lines > 4.5) bad.add('broken into ' + Math.round(lines) + ' lines: ' + e.textContent);
+                }
+                // Labels of an axis do not run into each other.
+                for (const axis of document.querySelectorAll('.x, .y')) {
+                    const boxes = [...axis.querySelectorAll('span')].filter(seen).map(s => s.getBoundingClientRect());
+                    for (let i = 1; i < boxes.length; ++i) {
+                        const a = boxes[i - 1], b = boxes[i];
+                        if (a.left < b.right && b.left < a.right && a.top + 3 < b.bottom && b.top + 3 < a.bottom)
+                            bad.add('labels touch: ' + axis.closest('figure').id);
+                    }
+                }
+                return [...bad].slice(0, 12);
+            })()""")
+            expect(not bad, f"{name}, {width} px, {scheme}: {bad}")
+    page.size(1280, 800)
+    page.colours("light")
+
+
+def check_comparison(page, folder, runs):
+    """Three settings, two runs each: titles, columns, bars with spread, equal curves."""
+    expect(page.value("document.querySelectorAll('.answers tbody tr').length") == 3, "three rows")
+    heads = page.value("[...document.querySelectorAll('.answers thead th')].map(h => h.innerText)")
+    for name in ("Policy", "Agent", "Link", "Per step", "Bytes of rows", "Rows fetched"):
+        expect(name in heads, f"the table lacks {name}: {heads}")
+    bars = page.value("""[...document.querySelectorAll('#all-time .hbars li')].map(
+        l => [l.querySelector('.name').innerText, l.querySelector('.amount b').innerText,
+              l.querySelectorAll('.whisker').length])""")
+    names = [b[0] for b in bars]
+    expect(names[:2] == ["none", "lru"] and names[2].startswith("window:") and names[2].endswith(" + bandit"),
+           f"bars {bars}")
+    expect(all(b[2] == 1 for b in bars), f"every bar has its spread: {bars}")
+    summaries = [json.load(open(os.path.join(folder, run, "summary.json"))) for run in runs]
+    steps = [s["seconds"]["step"] / s["steps"] / s["ranks"] for s in summaries]
+    page.click("#all-time summary")
+    shown = [float(v[0]) for v in table(page, "all-time").values()]
+    for i, value in enumerate(shown):
+        want = (steps[2 * i] + steps[2 * i + 1]) / 2
+        expect(abs(value - want) < 1e-5 * want, f"step time {value}, not {want}")
+    said = page.value("document.querySelector('#all-loss').innerText")
+    expect("The curves of all 3 are equal: drawn once." in said, f"the losses: {said[:200]}")
+    expect(page.value("document.querySelectorAll('#all-loss .line').length") == 1, "one curve of losses")
+    ticks = page.value("""[...document.querySelectorAll('#all-accuracy .y span')].map(
+        s => parseFloat(s.innerText))""")
+    expect(ticks and max(ticks) <= 100, f"the axis of accuracy: {ticks}")
+
+
+def check_pictures(page, run):
+    """Decisions on the rows, ranks, the halo between parts, a step of the profile."""
+    card = json.load(open(os.path.join(run, "run.json")))
+    halo = card["partition"]["halo_from"]
+    cells = page.value("[...document.querySelectorAll('#halo-map title')].map(t => t.textContent)")
+    expect(f"of 0, from part 1: {halo[0][1]:,}" in cells,
+           f"the halo of part 0 from part 1 is {halo[0][1]}: {cells}")
+    expect(page.value("document.querySelectorAll('#rank-map path.cell').length") > 0, "ranks over time")
+    expect(page.value("document.querySelectorAll('#rank-bars li').length") >= 2, "a bar for each rank")
+    expect(page.value("document.querySelectorAll('#timeline .lanes rect.fill').length") > 2, "a step's spans")
+    decisions = [json.loads(line) for line in open(os.path.join(run, "decisions.jsonl"))]
+    sets = [d for d in decisions if d["action"]["action"] == "set" and d["status"] == "applied"]
+    marked = page.value("document.querySelector('#changed .switch')?.getAttribute('d') || ''")
+    expect(bool(marked) == bool(sets), f"{len(sets)} changes, marked: {marked!r}")
+
+
 def check_contrast(page, name):
     """Texts against what is behind them, by WCAG: at least 4.5."""
     bad = page.value("""(() => {
@@ -165,12 +263,16 @@ def main():
         name = "run <b>&\"' \U0001F6A2"
         for out, agent in ((name, "bandit"), ("other", "never")):
             call("train", "parts", "--ranks", "2", "--link", "50us,1gbit", "--epochs", "3", "--batch", "30",
-                 "--hidden", "16", "--policy", "lru", "--agent", agent, "--trace", "--quiet", "--out", out,
-                 folder=here)
+                 "--hidden", "16", "--policy", "lru", "--agent", agent, "--trace", "--profile", "--quiet",
+                 "--out", out, folder=here)
+        call("compare", "parts", "--ranks", "2", "--link", "50us,1gbit", "--epochs", "2", "--batch", "30",
+             "--hidden", "8", "--policy", "none", "--policy", "lru", "--policy", "window+bandit", "--repeat", "2",
+             "--trace", "--quiet", "--csv", "runs.csv", "--out", "runs", folder=here)
         run = os.path.join(here, name)
         summary = json.load(open(os.path.join(run, "summary.json")))
         call("report", name, "--quiet", folder=here)
         call("report", name, "other", "--quiet", folder=here)
+        call("report", "runs", "--out", "runs.html", "--quiet", folder=here)
 
         page = browser.page()
         address = "file://" + os.path.join(run, "report.html").replace("?", "%3F")
@@ -182,13 +284,27 @@ def main():
             page.colours(scheme)
             page.open(address)
             check_contrast(page, scheme)
+        check_pictures(page, run)
         check_widths(page, "one run")
+        check_clipping(page, "one run")
         quiet(page, "one run")
 
         page.open("file://" + os.path.join(here, "report.html"))
         expect(page.value("document.querySelectorAll('.answers tbody tr').length") == 2, "two rows")
         check_widths(page, "two runs")
+        check_clipping(page, "two runs")
         quiet(page, "two runs")
+
+        for scheme in ("light", "dark"):
+            page.colours(scheme)
+            page.open("file://" + os.path.join(here, "runs.html"))
+            check_contrast(page, "three settings, " + scheme)
+        rows = sorted(os.listdir(os.path.join(here, "runs")))
+        check_comparison(page, os.path.join(here, "runs"),
+                         [os.path.join(row, f"repeat-{n}") for row in rows for n in (1, 2)])
+        check_widths(page, "three settings")
+        check_clipping(page, "three settings")
+        quiet(page, "three settings")
 
         bare = browser.page()
         bare.call("Emulation.setScriptExecutionDisabled", value=True)

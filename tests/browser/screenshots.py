@@ -1,6 +1,6 @@
-"""Pictures of a report, made by headless Chromium.
+"""Pictures of reports, made by headless Chromium: desktop (1440 pixels) and phone (390), light and dark.
 
-    screenshots.py REPORT.html FOLDER
+    screenshots.py RUN.html COMPARISON.html FOLDER
 """
 import base64
 import os
@@ -8,41 +8,59 @@ import sys
 
 from devtools import Browser, find_browser
 
+WIDTHS = {"desktop": (1440, 900, False), "phone": (390, 844, True)}
+
+
+def place(page, selectors):
+    """The rectangle around elements, with a little room."""
+    return page.value("""(() => {
+        const boxes = %r.map(s => document.querySelector(s).getBoundingClientRect());
+        const top = Math.min(...boxes.map(b => b.top)) + scrollY - 16;
+        const left = Math.max(0, Math.min(...boxes.map(b => b.left)) - 20);
+        return {x: left, y: Math.max(0, top),
+                width: Math.min(innerWidth - left, Math.max(...boxes.map(b => b.right)) + 20 - left),
+                height: Math.max(...boxes.map(b => b.bottom)) + scrollY + 16 - Math.max(0, top)};
+    })()""" % selectors)
+
+
+def picture(page, clip, scale, file):
+    taken = page.call("Page.captureScreenshot", format="png", optimizeForSpeed=False,
+                      captureBeyondViewport=True, clip={**clip, "scale": scale})
+    with open(file, "wb") as out:
+        out.write(base64.b64decode(taken["data"]))
+    print(file, os.path.getsize(file), "bytes")
+
+
+# What is taken: page, name, elements, scale by width, colours.
+BOTH = ("light", "dark")
+PICTURES = (
+    ("run", "report", ["header.top", "#learning"], {"desktop": 0.8, "phone": 1.0}, BOTH),
+    ("run", "report-time", ["#time", "#step"], {"desktop": 0.75}, ("light",)),
+    ("run", "report-rows", ["#rows", "#partition"], {"desktop": 0.75}, ("light",)),
+    ("comparison", "comparison", ["header.top", "#all"], {"desktop": 0.8}, BOTH),
+    ("comparison", "comparison", ["header.top", "#all .costs"], {"phone": 1.0}, BOTH),
+)
+
 
 def main():
-    report, folder = sys.argv[1:3]
+    pages = dict(zip(("run", "comparison"), sys.argv[1:3]))
+    folder = sys.argv[3]
     program = find_browser()
     if program is None:
         sys.exit("screenshots: there is no Chromium here; scripts/setup --look installs it")
     os.makedirs(folder, exist_ok=True)
     with Browser(program) as browser:
         page = browser.page()
-        for name, width, height, scale, mobile in (("desktop", 1200, 1780, 1, False),
-                                                   ("phone", 390, 1700, 1.25, True)):
-            for scheme in ("light", "dark"):
-                page.size(width, height, scale, mobile)
+        for width, (x, y, mobile) in WIDTHS.items():
+            page.size(x, y, 1, mobile)
+            for scheme in BOTH:
                 page.colours(scheme)
-                page.open("file://" + os.path.abspath(report))
-                picture = page.call("Page.captureScreenshot", format="png", optimizeForSpeed=False)
-                file = os.path.join(folder, f"report-{name}-{scheme}.png")
-                with open(file, "wb") as out:
-                    out.write(base64.b64decode(picture["data"]))
-                print(file, os.path.getsize(file), "bytes")
-                if name == "phone":
-                    continue
-                # The rest of the page, from the rows to the partition.
-                place = page.value("""(() => {
-                    const top = document.querySelector('#rows').getBoundingClientRect().top + scrollY;
-                    const end = document.querySelector('#partition').getBoundingClientRect().bottom;
-                    return [top - 16, end + scrollY - top + 32];
-                })()""")
-                picture = page.call("Page.captureScreenshot", format="png", captureBeyondViewport=True,
-                                    clip={"x": 24, "y": place[0], "width": width - 48,
-                                          "height": place[1], "scale": 0.85})
-                file = os.path.join(folder, f"report-rows-{scheme}.png")
-                with open(file, "wb") as out:
-                    out.write(base64.b64decode(picture["data"]))
-                print(file, os.path.getsize(file), "bytes")
+                for which, address in pages.items():
+                    page.open("file://" + os.path.abspath(address))
+                    for of, name, selectors, scales, schemes in PICTURES:
+                        if of == which and width in scales and scheme in schemes:
+                            picture(page, place(page, selectors), scales[width],
+                                    os.path.join(folder, f"{name}-{width}-{scheme}.png"))
 
 
 main()

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "rudder/buffer/knobs.hpp"
 #include "rudder/buffer/policy_spec.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
@@ -94,6 +95,19 @@ TEST(PolicySpecs, TwoDifferentWindowsAreRefused) {
     EXPECT_EQ(other.text(), "lru");
     buffer::PolicySpec fresh = buffer::PolicySpec::parse("window");
     EXPECT_THROW(buffer::apply_window(fresh, 0), Error);
+}
+
+TEST(PolicySpecs, FetchEarlyByTheirDistanceOrByWhatTheirWindowAllows) {
+    const auto distance = [](const char* text) {
+        return buffer::distance_of(buffer::PolicySpec::parse(text));
+    };
+    EXPECT_EQ(distance("lru"), 0U);
+    EXPECT_EQ(distance("window:1"), 0U);
+    EXPECT_EQ(distance("window:8"), 1U);
+    EXPECT_EQ(distance("window:16"), 2U);
+    EXPECT_EQ(distance("window:64"), 2U);
+    EXPECT_EQ(distance("window:64,distance:8"), 8U);
+    EXPECT_EQ(distance("window:4,distance:8"), 2U);
 }
 
 TEST(PolicySpecs, EveryPolicySaysWhatItDoesAndWhereItIsFrom) {

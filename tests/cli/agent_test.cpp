@@ -217,6 +217,8 @@ TEST_F(AgentVerbs, ReplayRunsAgentsOverATrace) {
     EXPECT_GE(rows[0].at("regret"), 0.0);
     EXPECT_GT(rows[1].at("decisions"), 0);
     EXPECT_TRUE(rows[1].at("correct").is_number());
+    EXPECT_LE(rows[1].at("better"), rows[1].at("correct"));
+    EXPECT_TRUE(rows[1].at("no_effect").is_number_unsigned());
     EXPECT_EQ(lines("log.jsonl").size(), rows[1].at("decisions").get<std::size_t>() +
                                              rows[2].at("decisions").get<std::size_t>());
     const Json one = ok_json({"replay", golden(), "--agent", "every:2", "--log", "one.jsonl"});

@@ -1,55 +1,75 @@
 // The lines of the live view: never too wide, whatever they show and wherever.
 #include "cli/live_frame.hpp"
 
+#include <algorithm>
 #include <random>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gmock/gmock.h>
 
-#include "cli/live_state.hpp"
+#include "cli/frame_parts.hpp"
 
 namespace rudder::cli {
 namespace {
 
-cli::LiveFacts some_facts(std::mt19937& random) {
+using report::Standing;
+
+Standing some_standing(std::mt19937& random) {
     const auto number = [&](std::uint64_t below) { return std::uint64_t{random()} % below; };
-    cli::LiveFacts facts;
-    facts.title = number(2) == 0 ? "" : "scored-faithful,every:4 + bandit (3 of 10) \x1b[31m語 é";
-    facts.steps = 1 + number(1'000'000'000);
-    facts.steps_done = number(facts.steps + 1);
-    facts.epoch = static_cast<std::uint32_t>(number(1000));
-    facts.epochs = static_cast<std::uint32_t>(number(2) * 1000);
-    facts.seconds_left = static_cast<double>(number(1'000'000));
-    facts.loss = static_cast<double>(number(1000)) * 0.01;
-    for (std::uint64_t i = number(25); i > 0; --i)
-        facts.losses.push_back(static_cast<double>(number(100)));
-    if (number(2) == 0) facts.valid = 0.9134;
-    facts.ranks = static_cast<int>(1 + number(64));
-    facts.rows.local = number(100'000'000);
-    facts.rows.hit = number(100'000'000);
-    facts.rows.demand = number(100'000'000);
-    facts.rows.needed = facts.rows.local + facts.rows.hit + facts.rows.demand;
-    facts.rows.ahead = number(100'000);
-    facts.bytes_per_second = static_cast<double>(number(1'000'000'000'000));
-    facts.stall = 0.34;
-    if (number(2) == 0)
-        facts.decision =
-            "bandit: policy window:32, capacity 1000 (more) at step 12: 3.1 % fewer rows";
-    return facts;
+    Standing s;
+    s.name = number(2) == 0 ? "" : "scored-faithful,every:4 + bandit (3 of 10) \x1b[31m語 é";
+    s.state = number(4) == 0 ? "interrupted" : "running";
+    s.steps = 1 + number(1'000'000'000);
+    s.step = number(s.steps + 1);
+    s.epoch = number(1000);
+    s.epochs = number(2) * 1000;
+    if (number(3) != 0) s.seconds_left = static_cast<double>(number(1'000'000));
+    if (number(3) != 0) s.loss = static_cast<double>(number(1000)) * 0.01;
+    for (std::uint64_t i = number(97); i > 0; --i)
+        s.losses.push_back(static_cast<double>(number(100)));
+    if (number(2) == 0) s.valid = 0.9134;
+    s.ranks = 1 + number(64);
+    for (std::uint64_t r = 0; r < (number(2) == 0 ? s.ranks : 1); ++r) {
+        s.by_rank.push_back({.rank = r,
+                             .step_seconds = static_cast<double>(number(100'000)) * 0.01,
+                             .compute_seconds = static_cast<double>(number(10'000)) * 0.01,
+                             .stall_seconds = static_cast<double>(number(10'000)) * 0.01,
+                             .bytes_per_second = static_cast<double>(number(1'000'000'000'000)),
+                             .hit_rate = 0.5});
+    }
+    s.rows.local = number(100'000'000);
+    s.rows.hit = number(100'000'000);
+    s.rows.demand = number(100'000'000);
+    s.rows.needed = s.rows.local + s.rows.hit + s.rows.demand;
+    s.rows.ahead = number(100'000);
+    s.bytes_per_second = static_cast<double>(number(1'000'000'000'000));
+    s.wait_rows = 0.34;
+    s.agent = number(3) == 0 ? "never" : "bandit";
+    s.policy = "window:16";
+    s.decisions = number(100);
+    if (number(2) == 0) {
+        s.decision = {.step = 12,
+                      .rank = 0,
+                      .agent = "bandit",
+                      .action = "policy window:32, capacity 1000",
+                      .reason = "shadow_better",
+                      .effect = "3.1 % fewer rows than otherwise",
+                      .fewer_rows = 0.031};
+    }
+    return s;
 }
 
 TEST(LiveFrame, IsNeverAsWideAsTheScreenNorHigher) {
     std::mt19937 random(7);
     for (std::size_t columns = 20; columns <= 200; ++columns) {
         for (int round = 0; round < 8; ++round) {
-            const cli::ScreenLook look{columns, 2 + random() % 10, random() % 2 == 0,
-                                       random() % 2 == 0};
-            const auto lines = cli::live_frame(some_facts(random), look);
+            const ScreenLook look{columns, 2 + random() % 50, random() % 2 == 0, random() % 2 == 0};
+            const auto lines = live_frame(some_standing(random), look);
             ASSERT_GE(lines.size(), 1U);
             EXPECT_LT(lines.size(), look.rows);
-            EXPECT_LE(lines.size(), 5U);
             for (const std::string& line : lines) {
-                EXPECT_LT(cli::columns_of(line), columns) << line;
+                EXPECT_LT(columns_of(line), columns) << line;
                 EXPECT_EQ(line.find('\n'), std::string::npos);
                 EXPECT_TRUE(look.colour || line.find('\x1b') == std::string::npos) << line;
                 if (look.utf8) continue;
@@ -65,122 +85,139 @@ TEST(LiveFrame, EvenOnTheNarrowestScreen) {
     std::mt19937 random(8);
     for (std::size_t columns = 1; columns < 20; ++columns) {
         for (const std::string& line :
-             cli::live_frame(some_facts(random), {columns, 24, true, false}))
-            EXPECT_LT(cli::columns_of(line), std::max<std::size_t>(columns, 1)) << columns;
+             live_frame(some_standing(random), {columns, 24, true, false}))
+            EXPECT_LT(columns_of(line), std::max<std::size_t>(columns, 1)) << columns;
     }
 }
 
-TEST(LiveFrame, ShowsWhatMatters) {
-    cli::LiveFacts facts;
-    facts.steps = 200;
-    facts.steps_done = 50;
-    facts.epoch = 1;
-    facts.epochs = 4;
-    facts.seconds_left = 75;
-    facts.loss = 0.5;
-    facts.valid = 0.875;
-    facts.ranks = 2;
-    facts.rows = {.needed = 100, .local = 50, .hit = 30, .demand = 20, .ahead = 10};
-    facts.bytes_per_second = 12.34e6;
-    facts.stall = 0.2;
-    facts.decision = "bandit: window 32";
-    const auto lines = cli::live_frame(facts, {100, 24, false, false});
+/// A run of four ranks, one of which is slow.
+Standing four_ranks() {
+    Standing s;
+    s.step = 50;
+    s.steps = 200;
+    s.epoch = 2;
+    s.epochs = 4;
+    s.seconds_left = 75;
+    s.loss = 0.5;
+    for (int i = 0; i < 12; ++i)
+        s.losses.push_back(12 - i);
+    s.valid = 0.875;
+    s.valid_epoch = 1;
+    s.policy = "window:32";
+    s.agent = "bandit";
+    s.decisions = 6;
+    s.applied = 1;
+    s.decision = {.step = 32,
+                  .rank = 0,
+                  .agent = "bandit",
+                  .action = "policy window:32",
+                  .reason = "shadow_better",
+                  .effect = "10.0 % fewer rows than otherwise",
+                  .fewer_rows = 0.1};
+    s.ranks = 4;
+    s.steps_per_second = 50;
+    s.bytes_per_second = 12.34e6;
+    s.wait_rows = 0.2;
+    s.rows = {.needed = 100, .local = 50, .hit = 30, .demand = 20, .ahead = 10};
+    for (std::uint64_t r = 0; r < 4; ++r) {
+        s.by_rank.push_back({.rank = r,
+                             .step_seconds = 0.02,
+                             .compute_seconds = r == 2 ? 0.016 : 0.008,
+                             .stall_seconds = 0.004,
+                             .bytes_per_second = 3e6,
+                             .hit_rate = 0.6});
+    }
+    return s;
+}
+
+using Lines = std::vector<std::string>;
+
+constexpr const char* fast_0 = "    0 ####!!....   12.0 ms   3.0 MB/s";
+constexpr const char* fast_1 = "    1 ####!!....   12.0 ms   3.0 MB/s";
+constexpr const char* slow_2 = "    2 ########!!   20.0 ms   3.0 MB/s";
+constexpr const char* fast_3 = "    3 ####!!....   12.0 ms   3.0 MB/s";
+
+std::string beside(std::initializer_list<const char*> cells) {
+    return fmt::format("{}", fmt::join(cells, "   "));
+}
+
+TEST(LiveFrame, Captured80x24) {
+    EXPECT_EQ(live_frame(four_ranks(), {80, 24, false, false}),
+              (Lines{"epoch 2/4  [=====               ]   25 %  step 50/200  ETA 1:15",
+                     "loss  0.5000  #^^=~~--,.._  valid 87.50 %  after epoch 1",
+                     "rows  #######++++..  local 50 %  hit 30 %  demand 20 %  ahead 10 %",
+                     "speed  50.0 steps/s  12.3 MB/s  waiting for rows 20 %  hit rate 60 %",
+                     "agent bandit: policy window:32  at step 32  10.0 % fewer rows than otherwise",
+                     "ranks  mean 14.0 ms  #####!!...  slowest 2 20.0 ms  ########!!",
+                     beside({fast_0, slow_2}), beside({fast_1, fast_3})}));
+}
+
+TEST(LiveFrame, Captured200x50) {
+    EXPECT_EQ(live_frame(four_ranks(), {200, 50, false, false}),
+              (Lines{"epoch 2/4  [" + std::string(12, '=') + std::string(38, ' ') +
+                         "]   25 %  step 50/200  ETA 1:15",
+                     "loss  0.5000  #^^=~~--,.._  valid 87.50 %  after epoch 1",
+                     "rows  " + std::string(17, '#') + std::string(10, '+') + std::string(6, '.') +
+                         "  local 50 %  hit 30 %  demand 20 %  ahead 10 %",
+                     "speed  50.0 steps/s  12.3 MB/s  waiting for rows 20 %  hit rate 60 %  policy "
+                     "window:32",
+                     "agent bandit: policy window:32  (shadow_better)  at step 32  10.0 % fewer "
+                     "rows than otherwise  1 of 6 decisions applied",
+                     "ranks  mean 14.0 ms  ############!!!!!.......  slowest 2 20.0 ms  "
+                     "###################!!!!!  # compute ! rows",
+                     beside({fast_0, fast_1, slow_2, fast_3})}));
+}
+
+TEST(LiveFrame, NarrowLowScreensKeepWhatMattersMost) {
+    const auto lines = live_frame(four_ranks(), {40, 10, false, false});
+    ASSERT_EQ(lines.size(), 9U);
+    EXPECT_EQ(lines[0], "epoch 2/4   25 %  ETA 1:15");
+    EXPECT_EQ(lines[4], "agent bandit: policy window:32");
+    EXPECT_THAT(lines[5], testing::HasSubstr("slowest 2 20.0 ms"));
+    // Not all four fit: the slowest are shown, and that they are.
+    EXPECT_EQ(lines[6], slow_2);
+    EXPECT_EQ(lines[7], fast_0);
+    EXPECT_EQ(lines[8], "      the slowest of 4 ranks");
+    EXPECT_EQ(live_frame(four_ranks(), {24, 3, false, false}).size(), 2U);
+}
+
+TEST(LiveFrame, SaysWhatIsNotKnownYet) {
+    Standing s = four_ranks();
+    s.decision.reset();
+    s.by_rank.resize(1);
+    const auto lines = live_frame(s, {100, 24, false, false});
     ASSERT_EQ(lines.size(), 5U);
-    EXPECT_EQ(lines[0], "epoch 2/4  [======                   ]   25 %  step 50/200  ETA 1:15");
-    EXPECT_EQ(lines[1], "loss  0.5000  valid 87.50 %  after epoch 1");
-    EXPECT_EQ(
-        lines[2],
-        "rows  ########+++++...  local 50 %  hit 30 %  demand 20 %  ahead 10 %  (rank 0 of 2)");
-    EXPECT_EQ(lines[3], "speed  0.0 steps/s  12.3 MB/s  stall 20 %  hit rate 60 %");
-    EXPECT_EQ(lines[4], "agent bandit: window 32");
-    // Narrow: what matters least has gone.
-    EXPECT_EQ(cli::live_frame(facts, {24, 24, false, false})[0], "epoch 2/4   25 %");
+    EXPECT_THAT(lines[2], testing::EndsWith("(1 of 4 ranks)"));
+    EXPECT_EQ(lines[4], "agent bandit  6 decisions, none changed anything");
+    s.agent = "never";
+    EXPECT_EQ(live_frame(s, {100, 24, false, false}).size(), 4U);
+    s.seconds_left.reset();
+    EXPECT_THAT(progress_line(s, {100, 24, false, false}), testing::EndsWith("ETA -"));
+    s.state = "killed";
+    EXPECT_THAT(progress_line(s, {100, 24, false, false}), testing::StartsWith("killed  epoch"));
 }
 
 TEST(LiveFrame, ColumnsOfTexts) {
-    EXPECT_EQ(cli::columns_of("abc"), 3U);
-    EXPECT_EQ(cli::columns_of("é語🙂"), 5U);
-    EXPECT_EQ(cli::columns_of("e\u0301"), 1U);
-    EXPECT_EQ(cli::columns_of("\x1b[31mred\x1b[0m"), 3U);
-    EXPECT_EQ(cli::cut_to("é語🙂x", 4, true), "é語…");
-    EXPECT_EQ(cli::cut_to("abcdef", 4, false), "abc~");
-    EXPECT_EQ(cli::cut_to("abc", 3, false), "abc");
-    EXPECT_EQ(cli::shown_text("a\x1b[2Jb\tc\r\n", true), "a [2Jb c  ");
-    EXPECT_EQ(cli::shown_text("é\xff", false), "??");
-}
-
-TEST(LiveFrame, DecisionsInAFewWords) {
-    steer::DecisionRecord record;
-    record.step = 48;
-    record.agent = "bandit";
-    record.action =
-        steer::Action::set({{steer::KnobId::window, 32.0}}, steer::Reason::shadow_better);
-    record.outcome = {.steps = 16, .rows = 90, .alternative = 100};
-    record.alternative = steer::Action::keep();
-    EXPECT_EQ(cli::decision_text(record),
-              "bandit: window 32 (shadow_better) at step 48: 10.0 % fewer rows than otherwise");
-    record = {};
-    record.step = 4;
-    record.agent = "llm";
-    record.action = steer::Action::replace(steer::Reason::none, 0.5);
-    record.status = steer::DecisionStatus::late;
-    EXPECT_EQ(cli::decision_text(record),
-              "llm: replace 50 % at step 4, late: effect not known yet");
-}
-
-TEST(LiveState, ShowsTheLastSecondsAndTheTimeLeft) {
-    using std::chrono::milliseconds;
-    const auto start = cli::LiveState::Clock::now();
-    cli::LiveState state("", 2, 1, start);
-    train::StepRecord record;
-    record.seconds.step = 0.1;
-    record.seconds.stall = 0.02;
-    record.rows = {.needed = 10, .local = 4, .hit = 3, .demand = 3};
-    record.bytes.features = 1000;
-    for (int i = 0; i < 100; ++i) {
-        record.step = static_cast<std::uint64_t>(i);
-        record.loss = static_cast<float>(100 - i);
-        state.step(record, 200, start + milliseconds(100 * (i + 1)));
-    }
-    const cli::LiveFacts facts = state.facts(start + milliseconds(10'000));
-    EXPECT_EQ(facts.steps_done, 100U);
-    EXPECT_NEAR(facts.seconds_left, 10, 1e-6);
-    EXPECT_NEAR(facts.steps_per_second, 10, 1);
-    EXPECT_NEAR(facts.bytes_per_second, 10'000, 1000);
-    EXPECT_NEAR(facts.stall, 0.2, 1e-9);
-    EXPECT_LE(facts.rows.needed, 10U * 41) << "four seconds at most";
-    EXPECT_GE(facts.losses.size(), 12U);
-    EXPECT_LE(facts.losses.size(), 24U);
-    EXPECT_TRUE(std::ranges::is_sorted(facts.losses, std::greater<>{}));
-}
-
-TEST(LiveState, TheLastDecisionThatChangedSomethingIsShown) {
-    cli::LiveState state("", 1, 1, cli::LiveState::Clock::now());
-    const auto line = [](const steer::Action& action, std::uint64_t step) {
-        steer::DecisionRecord record;
-        record.step = step;
-        record.action = action;
-        return record;
-    };
-    const auto keep = steer::Action::keep();
-    const auto replace = steer::Action::replace(steer::Reason::none);
-    state.decisions(std::vector{line(keep, 1), line(replace, 2), line(keep, 3)});
-    EXPECT_THAT(state.facts(cli::LiveState::Clock::now()).decision,
-                testing::HasSubstr("replace at step 2"));
-    state.decisions(std::vector{line(keep, 4), line(keep, 5)});
-    EXPECT_THAT(state.facts(cli::LiveState::Clock::now()).decision,
-                testing::HasSubstr("keep at step 5"));
+    EXPECT_EQ(columns_of("abc"), 3U);
+    EXPECT_EQ(columns_of("é語🙂"), 5U);
+    EXPECT_EQ(columns_of("e\u0301"), 1U);
+    EXPECT_EQ(columns_of("\x1b[31mred\x1b[0m"), 3U);
+    EXPECT_EQ(cut_to("é語🙂x", 4, true), "é語…");
+    EXPECT_EQ(cut_to("abcdef", 4, false), "abc~");
+    EXPECT_EQ(cut_to("abc", 3, false), "abc");
+    EXPECT_EQ(shown_text("a\x1b[2Jb\tc\r\n", true), "a [2Jb c  ");
+    EXPECT_EQ(shown_text("é\xff", false), "??");
 }
 
 TEST(PassedTerminal, ReadsWhatItWrites) {
-    for (const cli::PassedTerminal& terminal : {cli::PassedTerminal{120, 40, true, "/dev/pts/3"},
-                                                cli::PassedTerminal{80, 24, false, ""}}) {
-        const auto back = cli::PassedTerminal::parse(terminal.text());
+    for (const PassedTerminal& terminal :
+         {PassedTerminal{120, 40, true, "/dev/pts/3"}, PassedTerminal{80, 24, false, ""}}) {
+        const auto back = PassedTerminal::parse(terminal.text());
         ASSERT_TRUE(back);
         EXPECT_EQ(back->text(), terminal.text());
     }
     for (const char* text : {"", "1", "x", "0x0 /dev/tty", "ax2", "80x"})
-        EXPECT_FALSE(cli::PassedTerminal::parse(text)) << text;
+        EXPECT_FALSE(PassedTerminal::parse(text)) << text;
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ protected:
 TEST_F(Live, ShowsAViewAndTakesItAway) {
     const Outcome outcome = shown(training("12"), {.columns = 90});
     EXPECT_EQ(outcome.code, 0) << outcome.out;
-    for (const char* word : {"epoch 1/12", "ETA ", "loss  ", "rows  ", "MB/s", "stall "})
+    for (const char* word : {"epoch 1/12", "ETA ", "loss  ", "rows  ", "MB/s", "waiting for rows "})
         EXPECT_THAT(outcome.out, HasSubstr(word));
     expect_frames_fit(outcome.out, 90);
     const std::string text = settled(outcome.out, 90);
@@ -129,7 +129,7 @@ TEST_F(Live, RanksShowOneViewOnTheTerminalOfWhoStartedThem) {
     EXPECT_EQ(outcome.code, 0) << outcome.out;
     EXPECT_THAT(outcome.out, HasSubstr("hit rate"));
     expect_frames_fit(outcome.out, 55);
-    EXPECT_THAT(settled(outcome.out, 55), HasSubstr("to try next"));
+    EXPECT_THAT(settled(outcome.out, 55), HasSubstr("to keep it"));
 }
 
 TEST_F(Live, CompareNamesTheOneThatRuns) {

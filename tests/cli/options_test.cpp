@@ -125,8 +125,8 @@ TEST_F(Options, VerbsTakeTheGroupsTheyWant) {
         for (const char* verb : {"train", "compare", "agent collect"})
             EXPECT_TRUE(has(verb, option)) << verb << option;
     }
-    for (const char* option :
-         {"--trace", "--plan", "--resume", "--profile", "--checkpoint-every"}) {
+    EXPECT_TRUE(has("compare", "--trace"));
+    for (const char* option : {"--plan", "--resume", "--profile", "--checkpoint-every"}) {
         EXPECT_TRUE(has("train", option)) << option;
         EXPECT_FALSE(has("compare", option)) << option;
         EXPECT_FALSE(has("agent collect", option)) << option;

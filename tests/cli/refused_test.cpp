@@ -201,18 +201,19 @@ TEST_F(WrongUse, OutputExistsWithoutForce) {
     ok({"generate", "grid", "data", "--rows", "2", "--columns", "2"});
     write("there/kept", "kept");
     write("a.txt", "0 1\n");
+    write("a.npz", "something");
     refuse({"generate", "grid", "there"}, 2, {"there", "--force"});
     refuse({"import", "a.txt", "there"}, 2, {"there", "--force"});
     refuse({"partition", "data", "there", "--parts", "2"}, 2, {"there", "--force"});
-    refuse({"export", "data", "a.txt"}, 2, {"a.txt", "--force"});
+    refuse({"export", "data", "a.npz"}, 2, {"a.npz", "--force"});
     refuse({"export", "data", "there", "--force"}, 2, {"there", "folder"});
     EXPECT_EQ(bytes_of(folder_ / "there/kept"), "kept");
     ok({"partition", "data", "there", "--parts", "2", "--force"});
     ok({"info", "there", "--check"});
     ok({"import", "a.txt", "there", "--force"});
     EXPECT_EQ(ok_json({"info", "there", "--check"}).at("kind"), "dataset");
-    ok({"export", "data", "a.txt", "--force"});
-    EXPECT_EQ(names_in(folder_.path()), (std::set<std::string>{"data", "there", "a.txt"}));
+    ok({"export", "data", "a.npz", "--force"});
+    EXPECT_EQ(names_in(folder_.path()), (std::set<std::string>{"data", "there", "a.txt", "a.npz"}));
 }
 
 TEST_F(WrongUse, AFailureWithForceKeepsWhatWasThere) {

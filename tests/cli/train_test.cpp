@@ -67,9 +67,11 @@ TEST_F(Train, SummaryHasEveryKeyOfTheDesign) {
          {"total", "epoch", "sample", "fetch", "stall", "compute", "reduce", "cpu"})
         EXPECT_TRUE(s.at("seconds").at(key).is_number()) << key;
     const auto seconds = [&](const char* key) { return s.at("seconds").at(key).get<double>(); };
-    EXPECT_NEAR(seconds("wait_rows") + seconds("wait_gradients") + seconds("wait_ranks"),
-                seconds("stall") + seconds("reduce"), 1e-6);
-    EXPECT_GE(seconds("wait_rows") + 1e-9, seconds("stall"));
+    const double waits = seconds("wait_rows") + seconds("wait_gradients") + seconds("wait_ranks") +
+                         seconds("wait_agent");
+    EXPECT_NEAR(waits, seconds("stall") + seconds("reduce"), 1e-6);
+    EXPECT_GE(seconds("wait_rows") + seconds("wait_agent") + 1e-9, seconds("stall"));
+    EXPECT_NEAR(seconds("compute") + waits + seconds("rest"), seconds("step"), 1e-6);
     for (const char* key :
          {"needed", "local", "hit", "demand", "replacement", "ahead", "wasted", "saved", "floor"}) {
         EXPECT_TRUE(s.at("rows").contains(key)) << key;
@@ -222,7 +224,7 @@ TEST_F(Train, PlanPrintsMemoryAndTrafficAndStops) {
 TEST_F(Train, ALinePerEpochAndWhereTheTimeWent) {
     const std::string text =
         ok({"train", "parts", "--epochs", "2", "--hidden", "8", "--batch", "50"});
-    for (const char* words : {"epoch 1/2", "epoch 2/2", "accuracy", "digest", "compute", "stall"})
+    for (const char* words : {"epoch 1/2", "epoch 2/2", "accuracy", "digest", "computing", "rest"})
         EXPECT_THAT(text, HasSubstr(words));
 }
 

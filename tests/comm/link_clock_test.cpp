@@ -143,6 +143,11 @@ TEST(LinkClock, KindsHaveTheirClass) {
     EXPECT_EQ(comm::link_class(Kind::features_ahead, large), LinkClass::ahead);
     EXPECT_EQ(comm::link_class(Kind::requests_ahead, large), LinkClass::ahead);
     EXPECT_EQ(comm::link_class(Kind::evaluation, large), LinkClass::last);
+    // Rows are rows, and what asks for them goes first.
+    EXPECT_EQ(comm::link_class(Kind::features, 1), LinkClass::demand);
+    EXPECT_EQ(comm::link_class(Kind::features_ahead, 1), LinkClass::ahead);
+    EXPECT_EQ(comm::link_class(Kind::requests, 1), LinkClass::first);
+    EXPECT_EQ(comm::link_class(Kind::requests_ahead, 1), LinkClass::first);
     EXPECT_EQ(comm::link_class(Kind::evaluation, comm::small_message_bytes), LinkClass::first);
 }
 

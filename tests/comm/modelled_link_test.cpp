@@ -92,7 +92,7 @@ TEST_F(ModelledLinkTest, HoldsBackUntilItIsTime) {
     comm::ModelledLink& link = end({.delay = 1ms});
     EXPECT_EQ(link.next_due(), Duration::max());
     const auto arrived = post(1, 1);
-    hold(link, 1, "later", 20ms);
+    hold(link, 1, "later", 20ms, 1, comm::Kind::requests);
     EXPECT_EQ(link.next_due(), Duration(21ms));
     EXPECT_EQ(release(link, Duration(21ms) - Duration(1)), 0U);
     EXPECT_FALSE(arrived->done());

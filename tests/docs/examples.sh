@@ -33,6 +33,18 @@ case $what in
         # The rows that tests/data/golden/expected.json has for them.
         grep -Eq '^optimal +73453 ' said || fail "$(cat said)"
         grep -Eq '^lru +127949 ' said || fail "$(cat said)" ;;
+    ask_model)
+        data
+        train "$rudder" --epochs 3 --out run
+        "$rudder" generate sbm new --vertices 1000 --quiet
+        "$built/ask_model" run new >said
+        grep -Eq '^1000 vertices in [0-9.]+ ms$' said || fail "$(cat said)"
+        right=$(sed -n 's/^\([0-9]*\) of 1000 are right$/\1/p' said)
+        [ "${right:-0}" -gt 900 ] || fail "$(cat said)"
+        grep -q '^vertex 2: output [0-9]*$' said || fail "$(cat said)"
+        "$rudder" generate sbm narrow --vertices 100 --features random:5 --quiet
+        code=0; "$built/ask_model" run narrow 2>said || code=$?
+        [ $code = 3 ] && grep -q 'rows of 5 columns' said || fail "$code $(cat said)" ;;
     policy)
         data
         "$built/rudder_twice" replay "$source/tests/data/golden/debian_500.npz" --policy twice --policy twice:1 >said

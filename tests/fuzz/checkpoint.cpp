@@ -42,6 +42,7 @@ void expect_same(const train::Checkpoint& a, const train::Checkpoint& b) {
     FUZZ_EXPECT(train::training_json(a.identity.train) == train::training_json(b.identity.train));
     FUZZ_EXPECT(a.identity.data == b.identity.data);
     FUZZ_EXPECT(a.identity.data_checksum == b.identity.data_checksum);
+    FUZZ_EXPECT(a.identity.trained_on == b.identity.trained_on);
     FUZZ_EXPECT(to_json(a.state) == to_json(b.state));
     FUZZ_EXPECT(a.optimiser_steps == b.optimiser_steps);
     FUZZ_EXPECT(same_bits(a.weights, b.weights));

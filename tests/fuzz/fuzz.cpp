@@ -87,6 +87,9 @@ void drop(const std::string& name) {
 }
 
 std::string bytes_of(const fs::path& file) {
+    // A made-up name may be that of a folder, which made-up data has in place of a file.
+    std::error_code code;
+    if (!fs::is_regular_file(file, code)) return {};
     std::ifstream in(file, std::ios::binary);
     return {std::istreambuf_iterator<char>(in), {}};
 }

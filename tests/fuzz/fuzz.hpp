@@ -31,7 +31,7 @@ void run_once(std::string_view bytes);
 std::filesystem::path put(const std::string& name, std::string_view bytes);
 /// Removes a file or folder there.
 void drop(const std::string& name);
-/// The bytes of a file.
+/// The bytes of a file; none of anything else.
 [[nodiscard]] std::string bytes_of(const std::filesystem::path& file);
 
 /// Several files as one input: each begins with "\n@@@NAME\n".

@@ -46,14 +46,14 @@ public:
     OneAnswer& operator=(const OneAnswer&) = delete;
 
     [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
-    /// Must not be called while a request is under way.
+    /// A client that has seen enough may be gone while an answer is still being sent, so a copy is.
     void set(std::string_view bytes) {
         const std::scoped_lock lock(mutex_);
         bytes_ = bytes;
     }
 
 private:
-    [[nodiscard]] std::string_view bytes() {
+    [[nodiscard]] std::string bytes() {
         const std::scoped_lock lock(mutex_);
         return bytes_;
     }
@@ -63,7 +63,8 @@ private:
             if (peer < 0) return;
             char request[4096];
             if (::recv(peer, request, sizeof(request), 0) > 0) {
-                std::string_view left = bytes();
+                const std::string answer = bytes();
+                std::string_view left = answer;
                 while (!left.empty()) {
                     const ssize_t sent = ::send(peer, left.data(), left.size(), MSG_NOSIGNAL);
                     if (sent <= 0) break;
@@ -80,7 +81,7 @@ private:
     int listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     std::uint16_t port_ = 0;
     std::mutex mutex_;
-    std::string_view bytes_;  ///< guarded by it
+    std::string bytes_;  ///< guarded by it
     std::thread thread_;
 };
 

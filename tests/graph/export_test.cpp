@@ -53,7 +53,12 @@ public:
     }
 
     [[nodiscard]] const graph::DatasetInfo& info() const override { return info_; }
-    void row(VertexId v, std::vector<VertexId>& out) const override { out = rows_[v]; }
+    void row(VertexId v, std::vector<graph::ExportedArc>& out) const override {
+        out.clear();
+        for (const VertexId u : rows_[v])
+            out.push_back({.source = u});
+    }
+    [[nodiscard]] std::int64_t time_of(VertexId /*v*/) const override { return 0; }
     [[nodiscard]] std::span<const std::byte> feature_row(VertexId v) const override {
         if (v == fails_at_) throw input_error("the row is lost", "row", "find it");
         const std::size_t bytes = info_.features.row_bytes();

@@ -69,5 +69,5 @@ steered() {
     # The account may suspend a model that chooses at random; failures to answer must not.
     if grep "failed answers" "$1.err"; then exit 1; fi
 }
-steered model 15 scored 200 ""
+steered model 30 scored 200 ""
 steered published 3 scored-faithful 40 ,faithful

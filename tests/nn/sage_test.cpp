@@ -59,32 +59,88 @@ TEST(Sage, NoSeedsGiveNoGradient) {
     network->predict(c.batch, c.rows, scores);
 }
 
+namespace {
+
+/// Every gradient is the slope of the loss.
+void expect_slopes(nn::Network& network, const Case& c) {
+    // Far from the rectifiers' kinks, where there is no slope to compare with.
+    for (const nn::Parameter& p : network.parameters()) {
+        if (p.decays || p.name.starts_with("layers.2")) continue;
+        for (std::size_t i = 0; i < p.size; ++i)
+            network.weights()[p.offset + i] = i % 3 == 0 ? -6.F : 3.F;
+    }
+    const Outcome outcome = train_once(network, c, 0.1F);
+    for (std::size_t i = 0; i < outcome.gradient.size(); ++i) {
+        const float kept = network.weights()[i];
+        const auto loss_at = [&](float w) {
+            network.weights()[i] = w;
+            return static_cast<double>(train_once(network, c, 0.1F).result.loss);
+        };
+        constexpr float step = 1e-2F;
+        const double slope =
+            (loss_at(kept + step) - loss_at(kept - step)) / static_cast<double>(2 * step);
+        network.weights()[i] = kept;
+        EXPECT_NEAR(slope, static_cast<double>(outcome.gradient[i]),
+                    1e-3 * largest(outcome.gradient))
+            << i;
+    }
+}
+
+}  // namespace
+
 TEST(Sage, FiniteDifferences) {
     nn::NetworkOptions options = small(nn::Objective::regression, 5, 6, 3);
     options.dropout = 0.25;
     const Case c(options, {12, {3, 3, 3}, 50, 10, 3});
     const auto network = nn::make_network(c.options);
-    // Far from the rectifiers' kinks, where there is no slope to compare with.
-    for (const nn::Parameter& p : network->parameters()) {
-        if (p.decays || p.name.starts_with("layers.2")) continue;
-        for (std::size_t i = 0; i < p.size; ++i)
-            network->weights()[p.offset + i] = i % 3 == 0 ? -6.F : 3.F;
+    expect_slopes(*network, c);
+}
+
+namespace {
+
+/// Shares of each destination's neighbours: all the same, or drawn.
+void give_shares(sample::Batch& batch, bool equal) {
+    for (sample::Block& block : batch.blocks) {
+        const std::vector<float> drawn = random_floats(block.edges(), 31);
+        block.shares.resize(block.edges());
+        for (std::uint32_t d = 0; d < block.destinations; ++d) {
+            float sum = 0;
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                block.shares[e] = equal ? 1.F : 1.5F + drawn[e];
+                sum += block.shares[e];
+            }
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
+                block.shares[e] /= sum;
+        }
     }
-    const Outcome outcome = train_once(*network, c, 0.1F);
-    for (std::size_t i = 0; i < outcome.gradient.size(); ++i) {
-        const float kept = network->weights()[i];
-        const auto loss_at = [&](float w) {
-            network->weights()[i] = w;
-            return static_cast<double>(train_once(*network, c, 0.1F).result.loss);
-        };
-        constexpr float step = 1e-2F;
-        const double slope =
-            (loss_at(kept + step) - loss_at(kept - step)) / static_cast<double>(2 * step);
-        network->weights()[i] = kept;
-        EXPECT_NEAR(slope, static_cast<double>(outcome.gradient[i]),
-                    1e-3 * largest(outcome.gradient))
-            << i;
+}
+
+}  // namespace
+
+TEST(Sage, EqualSharesAreThePlainMean) {
+    for (const std::uint64_t inputs : {9U, 40U}) {
+        Case c(small(nn::Objective::classes, inputs, 48, 7), {60, {3, 5, 4}, 50, 10, 77});
+        const auto network = nn::make_network(c.options);
+        const Outcome plain = train_once(*network, c, 0.1F);
+        std::vector<float> scores(c.batch.seeds * c.options.outputs);
+        network->predict(c.batch, c.rows, scores);
+        give_shares(c.batch, true);
+        const Outcome shared = train_once(*network, c, 0.1F);
+        testing::expect_near(shared.gradient, plain.gradient, 1e-5);
+        std::vector<float> again(scores.size());
+        network->predict(c.batch, c.rows, again);
+        testing::expect_near(again, scores, 1e-5);
+        give_shares(c.batch, false);
+        EXPECT_GT(std::fabs(train_once(*network, c, 0.1F).result.loss - plain.result.loss), 1e-4F);
     }
+}
+
+TEST(Sage, FiniteDifferencesOfWeightedMeans) {
+    nn::NetworkOptions options = small(nn::Objective::regression, 5, 6, 3);
+    Case c(options, {12, {3, 3, 3}, 50, 10, 3});
+    give_shares(c.batch, false);
+    const auto network = nn::make_network(c.options);
+    expect_slopes(*network, c);
 }
 
 TEST(Sage, SameBitsOnAnyThreadsPathsAndAlignment) {

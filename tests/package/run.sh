@@ -10,6 +10,10 @@ place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$cmake" --install "$build" --prefix "$place/prefix" >"$place/log" || { cat "$place/log"; exit 1; }
 "$place/prefix/bin/rudder" --version >/dev/null
+for file in man/man1/rudder.1 man/man1/rudder-train.1 bash-completion/completions/rudder zsh/site-functions/_rudder \
+    fish/vendor_completions.d/rudder.fish; do
+    [ -s "$place/prefix/share/$file" ] || { echo "share/$file is not installed"; exit 1; }
+done
 "$cmake" -S "$here" -B "$place/build" -G Ninja -DCMAKE_BUILD_TYPE="$3" \
     -DCMAKE_PREFIX_PATH="$place/prefix" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }
 "$cmake" --build "$place/build" >"$place/log" 2>&1 || { cat "$place/log"; exit 1; }

@@ -113,6 +113,46 @@ void write_targets(graph::DatasetWriter& writer, Draws& draws, graph::TargetKind
     writer.targets(info, {classes, multilabel, regression});
 }
 
+/// The rows, and what their edges and vertices carry.
+void write_rows(graph::DatasetWriter& writer, std::uint64_t seed, const RandomEdges& random,
+                const DatasetShape& shape) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = seed});
+    Draws draws(stream, 7);
+    std::vector<float> weights;
+    std::vector<std::int64_t> times;
+    std::vector<float> features;
+    for (std::size_t e = 0; e < random.edges.size(); ++e) {
+        weights.push_back(static_cast<float>(draws.below(5)));
+        times.push_back(static_cast<std::int64_t>(draws.below(8)));
+        for (std::uint64_t c = 0; c < shape.edge_width; ++c)
+            features.push_back(static_cast<float>(e) + static_cast<float>(c) / 8);
+    }
+    graph::EdgePayload payload;
+    if (shape.weights) payload.weight = weights;
+    if (shape.times) payload.time = times;
+    payload.rows = shape.edge_width != 0;
+    const VertexId n = random.vertices;
+    const graph::BuiltTopology built = graph::build_topology(
+        graph::EdgeSpan(n, std::span<const graph::Edge>(random.edges)), payload,
+        {.symmetrise = shape.symmetric,
+         .keep_self_loops = shape.keep_irregular,
+         .keep_duplicates = shape.keep_irregular});
+    writer.topology(built, shape.symmetric);
+    if (built.origin) {
+        const graph::FeatureView rows{{.width = shape.edge_width},
+                                      random.edges.size(),
+                                      std::as_bytes(std::span(features)).data(),
+                                      {}};
+        writer.edge_features(rows, built.origin->span(), "test", Progress::none());
+    }
+    if (!shape.times) return;
+    std::vector<std::int64_t> of_vertices;
+    for (VertexId v = 0; v < n; ++v)
+        of_vertices.push_back(v % 9 == 8 ? graph::no_time
+                                         : static_cast<std::int64_t>(draws.below(10)));
+    writer.vertex_times(of_vertices);
+}
+
 }  // namespace
 
 graph::Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t seed,
@@ -120,12 +160,7 @@ graph::Dataset random_dataset(const std::filesystem::path& folder, std::uint64_t
     const RandomEdges random = random_edges(seed, max_vertices);
     const VertexId n = random.vertices;
     graph::DatasetWriter writer(folder, Existing::refuse);
-    writer.topology(
-        graph::build_topology(graph::EdgeSpan(n, std::span<const graph::Edge>(random.edges)),
-                              {.symmetrise = shape.symmetric,
-                               .keep_self_loops = shape.keep_irregular,
-                               .keep_duplicates = shape.keep_irregular}),
-        shape.symmetric);
+    write_rows(writer, seed, random, shape);
     const RandomStream stream({.purpose = Purpose::test, .seed = seed});
     Draws draws(stream, 2);
     if (shape.width != 0) {

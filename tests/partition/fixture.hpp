@@ -40,6 +40,9 @@ struct DatasetShape {
     std::uint64_t width = 3;  ///< 0: no features
     graph::TargetKind targets = graph::TargetKind::classes;
     bool roles = true;
+    bool weights = false;          ///< of edges
+    bool times = false;            ///< of edges and vertices
+    std::uint64_t edge_width = 0;  ///< of their features
 };
 
 /// Writes a random data set and opens it.

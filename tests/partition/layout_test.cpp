@@ -7,6 +7,7 @@
 #include "core/interrupt.hpp"
 #include "partition/assignment.hpp"
 #include "partition/original_order.hpp"
+#include "partition/part_sizes.hpp"
 #include "partition/partition.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -30,6 +31,22 @@ partition::PartitionOptions options_for(std::uint64_t seed, const graph::Dataset
     options.seed = seed;
     options.cluster_size = 1 + seed % 10;
     return options;
+}
+
+/// What is said of the parts against the parts: whose each vertex of a halo is.
+void expect_sizes(const partition::PartitionedDataset& divided) {
+    const auto sizes = partition::part_sizes(divided);
+    ASSERT_TRUE(sizes);
+    for (PartId p = 0; p < divided.parts(); ++p) {
+        const partition::Part part = divided.part(p);
+        EXPECT_EQ(sizes->vertices[p], part.own());
+        EXPECT_EQ(sizes->train[p], part.info().split.train);
+        EXPECT_EQ(sizes->edges[p], part.neighbours().size());
+        std::vector<VertexId> from(divided.parts());
+        for (const VertexId v : part.halo())
+            ++from[divided.book().owner(v)];
+        EXPECT_EQ(sizes->halo_from[p], from);
+    }
 }
 
 /// Every array of every part against the data set, entry by entry.
@@ -67,6 +84,7 @@ void expect_same(const graph::Dataset& data, const partition::PartitionedDataset
         }
         EXPECT_EQ(part.halo().size(), divided.summary().halo[p]);
     }
+    expect_sizes(divided);
     if (data.info().edges != 0) {
         EXPECT_DOUBLE_EQ(divided.summary().cut,
                          static_cast<double>(crossing) / static_cast<double>(data.info().edges));
@@ -276,6 +294,19 @@ TEST(Assignment, IsChecked) {
     EXPECT_THROW(partition::check_assignment(parts, 5, 2, "test"), Error);
     EXPECT_THROW(partition::check_assignment(parts, 4, 3, "test"), Error);
     EXPECT_THROW(partition::check_assignment(parts, 4, 1, "test"), Error);
+}
+
+TEST(PartSizes, AreNotKnownWhereAPartIsElsewhere) {
+    const TempDir folder;
+    const graph::Dataset data = random_dataset(folder / "data", 5, {}, 40);
+    partition::PartitionOptions options;
+    options.method = "hash";
+    options.parts = 3;
+    (void)partition::partition_dataset(data, folder / "parts", options, Existing::refuse);
+    const partition::PartitionedDataset divided(folder / "parts");
+    EXPECT_TRUE(partition::part_sizes(divided));
+    std::filesystem::remove_all(folder / "parts" / partition::part_folder(1));
+    EXPECT_FALSE(partition::part_sizes(divided));
 }
 
 }  // namespace

@@ -76,7 +76,7 @@ TEST(RunAnswers, WithoutASummaryComeFromSteps) {
     EXPECT_NEAR(a.seconds.value_or(-1), seconds / 3, 1e-9) << "of the clock";
     EXPECT_NEAR(a.step_seconds.value_or(-1), seconds / 60, 1e-9);
     EXPECT_NEAR(a.stall.value_or(-1), sum_of(run, "/seconds/stall") / seconds, 1e-9);
-    EXPECT_NEAR(*a.compute + *a.stall + *a.reduce + *a.slower + *a.rest, 1, 1e-9);
+    EXPECT_NEAR(*a.compute + *a.stall + *a.reduce + *a.slower + *a.agent_wait + *a.rest, 1, 1e-9);
     EXPECT_EQ(a.steps, 20.0);
     EXPECT_EQ(a.ranks, 3.0);
     EXPECT_FALSE(a.floor || a.over_floor);
@@ -116,6 +116,27 @@ TEST(RunAnswers, WithoutASummaryTheAgentIsJudgedByItsDecisions) {
     a = answers_of(run);
     EXPECT_EQ(a.agent, "");
     EXPECT_FALSE(a.decisions);
+}
+
+TEST(RunAnswers, AnswersWithoutEffectAreNeitherRightNorWrong) {
+    report::RunData run = without_summary(short_run());
+    run.decisions.points[1].verdict = report::Judgement::no_effect;
+    Answers a = answers_of(run);
+    EXPECT_EQ(a.no_effect, 1.0);
+    EXPECT_EQ(a.judged, 1.0);
+    EXPECT_EQ(a.right, 0.0);
+    run.summary.numbers = {{"agent.decisions", 9},   {"agent.judged", 8},
+                           {"agent.late", 1},        {"agent.correct", 7. / 9},
+                           {"agent.no_effect", 6},   {"agent.better", 1. / 3},
+                           {"agent.regret_error", 0}};
+    a = answers_of(run);
+    EXPECT_EQ(a.right, 1. / 3);
+    EXPECT_EQ(a.judged, 3.0) << "one better, one worse, one late";
+    run.summary.numbers.erase("agent.no_effect");
+    run.summary.numbers.erase("agent.better");
+    a = answers_of(run);
+    EXPECT_EQ(a.right, 7. / 9) << "as an earlier version counted";
+    EXPECT_EQ(a.judged, 9.0);
 }
 
 TEST(RunAnswers, TheFloorCountsOnlyWhenItIsKnownOfEveryStep) {

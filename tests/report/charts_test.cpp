@@ -141,6 +141,84 @@ TEST(ReportChart, TheTopOfSharesIsOne) {
     EXPECT_THAT(text, HasSubstr("L1000.0 81.0\"")) << "0.73 of 300";
 }
 
+TEST(ReportChart, NoAxisOfSharesGoesBeyondAll) {
+    for (const Values& values : {Values{1.0, 1.0}, Values{0.97, 0.97}, Values{0.3, 1.0},
+                                 Values{0.999, 1.0}, Values{0.0, 0.0}, Values{0.62, 0.94}}) {
+        report::LineChart chart = line_chart(values);
+        chart.unit = report::Unit::share;
+        chart.from_zero = false;
+        const std::string text = drawn(chart);
+        const std::regex tick("bottom:([0-9.-]+)%\">([0-9.-]+) %<");
+        std::size_t ticks = 0;
+        for (std::sregex_iterator at(text.begin(), text.end(), tick), end; at != end; ++at) {
+            ++ticks;
+            EXPECT_LE(std::stod((*at)[1]), 100) << "inside of the drawing";
+            EXPECT_LE(std::stod((*at)[2]), 100);
+            EXPECT_GE(std::stod((*at)[2]), 0);
+        }
+        EXPECT_GE(ticks, 2U);
+        if (*values.back() == 1) {
+            EXPECT_THAT(text, HasSubstr("bottom:100.00%\">100 %<")) << "it ends there";
+        }
+    }
+    // What is more than all, such as a ratio, keeps its axis.
+    report::LineChart chart = line_chart({0.5, 1.5});
+    chart.unit = report::Unit::share;
+    EXPECT_THAT(drawn(chart), HasSubstr(">150 %</span>"));
+}
+
+TEST(ReportChart, ChangesAreMarkedThroughTheDrawing) {
+    report::LineChart chart = line_chart({1.0, 2.0, 3.0});
+    chart.x.flags = {{1, 1}, {1, 2}, {2, 0}, {9, 3}};
+    chart.x.rug = {0, 2};
+    const std::string text = drawn(chart);
+    EXPECT_THAT(text, HasSubstr("class=\"switch\" d=\"M500.0 0V300M500.0 0V300M1000.0 0V300\""))
+        << "what lies outside is left out";
+    EXPECT_THAT(text, HasSubstr("class=\"flag l0\" style=\"left:50.00%\""));
+    EXPECT_THAT(text, HasSubstr("class=\"flag l1\" style=\"left:50.00%\"")) << "beside the first";
+    EXPECT_EQ(count_of(text, "class=\"flag"), 2U) << "not all have a number";
+    EXPECT_THAT(text, HasSubstr("class=\"rug\" d=\"M0.0 292V300M1000.0 292V300\""));
+    expect_balanced(text);
+}
+
+TEST(ReportChart, BarsHaveWhiskersWhereTheyAreSpread) {
+    report::BarChart chart;
+    chart.text = {"b", "Time", ""};
+    chart.unit = report::Unit::seconds;
+    chart.bars = {{"one <b>", 0, 2, 1, 4, 3}, {"other", 1, 1, 1, 1, 1}};
+    const std::string text = drawn(chart);
+    EXPECT_EQ(count_of(text, "class=\"whisker\""), 1U);
+    EXPECT_THAT(text, HasSubstr("d=\"M250.0 10H1000.0M250.0 3V17M1000.0 3V17\""));
+    EXPECT_THAT(text, HasSubstr("class=\"fill\" width=\"500.0\""));
+    EXPECT_THAT(text, HasSubstr("<small>1.00\u20134.00\u00a0s</small>"));
+    EXPECT_THAT(text, HasSubstr("<th scope=\"row\">one &lt;b&gt;</th><td>2</td><td>1</td><td>4</td>"
+                                "<td>3</td>"));
+    expect_balanced(text);
+    chart.bars = {{"nothing", 0, 0, 0, 0, 1}};
+    EXPECT_THAT(drawn(chart), HasSubstr("width=\"0.0\"")) << "nothing is divided by 0";
+    EXPECT_EQ(drawn(report::BarChart{}), "");
+}
+
+TEST(ReportChart, AMapOfRowsOverTimeJoinsEqualNeighbours) {
+    report::TimeMap map;
+    map.text = {"m", "Time", ""};
+    map.x = axis_of(3);
+    map.x.max = 3;
+    map.edges = {0, 1, 2, 3};
+    map.rows = {"0", "1"};
+    map.row_name = "rank";
+    map.cells = {1.0, 1.0, 9.0, 1.0, gap, 1.0};
+    const std::string text = drawn(map);
+    EXPECT_THAT(text, HasSubstr("fill-opacity=\"0.06\" d=\"M0.0 0.0H666.7v150.0H0.0Z"
+                                "M0.0 150.0H333.3v150.0H0.0ZM666.7 150.0H1000.0v150.0H666.7Z\""));
+    EXPECT_THAT(text, HasSubstr("fill-opacity=\"1.00\" d=\"M666.7 0.0H1000.0v150.0H666.7Z\""));
+    EXPECT_THAT(text, HasSubstr("<th scope=\"row\">2</th><td>9</td><td>0</td><td>5</td><td>1</td>"
+                                "<td>1</td>"));
+    EXPECT_THAT(text, HasSubstr("Heat map of 2 ranks by step"));
+    expect_balanced(text);
+    EXPECT_EQ(drawn(report::TimeMap{}), "");
+}
+
 TEST(ReportChart, LayersLieOnEachOther) {
     report::AreaChart chart;
     chart.text = {"f2", "Rows", ""};

@@ -107,6 +107,13 @@ void expect_equal_data(const MetricsData& a, const MetricsData& b) {
         EXPECT_EQ(a.by_rank[i].lines, b.by_rank[i].lines);
         EXPECT_NEAR(a.by_rank[i].seconds.stall, b.by_rank[i].seconds.stall, 1e-9);
         EXPECT_EQ(a.by_rank[i].rows, b.by_rank[i].rows);
+        EXPECT_EQ(a.by_rank[i].edges, b.by_rank[i].edges);
+    }
+    ASSERT_EQ(a.rank_series.cells.size(), b.rank_series.cells.size());
+    for (std::size_t i = 0; i < a.rank_series.cells.size(); ++i) {
+        EXPECT_EQ(a.rank_series.cells[i].lines, b.rank_series.cells[i].lines);
+        EXPECT_NEAR(a.rank_series.cells[i].own, b.rank_series.cells[i].own, 1e-9);
+        EXPECT_EQ(a.rank_series.cells[i].rows, b.rank_series.cells[i].rows);
     }
     ASSERT_EQ(a.series.stats.size(), b.series.stats.size());
     for (std::size_t i = 0; i < a.series.stats.size(); ++i)
@@ -214,6 +221,28 @@ TEST(MetricsFold, IsWhatASlowFoldGives) {
                                          return worst;
                                      }),
                          "worst stall");
+        }
+    }
+}
+
+TEST(MetricsFold, RanksOverTimeAddUpToTheirTotals) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+        SCOPED_TRACE(seed);
+        const FoldCase made = random_case(seed);
+        MetricsData data = in_one(made);
+        report::RankSeries& series = data.rank_series;
+        // Joining buckets changes no sum.
+        for (const std::size_t most : {512U, 4U, 1U}) {
+            series.coarsen(most);
+            ASSERT_LE(series.buckets(), most);
+            for (std::size_t g = 0; g < series.groups; ++g) {
+                report::RankCell sum;
+                for (std::size_t b = 0; b < series.buckets(); ++b)
+                    sum += series.at(b, g);
+                EXPECT_EQ(sum.lines, data.by_rank[g].lines);
+                EXPECT_NEAR(sum.own, data.by_rank[g].seconds.own(), 1e-6);
+                EXPECT_EQ(sum.rows, static_cast<double>(data.by_rank[g].rows.fetched()));
+            }
         }
     }
 }

@@ -35,14 +35,15 @@ TEST(JsonLines, AStepAsKnown) {
     EXPECT_EQ(text,
               "{\"step\":0,\"epoch\":0,\"rank\":1,\"loss\":0.25,\"seconds\":{\"step\":11.0,"
               "\"sample\":12.0,\"fetch\":13.0,\"stall\":1e-07,\"compute\":15.0,\"reduce\":16.0,"
-              "\"wait_rows\":17.0,\"wait_gradients\":18.0,\"wait_ranks\":19.0},"
-              "\"rows\":{\"needed\":20,\"local\":21,\"hit\":22,\"demand\":23,\"replacement\":24,"
-              "\"ahead\":25,\"wasted\":26,\"saved\":27},\"bytes\":{\"features\":28,\"requests\":29,"
-              "\"topology\":30,\"gradients\":31,\"evaluation\":32,\"control\":33},"
-              "\"bytes_by_owner\":[0,1],\"edges\":34,\"knobs\":{\"policy\":\"window:16,"
-              "distance:2\",\"window\":16,\"capacity\":36,\"decay\":0.99,\"distance\":2,\"bulk\":"
-              "37,\"sample_threads\":38,"
-              "\"fetch_threads\":39,\"demand_first\":40,\"in_flight\":41,\"buckets\":42}}\n");
+              "\"wait_rows\":17.0,\"wait_gradients\":18.0,\"wait_ranks\":19.0,"
+              "\"wait_agent\":20.0,\"rest\":21.0},"
+              "\"rows\":{\"needed\":22,\"local\":23,\"hit\":24,\"demand\":25,\"replacement\":26,"
+              "\"ahead\":27,\"wasted\":28,\"saved\":29},\"bytes\":{\"features\":30,\"requests\":31,"
+              "\"topology\":32,\"gradients\":33,\"evaluation\":34,\"control\":35},"
+              "\"bytes_by_owner\":[0,1],\"edges\":36,\"knobs\":{\"policy\":\"window:16,"
+              "distance:2\",\"window\":16,\"capacity\":38,\"decay\":0.99,\"distance\":2,\"bulk\":"
+              "39,\"sample_threads\":40,"
+              "\"fetch_threads\":41,\"demand_first\":42,\"in_flight\":43,\"buckets\":44}}\n");
 }
 
 TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {
@@ -56,7 +57,7 @@ TEST(JsonLines, KnobsOfPoliciesThatAreLongOrNotThere) {
     lines.append(text, some_steps(3, 1, 1, policy)[0]);
     EXPECT_THAT(text,
                 testing::HasSubstr("\"policy\":\"" + buffer::PolicySpec::parse(policy).text() +
-                                   "\",\"window\":0,\"capacity\":3026,"));
+                                   "\",\"window\":0,\"capacity\":3028,"));
 }
 
 TEST(JsonLines, NumbersAreThoseOfTheLibraryDigitForDigit) {

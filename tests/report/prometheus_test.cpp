@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "core/json.hpp"
 #include "report/prometheus_sink.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
@@ -36,8 +37,9 @@ TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
     metrics.steps(some_steps(0, 2, 2));
     metrics.steps(some_steps(2, 1, 2));
     metrics.epoch(some_epoch(0, 3));
-    std::vector<steer::DecisionRecord> decisions(2);
+    std::vector<steer::DecisionRecord> decisions(3);
     decisions[0].note = R"("status":"late")";
+    decisions[0].action = steer::Action::replace(steer::Reason::none);
     decisions[1].status = steer::DecisionStatus::refused;
     metrics.decisions(decisions);
     metrics.progress()->steps = 5;
@@ -47,14 +49,15 @@ TEST(Prometheus, CountsAddUpAndValuesAreTheLast) {
              "rudder_loss{rank=\"1\"} 2010\n",
              "# HELP rudder_rows_hit_total Of these, rows found in the buffer\n",
              "# TYPE rudder_rows_hit_total counter\n",
-             "rudder_rows_hit_total{rank=\"0\"} 3036\n",
-             "rudder_rows_hit_total{rank=\"1\"} 3066\n",
+             "rudder_rows_hit_total{rank=\"0\"} 3042\n",
+             "rudder_rows_hit_total{rank=\"1\"} 3072\n",
              "rudder_accuracy{set=\"valid\"} 0.25\n",
              "rudder_epoch_loss 0.5\n",
              "rudder_run_info{model=\"sage\"} 1\n",
              "rudder_owner_bytes_total{rank=\"1\",owner=\"1\"} 303\n",
              "rudder_policy_info{rank=\"0\",policy=\"window:16\"} 1\n",
              "rudder_decisions_total{status=\"applied\"} 1\n",
+             "rudder_decisions_total{status=\"kept\"} 1\n",
              "rudder_decisions_total{status=\"refused\"} 1\n",
              "rudder_decisions_total{status=\"late\"} 0\n",
              "rudder_steps_done 5\n",
@@ -189,13 +192,54 @@ TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {
     EXPECT_GT(sink.cpu_nanoseconds(), 0U);
 }
 
+TEST(PrometheusHttp, HealthAndStatus) {
+    report::PrometheusOptions options = some_options();
+    options.plan = {.name = "", .epochs = 4, .steps = 40, .ranks = 2, .policy = "lru"};
+    report::PrometheusSink sink(options);
+    const std::string health = ask(sink, get("/healthz"));
+    EXPECT_THAT(health, StartsWith("HTTP/1.1 200 "));
+    EXPECT_THAT(health, testing::EndsWith("\r\n\r\nok\n"));
+    const auto status = [&] {
+        const std::string page = ask(sink, get("/status"));
+        EXPECT_THAT(page, StartsWith("HTTP/1.1 200 "));
+        EXPECT_THAT(page, HasSubstr("Content-Type: application/json\r\n"));
+        return parse_json(page.substr(page.find("\r\n\r\n") + 4), "status");
+    };
+    Json now = status();
+    EXPECT_EQ(now.at("state"), "running");
+    EXPECT_EQ(now.at("step"), 0);
+    EXPECT_EQ(now.at("steps"), 40);
+    EXPECT_EQ(now.at("seconds_left"), nullptr);
+    EXPECT_EQ(now.at("policy"), "lru");
+    sink.steps(some_steps(0, 3, 2));
+    now = status();
+    EXPECT_EQ(now.at("step"), 3);
+    EXPECT_EQ(now.at("by_rank").size(), 2U);
+    EXPECT_EQ(now.at("policy"), "window:16");
+    // Steps that were not collected yet.
+    sink.progress()->steps = 25;
+    sink.progress()->loss = 0.5;
+    now = status();
+    EXPECT_EQ(now.at("step"), 25);
+    EXPECT_EQ(now.at("epoch"), 3);
+    EXPECT_EQ(now.at("loss"), 0.5);
+    EXPECT_THAT(ask(sink, get("/status", "HEAD")), testing::EndsWith("\r\n\r\n"));
+    EXPECT_THAT(ask(sink, get("/status", "DELETE")), StartsWith("HTTP/1.1 405 "));
+    EXPECT_THAT(ask(sink, get("/statusx")), StartsWith("HTTP/1.1 404 "));
+    EXPECT_THAT(ask(sink, get("/")), HasSubstr("see /metrics, /status and /healthz"));
+}
+
 TEST(PrometheusHttp, NamesOfOtherMachinesAreRefused) {
     const report::PrometheusSink sink(some_options());
-    const auto code = [&](const std::string& host) {
-        const std::string page =
-            ask(sink, "GET /metrics HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
+    const auto code = [&](const std::string& host, const std::string& path = "/metrics") {
+        const std::string page = ask(
+            sink, "GET " + path + " HTTP/1.1\r\nHost: " + host + "\r\nConnection: close\r\n\r\n");
         return page.substr(0, 12);
     };
+    for (const char* path : {"/status", "/healthz"}) {
+        EXPECT_EQ(code("evil.example", path), "HTTP/1.1 421") << path;
+        EXPECT_EQ(code("localhost:9400", path), "HTTP/1.1 200") << path;
+    }
     std::array<char, 256> own{};
     ASSERT_EQ(::gethostname(own.data(), own.size() - 1), 0);
     for (const std::string& host :

@@ -111,6 +111,70 @@ TEST(PageSections, ThePartitionIsDescribed) {
     EXPECT_THAT(text, HasSubstr("6 more parts are left out."));
 }
 
+TEST(PageSections, TheHaloBetweenPartsIsASquare) {
+    RunData run = run_of();
+    EXPECT_THAT(written(report::write_partition, run), Not(HasSubstr("halo-map")));
+    Json sizes{{"part_vertices", {500, 300, 200}},
+               {"part_train", {50, 30, 20}},
+               {"part_edges", {2500, 1500, 1000}},
+               {"halo_from", {{0, 7, 3}, {4, 0, 16}, {11, 19, 0}}}};
+    report::add_partition(run, sizes.dump());
+    std::string text = written(report::write_partition, run);
+    for (const char* words : {"id=\"r1-halo-map\"", "of 1, from part 2: 16", "class=\"sizes s4\"",
+                              "2,500", "<span>training</span>"})
+        EXPECT_THAT(text, HasSubstr(words));
+    // A matrix that is none is not drawn.
+    report::add_partition(run, Json{{"halo_from", {{0, 7, 3}, {4, 0, 16, 9}}}}.dump());
+    EXPECT_THAT(written(report::write_partition, run), Not(HasSubstr("halo-map")));
+}
+
+TEST(PageSections, RanksStandSideBySide) {
+    const std::string text = written(report::write_side_by_side, run_of());
+    for (const char* words :
+         {"<section id=\"r1-side-by-side\"", "rank 2", "id=\"r1-rank-map\"",
+          "Heat map of 3 ranks by step", "</i>computing</li>", "</i>waiting for rows</li>",
+          "</i>gradients</li>", "</i>slower ranks</li>", "</i>rest</li>"})
+        EXPECT_THAT(text, HasSubstr(words));
+    EXPECT_THAT(text, Not(HasSubstr("</i>agent</li>"))) << "no rank waited for an agent";
+    EXPECT_EQ(written(report::write_side_by_side, run_of({.ranks = 1})), "");
+    // A long run of many ranks: few columns, and the page stays small.
+    const RunData large = run_of({.steps = 3000, .ranks = 20, .steps_per_epoch = 1000});
+    const std::string coarse = written(report::write_side_by_side, large);
+    EXPECT_THAT(coarse, HasSubstr("Each column is the mean of 32 steps."));
+    EXPECT_LT(coarse.size(), 150'000U);
+}
+
+TEST(PageSections, AStepIsDrawnWhereThereIsAProfile) {
+    RunData run = run_of();
+    EXPECT_EQ(written(report::write_step, run), "");
+    run.timeline.emplace();
+    run.timeline->step = 7;
+    run.timeline->steps = 12;
+    run.timeline->length = 2000;
+    run.timeline->all_ranks = 9;
+    run.timeline->ranks.push_back({3,
+                                   {{"main <0>",
+                                     {{"compute", "compute", 0, 500},
+                                      {"reduce: start", "reduce", 100, 400},
+                                      {"wait: <x>", "wait", 500, 2000}}}}});
+    const std::string text = written(report::write_step, run);
+    for (const char* words :
+         {"Step 7, the median by length of 12 steps", "2.00\u00a0ms", "1 of 9 ranks are shown",
+          "main &lt;0&gt;", "<title>compute: 500\u00a0\u00b5s</title>", "wait: &lt;x&gt;",
+          "class=\"fill c2\" x=\"50.0\" y=\"6\" width=\"150.0\" height=\"8\"",
+          "class=\"idle c6\" x=\"250.0\" y=\"7\" width=\"750.0\"", "the thread waits"})
+        EXPECT_THAT(text, HasSubstr(words));
+}
+
+TEST(PageSections, ChangesOfTheAgentAreMarkedOnTheRows) {
+    const std::string text = written(report::write_agent, run_of());
+    EXPECT_THAT(text, HasSubstr("Rows fetched, and what the agent changed"));
+    EXPECT_THAT(text, HasSubstr("class=\"switch\""));
+    EXPECT_THAT(text, HasSubstr("class=\"rug\"")) << "the replacement at step 6";
+    EXPECT_THAT(text, HasSubstr("<b>set policy window:32, window 32</b> on rank 0"));
+    EXPECT_THAT(text, HasSubstr(" rows per step before, "));
+}
+
 TEST(PageSections, TheCommandCanBeTypedAgain) {
     RunData run = run_of();
     EXPECT_THAT(written(report::write_settings, run),

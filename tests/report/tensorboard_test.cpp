@@ -136,7 +136,7 @@ TEST(TensorBoardSink, AnEventPerStepWithSumsAndMeansOverRanks) {
         const std::string event = records.next();
         EXPECT_EQ(event[10], step);
         EXPECT_EQ(value_of(event, "loss"), 1000.0F * static_cast<float>(step) + 5);
-        EXPECT_EQ(value_of(event, "rows/hit"), 2000.0F * static_cast<float>(step) + 34);
+        EXPECT_EQ(value_of(event, "rows/hit"), 2000.0F * static_cast<float>(step) + 38);
     }
     const std::string epoch = records.next();
     EXPECT_EQ(epoch[10], 2);

@@ -97,5 +97,16 @@ TEST(ReportHtml, ClosesWhatItOpens) {
     EXPECT_EQ(html.take(), "<div title=\"a &quot;quote&quot;\"><p>x &lt; y</p><br/></div>");
 }
 
+TEST(ReportWords, RangesHaveTheirUnitOnce) {
+    using report::range_text;
+    using report::Unit;
+    EXPECT_EQ(range_text(0.0409, 0.0471, Unit::seconds), "40.9\u201347.1\u00a0ms");
+    EXPECT_EQ(range_text(0.5, 1.5, Unit::seconds), "500\u00a0ms\u20131.50\u00a0s");
+    EXPECT_EQ(range_text(200, 215, Unit::seconds),
+              "3\u00a0min\u00a020\u00a0s\u20133\u00a0min\u00a035\u00a0s");
+    EXPECT_EQ(range_text(1234, 5678, Unit::count), "1,234\u20135,678");
+    EXPECT_EQ(range_text(0.25, 0.5, Unit::share), "25.0\u201350.0\u00a0%");
+}
+
 }  // namespace
 }  // namespace rudder

@@ -34,6 +34,26 @@ PartId part_of(const BedOptions& options, VertexId v, Draws& draws) {
     return part;
 }
 
+void write_edges(graph::DatasetWriter& writer, const BedOptions& options,
+                 std::span<const graph::Edge> edges) {
+    const graph::EdgeSpan source(options.vertices, edges);
+    if (!options.carried) return writer.topology(graph::build_topology(source, {}), true);
+    const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
+    Draws draws(stream, 8);
+    std::vector<float> weights;
+    std::vector<std::int64_t> times;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+        weights.push_back(static_cast<float>(draws.below(6)) / 2);
+        times.push_back(static_cast<std::int64_t>(draws.below(50)));
+    }
+    writer.topology(graph::build_topology(source, {.weight = weights, .time = times}, {}), true);
+    std::vector<std::int64_t> of_vertices;
+    for (VertexId v = 0; v < options.vertices; ++v)
+        of_vertices.push_back(v % 13 == 12 ? graph::no_time
+                                           : static_cast<std::int64_t>(draws.below(60)));
+    writer.vertex_times(of_vertices);
+}
+
 }  // namespace
 
 Bed::Bed(const BedOptions& options) {
@@ -42,8 +62,7 @@ Bed::Bed(const BedOptions& options) {
     const VertexId n = options.vertices;
     graph::DatasetWriter writer(folder_ / "data", Existing::refuse);
     const std::vector<graph::Edge> edges = edges_of(options, draws);
-    writer.topology(
-        graph::build_topology(graph::EdgeSpan(n, std::span<const graph::Edge>(edges)), {}), true);
+    write_edges(writer, options, edges);
     std::vector<std::int32_t> classes(n);
     std::vector<graph::Role> roles(n, graph::Role::none);
     std::vector<PartId> assignment(n);
@@ -167,10 +186,10 @@ sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
 bool equal(const sample::Batch& a, const sample::Batch& b) {
     const auto same = [](const sample::Block& x, const sample::Block& y) {
         return x.destinations == y.destinations && x.sources == y.sources &&
-               x.offsets == y.offsets && x.neighbours == y.neighbours;
+               x.offsets == y.offsets && x.neighbours == y.neighbours && x.shares == y.shares;
     };
-    return a.key == b.key && a.seeds == b.seeds && a.vertices == b.vertices &&
-           std::ranges::equal(a.blocks, b.blocks, same);
+    return a.subgraphs == b.subgraphs && a.key == b.key && a.seeds == b.seeds &&
+           a.vertices == b.vertices && std::ranges::equal(a.blocks, b.blocks, same);
 }
 
 std::uint64_t digest(const sample::Batch& batch) {
@@ -180,11 +199,13 @@ std::uint64_t digest(const sample::Batch& batch) {
                                             batch.seeds};
     add(head);
     add(batch.vertices);
+    add(batch.subgraphs);
     for (const sample::Block& block : batch.blocks) {
         const std::array<std::uint32_t, 2> sizes{block.destinations, block.sources};
         add(sizes);
         add(block.offsets);
         add(block.neighbours);
+        add(block.shares);
     }
     return sum.finish();
 }

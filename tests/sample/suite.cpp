@@ -76,11 +76,14 @@ std::vector<partition::Part> own_parts(const comm::Communicator& comm,
 std::string run_sampling(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                          const SamplingRun& options) {
     const std::vector<partition::Part> own = own_parts(comm, data);
+    const bool timed = options.temporal != sample::Temporal::off;
+    const sample::SourceCarries carries{.weights = options.weighted, .times = timed};
+    const sample::SeedTimes times = timed ? sample::SeedTimes(own) : sample::SeedTimes();
     const auto source =
         options.partitioned
             ? sample::make_partitioned_source(comm, data.book(), own, false,
-                                              comm::Coders(comm, options.coding).topology)
-            : sample::make_replicated_source(comm, data.book(), own);
+                                              comm::Coders(comm, options.coding).topology, carries)
+            : sample::make_replicated_source(comm, data.book(), own, carries);
     const sample::Schedule schedule(comm, own, data.parts(),
                                     {.batch = options.batch, .order = options.order, .seed = 5});
     const std::uint64_t steps = schedule.steps_per_epoch() * 3 + 1;
@@ -95,10 +98,15 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
     ahead.published = [&](const sample::SampledStep& step) { published.add(step.step); };
     std::string text;
     {
-        sample::LookAhead queue(
-            schedule, *source,
-            {.fanout = {3, 5}, .sampler = options.sampler, .redraw = options.redraw, .seed = 9},
-            ahead);
+        sample::LookAhead queue(schedule, *source,
+                                {.fanout = {3, 5},
+                                 .sampler = options.sampler,
+                                 .redraw = options.redraw,
+                                 .seed = 9,
+                                 .weighted = options.weighted,
+                                 .temporal = options.temporal,
+                                 .times = &times},
+                                ahead);
         text = combine(comm, take_all(queue, steps, published));
     }
     source->stop();

@@ -21,6 +21,8 @@ struct SamplingRun {
     sample::Sampler sampler = sample::Sampler::plain;
     std::uint64_t redraw = 1;
     comm::CodingMode coding = comm::CodingMode::off;  ///< of partitioned topology
+    bool weighted = false;
+    sample::Temporal temporal = sample::Temporal::off;
 };
 
 /// Samples three epochs and a bit through the look-ahead queue; the same text on every rank: a

@@ -312,6 +312,7 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
                         testing::UnitTest::GetInstance()->current_test_suite()->name());
         const Scenario scenario = draw_scenario(seed);
         SCOPED_TRACE(scenario.text());
+        if (asked) fmt::print(stderr, "{}\n", scenario.text());
         try {
             run_scenario(scenario);
         } catch (const std::exception& error) {
@@ -321,6 +322,11 @@ void run_seeds(std::uint64_t first, std::uint64_t count) {
             GTEST_FAIL() << how_to_repeat;
         }
     }
+}
+
+/// Of the many seeds of the long tests.
+TEST(SimulatedSeeds, ThatOnceFailed) {
+    run_seeds(4532, 1);  // memory ran out between the two lists of a step that was told of
 }
 
 class Simulation : public testing::TestWithParam<std::uint64_t> {};

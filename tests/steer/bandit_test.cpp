@@ -66,18 +66,18 @@ steer::Duel duel(const char* challenger, const char* champion) {
 }
 
 std::uint64_t steps_until_verdict(steer::Duel& duel, double factor, steer::TrialVerdict& verdict) {
-    for (int i = 0; i < 60 && (verdict = duel.verdict()) == steer::TrialVerdict::open; ++i)
-        duel.add(4000 * factor, 4000, 4);
+    for (int i = 0; i < 300 && (verdict = duel.verdict()) == steer::TrialVerdict::open; ++i)
+        duel.add(1000 * factor, 1000);
     return duel.steps();
 }
 
 TEST(Duel, LargeDifferencesNeedFewSteps) {
     steer::TrialVerdict verdict{};
     steer::Duel huge = duel("window:16", "lru");
-    EXPECT_LE(steps_until_verdict(huge, 0.7, verdict), 48U);
+    EXPECT_LE(steps_until_verdict(huge, 0.7, verdict), 36U);
     EXPECT_EQ(verdict, steer::TrialVerdict::better);
     steer::Duel bad = duel("window:4", "window:16");
-    EXPECT_LE(steps_until_verdict(bad, 1.3, verdict), 12U + 8U) << "it knows 16 steps at first";
+    EXPECT_LE(steps_until_verdict(bad, 1.3, verdict), 14U + 8U) << "it knows 16 steps at first";
     EXPECT_EQ(verdict, steer::TrialVerdict::worse);
     steer::Duel small = duel("window:64", "window:16");
     EXPECT_LE(steps_until_verdict(small, 0.985, verdict), 84U);
@@ -91,6 +91,113 @@ TEST(Duel, LargeDifferencesNeedFewSteps) {
     EXPECT_EQ(verdict, steer::TrialVerdict::worse);
 }
 
+/// Steps whose rows differ much, and one that fetches them two steps early: nothing is gained or
+/// lost, and what is saved beside that is seen as if both fetched at the same time.
+TEST(Duel, RowsThatAreFetchedEarlyArePairedWithTheStepTheyAreFor) {
+    const RandomStream stream({Purpose::test, 3});
+    Draws draws(stream, 0);
+    std::vector<double> rows(400);
+    for (double& step : rows)
+        step = 500 + 1000 * draws.uniform();
+    for (const double factor : {1.0, 0.95}) {
+        const auto early = [&](std::size_t step) {
+            return factor * (step == 0 ? rows[0] + rows[1] + rows[2] : rows[step + 2]);
+        };
+        steer::Duel ahead = duel("window:16", "lru");
+        steer::Duel behind = duel("lru", "window:16");
+        std::size_t step = 0;
+        for (; step < 300 && ahead.verdict() == steer::TrialVerdict::open; ++step)
+            ahead.add(early(step), rows[step]);
+        EXPECT_NEAR(ahead.difference(), factor - 1, 1e-9) << step;
+        EXPECT_EQ(ahead.verdict(),
+                  factor < 1 ? steer::TrialVerdict::better : steer::TrialVerdict::no_better);
+        if (factor < 1) {
+            EXPECT_LE(step, 64U);
+        }
+        for (step = 0; step < 60; ++step)
+            behind.add(factor * rows[step], early(step) / factor);
+        EXPECT_NEAR(behind.difference(), factor - 1, 1e-9);
+    }
+}
+
+/// Before a buffer is full, all settings fetch the same: that is no reason to leave one.
+TEST(Duel, StepsInWhichNothingCanDifferDoNotCount) {
+    steer::TrialVerdict verdict{};
+    steer::Duel filling = duel("window:16,decay:0.9", "window:16");
+    for (int step = 0; step < 300; ++step) {
+        filling.add(1000, 1000, /*filling=*/true);
+        EXPECT_EQ(filling.verdict(), steer::TrialVerdict::open) << step;
+    }
+    for (int step = 0; step < 60 && filling.verdict() == steer::TrialVerdict::open; ++step)
+        filling.add(900, 1000);
+    EXPECT_EQ(filling.verdict(), steer::TrialVerdict::better);
+    steer::Duel alike = duel("window:16,decay:0.9", "window:16");
+    EXPECT_LE(steps_until_verdict(alike, 1.0, verdict), 4U + 40U);
+    EXPECT_EQ(verdict, steer::TrialVerdict::no_better);
+}
+
+/// Candidates and what they are compared with begin in the same step, ahead of the run, and nothing
+/// else begins before they are decided.
+TEST(Bandit, AllCandidatesBeginTogetherAheadOfTheRun) {
+    FakeWorld world("window:1");
+    world.rows = by_window;
+    world.steps = 200;
+    const auto agent = bandit(world);
+    world.run(*agent);
+    using Kind = steer::ShadowOrder::Kind;
+    std::set<std::string> running;
+    std::size_t batches = 0;
+    for (const steer::Answer& answer : world.answers) {
+        const bool busy = !running.empty();
+        std::set<std::string> begun;
+        for (const steer::ShadowOrder& order : answer.shadows) {
+            if (order.kind == Kind::close) {
+                EXPECT_EQ(running.erase(order.name), 1U) << order.name;
+                continue;
+            }
+            EXPECT_EQ(order.kind, Kind::copy);
+            EXPECT_EQ(order.ahead, 64U);
+            begun.insert(order.name);
+        }
+        if (begun.empty()) continue;
+        EXPECT_TRUE(running.empty()) << busy;
+        EXPECT_EQ(begun.size(), batches == 0 ? 7U : begun.size());
+        EXPECT_GE(begun.size(), 2U);
+        running = std::move(begun);
+        ++batches;
+    }
+    EXPECT_GE(batches, 2U);
+}
+
+/// A buffer that holds whatever comes has nothing to choose; one that fills late is not left with
+/// what it began with.
+TEST(Bandit, NothingIsTriedOnABufferThatIsNotFullAndSoonAfterThat) {
+    for (const std::uint64_t fills : {10'000'000U, 150'000U}) {
+        FakeWorld world("window:1");
+        world.setting.capacity = world.limits.slots = fills;
+        world.steps = 600;
+        world.rows = [&](const steer::Setting& s, std::uint64_t step) {
+            return static_cast<double>(step) * 1000 < static_cast<double>(fills) ? 1000
+                                                                                 : by_window(s, 0);
+        };
+        const auto agent = bandit(world);
+        world.run(*agent);
+        const auto began = std::ranges::find_if(world.answers, [&](const steer::Answer& answer) {
+            return answer.shadows.size() > 1 &&
+                   answer.shadows.front().kind == steer::ShadowOrder::Kind::copy &&
+                   &answer != &world.answers.front();
+        });
+        if (fills > 1'000'000) {
+            EXPECT_EQ(began, world.answers.end());
+            EXPECT_EQ(window_of(world.setting), 1);
+            continue;
+        }
+        const std::uint64_t full = fills / 1000;
+        EXPECT_LE(world.until(0, [](const steer::Setting& s) { return window_of(s) == 64; }), full)
+            << world.notes();
+    }
+}
+
 TEST(Bandit, FindsTheBestSettingFromAnyStart) {
     for (const char* start : {"window:1", "lru", "window:16", "scored", "window:64"}) {
         FakeWorld world(start);
@@ -101,7 +208,7 @@ TEST(Bandit, FindsTheBestSettingFromAnyStart) {
             << start << '\n'
             << world.notes();
         EXPECT_EQ(window_of(world.setting), 64) << start;
-        EXPECT_LE(world.most_shadows, 2U);
+        EXPECT_LE(world.most_shadows, 7U);
         EXPECT_NE(agent->learned().find("ends with window:64"), std::string::npos);
     }
 }

@@ -101,6 +101,13 @@ public:
     }
 
 private:
+    /// A shadow, which may be ahead of the run.
+    struct Beside {
+        steer::ShadowReading reading;
+        std::uint64_t ahead = 0;
+        std::uint64_t next = 0;
+    };
+
     double gauss() {
         const double u = std::max(1e-12, draws_.uniform());
         return std::sqrt(-2 * std::log(u)) * std::cos(2 * 3.14159265358979 * draws_.uniform());
@@ -112,6 +119,7 @@ private:
         one.hit = one.needed - one.demand;
         shadow.rows += one;
         shadow.total += one;
+        shadow.by_step.push_back(static_cast<double>(one.demand));
         ++shadow.age;
     }
 
@@ -128,17 +136,34 @@ private:
         return effective;
     }
 
+    /// What all that take a step have in common.
+    double common(std::uint64_t step) {
+        while (common_.size() <= step)
+            common_.push_back(1 + rows_noise * gauss());
+        return common_[step];
+    }
+
+    double drawn(const steer::Setting& s, std::uint64_t step) {
+        return rows(s, step) * common(step) * (1 + 0.1 * rows_noise * gauss());
+    }
+
+    /// Takes the step, and as those that are ahead do, up to four.
+    void advance(Beside& shadow, std::uint64_t step) {
+        const std::uint64_t until =
+            std::min({shadow.next + 4, step + 1 + shadow.ahead, std::max(steps, step + 1)});
+        while (shadow.next < std::max(until, step + 1)) {
+            count(shadow.reading, drawn(shadow.reading.setting, shadow.next));
+            ++shadow.next;
+        }
+    }
+
     void advance(std::uint64_t step) {
-        const double common = 1 + rows_noise * gauss();
-        const auto drawn = [&](const steer::Setting& s) {
-            return rows(s, step) * common * (1 + 0.1 * rows_noise * gauss());
-        };
-        const double real = drawn(told());
+        const double real = drawn(told(), step);
         fetched += real;
         count(twin_, real);
-        count(built_in_, drawn(built_in_.setting));
-        for (steer::ShadowReading& shadow : shadows_)
-            count(shadow, drawn(shadow.setting));
+        count(built_in_, drawn(built_in_.setting, step));
+        for (Beside& shadow : shadows_)
+            advance(shadow, step);
         timed_.steps += 1;
         const double took = seconds(setting, step) * (1 + seconds_noise * gauss());
         timed_.step += took;
@@ -158,28 +183,36 @@ private:
             setting.policy.info().takes_decisions && !buffer::has_own_signal(setting.policy);
         seen.twin = twin_;
         seen.built_in = built_in_;
-        seen.shadows = shadows_;
+        for (const Beside& shadow : shadows_)
+            seen.shadows.push_back(shadow.reading);
         if (cost == steer::CostKind::seconds) seen.seconds = timed_;
         twin_.rows = built_in_.rows = {};
+        twin_.by_step.clear();
+        built_in_.by_step.clear();
         timed_ = {};
-        for (steer::ShadowReading& shadow : shadows_)
-            shadow.rows = {};
+        for (Beside& shadow : shadows_) {
+            shadow.reading.rows = {};
+            shadow.reading.by_step.clear();
+        }
         return seen;
     }
 
-    void apply(const steer::Answer& answer, std::uint64_t /*step*/) {
+    void apply(const steer::Answer& answer, std::uint64_t step) {
         if (answer.action.kind == steer::ActionKind::set)
             setting = steer::with_changes(setting, answer.action.knobs, limits, "test");
         using enum steer::ShadowOrder::Kind;
         for (const steer::ShadowOrder& order : answer.shadows) {
-            const auto found = std::ranges::find(shadows_, order.name, &steer::ShadowReading::name);
+            const auto found = std::ranges::find(
+                shadows_, order.name,
+                [](const Beside& shadow) -> const auto& { return shadow.reading.name; });
             if (order.kind == open || order.kind == copy) {
-                steer::ShadowReading made;
-                made.name = order.name;
-                made.setting = *order.setting;
-                shadows_.push_back(made);
+                Beside& made = shadows_.emplace_back();
+                made.reading.name = order.name;
+                made.reading.setting = *order.setting;
+                made.ahead = order.ahead;
+                made.next = step;
             } else if (order.kind == set) {
-                found->setting = *order.setting;
+                found->reading.setting = *order.setting;
             } else if (order.kind == close && found != shadows_.end()) {
                 shadows_.erase(found);
             }
@@ -191,7 +224,8 @@ private:
     Draws draws_;
     steer::ShadowReading twin_;
     steer::ShadowReading built_in_;
-    std::vector<steer::ShadowReading> shadows_;
+    std::vector<Beside> shadows_;
+    std::vector<double> common_;  ///< by step
     Seconds timed_;
 };
 

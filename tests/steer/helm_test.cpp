@@ -11,6 +11,7 @@
 #include "rudder/core/error.hpp"
 #include "steer/helm/guard.hpp"
 #include "steer/helm/helm_options.hpp"
+#include "steer/helm/records.hpp"
 #include "steer/steered_replay.hpp"
 
 #include "../buffer/random_trace.hpp"
@@ -122,6 +123,31 @@ TEST(Helm, AgentsAreToldOfTies) {
     EXPECT_GT(judged, 100U);
     EXPECT_GT(ties, 0U);
     EXPECT_LT(ties, judged);
+}
+
+TEST(Helm, TiesAreCountedAsWithoutEffect) {
+    const auto result = steer(trace_of(3), "scored-faithful", [&](const steer::Observation& o) {
+        return answer(o.step % 2 == 0 ? steer::Action::replace(steer::Reason::chance)
+                                      : steer::Action::keep());
+    });
+    std::uint64_t better = 0;
+    std::uint64_t same = 0;
+    std::uint64_t worse = 0;
+    steer::HelmTotals counted;
+    for (const steer::DecisionRecord& record : result.decisions) {
+        counted += steer::counts_of(record);
+        if (!record.outcome) continue;
+        const double gained = record.outcome->alternative - record.outcome->rows;
+        ++(gained > 0 ? better : gained < 0 ? worse : same);
+    }
+    ASSERT_GT(same, 0U);
+    ASSERT_GT(better, 0U);
+    for (const steer::HelmTotals& totals : {result.agent, counted}) {
+        EXPECT_EQ(totals.no_effect, same);
+        EXPECT_EQ(totals.correct, better + same) << "the key keeps its meaning";
+        EXPECT_EQ(totals.better(), better);
+        EXPECT_EQ(totals.effective(), better + worse + totals.late);
+    }
 }
 
 TEST(Helm, TheTwinDoesWhatTheRealBufferDoes) {
@@ -241,7 +267,7 @@ TEST(Helm, NonsenseIsRefused) {
     EXPECT_NE(result.decisions.at(0).problem, "");
 }
 
-TEST(Helm, AnAgentHasEightShadowsAtMostAndMayOpenOneOfThemAnew) {
+TEST(Helm, AnAgentHasSixteenShadowsAtMostAndMayOpenOneOfThemAnew) {
     const buffer::Trace trace = trace_of(4);
     std::uint64_t asked = 0;
     const auto result = steer(trace, "lru", [&](const steer::Observation& o) {
@@ -253,15 +279,15 @@ TEST(Helm, AnAgentHasEightShadowsAtMostAndMayOpenOneOfThemAnew) {
                 {steer::ShadowOrder::Kind::open, "s" + std::to_string(number), setting});
         };
         if (++asked == 1) {
-            for (int i = 0; i < 9; ++i)
+            for (int i = 0; i < 17; ++i)
                 open(i, 5);
         } else if (asked == 2) {
             open(3, 2);
         }
         if (asked == 1) return given;
-        EXPECT_EQ(o.shadows.size(), 8U) << o.step;
+        EXPECT_EQ(o.shadows.size(), 16U) << o.step;
         for (const steer::ShadowReading& shadow : o.shadows) {
-            EXPECT_NE(shadow.name, "s8") << o.step;
+            EXPECT_NE(shadow.name, "s16") << o.step;
             const bool anew = asked > 2 && shadow.name == "s3";
             EXPECT_EQ(shadow.setting.capacity, anew ? 2U : 5U) << o.step << shadow.name;
             EXPECT_EQ(shadow.age, anew ? asked - 2 : asked - 1) << o.step << shadow.name;
@@ -270,7 +296,7 @@ TEST(Helm, AnAgentHasEightShadowsAtMostAndMayOpenOneOfThemAnew) {
     });
     EXPECT_EQ(asked, trace.front()->steps());
     EXPECT_EQ(result.agent.refused, 0U) << "the run's own buffer is not concerned";
-    EXPECT_NE(result.decisions.at(0).problem.find("more than 8 shadows"), std::string::npos);
+    EXPECT_NE(result.decisions.at(0).problem.find("more than 16 shadows"), std::string::npos);
     EXPECT_EQ(result.decisions.at(1).problem, "");
 }
 

@@ -80,6 +80,35 @@ TEST(Score, AClassifiersYesAndNoAreItsForecasts) {
     EXPECT_EQ(score.pass.label.all, 4U);
 }
 
+TEST(Score, AppliedIsWhatWasAppliedAndTiesHadNoEffect) {
+    std::vector<steer::DecisionRecord> log{
+        record(0, 50, 9, steer::ActionKind::replace), record(1, 60, 9, steer::ActionKind::replace),
+        record(2, 60, 9), record(3, 60, 9, steer::ActionKind::replace)};
+    log[0].outcome = {.steps = 4, .rows = 7, .alternative = 7};
+    log[1].outcome = {.steps = 4, .rows = 7, .alternative = 8};
+    log[1].status = steer::DecisionStatus::undone;
+    log[3].status = steer::DecisionStatus::refused;
+    const steer::LogScore score = steer::score_log(log);
+    EXPECT_EQ(score.applied, 2U) << "one of them was taken back later";
+    EXPECT_EQ(score.kept, 1U);
+    EXPECT_EQ(score.undone, 1U);
+    EXPECT_EQ(score.counterfactual.judged, 2U);
+    EXPECT_EQ(score.counterfactual.no_effect, 1U);
+    EXPECT_EQ(to_json(score).at("kept"), 1);
+    const Json told = to_json(score).at("counterfactual");
+    EXPECT_EQ(told.at("no_effect"), 1);
+    EXPECT_EQ(told.at("right"), 2) << "no worse than the alternative, ties included";
+    EXPECT_EQ(told.at("better").at("right"), 1);
+    EXPECT_EQ(told.at("better").at("of"), 2) << "of the one that had an effect and the refused one";
+    log.resize(1);
+    EXPECT_EQ(steer::score_log(log).counterfactual.better().all, 0U);
+    EXPECT_TRUE(to_json(steer::score_log(log)).at("counterfactual").at("better").is_null());
+    steer::CostScore cost{.rows = 90, .built_in = 100};
+    EXPECT_NEAR(cost.excess(), -0.1, 1e-12);
+    cost.counted_excess = -0.12;
+    EXPECT_EQ(cost.excess(), -0.12);
+}
+
 TEST(Score, LabelAccuracyWeighsHitsAgainstFetches) {
     std::vector<steer::DecisionRecord> log{
         record(0, 50, 9, steer::ActionKind::replace),   // 10 points, 4 rows more: right

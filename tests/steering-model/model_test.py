@@ -21,6 +21,7 @@ import decisions  # noqa: E402
 import evaluate  # noqa: E402
 import files  # noqa: E402
 import model  # noqa: E402
+import prompts  # noqa: E402
 import train  # noqa: E402
 import vocabulary as words  # noqa: E402
 import worlds  # noqa: E402
@@ -35,7 +36,7 @@ class ModelTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         torch.set_num_threads(1)
-        cls.vocabulary = train.made_vocabulary(1700, [])
+        cls.vocabulary = train.made_vocabulary(1700)
 
     def batch(self, count=4):
         group = worlds.draw_group(9, 0, count, worlds.Names(), most_lines=2)
@@ -84,7 +85,7 @@ class ModelTest(unittest.TestCase):
         return made
 
     def test_every_second_batch_is_of_collected_decisions(self):
-        options = types.SimpleNamespace(batch=6, seed=1, most_lines=2)
+        options = types.SimpleNamespace(batch=6, seed=1, most_lines=2, short=0, short_batch=16)
         made = self.decisions()
         source = train.Source(options, self.vocabulary, made, 10)
         for step in (1, 3):
@@ -94,6 +95,38 @@ class ModelTest(unittest.TestCase):
             self.assertEqual(replies, {d.reply() for d in made})
         self.assertFalse(torch.equal(source.batch(0).system, source.batch(1).system))
         self.assertFalse(torch.equal(source.batch(0).system, source.batch(2).system))
+
+    def test_short_prompts_come_first_and_without_a_system_message(self):
+        options = types.SimpleNamespace(batch=6, seed=1, most_lines=3, short=8, short_batch=16)
+        source = train.Source(options, self.vocabulary, [], 10)
+        lengths = []
+        for step in range(8):
+            batch = source.batch(step)
+            self.assertEqual(batch.system.shape[1], 3, "nothing but its marks")
+            self.assertEqual(batch.rows.shape[0], 16)
+            texts = [self.vocabulary.decode(row[:b]) for row, b in zip(batch.rows.tolist(), batch.begins)]
+            self.assertTrue(all(t.startswith(prompts.EFFECTS) and t.endswith(prompts.QUESTION) for t in texts))
+            lengths.append(max(batch.begins))
+        self.assertEqual(lengths[:4], sorted(lengths[:4]), "drawn together, sorted by length")
+        self.assertGreater(source.batch(8).system.shape[1], 100)
+
+    def test_training_goes_on_where_it_was_ended(self):
+        def trained(folder, ends):
+            for steps in ends:
+                options = types.SimpleNamespace(batch=2, seed=1, most_lines=2, short=4, short_batch=16, out=folder,
+                                                rate=None, size="0.3", prompt_loss=0, checkpoint=2)
+                config, _ = small(self.vocabulary)
+                with unittest.mock.patch("builtins.print"):
+                    weights, course = train.train(options, config, train.Source(options, self.vocabulary, [], 2), 6,
+                                                  stop=steps)
+            return weights, course
+
+        with tempfile.TemporaryDirectory() as once, tempfile.TemporaryDirectory() as twice:
+            (whole, course), (parts, again) = trained(once, (None,)), trained(twice, (2, None))
+        self.assertEqual([c["step"] for c in course], [2, 4, 6])
+        self.assertEqual([c["loss"] for c in course], [c["loss"] for c in again])
+        for name in whole:
+            self.assertTrue(torch.equal(whole[name], parts[name]), name)
 
     def test_decisions_are_scored_by_what_was_chosen(self):
         made = self.decisions()

@@ -1,10 +1,11 @@
 #!/bin/sh
 # The steering model's files: trained a little, written, read by NumPy and by llama.cpp's server.
 #
-#   run.sh CACHE_FOLDER PROMPT_SAMPLES
+#   run.sh CACHE_FOLDER PROMPT_SAMPLES LOCAL_REPLIES
 set -eu
 cache=$1
 samples=$2
+local=$3
 here=$(cd "$(dirname "$0")" && pwd)
 tools=$here/../../tools/steering-model
 . "$here/../support/venv.sh"
@@ -17,11 +18,13 @@ python=$cache/steering-model/venv/bin/python
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$python" "$here/model_test.py" "$samples"
+"$python" "$here/local_test.py" "$local" "$here/../../models/steering.safetensors" 200
 for name in first again; do
-    "$python" "$tools/train.py" "$place/$name" --steps 12 --batch 4 --most-lines 2 --threads 1 --test-groups 1 >"$place/log"
+    "$python" "$tools/train.py" "$place/$name" --short 8 --short-batch 16 --steps 12 --batch 4 --most-lines 2 --threads 1 --test-groups 1 >"$place/log"
 done
 cmp "$place/first/model.safetensors" "$place/again/model.safetensors"
 cmp "$place/first/model.gguf" "$place/again/model.gguf"
+"$python" "$here/local_test.py" "$local" "$place/first/model.safetensors" 8
 if installed "$here/../llama" "$cache/llama"; then
     "$python" "$tools/check.py" "$place/first" --prompts 3 --server "$cache/llama/venv/bin/python" "$here/../llama/serve.py"
 else

@@ -49,8 +49,27 @@ TEST(CheckpointFiles, ComeBackBitForBit) {
         EXPECT_EQ(train::training_json(back.identity.train),
                   train::training_json(sent.identity.train));
         EXPECT_EQ(back.identity.data, sent.identity.data);
+        EXPECT_EQ(back.identity.trained_on, sent.identity.trained_on);
         EXPECT_NO_THROW(train::check_same_run(back.identity, sent.identity, "here"));
     }
+}
+
+// What was not counted then is nothing; all else is as it was.
+TEST(CheckpointFiles, ThoseOfVersionsThatDidNotCountTiesAreRead) {
+    const TempDir folder;
+    train::Checkpoint sent = made_checkpoint(4);
+    steer::HelmTotals& agent = sent.state.counts.agent;
+    agent.judged = 30;
+    agent.correct = 20;
+    agent.no_effect = 7;
+    const fs::path path = train::write_checkpoint(folder.path(), sent);
+    EXPECT_EQ(train::read_checkpoint(path).state.counts.agent.no_effect, 7U);
+    Json json = train::to_json(sent.state);
+    json["counts"]["agent"].erase("no_effect");
+    const train::RunState back = train::run_state_from_json(json, "here");
+    EXPECT_EQ(back.counts.agent.no_effect, 0U);
+    agent.no_effect = 0;
+    EXPECT_EQ(packed(back), packed(sent.state));
 }
 
 TEST(CheckpointFiles, WritingOneTwiceReplacesIt) {

@@ -21,8 +21,10 @@ namespace {
 
 void write_targets(graph::DatasetWriter& writer, const SmallGraph& graph,
                    std::span<const std::int32_t> labels) {
-    graph::TargetInfo info{
-        .kind = graph.targets, .count = graph.classes, .labelled = graph.vertices, .names = {}};
+    graph::TargetInfo info{.kind = graph.targets,
+                           .count = graph.classes,
+                           .labelled = graph.vertices,
+                           .names = graph.names};
     std::vector<std::uint8_t> multilabel;
     std::vector<float> regression;
     for (const std::int32_t label : labels) {
@@ -78,6 +80,33 @@ private:
     std::span<const std::int32_t> labels_;
 };
 
+/// The same rows, each edge with a weight and a time.
+graph::BuiltTopology carrying(const graph::TopologyView& rows) {
+    std::vector<graph::Edge> edges;
+    std::vector<float> weights;
+    std::vector<std::int64_t> times;
+    for (VertexId v = 0; v < rows.vertices(); ++v) {
+        for (EdgeIndex e = rows.offsets[v]; e < rows.offsets[v + 1]; ++e) {
+            const VertexId u = rows.neighbours[e];
+            if (u > v) continue;
+            edges.push_back({u, v});
+            weights.push_back(static_cast<float>((u * 7 + v * 13) % 5) / 2);
+            times.push_back(static_cast<std::int64_t>((u * 31 + v * 17) % 100));
+        }
+    }
+    return graph::build_topology(
+        graph::EdgeSpan(rows.vertices(), std::span<const graph::Edge>(edges)),
+        {.weight = weights, .time = times}, {});
+}
+
+/// Late enough for most to have a past.
+std::vector<std::int64_t> seed_times(VertexId vertices) {
+    std::vector<std::int64_t> times;
+    for (VertexId v = 0; v < vertices; ++v)
+        times.push_back(static_cast<std::int64_t>(30 + v * 7 % 80));
+    return times;
+}
+
 /// Interrupts after a step, as a signal would, and passes everything on.
 class StopAfter final : public train::TrainObserver {
 public:
@@ -112,7 +141,8 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     options.classes = graph.classes;
     options.seed = graph.seed;
     const graph::PlantedCommunities generator(options);
-    const graph::BuiltTopology built = graph::generate_topology(generator, Progress::none());
+    graph::BuiltTopology built = graph::generate_topology(generator, Progress::none());
+    if (graph.carried) built = carrying(built.topology.view());
     std::vector<PartId> assignment(graph.vertices);
     std::vector<graph::Role> roles(graph.vertices);
     for (VertexId v = 0; v < graph.vertices; ++v) {
@@ -125,16 +155,22 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
         if (generator.labels()[v] == graph.untrained_class && roles[v] == graph::Role::train)
             roles[v] = graph::Role::valid;
     }
+    std::vector<std::int32_t> labels(generator.labels().begin(), generator.labels().end());
+    for (std::int32_t& label : labels) {
+        if (!graph.numbers.empty()) label = graph.numbers[static_cast<std::size_t>(label)];
+    }
     graph::DatasetWriter writer(folder / "graph", Existing::replace);
     writer.topology(built, true);
-    const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0, graph.seed);
+    if (graph.carried) writer.vertex_times(seed_times(graph.vertices));
+    const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0,
+                                          graph.feature_seed.value_or(graph.seed));
     const WordCounts words(graph, generator.labels());
     std::optional<ElementType> type;
     if (graph.type != ElementType::f32) type = graph.type;
     graph.words > 0 ? writer.features(words, type, graph.row_normalise, Progress::none())
                     : writer.features(features, type, graph.row_normalise, Progress::none());
-    write_targets(writer, graph, generator.labels());
-    writer.split(roles);
+    write_targets(writer, graph, labels);
+    if (graph.split) writer.split(roles);
     static_cast<void>(writer.commit({}));
     partition::PartitionOptions parts;
     parts.parts = graph.parts;

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "comm/simulated_cluster.hpp"
@@ -27,9 +29,15 @@ struct SmallGraph {
     std::uint64_t words = 0;
     std::uint64_t most_of_a_word = 3;  ///< as often it is in a bag, at most
     bool row_normalise = false;
+    bool carried = false;  ///< edges have weights (some 0) and times, vertices have times
     PartId parts = 4;
     std::uint64_t seed = 1;
     std::int32_t untrained_class = -1;  ///< its training vertices are for validation instead
+    /// What the classes' features are like; default: by the seed.
+    std::optional<std::uint64_t> feature_seed{};
+    std::vector<std::string> names{};     ///< of the classes, by number
+    std::vector<std::int32_t> numbers{};  ///< of the planted classes; empty: as planted
+    bool split = true;                    ///< there are roles
     /// The role of a vertex of a part; default: every second is trained on, the others tested.
     std::function<graph::Role(PartId part, VertexId v)> role;
     /// The part of a vertex; default: in turn.

@@ -27,6 +27,10 @@ inline train::Checkpoint made_checkpoint(std::uint64_t step) {
     c.identity.train.lr_schedule = "step:3,0.5";
     c.identity.data = "a/b \"c\"";
     c.identity.data_checksum = "0123";
+    if (step % 2 == 0) {  // earlier versions did not keep it
+        c.identity.trained_on = {
+            .row_normalise = true, .symmetric = false, .class_names = {"a \"b\"", "\u00e9"}};
+    }
     c.parameters = {{"first.weight", {2, 3}, 0, 6}, {"second", {4}, 8, 4, false}};
     c.weights = floats(12);
     c.weights[6] = c.weights[7] = 0;  // between two parameters

@@ -83,7 +83,7 @@ TEST(OptionTable, IdentityChangesExactlyWithOptionsThatChangeResults) {
         EXPECT_EQ(train::training_json(train::training_from_json(after, "here")), after);
         of_identity += option.marked(Marks::identity) ? 1U : 0U;
     }
-    EXPECT_EQ(of_identity, 30U);
+    EXPECT_EQ(of_identity, 32U);
     EXPECT_EQ(before.size(), of_identity);
 }
 
@@ -93,8 +93,8 @@ TEST(OptionTable, IdentityOfTheDefaultsIsWhatCheckpointsHold) {
         R"("eval":"exact","eval-every":null,"fanout":[10,25],"gradient-precision":"float32","heads":4,"hidden":256,)"
         R"("input-dropout":0.0,"layers":2,"lr":0.003,"lr-schedule":"constant","model":"sage",)"
         R"("momentum":0.9,"norm":"none","optimizer":"adam","patience":0,"precision":"native","redraw":null,)"
-        R"("residual":false,"sampler":null,"seed":0,"seed-order":"random","sparse":"auto","warmup":0,"weight-decay":0.0,)"
-        R"("with-replacement":false})");
+        R"("residual":false,"sampler":null,"seed":0,"seed-order":"random","sparse":"auto","temporal":"off","warmup":0,"weight-decay":0.0,)"
+        R"("weighted":false,"with-replacement":false})");
     const Json identity = train::training_json({});
     EXPECT_EQ(identity.size(), expected.size());
     for (const auto& [key, value] : expected.items())

@@ -362,9 +362,9 @@ TEST_F(Steered, TheSummarySaysWhatItCameTo) {
     EXPECT_EQ(agent.at("name"), "every:3");
     EXPECT_GT(agent.at("decisions"), 0);
     EXPECT_TRUE(agent.at("regret").is_number());
-    for (const char* key :
-         {"applied", "late", "invalid", "correct", "refused", "undone", "judged",
-          "breaker_openings", "mailbox_seconds", "waited_seconds", "cpu_seconds", "cpu_share"}) {
+    for (const char* key : {"applied", "late", "invalid", "correct", "no_effect", "better",
+                            "refused", "undone", "judged", "breaker_openings", "mailbox_seconds",
+                            "waited_seconds", "cpu_seconds", "cpu_share"}) {
         EXPECT_TRUE(agent.contains(key)) << key;
     }
 }

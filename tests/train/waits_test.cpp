@@ -18,8 +18,9 @@ using train::StepPace;
 Seconds divided(double stall, double reduce, const StepPace& own, const StepPace& slowest) {
     Seconds seconds{.stall = stall, .reduce = reduce};
     train::divide_waits(seconds, own, slowest);
-    EXPECT_DOUBLE_EQ(seconds.wait_rows + seconds.wait_gradients + seconds.wait_ranks,
-                     stall + reduce);
+    EXPECT_DOUBLE_EQ(
+        seconds.wait_rows + seconds.wait_gradients + seconds.wait_ranks + seconds.wait_agent,
+        stall + reduce);
     return seconds;
 }
 
@@ -46,6 +47,16 @@ TEST(Waits, ForARankThatComputesLongerAreForThatRank) {
     EXPECT_DOUBLE_EQ(s.wait_gradients, 1);
 }
 
+/// Its own rows came 2 s late because of the agent; the slowest rank's agent took 1 s more still.
+TEST(Waits, ForAnAgentAreNotForRows) {
+    const Seconds s =
+        divided(3, 4, {.rows = 1, .agent = 2, .ready = 5}, {.rows = 1, .agent = 3, .ready = 8});
+    EXPECT_DOUBLE_EQ(s.wait_rows, 1);
+    EXPECT_DOUBLE_EQ(s.wait_agent, 2 + 1);
+    EXPECT_DOUBLE_EQ(s.wait_ranks, 2);
+    EXPECT_DOUBLE_EQ(s.wait_gradients, 1);
+}
+
 /// Clocks begin a little apart: what was not waited for is not divided.
 TEST(Waits, AreNeverMoreThanThereWere) {
     const Seconds s = divided(0, 2, {.rows = 0, .ready = 1}, {.rows = 9, .ready = 10});
@@ -68,12 +79,14 @@ TEST(Waits, AllRanksLearnThePaceOfTheSlowest) {
             exchange.extra()[0] = static_cast<float>(rank + 1);
             exchange.bucket_ready(0);
             const StepPace pace{.rows = rank == 1 ? 0.5 : 0.25,
+                                .agent = rank == 1 ? 0.125 : 0,
                                 .ready = 1.0 + (rank == 1   ? 0.5
                                                 : rank == 2 ? 0.25
                                                             : 0)};
             const std::vector<float> losses{1.0F};
             const train::StepConsensus consensus = exchange.finish(losses, {}, pace);
             EXPECT_DOUBLE_EQ(consensus.slowest.rows, 0.5);
+            EXPECT_DOUBLE_EQ(consensus.slowest.agent, 0.125);
             EXPECT_DOUBLE_EQ(consensus.slowest.ready, 1.5);
             EXPECT_FLOAT_EQ(consensus.loss, 3.0F);
             EXPECT_EQ(consensus.broken_part, -1);

@@ -44,8 +44,9 @@ def text(record):
         "names appear in no test.",
         f"- Collected decisions: {record['decisions']} "
         f"(held out: {', '.join(options['held_out']) or 'no graph'}).",
-        f"- {record['steps']} steps of {options['batch']} prompts, {options['threads']} threads; loss at the end "
-        f"{record['course'][-1]['loss']}.", "",
+        f"- {record['steps']} steps: {options['short']} of {options['short_batch']} short prompts, then at most {options['steps']} of "
+        f"{options['batch']} whole ones; {options['threads']} threads; loss at the end {record['course'][-1]['loss'] if record['course'] else 'not known'}.",
+        "",
         "## Scores", "",
         "`chosen`: the best action is the likeliest of those the text tells about; `written`: the reply is the best one, "
         "word by word; `chance`: of choosing blindly.", "",

@@ -77,7 +77,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     torch.set_num_threads(1)
-    vocabulary = train.made_vocabulary(1700, [])
+    vocabulary = train.made_vocabulary(1700)
     print(f"| layout | step | prompts | loss | right (chance {1 / (options.lines + 1):.2f}) | processor seconds |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |", flush=True)
     for layout in options.layouts:

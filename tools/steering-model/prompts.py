@@ -28,6 +28,7 @@ COSTS = {
 }
 
 HEADING = "Your past decisions, oldest first:\n"
+EFFECTS = "Known effects on rows per step:\n"
 QUESTION = "What is your action?"
 
 
@@ -131,6 +132,7 @@ class Observation:
     takes_decisions: bool
     seconds: tuple = ()  # per step: step, fetch, stall, compute
     history: tuple = ()
+    shadows: tuple = ()  # (policy, Window) of each policy that ran beside the run on the sample
 
 
 def number(value):
@@ -219,11 +221,49 @@ def observation_text(facts, o):
     return text
 
 
+def against(value, base):
+    """Per cent, padded: the sign always, two digits and one more, at most 99.9."""
+    share = value / base - 1 if base > 0 else 0 if value == 0 else 1
+    return f"{min(99.9, max(-99.9, 100 * share)):+05.1f} %"
+
+
+def known_effects(facts, o):
+    """Replies whose effect is known, oldest first, with rows per step and what those are to be compared with."""
+    known = {}
+
+    def tell(action, rows, base):
+        known.pop(reply_text(action), None)
+        known[reply_text(action)] = (rows, base)
+
+    now = {knob.name: value for knob, value in zip(facts.knobs, o.setting.values)}
+    for past in o.history:
+        if past.status != "applied":
+            continue
+        if past.action["action"] == "replace" and o.takes_decisions:
+            tell(past.action, past.after.rows, past.before.rows)
+        if past.action["action"] == "set" and any(now[k] != v for k, v in past.action["knobs"].items()):
+            tell(past.action, past.after.rows, o.last.rows)
+    for policy, window in o.shadows + ((facts.built_in, o.built_in),):
+        if policy != now["policy"]:
+            tell({"action": "set", "knobs": {"policy": policy}}, window.rows, o.twin.rows)
+    return known
+
+
+def effects_text(facts, o):
+    lines = [f"{against(rows, base)} {reply}\n" for reply, (rows, base) in known_effects(facts, o).items()]
+    return EFFECTS + "".join(lines) if lines else ""
+
+
 def user_message(facts, o):
     text = HEADING if o.history else ""
     for past in o.history:
         text += history_line(facts, past)
-    return text + "Now:\n" + observation_text(facts, o) + QUESTION
+    return text + "Now:\n" + observation_text(facts, o) + effects_text(facts, o) + QUESTION
+
+
+def short_message(facts, o):
+    """Its last lines alone: what is known, and the question."""
+    return effects_text(facts, o) + QUESTION
 
 
 def reply_text(action):

@@ -2,7 +2,10 @@
 
     train.py OUT [--size 0.3] [--minutes 40 | --steps N] [--decisions FILE ...] [--held-out GRAPH ...]
 
-The same options give the same files: what is drawn depends on the seed alone, and the number of threads is fixed.
+First it learns to read: --short prompts that are nothing but known effects and the question, without a system message,
+a tenth as long as whole ones. Then whole prompts, of made-up worlds and of collected decisions.
+The same options give the same files: what is drawn depends on the seed alone, and the number of threads is fixed. It
+may be ended at any time: called again with the same options it goes on from OUT/checkpoint.pt, to the same files.
 """
 import argparse
 import json
@@ -24,8 +27,8 @@ import model
 import vocabulary as words
 import worlds
 
-# Steps of 16 prompts per second, by size: how --minutes becomes steps. One thread of an AMD EPYC VM takes 0.54, 1.19,
-# 2.05 and 4.27 s for a step; two are taken for half as fast again as one.
+# Steps of 16 whole prompts per second, by size: how --minutes becomes steps. One thread of an AMD EPYC VM takes 0.54,
+# 1.19, 2.05 and 4.27 s for a step; two are taken for half as fast again as one.
 SPEED = {"0.3": 2.7, "1": 1.25, "2": 0.73, "5": 0.35}
 RATE = {"0.3": 3e-3, "1": 2e-3, "2": 1.5e-3, "5": 1e-3}
 
@@ -35,8 +38,10 @@ def options_of():
     parser.add_argument("out")
     parser.add_argument("--size", default="0.3", choices=list(model.SIZES), help="millions of parameters")
     parser.add_argument("--minutes", type=float, default=40, help="how long it may take, about, on 2 cores")
-    parser.add_argument("--steps", type=int, help="instead of --minutes")
+    parser.add_argument("--steps", type=int, help="of whole prompts, instead of --minutes")
     parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--short", type=int, help="steps before these, of short prompts (default: two of three)")
+    parser.add_argument("--short-batch", type=int, default=64)
     parser.add_argument("--rate", type=float, help="highest learning rate")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--seed", type=int, default=1)
@@ -46,36 +51,69 @@ def options_of():
     parser.add_argument("--decisions", nargs="*", default=[], help="files of rudder agent collect --for llm")
     parser.add_argument("--held-out", nargs="*", default=[], help="graphs to test on alone")
     parser.add_argument("--test-groups", type=int, default=40, help="of 8 worlds, for the scores")
+    parser.add_argument("--checkpoint", type=int, default=100, help="steps between two checkpoints")
+    parser.add_argument("--finish", action="store_true", help="write the model as the checkpoint has it, and learn no more")
     return parser.parse_args()
 
 
-def made_vocabulary(size, decisions):
-    """A vocabulary for made-up prompts, whose names are left out of it, and for collected ones."""
+def made_vocabulary(size):
+    """A vocabulary for prompts, in which made-up names are left out."""
     texts = []
     for index in range(60):
-        for world in worlds.draw_group(0, index, 4, worlds.Placeholders()):
+        names = worlds.RealNames() if index % 3 == 2 else worlds.Placeholders()
+        for world in worlds.draw_group(0, index, 4, names):
             texts += [world.system(), world.user()] + 2 * [world.reply()]
-    for d in decisions[:: max(1, len(decisions) // 240)]:
-        texts += [d.system, d.user] + [d.reply()]
     return words.train(texts, size)
 
 
+def steps_of(options):
+    """Of short prompts, and of whole ones; a step of 64 short ones takes about as long as one of 16 whole ones."""
+    if options.steps:
+        return 2 * options.steps if options.short is None else options.short, options.steps
+    all_steps = max(2, round(options.minutes * 60 * SPEED[options.size] * 16 / options.batch))
+    short = 2 * all_steps // 3 if options.short is None else min(options.short, all_steps - 1)
+    return short, all_steps - short
+
+
 class Source:
-    """Batches by number: made-up worlds, and every second one of collected decisions where there are any."""
+    """Batches by number: short prompts first, then made-up worlds, and every second one of collected decisions where
+    there are any."""
+
+    MIXED = 4  # batches of short prompts that are drawn together and sorted by length
 
     def __init__(self, options, vocabulary, decisions, steps):
         self.options, self.vocabulary, self.steps = options, vocabulary, steps
-        self.names = worlds.Names()
+        self.names = (worlds.Names(), worlds.Names(), worlds.Names(), worlds.RealNames())
         self.groups = collected.groups(decisions, options.batch)
         random.Random(options.seed).shuffle(self.groups)
+        self.drawn = (None, [])
+
+    def lines(self, step, steps):
+        """Of history, at most: few at first, all from the middle on."""
+        return 2 + round((self.options.most_lines - 2) * min(1, 2 * step / steps))
+
+    def short_batch(self, step):
+        group, place = divmod(step, self.MIXED)
+        size = self.options.short_batch
+        if self.drawn[0] != group:
+            made, lines = [], self.lines(step, self.options.short)
+            for part in range(size * self.MIXED // 16):
+                made += worlds.draw_group(f"{self.options.seed}/short", group * 1000 + part, 16,
+                                          self.names[part % 4], most_lines=lines)
+            pairs = sorted(((w.short(), w.reply()) for w in made), key=lambda pair: (len(pair[0]), pair))
+            self.drawn = (group, pairs)
+        pairs = self.drawn[1][place * size : (place + 1) * size]
+        return batches.batch_of(self.vocabulary, "", pairs)
 
     def batch(self, step):
+        if step < self.options.short:
+            return self.short_batch(step)
+        step -= self.options.short
         if self.groups and step % 2:
             group = self.groups[step // 2 % len(self.groups)]
             return batches.batch_of(self.vocabulary, group[0].system, [(d.user, d.reply()) for d in group])
-        # Few lines of history at first; all of them from the middle on.
-        lines = 2 + round((self.options.most_lines - 2) * min(1, 2 * step / self.steps))
-        group = worlds.draw_group(self.options.seed, step, self.options.batch, self.names, most_lines=lines)
+        lines = self.lines(step, self.steps)
+        group = worlds.draw_group(self.options.seed, step, self.options.batch, self.names[step // 2 % 4], most_lines=lines)
         return batches.batch_of(self.vocabulary, group[0].system(), [(w.user(), w.reply()) for w in group])
 
 
@@ -102,15 +140,38 @@ def rate_at(step, steps, highest):
     return highest * (0.1 + 0.45 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm))))
 
 
-def train(options, config, source, steps):
-    """The weights after so many steps, and the course of the loss."""
-    weights = model.initial(config, options.seed)
+def checkpoint_of(options):
+    """What an earlier call with these options left; None: nothing."""
+    path = os.path.join(options.out, "checkpoint.pt")
+    if not os.path.exists(path):
+        return None
+    kept = torch.load(path, weights_only=False)
+    return kept if kept["options"] == vars(options) | {"finish": False} else None
+
+
+def keep_checkpoint(options, step, tokens, weights, optimizer, course):
+    path = os.path.join(options.out, "checkpoint.pt")
+    torch.save({"options": vars(options) | {"finish": False}, "step": step, "tokens": tokens, "weights": weights,
+                "optimizer": optimizer.state_dict(), "course": course}, path + ".new")
+    os.replace(path + ".new", path)
+
+
+def train(options, config, source, steps, stop=None):
+    """The weights after so many steps, or those of the checkpoint at which it is to stop, and the course of the loss."""
+    weights, course, first = model.initial(config, options.seed), [], 0
+    kept = checkpoint_of(options)
+    if kept:
+        weights, course, first = kept["weights"], kept["course"], kept["step"]
+    if stop == 0:
+        return weights, course
     matrices = [w for w in weights.values() if w.dim() > 1]
     vectors = [w for w in weights.values() if w.dim() == 1]
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.05}, {"params": vectors, "weight_decay": 0}],
                                   lr=1, betas=(0.9, 0.98))
-    course, begun, sums = [], time.monotonic(), [0.0, 0.0, 0]
-    for step in range(steps):
+    if kept:
+        optimizer.load_state_dict(kept["optimizer"])
+    seconds, sums = time.process_time(), [0.0, 0.0, 0]
+    for step in range(first, steps):
         for group in optimizer.param_groups:
             group["lr"] = rate_at(step, steps, options.rate or RATE[options.size])
         loss, replies, right = loss_of(config, weights, source.batch(step), options.prompt_loss)
@@ -119,11 +180,14 @@ def train(options, config, source, steps):
         torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
         optimizer.step()
         sums = [sums[0] + replies, sums[1] + right, sums[2] + 1]
-        if (step + 1) % max(1, steps // 40) == 0 or step + 1 == steps:
+        if (step + 1) % options.checkpoint == 0 or step + 1 == steps:
             course.append({"step": step + 1, "loss": round(sums[0] / sums[2], 4), "right": round(sums[1] / sums[2], 4),
-                           "seconds": round(time.monotonic() - begun, 1)})
+                           "processor_seconds": round(time.process_time() - seconds, 1)})
             print(json.dumps(course[-1]), flush=True)
-            sums = [0.0, 0.0, 0]
+            keep_checkpoint(options, step + 1, source.vocabulary.tokens, weights, optimizer, course)
+            seconds, sums = time.process_time(), [0.0, 0.0, 0]
+            if step + 1 == stop:
+                break
     return weights, course
 
 
@@ -132,13 +196,15 @@ def main():
     torch.set_num_threads(options.threads)
     torch.use_deterministic_algorithms(True)
     os.makedirs(options.out, exist_ok=True)
-    steps = options.steps or max(1, round(options.minutes * 60 * SPEED[options.size] * 16 / options.batch))
+    options.short, options.steps = steps_of(options)
     learned, held = collected.split(collected.read_decisions(options.decisions), options.held_out)
-    vocabulary = made_vocabulary(options.pieces, learned)
+    kept = checkpoint_of(options)
+    vocabulary = words.Vocabulary(kept["tokens"]) if kept else made_vocabulary(options.pieces)
     config = model.config_of(options.size, len(vocabulary))
-    print(f"{model.parameters(config)} parameters, {len(vocabulary)} pieces, {steps} steps of {options.batch}, "
-          f"{len(learned)} decisions", flush=True)
-    weights, course = train(options, config, Source(options, vocabulary, learned, steps), steps)
+    print(f"{model.parameters(config)} parameters, {len(vocabulary)} pieces, {options.short} steps of {options.short_batch} "
+          f"short prompts and {options.steps} of {options.batch} whole ones, {len(learned)} decisions", flush=True)
+    source = Source(options, vocabulary, learned, options.steps)
+    weights, course = train(options, config, source, options.short + options.steps, stop=0 if options.finish else None)
     path = os.path.join(options.out, "model.safetensors")
     files.write_model(path, card.config_words(config), vocabulary.tokens,
                       {name: w.detach().numpy() for name, w in weights.items()})
@@ -153,7 +219,7 @@ def main():
         "held-out graphs": evaluate.on_decisions(config, weights, vocabulary, held[:400]),
     }
     export_gguf.export(path, options.out)
-    record = {"options": vars(options), "steps": steps, "parameters": model.parameters(config), "course": course,
+    record = {"options": vars(options), "steps": course[-1]["step"] if course else 0, "parameters": model.parameters(config), "course": course,
               "decisions": len(learned), "scores": scores}
     with open(os.path.join(options.out, "training.json"), "w", encoding="utf-8") as out:
         json.dump(record, out, indent=1)

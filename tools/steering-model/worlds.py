@@ -16,6 +16,7 @@ KINDS = ("policy", "knob", "replace", "shadow", "both")
 LEAST = 0.03    # what the best action saves at least, and by how much more than the next best
 MOST_KEPT = 0.01  # what others save at most where the answer is to keep
 NOISE = 0.002   # of a reading
+MOST_SHADOWS = 7  # beside that of the built-in rule
 FRACTIONS = (0.1, 0.25, 0.5, 1)
 # What knobs may be set to, by their place in the list.
 VALUES = {1: (2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128), 3: (0.5, 0.75, 0.9, 0.95, 0.99, 0.999),
@@ -39,6 +40,9 @@ class World:
     def user(self, history=True):
         o = self.observation if history else dataclasses.replace(self.observation, history=())
         return prompts.user_message(self.facts, o)
+
+    def short(self):
+        return prompts.short_message(self.facts, self.observation)
 
     def reply(self):
         return prompts.reply_text(self.actions[self.best])
@@ -71,6 +75,11 @@ class Names:
         return name
 
 
+    def knob(self, r, name):
+        """What a knob is called."""
+        return self.draw(r)
+
+
 class Placeholders(Names):
     """Digits in the place of names, which merge with nothing: for the vocabulary."""
 
@@ -78,11 +87,24 @@ class Placeholders(Names):
         return str(r.randint(0, 9))
 
 
+class RealNames(Names):
+    """The program's own: what they do is drawn all the same."""
+
+    POLICIES = ("window:4", "window:16", "window:64", "window:32", "scored,every:16", "scored,every:8", "scored",
+                "scored-faithful", "lru", "lfu", "static-degree", "static-vip", "clock", "periodic:64")
+
+    def policy(self, r):
+        return r.choice(self.POLICIES)
+
+    def knob(self, r, name):
+        return name
+
+
 def draw_facts(r, names):
     """A run: what its system message says."""
     knobs = list(KNOBS)
     for place in RENAMED:
-        knobs[place] = dataclasses.replace(knobs[place], name=names.draw(r))
+        knobs[place] = dataclasses.replace(knobs[place], name=names.knob(r, knobs[place].name))
     slots = r.choice((1000, 1200, 2500, 4000, 8000, 12000, 20000, 50000, 100000))
     per_epoch = r.randint(10, 400)
     narrow = {1: f"1 to {r.choice((128, 256, 512, 1024))}", CAPACITY: f"0 to {slots}",
@@ -90,11 +112,14 @@ def draw_facts(r, names):
               11: f"0 to {r.choice((0, 4, 6))}"}
     for place, text in narrow.items():
         knobs[place] = dataclasses.replace(knobs[place], range=text)
-    start = Setting((names.policy(r), None, slots, None, None, None, 0, 1, 1, 1, 2, 0))
+    built_in = first = names.policy(r)
+    while built_in == first:
+        built_in = names.policy(r)
+    start = Setting((first, None, slots, None, None, None, 0, 1, 1, 1, 2, 0))
     for place in (BULK, 7, 8):
         if r.random() < 0.3:
             start = start.with_value(place, r.choice(VALUES[place]))
-    return Facts(per_epoch * r.randint(4, 60), per_epoch, slots, start, names.policy(r), tuple(knobs),
+    return Facts(per_epoch * r.randint(4, 60), per_epoch, slots, start, built_in, tuple(knobs),
                  about=_about(r, per_epoch) if r.random() < 0.5 else "")
 
 
@@ -157,11 +182,8 @@ def _set(knob, value):
     return {"action": "set", "knobs": {knob: value}}
 
 
-def _tried(r, kind, names, facts, count):
-    """What is tried, one after the other: names of policies, or values of one knob."""
-    if kind == "knob":
-        place = r.choice(sorted(VALUES))
-        return place, r.sample(VALUES[place], min(count, len(VALUES[place])))
+def _policies(r, names, facts, count):
+    """Different ones, none of them the built-in rule or what the run began with."""
     policies = []
     while len(policies) < count:
         policy = names.policy(r)
@@ -169,35 +191,44 @@ def _tried(r, kind, names, facts, count):
             policy = policies[-1].rsplit(":", 1)[0] + f":{r.choice((3, 6, 12, 24, 48))}"
         if policy not in policies and policy not in (facts.start.values[POLICY], facts.built_in):
             policies.append(policy)
-    return POLICY, policies
+    return policies
+
+
+def _tried(r, kind, names, facts, count):
+    """What is tried, one after the other: names of policies, or values of one knob."""
+    if kind == "knob":
+        place = r.choice(sorted(VALUES))
+        return place, r.sample(VALUES[place], min(count, len(VALUES[place])))
+    return POLICY, _policies(r, names, facts, count)
 
 
 def _draw_set(r, names, facts, kind, lines):
     """Policies or values of a knob were tried in turn; the last one is the present setting."""
     readings = _Readings(r)
+    beside = _policies(r, names, facts, r.randint(1, MOST_SHADOWS) if kind == "both" else 0)
     place, tried = _tried(r, kind, names, facts, lines)
-    knob = facts.knobs[place].name
-    others = tried[:-1] if kind == "knob" else [facts.start.values[POLICY]] + tried[:-1]
-    rule = [facts.built_in] if kind == "both" else []
-    actions = [{"action": "keep"}] + [_set(knob, value) for value in others + rule]
+    beside = [policy for policy in beside if policy not in tried]
+    knob, others = facts.knobs[place].name, tried[:-1]
+    actions = [{"action": "keep"}] + [_set(knob, value) for value in others]
+    actions += [_set("policy", value) for value in beside + [facts.built_in] if kind == "both"]
     best = r.randrange(len(actions))
     saved = draw_savings(r, len(actions) - 1, best - 1 if best else None)
-    costs = [1 - s for s in saved[: len(others)]] + [1.0]
-    if kind == "knob":  # what it began with has no name in the text, so it is no better than the present
-        costs.insert(0, 1 + 0.5 * r.random())
+    # What it began with has no line in the text, so it is no better than the present.
+    costs = [1 + 0.5 * r.random()] + [1 - s for s in saved[: len(others)]] + [1.0]
     story = _Story(r, readings, facts)
     for i, value in enumerate(tried):
         before, after = costs[i], costs[i + 1]
         if r.random() < 0.12:
-            _tell_in_vain(r, story, place, knob, kind, names, before, tried)
+            _tell_in_vain(r, story, place, knob, kind, names, before, tried + beside)
         story.tell(_set(knob, value), "applied", before, after)
     setting = _setting(r, facts, place, tried[-1])
-    return _world(r, kind, facts, setting, readings, story, actions, best, rule and saved[-1])
+    shadows = list(zip(beside + [facts.built_in], saved[len(others) :])) if kind == "both" else None
+    return _world(r, names, kind, facts, setting, readings, story, actions, best, shadows)
 
 
 def _tell_in_vain(r, story, place, knob, kind, names, cost, tried):
     """A change that was refused, or was worse and undone: nothing to go back to."""
-    left = [v for v in VALUES[place] if v not in tried] if kind == "knob" else [names.policy(r)]
+    left = [v for v in VALUES[place] if v not in tried] if kind == "knob" else [p for p in (names.policy(r),) if p not in tried]
     if left and r.random() < 0.5:
         story.tell(_set(knob, r.choice(left)), "refused", cost, cost)
     elif left:
@@ -225,40 +256,46 @@ def _draw_replace(r, names, facts, kind, lines):
         before = 1 / (1 - saved[fraction]) if last else r.uniform(0.9, 1.1)
         story.tell({"action": "replace", "fraction": fraction}, "applied", before, before * (1 - saved[fraction]))
     setting = _setting(r, facts, POLICY, facts.start.values[POLICY])
-    return _world(r, kind, facts, setting, readings, story, actions, best)
+    return _world(r, names, kind, facts, setting, readings, story, actions, best)
 
 
 def _draw_shadow(r, names, facts, kind, lines):
-    """Only the built-in rule's shadow tells something."""
+    """Only what ran beside the run tells something."""
     readings = _Readings(r)
-    actions = [{"action": "keep"}, _set("policy", facts.built_in)]
-    best = r.randrange(2)
-    saved = draw_savings(r, 1, 0 if best else None)[0]
+    policies = _policies(r, names, facts, r.randint(0, MOST_SHADOWS)) + [facts.built_in]
+    actions = [{"action": "keep"}] + [_set("policy", policy) for policy in policies]
+    best = r.randrange(len(actions))
+    saved = draw_savings(r, len(policies), best - 1 if best else None)
     story = _Story(r, readings, facts)
     setting = _setting(r, facts, POLICY, facts.start.values[POLICY])
-    return _world(r, kind, facts, setting, readings, story, actions, best, saved)
+    return _world(r, names, kind, facts, setting, readings, story, actions, best, list(zip(policies, saved)))
 
 
-def _world(r, kind, facts, setting, readings, story, actions, best, rule=None):
-    """The observation of the present; `rule`: what the built-in rule saves, else it saves nothing."""
+def _world(r, names, kind, facts, setting, readings, story, actions, best, shadows=None):
+    """The observation of the present; `shadows`: policies with what each saves, the built-in rule last."""
     lines = story.lines
     last = lines[-1].after if lines else readings.window(1)
     sample = r.uniform(0.94, 1.06)
-    saved = rule if isinstance(rule, float) else MOST_KEPT - 0.5 * r.random() ** 2
-    twin, built_in = readings.window(sample), readings.window(sample * (1 - saved))
+    if shadows is None:  # they tell nothing
+        tried = {past.action.get("knobs", {}).get("policy") for past in lines} | {setting.values[POLICY]}
+        policies = [p for p in _policies(r, names, facts, r.choice((0, 0, 0, 2, 4, 6))) if p not in tried]
+        policies.append(facts.built_in)
+        shadows = [(policy, MOST_KEPT - 0.5 * r.random() ** 2) for policy in policies]
+    twin = readings.window(sample)
+    beside = tuple((policy, readings.window(sample * (1 - saved))) for policy, saved in shadows)
     total = readings.window(r.uniform(0.85, 1.2))
     told = kind == "replace" or r.random() < 0.3
     step = min(story.step, facts.steps - 64) if facts.steps > 80 else facts.steps // 2
     observation = Observation(
-        step, story.gap, last, total, twin, built_in, r.choice((64, 128, 400, 512, 1024, 2000)),
+        step, story.gap, last, total, twin, beside[-1][1], r.choice((64, 128, 400, 512, 1024, 2000)),
         r.randint(2000, 90000), r.randint(0, 999) if told else 0, story.gap * r.randint(0, 3), setting, told,
-        history=tuple(lines))
+        history=tuple(lines), shadows=beside[:-1])
     return World(kind, facts, observation, tuple(actions), best)
 
 
 _DRAW = {"policy": _draw_set, "both": _draw_set, "knob": _draw_set, "replace": _draw_replace,
          "shadow": _draw_shadow}
-_SHARES = (("policy", 40), ("knob", 20), ("replace", 12), ("shadow", 13), ("both", 15))
+_SHARES = (("policy", 30), ("knob", 18), ("replace", 12), ("shadow", 25), ("both", 15))
 
 
 def draw_group(seed, index, count, names, kinds=KINDS, most_lines=5):

@@ -10,6 +10,8 @@ namespace rudder::buffer {
 
 /// Steps that a policy looks ahead; 0 where it does not.
 [[nodiscard]] std::uint64_t horizon_of(const PolicySpec& policy);
+/// How many steps early it fetches; 0: in the step that needs a row.
+[[nodiscard]] std::uint64_t distance_of(const PolicySpec& policy);
 
 /// The values of all knobs. Window, decay, fraction and distance are parameters of the policy;
 /// where the policy has no such parameter, the knob does nothing.

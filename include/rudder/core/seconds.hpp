@@ -5,9 +5,10 @@
 
 namespace rudder {
 
-/// Only `step`, `stall`, `compute` and `reduce` are on the path of the step; sampling and fetching
-/// happen in the background. The waits are `stall` and `reduce` once more, divided by what they
-/// were for: a rank that is late since it lacks rows makes all others wait for those. All are 0 in
+/// Only `step`, `stall`, `compute`, `reduce` and `rest` are on the path of the step; sampling and
+/// fetching happen in the background. The waits are `stall` and `reduce` once more, divided by what
+/// they were for: a rank that is late since it lacks rows makes all others wait for those. So
+/// step = compute + wait_rows + wait_gradients + wait_ranks + wait_agent + rest. All are 0 in
 /// replays.
 struct Seconds {
     std::uint64_t steps = 0;    ///< that were timed, where they are counted
@@ -20,6 +21,8 @@ struct Seconds {
     double wait_rows = 0;       ///< waiting for rows: its own, or those of the slowest rank
     double wait_gradients = 0;  ///< waiting for gradients that are on their way
     double wait_ranks = 0;      ///< waiting for ranks that compute longer
+    double wait_agent = 0;      ///< waiting for an agent's answer, which rows then wait for
+    double rest = 0;            ///< all other time: records, checkpoints begun, between steps
 
     static constexpr auto fields = field_list(
         field("steps", &Seconds::steps),
@@ -38,7 +41,10 @@ struct Seconds {
         added_field("wait_gradients", &Seconds::wait_gradients, FieldKind::seconds,
                     "Waiting for gradients on their way"),
         added_field("wait_ranks", &Seconds::wait_ranks, FieldKind::seconds,
-                    "Waiting for ranks that compute longer"));
+                    "Waiting for ranks that compute longer"),
+        added_field("wait_agent", &Seconds::wait_agent, FieldKind::seconds,
+                    "Waiting for an agent's answer, that of the slowest rank included"),
+        added_field("rest", &Seconds::rest, FieldKind::seconds, "All other time of the step"));
 
     /// Of the rank itself, whomever it waits for at the gradients.
     [[nodiscard]] double own() const noexcept { return stall + compute; }

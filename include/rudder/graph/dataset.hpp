@@ -1,7 +1,9 @@
 // A data set: a graph with features, targets and a split, in one folder that opens by memory map.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "rudder/core/array.hpp"
@@ -15,7 +17,8 @@
 namespace rudder::graph {
 
 inline constexpr std::string_view dataset_format = "rudder dataset";
-inline constexpr std::uint64_t dataset_version = 1;
+/// The newest that is read; which one is written depends on what there is (`DatasetInfo::version`).
+inline constexpr std::uint64_t dataset_version = 2;
 
 /// What a data set says of itself.
 struct DatasetInfo {
@@ -27,7 +30,23 @@ struct DatasetInfo {
     FeatureInfo features;
     TargetInfo targets;
     SplitCounts split;
+    bool edge_weight = false;
+    bool edge_time = false;
+    FeatureInfo edge_features;
+    bool vertex_time = false;
+
+    /// Whether edges have weights, times or features.
+    [[nodiscard]] bool edges_carry() const noexcept {
+        return edge_weight || edge_time || edge_features.present();
+    }
+    /// Of the format that holds it: 2 where edges carry something or vertices have times, else 1.
+    [[nodiscard]] std::uint64_t version() const noexcept {
+        return edges_carry() || vertex_time ? 2 : 1;
+    }
 };
+
+/// The time of a vertex that has none.
+inline constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::min();
 
 /// The info as keys of a manifest, and back (an input Error naming `where` if it does not hold).
 void describe(const DatasetInfo& info, Json& manifest);
@@ -42,6 +61,7 @@ struct VertexArrays {
     Array<std::uint8_t> multilabel;
     Array<float> regression;
     Array<std::uint8_t> roles;
+    Array<std::int64_t> times;
 
     [[nodiscard]] static VertexArrays open(const ArrayFolder& folder, const DatasetInfo& info,
                                            VertexId rows);
@@ -53,6 +73,23 @@ struct VertexArrays {
     /// Of these only that labels of classes and roles are in range.
     void check_bounds(const DatasetInfo& info, const std::string& where) const;
 };
+
+/// What edges carry as mapped arrays; shared by data sets and parts.
+struct EdgeArrays {
+    Array<float> weight;
+    Array<std::int64_t> time;
+    Region features;
+
+    [[nodiscard]] static EdgeArrays open(const ArrayFolder& folder, const DatasetInfo& info);
+    [[nodiscard]] EdgeData view(const DatasetInfo& info) const;
+    /// Checks every value: finite features, weights that are finite and not negative, times that
+    /// do not descend among equal entries of a row of `graph`.
+    void check(const DatasetInfo& info, const TopologyView& graph, const std::string& where) const;
+};
+
+/// Throws an input Error naming `where` and the position of the first weight that is NaN, infinite
+/// or negative.
+void check_weights(std::span<const float> weights, const std::string& where);
 
 /// An opened data set. Opening reads the manifest and maps the arrays; nothing else is touched.
 class Dataset {
@@ -67,6 +104,11 @@ public:
     }
     [[nodiscard]] TargetView targets() const { return arrays_.target_view(); }
     [[nodiscard]] std::span<const Role> roles() const { return arrays_.role_view(); }
+    [[nodiscard]] EdgeData edge_data() const { return edge_arrays_.view(info_); }
+    /// The time of each vertex, `no_time` for those without; empty where none has one.
+    [[nodiscard]] std::span<const std::int64_t> vertex_times() const {
+        return arrays_.times.span();
+    }
 
     /// Verifies every checksum and every invariant of the format; an input Error names the first
     /// that does not hold.
@@ -77,7 +119,11 @@ private:
     DatasetInfo info_;
     Topology topology_;
     VertexArrays arrays_;
+    EdgeArrays edge_arrays_;
 };
+
+/// Whether entries that join the same two vertices the two ways carry the same, in the same order.
+[[nodiscard]] bool carries_symmetric(const TopologyView& graph, const EdgeData& data);
 
 /// Checks rows: offsets ascending, neighbours in range and ascending. `where` names the folder.
 void check_topology(const TopologyView& graph, VertexId id_limit, const std::string& where);

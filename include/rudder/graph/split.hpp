@@ -37,15 +37,22 @@ struct SplitPerClass {
     VertexId test = 1000;
 };
 
-using SplitRule = std::variant<SplitFractions, SplitPerClass>;
+/// Shares of the labelled vertices in the order of their times: the earliest train. Those of equal
+/// times are in shuffled order.
+struct SplitByTime {
+    SplitFractions shares;
+};
 
-/// Reads "60/20/20" or "per-class:20/500/1000"; a usage Error otherwise.
+using SplitRule = std::variant<SplitFractions, SplitPerClass, SplitByTime>;
+
+/// Reads "60/20/20", "time:60/20/20" or "per-class:20/500/1000"; a usage Error otherwise.
 [[nodiscard]] SplitRule parse_split(const std::string& text);
 
 /// Draws a split of the labelled vertices (of all, where there are no targets); the same for the
-/// same seed.
+/// same seed. A split by time needs the time of each of them: one that is missing is an input
+/// Error.
 [[nodiscard]] Array<Role> make_split(VertexId vertices, const TargetInfo& info,
                                      const TargetView& targets, const SplitRule& rule,
-                                     std::uint64_t seed);
+                                     std::uint64_t seed, std::span<const std::int64_t> times = {});
 
 }  // namespace rudder::graph

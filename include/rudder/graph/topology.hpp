@@ -1,12 +1,14 @@
 // The graph's structure: compressed sparse rows with 64-bit offsets.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <utility>
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/graph/features.hpp"
 
 namespace rudder::graph {
 
@@ -24,6 +26,14 @@ struct TopologyView {
     [[nodiscard]] EdgeIndex degree(VertexId v) const noexcept {
         return offsets[v + 1] - offsets[v];
     }
+};
+
+/// What the entries of a graph carry beside their id: element (or row) e belongs to neighbours[e].
+/// What they do not carry is empty.
+struct EdgeData {
+    std::span<const float> weight;       ///< finite, not negative
+    std::span<const std::int64_t> time;  ///< larger is later
+    FeatureView features;                ///< a row per entry
 };
 
 /// A graph that owns its arrays (or maps them).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 
 #include "rudder/core/function_ref.hpp"
@@ -41,8 +42,20 @@ public:
     virtual void walk(Narrow narrow, Wide wide) const = 0;
 };
 
+/// Edges that have numbers, 0 to edges() - 1, the same in every walk: what they carry is found by
+/// them.
+class NumberedEdges : public EdgeSource {
+public:
+    using NarrowFrom = FunctionRef<void(std::span<const NarrowEdge>, EdgeIndex)>;
+    using WideFrom = FunctionRef<void(std::span<const Edge>, EdgeIndex)>;
+
+    /// As `walk`, with the number of each block's first edge.
+    virtual void walk_numbered(NarrowFrom narrow, WideFrom wide) const = 0;
+    void walk(Narrow narrow, Wide wide) const final;
+};
+
 /// Edges in memory, of either width. The memory stays the caller's.
-class EdgeSpan final : public EdgeSource {
+class EdgeSpan final : public NumberedEdges {
 public:
     EdgeSpan(VertexId vertices, std::span<const NarrowEdge> edges)
         : vertices_(vertices), narrow_(edges) {}
@@ -50,7 +63,7 @@ public:
 
     [[nodiscard]] VertexId vertices() const override { return vertices_; }
     [[nodiscard]] EdgeIndex edges() const override { return narrow_.size() + wide_.size(); }
-    void walk(Narrow narrow, Wide wide) const override;
+    void walk_numbered(NarrowFrom narrow, WideFrom wide) const override;
 
 private:
     VertexId vertices_;
@@ -65,16 +78,34 @@ struct BuildOptions {
     bool keep_duplicates = false;  ///< else one entry each
 };
 
+/// What edges of the input carry, by their number.
+struct EdgePayload {
+    std::optional<std::span<const float>> weight{};       ///< finite, not negative
+    std::optional<std::span<const std::int64_t>> time{};  ///< larger is later
+    bool rows = false;  ///< they carry rows, too: `BuiltTopology::origin` says whose an entry has
+};
+
 /// A graph and what was dropped on the way.
 struct BuiltTopology {
     Topology topology;
-    TopologyCounts dropped;  ///< self loops of the input; entries dropped as duplicates
+    std::optional<Array<float>> weight;       ///< by entry, where the payload has weights
+    std::optional<Array<std::int64_t>> time;  ///< by entry, where it has times
+    std::optional<Array<EdgeIndex>> origin;   ///< the edge of each entry, where it has rows
+    TopologyCounts dropped;  ///< self loops of the input; entries dropped as, or added to, others
     TopologyCounts kept;     ///< self loops and duplicates that are in the result
 };
 
 /// Builds the rows in two walks over `source` (count, place), sorts each row, removes duplicates.
 /// The result does not depend on the order of edges or the number of threads. Ids must be in range.
 [[nodiscard]] BuiltTopology build_topology(const EdgeSource& source, const BuildOptions& options,
+                                           Progress& progress = Progress::none());
+
+/// The same for edges that carry something; both entries of a symmetrised edge carry what it does.
+/// Entries of a row are in the order of id, then time, then number. Duplicates that are not kept
+/// are one entry whose weight is their sum; edges with times or rows are events, and all are kept.
+/// Sums that are not finite are an input Error.
+[[nodiscard]] BuiltTopology build_topology(const NumberedEdges& source, const EdgePayload& payload,
+                                           const BuildOptions& options,
                                            Progress& progress = Progress::none());
 
 /// The graph with every edge stored both ways, without self loops or duplicates (what partitioners

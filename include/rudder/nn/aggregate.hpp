@@ -16,6 +16,11 @@ namespace rudder::nn {
 void mean_of_neighbours(const sample::Block& block, const ConstMatrix& table, std::uint32_t first,
                         std::uint32_t last, const Matrix& means) noexcept;
 
+/// The same where neighbours count by the block's shares, of which it has some: the sum of each
+/// row times its share.
+void share_of_neighbours(const sample::Block& block, const ConstMatrix& table, std::uint32_t first,
+                         std::uint32_t last, const Matrix& means) noexcept;
+
 /// A block read from its sources' side: which destinations read each source, in the order of the
 /// block's edges.
 struct TransposedBlock {
@@ -41,6 +46,8 @@ struct GradientOfSources {
     ConstMatrix own;      ///< of the destinations' own rows; none: no rows
     ConstMatrix readers;  ///< of the means, each divided by its number of neighbours already
     ActiveRows active{};  ///< the sources' rows, by s
+    /// What each reader's row counts, by position in the transposed block; null: all the same.
+    const float* shares = nullptr;
 };
 
 /// Row s - first of `out` becomes the gradient of source s, for s in [first, last): its own as

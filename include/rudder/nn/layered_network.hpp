@@ -16,6 +16,7 @@
 
 namespace rudder::nn {
 
+class PairHead;
 class SparseColumns;
 
 enum class Pass : bool { predict, train };
@@ -42,6 +43,8 @@ public:
                       float weight, std::span<float> gradient,
                       FunctionRef<void(std::size_t)> ready) final;
     void predict(const sample::Batch& batch, const InputRows& rows, std::span<float> scores) final;
+    void score_pairs(const ConstMatrix& rows, const SeedPairs& pairs,
+                     std::span<float> scores) final;
     void infer_layer(std::size_t index, const sample::Block& block,
                      std::span<const std::uint32_t> degrees, const InputRows& sources,
                      std::span<float> out) final;
@@ -196,7 +199,16 @@ private:
     void add_residual(std::size_t index, Rows rows);
     void norm_rows(std::size_t index, Rows rows, Pass pass);
 
-    LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places);
+    LossSums loss(const SeedTargets& targets, float weight, const PassPlan& places,
+                  std::span<float> gradient);
+    /// Weights of the scorer of pairs, after those of all layers; none: it has none.
+    struct PairParameters {
+        std::optional<std::size_t> relation;
+        std::optional<std::size_t> hidden;  ///< then its bias, the output's weights and bias
+        [[nodiscard]] bool any() const noexcept { return relation || hidden; }
+    };
+    void add_pair_parameters();
+    LossSums pair_loss(const SeedTargets& targets, float weight, std::span<float> gradient);
     /// Where gradients of norm and residual are added up.
     struct ExtraSums {
         LaneColumns products;  ///< gradient times normalised rows
@@ -219,6 +231,8 @@ private:
     float* sums_ = nullptr;
     float* extras_ = nullptr;
     std::unique_ptr<SparseColumns> columns_;  ///< of a sparse input in training
+    std::unique_ptr<PairHead> pairs_;         ///< of networks that score pairs
+    PairParameters pair_parameters_;
 };
 
 }  // namespace rudder::nn

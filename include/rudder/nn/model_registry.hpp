@@ -17,6 +17,7 @@ struct ModelInfo {
     /// It reads sparse rows where NetworkOptions::sparse is set; without it the rows of a sparse
     /// data set still travel and are kept sparse, and it gets dense ones.
     bool sparse = false;
+    bool shares = false;  ///< it reads Block::shares: means may be weighted
 };
 
 /// Makes a model known: from then on `--model` and checkpoints find it by its name. To be called

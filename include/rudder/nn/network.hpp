@@ -18,8 +18,27 @@
 namespace rudder::nn {
 
 /// What is learned, and its loss: one class of several (cross-entropy), any of several (binary
-/// cross-entropy of each), numbers (mean squared error).
-enum class Objective : std::uint8_t { classes, multilabel, regression };
+/// cross-entropy of each), numbers (mean squared error), which pairs of vertices are joined
+/// (LinkLoss).
+enum class Objective : std::uint8_t { classes, multilabel, regression, links };
+
+/// What a pair of vertices scores by the rows u and v that the layers give them. dot: the sum of
+/// their products. distmult: that with a weight for each column, by relation. network: their
+/// products through a hidden layer as wide as they are.
+enum class PairScorer : std::uint8_t { dot, distmult, network };
+
+/// How joined pairs are told from others. binary: cross-entropy of each pair, the mean over a group
+/// (a joined pair and those drawn beside it). softmax: cross-entropy of the joined one among its
+/// group. bpr: -log sigmoid of how far it is above each of the others, their mean.
+enum class LinkLoss : std::uint8_t { binary, softmax, bpr };
+
+/// That pairs of seeds are scored, not seeds. `outputs` are then those of a pair.
+struct PairOptions {
+    PairScorer scorer = PairScorer::dot;
+    LinkLoss loss = LinkLoss::binary;  ///< of Objective::links
+    std::uint64_t width = 64;          ///< of the rows that the last layer gives
+    std::uint64_t relations = 1;       ///< kinds of pairs that distmult and network tell apart
+};
 
 /// What a network is told of rows that come as their non-zeros alone.
 struct SparseInputs {
@@ -45,6 +64,7 @@ struct NetworkOptions {
     /// Rows are sparse: of models that take such rows (model_takes_sparse). Not saved, since it
     /// follows from the data.
     std::optional<SparseInputs> sparse{};
+    std::optional<PairOptions> pairs{};
 };
 
 /// The names of all models, for messages and help.
@@ -56,6 +76,8 @@ struct NetworkOptions {
 [[nodiscard]] bool model_wants_degrees(std::string_view model) noexcept;
 /// Whether this model can be made for sparse rows; false for names that are unknown.
 [[nodiscard]] bool model_takes_sparse(std::string_view model) noexcept;
+/// The names of the models whose means may be weighted.
+[[nodiscard]] std::vector<std::string_view> weighted_models();
 
 /// Rows as they enter a layer, one after the other: all columns of each, or of the first layer
 /// their non-zeros alone, as SparseEntry says. A view.
@@ -115,12 +137,24 @@ struct Bucket {
     std::size_t size = 0;
 };
 
+/// Pairs of a batch's seeds, by their positions among them.
+struct SeedPairs {
+    std::span<const LocalId> sources;
+    std::span<const LocalId> targets;
+    std::span<const std::uint32_t> relations{};  ///< of each; empty: all are of the first
+    /// Of Objective::links: pairs come in groups of so many, of which the first is joined.
+    std::uint32_t group = 1;
+
+    [[nodiscard]] std::size_t size() const noexcept { return sources.size(); }
+};
+
 /// The targets of a batch's seeds, in their order; the one of the network's objective is set.
-/// Classes: one per seed. Others: seeds x outputs.
+/// Classes: one per seed. Others: seeds x outputs. Of networks that score pairs: of those.
 struct SeedTargets {
     std::span<const std::int32_t> classes;
     std::span<const std::uint8_t> multilabel;
     std::span<const float> regression;
+    SeedPairs pairs{};
 };
 
 /// What one layer of inference reads: see Network::infer_rows.
@@ -150,7 +184,9 @@ struct InferenceBytes {
 struct BatchResult {
     float loss = 0;             ///< sum over the seeds of their loss, times the weight
     std::uint64_t correct = 0;  ///< right answers, out of `answers` (regression: 0 of 0)
-    std::uint64_t answers = 0;  ///< seeds; for multilabel seeds x outputs
+    /// Seeds; for multilabel seeds x outputs. Of links: pairs that are not joined; right is one
+    /// that scores below the joined one of its group.
+    std::uint64_t answers = 0;
 };
 
 /// A model with its weights. All arithmetic is in fixed chunks, each computed by one thread, and
@@ -184,9 +220,14 @@ public:
     virtual void absorb_statistics(std::span<float> /*gradient*/) {}
     /// Whether batches and blocks must come with degrees in the whole graph.
     [[nodiscard]] virtual bool wants_degrees() const noexcept { return false; }
-    /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout.
+    /// The scores (before softmax or sigmoid) of the seeds: seeds x outputs. No dropout. Of
+    /// networks that score pairs: the seeds' rows, which score_pairs takes.
     virtual void predict(const sample::Batch& batch, const InputRows& rows,
                          std::span<float> scores) = 0;
+    /// What pairs of rows that `predict` or the last layer of inference gave score: pairs x
+    /// outputs. Only of networks that score pairs (NetworkOptions::pairs).
+    virtual void score_pairs(const ConstMatrix& rows, const SeedPairs& pairs,
+                             std::span<float> scores);
     /// Layers, and the columns that a layer takes and puts out (the last one's are the scores).
     [[nodiscard]] virtual std::size_t layers() const noexcept = 0;
     [[nodiscard]] virtual std::size_t layer_inputs(std::size_t layer) const noexcept = 0;

@@ -13,7 +13,7 @@
 namespace rudder::partition {
 
 inline constexpr std::string_view part_format = "rudder part";
-inline constexpr std::uint64_t part_version = 1;
+inline constexpr std::uint64_t part_version = graph::dataset_version;
 
 /// Bytes of the largest manifest of a part that is read.
 inline constexpr std::uint64_t part_manifest_limit = 16U << 20;
@@ -62,6 +62,12 @@ public:
     }
     [[nodiscard]] graph::TargetView targets() const { return arrays_.target_view(); }
     [[nodiscard]] std::span<const graph::Role> roles() const { return arrays_.role_view(); }
+    /// What the entries of the rows carry, by position in `neighbours`.
+    [[nodiscard]] graph::EdgeData edge_data() const { return edge_arrays_.view(info_); }
+    /// The time of each own vertex, `graph::no_time` for those without; empty where none has one.
+    [[nodiscard]] std::span<const std::int64_t> vertex_times() const {
+        return arrays_.times.span();
+    }
 
     [[nodiscard]] VertexId global(LocalId local) const noexcept {
         return local < own() ? range_.begin + local : halo_[local - own()];
@@ -92,6 +98,7 @@ private:
     Array<VertexId> original_ids_;
     Array<VertexId> clusters_;
     graph::VertexArrays arrays_;
+    graph::EdgeArrays edge_arrays_;
 };
 
 }  // namespace rudder::partition

@@ -11,7 +11,7 @@
 namespace rudder::partition {
 
 inline constexpr std::string_view partition_format = "rudder partition";
-inline constexpr std::uint64_t partition_version = 1;
+inline constexpr std::uint64_t partition_version = graph::dataset_version;
 
 /// An opened partitioned data set. Opening reads the manifest alone, and that of the first part,
 /// which must be of the same kind; parts are opened one by one.

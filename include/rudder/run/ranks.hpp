@@ -22,6 +22,7 @@ struct RankOptions {
     int restarts = 0;  ///< how often ranks that --ranks started are started again after a death
     std::vector<std::string> arguments_again;  ///< the command line for that
     PartId parts = 0;                          ///< that the ranks share out; 0: the verb has none
+    std::string log_format = "plain";          ///< of messages: plain, text or json
     /// Asked after an interrupt: what to do next. None: start again.
     std::function<std::string()> after_interrupt{};
 };

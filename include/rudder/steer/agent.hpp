@@ -26,6 +26,9 @@ struct ShadowOrder {
     std::optional<Setting> setting{};  ///< with open, copy and set
     double fraction = 1;               ///< with replace
     std::string from{};                ///< with copy: another of the agent's; empty: the twin
+    /// With open and copy: it may be so many steps ahead of the run, as far as all that are ahead
+    /// see what they look ahead for.
+    std::uint64_t ahead = 0;
 };
 
 /// What the agent expects of its action: +1 rises, 0 stays, -1 falls.

@@ -20,11 +20,12 @@ struct HelmTotals {
     std::uint64_t undone = 0;
     std::uint64_t breaker_openings = 0;
     std::uint64_t judged = 0;
-    std::uint64_t correct = 0;   ///< of the judged
-    double mailbox_seconds = 0;  ///< of training in calls of the mailbox
-    double waited_seconds = 0;   ///< sync
-    double cpu_seconds = 0;      ///< of shadows, observations and the agent
-    double twin_rows = 0;        ///< fetched by the twin, and by the built-in rule beside it
+    std::uint64_t correct = 0;    ///< of the judged: no worse than the alternative
+    std::uint64_t no_effect = 0;  ///< of the correct: as many rows as the alternative
+    double mailbox_seconds = 0;   ///< of training in calls of the mailbox
+    double waited_seconds = 0;    ///< sync
+    double cpu_seconds = 0;       ///< of shadows, observations and the agent
+    double twin_rows = 0;         ///< fetched by the twin, and by the built-in rule beside it
     double built_in_rows = 0;
 
     HelmTotals& operator+=(const HelmTotals& other);
@@ -32,6 +33,9 @@ struct HelmTotals {
     [[nodiscard]] std::uint64_t answered() const noexcept {
         return judged + late + invalid + refused;
     }
+    /// What had an effect, or failed to; and how much of it was better than the alternative.
+    [[nodiscard]] std::uint64_t effective() const noexcept { return answered() - no_effect; }
+    [[nodiscard]] std::uint64_t better() const noexcept { return correct - no_effect; }
 
     static constexpr auto fields =
         field_list(field("agent", &HelmTotals::agent, FieldKind::plain),
@@ -45,6 +49,7 @@ struct HelmTotals {
                    field("breaker_openings", &HelmTotals::breaker_openings, FieldKind::plain),
                    field("judged", &HelmTotals::judged, FieldKind::plain),
                    field("correct", &HelmTotals::correct, FieldKind::plain),
+                   added_field("no_effect", &HelmTotals::no_effect, FieldKind::plain, ""),
                    field("mailbox_seconds", &HelmTotals::mailbox_seconds, FieldKind::plain),
                    field("waited_seconds", &HelmTotals::waited_seconds, FieldKind::plain),
                    field("cpu_seconds", &HelmTotals::cpu_seconds, FieldKind::plain),

@@ -26,10 +26,13 @@ struct ShadowReading {
     std::uint64_t age = 0;  ///< steps since it was opened
     Rows rows;              ///< of this observation's steps
     Rows total;             ///< since it was opened
+    /// Fetched in each step that it took since the observation before, of an agent's own; in no
+    /// log.
+    std::vector<double> by_step{};
 
     static constexpr auto fields =
         unnamed_fields(&ShadowReading::name, &ShadowReading::setting, &ShadowReading::age,
-                       &ShadowReading::rows, &ShadowReading::total);
+                       &ShadowReading::rows, &ShadowReading::total, &ShadowReading::by_step);
 };
 static_assert(lists_all_fields<ShadowReading>);
 

@@ -13,7 +13,6 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "rudder/sample/batch.hpp"
-#include "rudder/sample/seed_order.hpp"
 #include "rudder/steer/agent_spec.hpp"
 #include "rudder/steer/steering_options.hpp"
 #include "rudder/store/precision.hpp"
@@ -54,9 +53,12 @@ struct TrainOptions {
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     bool with_replacement = false;
-    std::optional<sample::Sampler> sampler{};  ///< none: shared, or plain with replacement
+    /// none: shared, or plain with replacement or by weight
+    std::optional<sample::Sampler> sampler{};
     /// Steps between a vertex's shared numbers; none: 32, at most an epoch.
     std::optional<std::uint64_t> redraw{};
+    bool weighted = false;  ///< neighbours are drawn and averaged by the edges' weights
+    sample::Temporal temporal = sample::Temporal::off;  ///< seeds see edges before their time
     std::uint64_t batch = 1000;
     sample::SeedOrder seed_order = sample::SeedOrder::random;
     std::uint32_t epochs = 10;

@@ -117,11 +117,14 @@ const StepPlan& BufferSteps::advance(std::uint64_t number, const PilotOrder& ord
 bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Sources& sources,
                         StepRows& rows) {
     if (!turns_.wait(number, steps_ahead())) return false;
+    Duration for_pilot{0};
     if (options_.pilot != nullptr) {
+        const Duration asked = Executor::current().now();
         const CpuMeter all(clocks_.bookkeeping);
         announce();
         const CpuMeter meter(clocks_.piloting);
         options_.pilot->prepare(number);
+        for_pilot = Executor::current().now() - asked;
     }
     slots_.wait_for_room();
     // It may have taken a while.
@@ -151,6 +154,7 @@ bool BufferSteps::begin(std::uint64_t number, SharedStep& step, RowSlots::Source
     rows.counts.wasted = newly_wasted();
     rows.knobs = knobs();
     rows.times = order.times;
+    rows.agent_seconds = to_seconds(for_pilot);
     extra_.by_owner.assign(ranks_, 0);
     for (std::size_t r = 0; r < ranks_; ++r)
         rows.by_owner[r] += sources.demand_by_owner[r];

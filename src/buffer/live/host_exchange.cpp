@@ -28,7 +28,7 @@ struct Head {
     std::uint64_t a = 0;
     std::uint64_t b = 0;  ///< local ids; rows of a piece
     std::uint64_t c = 0;  ///< repeats; the place of a piece
-    Rows counts{};
+    Delivered with{};
 };
 
 std::vector<std::byte> pack(const Head& head, std::span<const VertexId> one = {},
@@ -150,7 +150,7 @@ void HostExchange::follow_first(std::uint64_t ahead) {
     looked(last_seen(*last, ahead));
 }
 
-bool HostExchange::wait(std::uint64_t step, Rows& counts) {
+bool HostExchange::wait(std::uint64_t step, Delivered& with) {
     Monitor::Lock lock(monitor_);
     Incoming& mine = incoming_.at(step);
     monitor_.wait(lock, "rows from the host's first rank",
@@ -159,7 +159,7 @@ bool HostExchange::wait(std::uint64_t step, Rows& counts) {
         if (failure_ != nullptr) std::rethrow_exception(failure_);
         return false;
     }
-    counts = mine.counts;
+    with = mine.with;
     incoming_.erase(step);
     return true;
 }
@@ -173,7 +173,7 @@ Rows HostExchange::leftover() {
     Monitor::Lock lock(monitor_);
     Rows sum;
     for (const auto& [step, mine] : incoming_)
-        sum += mine.counts;
+        sum += mine.with.counts;
     incoming_.clear();
     return sum;
 }
@@ -190,7 +190,7 @@ void HostExchange::hear_first() {
         Monitor::Lock lock(monitor_);
         Incoming& mine = incoming_.at(head.step);
         if (head.word == Word::complete) {
-            mine.counts = head.counts;
+            mine.with = head.with;
             mine.complete = true;
             monitor_.notify_all();
             continue;
@@ -224,7 +224,7 @@ void HostExchange::hear_member(int member) {
 }
 
 void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                           const Rows& counts) {
+                           const Delivered& with) {
     std::vector<bool>& busy = busy_[static_cast<std::size_t>(member)];
     for (std::size_t at = 0; at < rows.size(); at += piece_rows_) {
         std::size_t which = 0;
@@ -244,7 +244,7 @@ void HostExchange::deliver(int member, std::uint64_t step, std::span<const std::
         send(member, pack({Word::piece, step, at, count, which}));
     }
     Head head{Word::complete, step};
-    head.counts = counts;
+    head.with = with;
     send(member, pack(head));
 }
 

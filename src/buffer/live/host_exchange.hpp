@@ -27,6 +27,12 @@ struct RankNeeds {
     std::uint64_t repeats = 0;     ///< further uses of remote rows
 };
 
+/// What comes with a member's rows of a step.
+struct Delivered {
+    Rows counts;
+    double agent_seconds = 0;  ///< as StepRows has them
+};
+
 /// One rank's side. Members tell what coming steps need (`publish`), ask for a step (`want`) and
 /// wait for it; the first is told by calls, and delivers. Rows travel in pieces through two places
 /// per member in the host's window. The first says how far it wants to see (`tell_ahead`), and
@@ -65,7 +71,7 @@ public:
     /// The steps up to this one have been published, or as many as there is room for.
     void looked(std::uint64_t step);
     /// Waits for its rows; false if halted before they came.
-    [[nodiscard]] bool wait(std::uint64_t step, Rows& counts);
+    [[nodiscard]] bool wait(std::uint64_t step, Delivered& with);
     /// How many steps the first rank wants to see beyond the one it begins, as it said last.
     [[nodiscard]] std::optional<std::uint64_t> steps_ahead() const;
     /// Counts of steps that came and were not waited for.
@@ -74,7 +80,7 @@ public:
     // ---- the first ----
     /// Hands a member the rows of a step it has asked for.
     void deliver(int member, std::uint64_t step, std::span<const std::byte* const> rows,
-                 const Rows& counts);
+                 const Delivered& with);
     /// Tells all members how many steps it wants to see beyond the one it begins, if that is
     /// another number than before. One call at a time.
     void tell_ahead(std::uint64_t steps);
@@ -86,7 +92,7 @@ public:
 private:
     struct Incoming {
         std::shared_ptr<Landing> into;
-        Rows counts;
+        Delivered with;
         bool complete = false;
     };
     [[nodiscard]] std::span<std::byte> place(int member, std::size_t which);

@@ -173,9 +173,10 @@ void LiveBuffer::State::begin_member(StepWork& work, std::uint64_t ahead) {
 
 bool LiveBuffer::State::receive(StepWork& work) {
     if (!steps) {
-        Rows mine;
+        Delivered mine;
         if (!exchange->wait(work.number, mine)) return false;
-        work.rows.counts += mine;
+        work.rows.counts += mine.counts;
+        work.rows.agent_seconds = mine.agent_seconds;
         work.rows.by_owner.assign(ranks, 0);
         return true;
     }
@@ -183,7 +184,8 @@ bool LiveBuffer::State::receive(StepWork& work) {
     for (int member = 1; exchange && member < exchange->size(); ++member) {
         const RankShare& share = work.step.shares[static_cast<std::size_t>(member)];
         work.list_rows(share);
-        exchange->deliver(member, work.number, work.addresses, share.counts);
+        exchange->deliver(member, work.number, work.addresses,
+                          {share.counts, work.rows.agent_seconds});
     }
     return true;
 }

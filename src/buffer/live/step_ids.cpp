@@ -56,8 +56,8 @@ void DistinctRows::add(std::span<const VertexId> ids, std::vector<RowKey>& rows,
     }
 }
 
-LocalRows::LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches)
-    : batches_(batches) {
+LocalRows::LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches, bool repeats)
+    : once_(batches <= 1 && !repeats) {
     VertexId all = 0;
     for (const LocalRange& range : ranges) {
         if (range.begin == range.end) continue;

@@ -54,8 +54,8 @@ private:
 /// Tells the rows of this host, and counts distinct ones.
 class LocalRows {
 public:
-    /// `batches` is how many batches a step has: one has no vertex twice.
-    LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches);
+    /// `batches` is how many batches a step has: one has no vertex twice, unless it `repeats` some.
+    LocalRows(std::span<const LocalRange> ranges, std::uint64_t batches, bool repeats = false);
 
     [[nodiscard]] bool contains(VertexId v) const noexcept {
         for (const LocalRange& range : ranges_) {
@@ -80,12 +80,12 @@ public:
     void begin() noexcept;
     /// How many of these rows the step had not had so far.
     std::uint64_t add(std::span<const VertexId> ids);
-    [[nodiscard]] bool counts_once() const noexcept { return batches_ <= 1; }
+    [[nodiscard]] bool counts_once() const noexcept { return once_; }
 
 private:
     std::vector<LocalRange> ranges_;  ///< apart from each other
     std::vector<VertexId> base_;      ///< of each range among all
-    std::uint64_t batches_;
+    bool once_;
     std::vector<std::uint64_t> words_;
     std::vector<std::uint64_t> touched_;
 };

@@ -13,7 +13,7 @@ namespace rudder::buffer {
 StepQueue::StepQueue(const LiveBufferOptions& options, bool first, std::size_t members,
                      StepTurns& turns)
     : turns_(turns),
-      local_(options.local, options.parts),
+      local_(options.local, options.parts, options.repeats),
       numbering_(first ? options.vertices : 0, first ? std::span<const VertexId>(options.facts.halo)
                                                      : std::span<const VertexId>()),
       distinct_(numbering_, members == 0 && local_.counts_once()),
@@ -117,8 +117,9 @@ void StepQueue::publish_alone(std::uint64_t number, OwnStep own) {
     std::uint64_t complete = 0;
     {
         Monitor::Lock lock(monitor_);
-        shared_.push_back(std::move(step));
+        // Steps are found from the end of `shared_`: where memory runs out it must not have grown.
         own_steps_.emplace(number, std::move(own));
+        shared_.push_back(std::move(step));
         complete = ++complete_;
     }
     turns_.published(complete);
@@ -126,7 +127,7 @@ void StepQueue::publish_alone(std::uint64_t number, OwnStep own) {
 
 std::uint64_t StepQueue::merge() {
     while (std::ranges::all_of(needs_, [&](const auto& of) { return of.contains(complete_); })) {
-        SharedStep& step = shared_.emplace_back();
+        SharedStep step;
         distinct_.begin();
         local_.begin();
         for (auto& member : needs_) {
@@ -139,6 +140,7 @@ std::uint64_t StepQueue::merge() {
             share.counts.saved = of.local.size() - share.counts.local + of.repeats +
                                  of.remote.size() - (share.end - share.begin);
         }
+        shared_.push_back(std::move(step));
         ++complete_;
     }
     return complete_;

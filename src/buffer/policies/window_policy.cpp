@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "rudder/buffer/knobs.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/checked.hpp"
 #include "rudder/core/parallel.hpp"
@@ -25,9 +26,7 @@ WindowPolicy::WindowPolicy(const PolicyFacts& facts, Residents& residents, const
 WindowRules WindowPolicy::rules_of(const PolicySpec& spec) {
     WindowRules rules;
     rules.window = spec.whole("window");
-    // What it plans ahead the rule cannot look ahead: short windows need all they have.
-    const std::uint64_t most = rules.window / (spec.given("distance") ? 2 : 8);
-    rules.distance = std::min(spec.whole("distance"), most);
+    rules.distance = distance_of(spec);
     rules.decay = spec.number("decay");
     rules.inclusion = spec.given("inclusion");
     return rules;

@@ -10,6 +10,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "steer/log/score.hpp"
+#include "train/summary.hpp"
 
 namespace rudder::cli {
 
@@ -56,7 +57,14 @@ void add_pass(const steer::PassScore& pass, KeyValues& lines) {
 }
 
 void add_counterfactual(const steer::CounterfactualScore& other, KeyValues& lines) {
-    lines.emplace_back("no worse than otherwise", share_text(other.share));
+    const steer::ShareScore better = other.better();
+    if (better.all != 0 || other.judged == 0)
+        lines.emplace_back("better than otherwise", share_text(better));
+    if (other.no_effect != 0) {
+        lines.emplace_back("no effect",
+                           fmt::format("{} of {} judged decisions: as many rows as otherwise",
+                                       format_count(other.no_effect), format_count(other.judged)));
+    }
     if (other.judged == 0) {
         lines.emplace_back("",
                            "no decision was judged: each kept what there was, or the run was "
@@ -82,8 +90,9 @@ std::string score_text(const Scored& scored) {
     std::string decisions =
         fmt::format("{}, {} applied", format_count(score.decisions), format_count(score.applied));
     for (const auto& [name, number] :
-         {std::pair{"late", score.late}, std::pair{"invalid", score.invalid},
-          std::pair{"refused", score.refused}, std::pair{"undone", score.undone}}) {
+         {std::pair{"kept", score.kept}, std::pair{"late", score.late},
+          std::pair{"invalid", score.invalid}, std::pair{"refused", score.refused},
+          std::pair{"undone", score.undone}}) {
         if (number != 0) decisions += fmt::format(", {} {}", format_count(number), name);
     }
     lines.emplace_back("decisions", decisions);
@@ -97,8 +106,9 @@ std::string score_text(const Scored& scored) {
     lines.emplace_back("rows", format_count(cost.rows));
     lines.emplace_back(
         "of the built-in rule",
-        fmt::format("{} ({}: {}; excess {:+.1f} %)", ratio_text(cost.rows, cost.built_in),
-                    cost.built_in_rule, format_count(cost.built_in), cost.excess() * 100));
+        fmt::format("{:.3f} ({}: {}; excess {:+.1f} %{})", 1 + cost.excess(), cost.built_in_rule,
+                    format_count(cost.built_in), cost.excess() * 100,
+                    cost.counted_excess ? ", as the run counted it" : ""));
     lines.emplace_back(
         "of the best of the class",
         fmt::format("{} ({}: {}; regret {:+.1f} %)", ratio_text(cost.rows, cost.best),
@@ -108,6 +118,21 @@ std::string score_text(const Scored& scored) {
     lines.emplace_back("of the floor", fmt::format("{} ({})", ratio_text(cost.rows, cost.floor),
                                                    format_count(cost.floor)));
     return key_values(lines);
+}
+
+/// What the run itself counted takes the place of what its log comes to when it is replayed: live,
+/// some changes came in the midst of steps that were under way. One effect has one figure.
+void take_count_of_run(const fs::path& file, steer::LogScore& score) {
+    std::error_code code;
+    if (!score.cost || !fs::exists(file, code)) return;
+    try {
+        const train::Summary run = train::summary_from_json(read_json(file), file.string());
+        if (!run.agent.excess || run.agent.name != score.agent) return;
+        score.cost->rows = run.rows.rows.fetched();
+        score.cost->counted_excess = run.agent.excess;
+    } catch (const Error&) {
+        // Of another version: the log alone counts.
+    }
 }
 
 class AgentScoreVerb final : public Verb {
@@ -142,6 +167,7 @@ Scored AgentScoreVerb::score(const fs::path& log) const {
             "n/a: trace missing in {}; train with --trace, or give --trace", trace.string());
     } else {
         scored.score.cost = steer::score_cost(records, buffer::read_trace(trace));
+        take_count_of_run(folder / "summary.json", scored.score);
     }
     return scored;
 }

@@ -1,13 +1,13 @@
 // rudder compare PATH
 #include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/llm_models.hpp"
-#include "cli/summary_text.hpp"
-#include "cli/table.hpp"
 #include "cli/train_settings.hpp"
 #include "cli/train_view.hpp"
 #include "cli/verb.hpp"
@@ -21,35 +21,30 @@
 #include "run/run_recorder.hpp"
 #include "run/train_observers.hpp"
 #include "train/prediction/inference.hpp"
-#include "train/summary.hpp"
+
+#include "compare_rows.hpp"
 
 namespace rudder::cli {
 
 namespace {
 
-/// One policy and what it came to; rows and times on rank 0 alone.
-struct Contender {
-    train::TrainOptions options;
-    train::TrainResult result;
-    Json summary;  ///< of its folder, where it has one
-    std::filesystem::path folder{};
-
-    bool steered = false;  ///< agents are compared, too
-
-    /// As it is called in the table.
-    [[nodiscard]] std::string policy() const {
-        const std::string policy = result.policy.value_or(train::policy_of(options)).text();
-        return steered ? policy + " + " + train::agent_of(options).text() : policy;
-    }
-    [[nodiscard]] std::uint64_t fetched() const {
-        return result.rows.demand + result.rows.replacement + result.rows.ahead;
-    }
-    /// Per step and rank.
-    [[nodiscard]] double milliseconds(double seconds, int ranks) const {
-        const auto steps = static_cast<double>(std::max<std::uint64_t>(result.steps, 1));
-        return seconds / steps / ranks * 1e3;
-    }
+/// What compare has of its own.
+struct CompareForm {
+    std::uint32_t repeat = 1;
+    std::string csv;
 };
+
+std::span<const Setting<CompareForm>> compare_options() {
+    using O = CompareForm;
+    constexpr double most_repeats = 1000;
+    static const std::array table{
+        setting<O, &O::repeat>("repeat", "Train everything N times, in turns: medians and spread")
+            .limit(1, most_repeats)
+            .in("N"),
+        setting<O, &O::csv>("csv", "Also write a line per run to this CSV file").in("FILE"),
+    };
+    return table;
+}
 
 class CompareVerb final : public Verb {
 public:
@@ -68,11 +63,18 @@ public:
 private:
     int train(const comm::Communicator& comm, const train::TrainOptions& options,
               const Context& context);
+    /// Where a run stands among all.
+    struct Turn {
+        std::size_t row;
+        std::size_t rows;
+        std::uint32_t repeat;
+    };
+    [[nodiscard]] std::filesystem::path folder_of(const ComparedRow& row, const Turn& turn) const;
     void train_one(const comm::Communicator& comm, const partition::PartitionedDataset& data,
-                   Contender& one, TrainView& view, const Context& context) const;
-    void add_floor(std::span<const Contender> all) const;
-    void show(std::span<const Contender> all, const comm::Communicator& comm,
-              const partition::PartitionedDataset& data, const Context& context) const;
+                   ComparedRow& row, const Turn& turn, const Context& context) const;
+    void record_floor(std::span<const ComparedRow> rows, std::uint64_t floor) const;
+    void show(std::span<const ComparedRow> rows, const CompareFacts& facts,
+              const Context& context) const;
 
     /// All pairs of a policy and an agent; a policy with an agent of its own (POLICY+AGENT) is one.
     [[nodiscard]] std::vector<train::TrainOptions> contenders(
@@ -80,6 +82,7 @@ private:
 
     CLI::App* app_ = nullptr;
     TrainSettings settings_;
+    CompareForm form_;
     std::vector<std::string> policies_;
     std::vector<std::string> agents_;
     std::vector<std::string> models_;  ///< of agent llm
@@ -88,7 +91,7 @@ private:
 void CompareVerb::define(CLI::App& app) {
     using Group = train::OptionGroup;
     app_ = &app;
-    app.add_option("PATH", settings_.data, "Partitioned data set")->required();
+    offer_folders(*app.add_option("PATH", settings_.data, "Partitioned data set")->required());
     app.add_option("--policy", policies_,
                    "NAME[:VALUE]{,KEY:VALUE}[+AGENT]; may be repeated\n(default: five kinds)")
         ->allow_extra_args(false);
@@ -105,9 +108,11 @@ void CompareVerb::define(CLI::App& app) {
                 Group::slowness, Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
-    bind_run(app, {RunGroup::output, RunGroup::metrics}, settings_);
+    bind_options(app, compare_options(), form_);
+    bind_run(app, {RunGroup::output, RunGroup::trace, RunGroup::metrics}, settings_);
     offer_specs(app);
-    app.get_option("--out")->description("Folder for the run folders, one per row");
+    app.get_option("--out")->description("Folder for the run folders, one per row and repeat");
+    app.get_option("--trace")->description("Record the rows of every step in trace/ of each run");
 }
 
 std::vector<train::TrainOptions> CompareVerb::contenders(const train::TrainOptions& options) const {
@@ -142,6 +147,8 @@ int CompareVerb::run(const Context& context) {
     for (const train::TrainOptions& one : contenders(options))
         check_options(one);
     if (!settings_.out.empty()) run::RunFolder::check(settings_.out, settings_.existing());
+    // What cannot be written is told before hours of training.
+    if (!form_.csv.empty()) (void)Staging::file(form_.csv, settings_.existing());
     const partition::PartitionedDataset data(settings_.data);
     run::RankOptions& ranks = settings_.ranks;
     ranks.arguments = context.arguments;
@@ -167,178 +174,150 @@ std::string folder_name(std::size_t row, std::size_t rows, const std::string& te
     return name;
 }
 
-/// All policies one after the other, in the same ranks.
+/// Every row once, then every row again: what changes on the machine meanwhile meets all of them.
 int CompareVerb::train(const comm::Communicator& comm, const train::TrainOptions& options,
                        const Context& context) {
     run::share_cores(comm, context.threads);
     const partition::PartitionedDataset data(settings_.data);
-    const std::filesystem::path out = settings_.out;
-    if (comm.rank() == 0 && !out.empty()) Staging::folder(out, settings_.existing()).commit();
-    std::vector<Contender> all;
+    const bool first = comm.rank() == 0;
+    if (first && !settings_.out.empty())
+        Staging::folder(settings_.out, settings_.existing()).commit();
+    std::vector<ComparedRow> rows;
+    for (train::TrainOptions& one : contenders(options)) {
+        const bool steered = !agents_.empty() || one.steer.agent != "never";
+        if (first) warn_of_idle_agent(one);
+        rows.push_back({.options = std::move(one), .steered = steered});
+    }
     bool floor_known = false;
-    const auto asked = contenders(options);
-    for (std::size_t i = 0; i < asked.size(); ++i) {
-        Contender& one = all.emplace_back();
-        one.options = asked[i];
-        one.steered = !agents_.empty() || one.options.steer.agent != "never";
-        if (comm.rank() == 0) warn_of_idle_agent(one.options);
-        one.options.verify = options.verify && i == 0;
-        // All see the same steps with the same buffer, so one of them finds the floor for all;
-        // not the one without a buffer, if it can be helped.
-        const bool last = i + 1 == asked.size();
-        one.options.floor =
-            !floor_known && (last || train::policy_of(one.options).name() != "none");
-        floor_known = floor_known || one.options.floor;
-        if (!out.empty()) one.folder = out / folder_name(i, asked.size(), one.policy());
-        const bool first = comm.rank() == 0;
-        TrainView view({.live = first && !context.quiet && live_terminal(),
-                        .lines = first && !context.json,
-                        .title = fmt::format("{} ({} of {})", one.policy(), i + 1, asked.size()),
-                        .epochs = one.options.epochs,
-                        .ranks = comm.size()});
-        train_one(comm, data, one, view, context);
-        if (one.result.interrupted) return static_cast<int>(ErrorKind::interrupted);
-        if (one.result.digest != all.front().result.digest) {
-            throw Error(ErrorKind::failed,
-                        fmt::format("{} and {} trained differently (digests {} and {})",
-                                    one.policy(), all.front().policy(), to_hex(one.result.digest),
-                                    to_hex(all.front().result.digest)),
-                        settings_.data, "a buffer must not change a result: report this");
+    for (std::uint32_t repeat = 0; repeat < form_.repeat; ++repeat) {
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+            ComparedRow& row = rows[i];
+            row.options.verify = options.verify && i == 0 && repeat == 0;
+            // All see the same steps with the same buffer, so one of them finds the floor for all;
+            // not the one without a buffer, if it can be helped.
+            const bool last = i + 1 == rows.size();
+            row.options.floor =
+                !floor_known && (last || train::policy_of(row.options).name() != "none");
+            floor_known = floor_known || row.options.floor;
+            train_one(comm, data, row, {i, rows.size(), repeat}, context);
+            const train::TrainResult& result = row.runs.back().result;
+            if (result.interrupted) return static_cast<int>(ErrorKind::interrupted);
+            const std::uint64_t digest = rows.front().runs.front().result.digest;
+            if (result.digest != digest) {
+                throw Error(
+                    ErrorKind::failed,
+                    fmt::format("{} and {} trained differently (digests {} and {})", row.name(),
+                                rows.front().name(), to_hex(result.digest), to_hex(digest)),
+                    settings_.data, "a buffer must not change a result: report this");
+            }
         }
     }
-    if (comm.rank() != 0) return 0;
-    if (!out.empty()) add_floor(all);
-    show(all, comm, data, context);
+    if (!first) return 0;
+    CompareFacts facts{run_facts_of(comm, data, settings_), {}};
+    for (const ComparedRow& row : rows) {
+        for (const ComparedRun& run : row.runs)
+            facts.floor = facts.floor ? facts.floor : run.result.floor;
+    }
+    if (!settings_.out.empty() && facts.floor) record_floor(rows, *facts.floor);
+    show(rows, facts, context);
     return 0;
 }
 
+/// A folder per row; with repeats, one for each of them inside.
+std::filesystem::path CompareVerb::folder_of(const ComparedRow& row, const Turn& turn) const {
+    if (settings_.out.empty()) return {};
+    // As it is called before it has run, whatever its policy begins with.
+    const std::string name = ComparedRow{.options = row.options, .steered = row.steered}.name();
+    std::filesystem::path folder(settings_.out);
+    folder /= folder_name(turn.row, turn.rows, name);
+    if (form_.repeat > 1) {
+        folder /=
+            fmt::format("repeat-{:0{}}", turn.repeat + 1, std::to_string(form_.repeat).size());
+    }
+    return folder;
+}
+
 void CompareVerb::train_one(const comm::Communicator& comm,
-                            const partition::PartitionedDataset& data, Contender& one,
-                            TrainView& view, const Context& context) const {
-    train::Trainer trainer(comm, data, one.options);
+                            const partition::PartitionedDataset& data, ComparedRow& row,
+                            const Turn& turn, const Context& context) const {
+    ComparedRun& run = row.runs.emplace_back();
+    run.folder = folder_of(row, turn);
+    if (settings_.trace) row.options.trace = run.folder / "trace";
+    const bool first = comm.rank() == 0;
+    const std::string title = ComparedRow{.options = row.options, .steered = row.steered}.name();
+    const std::string place = form_.repeat == 1
+                                  ? std::string()
+                                  : fmt::format(", repeat {} of {}", turn.repeat + 1, form_.repeat);
+    TrainView view(
+        {.live = first && !context.quiet && live_terminal(),
+         .lines = first && !context.json,
+         .plan = run_plan(row.options, comm,
+                          fmt::format("{} ({} of {}{})", title, turn.row + 1, turn.rows, place))});
+    train::Trainer trainer(comm, data, row.options);
     run::TrainObservers observers;
     const train::RunFacts known = run_facts_of(comm, data, settings_);
     std::optional<run::RunRecorder> recorder;
-    if (comm.rank() == 0 && (!one.folder.empty() || settings_.sinks.port)) {
+    if (first && (!run.folder.empty() || settings_.sinks.port)) {
         std::optional<run::RunFolder> folder;
-        if (!one.folder.empty())
-            folder.emplace(one.folder, Existing::refuse, context.provenance.config);
+        if (!run.folder.empty()) {
+            std::filesystem::create_directories(run.folder.parent_path());
+            folder.emplace(run.folder, Existing::refuse, context.provenance.config);
+        }
         Json card =
-            run::run_facts(comm, data, settings_.data, one.options, settings_.ranks, trainer);
-        card["title"] = one.policy();
+            run::run_facts(comm, data, settings_.data, row.options, settings_.ranks, trainer);
+        card["title"] = title;
+        if (form_.repeat > 1) {
+            card["repeat"] = turn.repeat + 1;
+            card["repeats"] = form_.repeat;
+        }
         recorder.emplace(std::move(folder), card, settings_.sinks, run::RunPosition(),
                          known.regression);
     }
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     if (records != nullptr) observers.add(*records);
     observers.add(view);
-    one.result = run::recorded(records, [&] { return trainer.run(observers); });
+    run.result = run::recorded(records, [&] { return trainer.run(observers); });
     if (records == nullptr) return;
-    one.summary = train::summary_json(one.result, one.options, known);
-    one.summary["sinks"] = records->close(one.result.cpu_seconds);
-    one.result.interrupted ? records->interrupt() : records->finish(one.summary);
+    run.summary = train::summary_json(run.result, row.options, known);
+    run.summary["sinks"] = records->close(run.result.cpu_seconds);
+    run.result.interrupted ? records->interrupt() : records->finish(run.summary);
 }
 
 /// The floor is found by one run and holds for all.
-void CompareVerb::add_floor(std::span<const Contender> all) const {
-    const auto found = std::ranges::find_if(
-        all, [](const Contender& one) { return one.result.floor.has_value(); });
-    if (found == all.end()) return;
-    for (const Contender& one : all) {
-        Json summary = one.summary;
-        summary["rows"]["floor"] = *found->result.floor;
-        Staging staging = Staging::file(one.folder / "summary.json", Existing::replace);
-        write_text(staging.path(), summary.dump(2) + "\n");
+void CompareVerb::record_floor(std::span<const ComparedRow> rows, std::uint64_t floor) const {
+    for (const ComparedRow& row : rows) {
+        for (const ComparedRun& run : row.runs) {
+            Json summary = run.summary;
+            summary["rows"]["floor"] = floor;
+            Staging staging = Staging::file(run.folder / "summary.json", Existing::replace);
+            write_text(staging.path(), summary.dump(2) + "\n");
+            staging.commit();
+        }
+    }
+}
+
+void CompareVerb::show(std::span<const ComparedRow> rows, const CompareFacts& facts,
+                       const Context& context) const {
+    if (!form_.csv.empty()) {
+        Staging staging = Staging::file(form_.csv, settings_.existing());
+        write_text(staging.path(), compare_csv(rows, facts));
         staging.commit();
     }
-}
-
-double ratio(std::uint64_t a, std::uint64_t b) {
-    return b == 0 ? (a == 0 ? 1 : 0) : static_cast<double>(a) / static_cast<double>(b);
-}
-
-std::string table_text(std::span<const Contender> all, std::uint64_t floor, int ranks) {
-    std::vector<std::string> header{"policy",   "fetched", "demand", "replacement",
-                                    "ahead",    "wasted",  "hits",   "bytes",
-                                    "stall ms", "step ms", "test",   "of floor"};
-    const bool steered = std::ranges::any_of(all, &Contender::steered);
-    if (steered) header.insert(header.end(), {"excess", "regret"});
-    Table table(header);
-    for (const Contender& one : all) {
-        const train::TrainResult& r = one.result;
-        const train::Score score =
-            r.best_epoch ? r.epochs[*r.best_epoch].scores.test : train::Score{};
-        std::vector<std::string> cells{
-            one.policy(),
-            format_count(one.fetched()),
-            format_count(r.rows.demand),
-            format_count(r.rows.replacement),
-            format_count(r.rows.ahead),
-            format_count(r.rows.wasted),
-            format_count(r.rows.hit),
-            format_bytes(r.bytes.features),
-            fmt::format("{:.2f}", one.milliseconds(r.step_seconds.stall, ranks)),
-            fmt::format("{:.2f}", one.milliseconds(r.step_seconds.step, ranks)),
-            score.answers == 0 ? "-" : fmt::format("{:.2f} %", score.share() * 100),
-            floor == 0 ? "-" : fmt::format("{:.3f}", ratio(one.fetched(), floor))};
-        if (steered) {
-            const train::SummaryAgent agent = train::agent_summary(r, one.options);
-            cells.push_back(agent.excess ? fmt::format("{:+.1f} %", *agent.excess * 100) : "-");
-            cells.push_back(regret_text(agent));
-        }
-        table.add(std::move(cells));
-    }
-    return table.text();
-}
-
-/// What follows for the user, in one sentence.
-std::string advice(std::span<const Contender> all, std::uint64_t floor, int ranks) {
-    const auto step = [ranks](const Contender& one) {
-        return one.milliseconds(one.result.step_seconds.step, ranks);
-    };
-    const auto& fewest = *std::ranges::min_element(all, {}, &Contender::fetched);
-    const auto& fastest = *std::ranges::min_element(all, {}, step);
-    const auto& most = *std::ranges::max_element(all, {}, &Contender::fetched);
-    if (most.fetched() == 0) {
-        return "No remote rows were needed: no policy can gain anything here.";
-    }
-    std::string text = fmt::format(
-        "{} fetched the fewest rows: {:.2f} times those of {}, {:.3f} times the fewest possible",
-        fewest.policy(), ratio(fewest.fetched(), most.fetched()), most.policy(),
-        ratio(fewest.fetched(), floor));
-    if (&fastest == &fewest) {
-        text += fmt::format(", and its steps were the fastest ({:.2f} ms, {}: {:.2f} ms).",
-                            step(fewest), most.policy(), step(most));
-    } else {
-        text += fmt::format(", while the steps of {} were the fastest ({:.2f} ms, {}: {:.2f} ms).",
-                            fastest.policy(), step(fastest), fewest.policy(), step(fewest));
-    }
-    return text;
-}
-
-void CompareVerb::show(std::span<const Contender> all, const comm::Communicator& comm,
-                       const partition::PartitionedDataset& data, const Context& context) const {
-    std::uint64_t floor = 0;
-    for (const Contender& one : all)
-        floor = one.result.floor.value_or(floor);
-    if (!context.json) {
-        const bool live = !context.quiet && live_terminal();
-        print_below_view(table_text(all, floor, comm.size()), live);
-        print_below_view(
-            fmt::format("\nAll digests are equal ({}). {}\n", to_hex(all.front().result.digest),
-                        advice(all, floor, comm.size())),
-            live);
+    if (context.json) {
+        print_json(compare_json(rows, facts));
         return;
     }
-    const train::RunFacts known = run_facts_of(comm, data, settings_);
-    Json list = Json::array();
-    for (const Contender& one : all) {
-        train::TrainResult result = one.result;
-        result.floor = floor;
-        list.push_back(train::summary_json(result, one.options, known));
-        list.back()["of_floor"] = floor == 0 ? Json(nullptr) : Json(ratio(one.fetched(), floor));
-    }
-    print_json(list);
+    const bool live = !context.quiet && live_terminal();
+    print_below_view(compare_table(rows, facts), live);
+    print_below_view(
+        fmt::format("\n{}All digests are equal ({}). {}\n",
+                    form_.repeat == 1
+                        ? std::string()
+                        : fmt::format("Medians of {} runs each, in turns; in brackets "
+                                      "the least and the most. ",
+                                      form_.repeat),
+                    to_hex(rows.front().runs.front().result.digest), compare_advice(rows, facts)),
+        live);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/table.hpp"
 #include "cli/train_settings.hpp"
@@ -273,7 +274,8 @@ public:
     }
     [[nodiscard]] std::string_view example() const override { return "rudder doctor --ranks 2"; }
     void define(CLI::App& app) override {
-        app.add_option("PARTS", data_, "Partition whose parts each rank opens and reads");
+        offer_folders(
+            *app.add_option("PARTS", data_, "Partition whose parts each rank opens and reads"));
         bind_ranks(app, ranks_, HelpListing::all);
     }
 

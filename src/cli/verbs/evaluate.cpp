@@ -23,29 +23,39 @@ public:
 
     int run(const Context& context) override {
         return job_.run(
-            context, [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
-                         const train::SavedNetwork& saved, const train::InferenceOptions& options) {
+            context, Labels::needed,
+            [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                const train::SavedNetwork& saved, const train::InferenceOptions& options) {
                 const train::InferenceResult result =
                     train::run_inference(comm, data, saved, options);
-                if (comm.rank() == 0) print(result, saved, comm.size(), context);
+                if (comm.rank() != 0) return 0;
+                print(result, saved, {data, options.match, comm.size()}, context);
                 return 0;
             });
     }
 
 private:
+    /// What the network was used on.
+    struct Use {
+        const partition::PartitionedDataset& data;
+        const train::DataMatch& match;
+        int ranks;
+    };
     static void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
-                      int ranks, const Context& context) {
+                      const Use& use, const Context& context) {
         if (context.json) {
-            Json json = scores_json(result, saved.options.objective);
+            Json json = scores_json(result, saved.options.objective, use.match);
+            json["data"] = use.data.folder().path().string();
             json["checkpoint"] = saved.checkpoint.string();
             json["step"] = saved.step;
             json["epoch"] = saved.epoch;
             json["seconds"] = result.seconds;
-            json["ranks"] = ranks;
+            json["ranks"] = use.ranks;
             json["memory"] = result.planned_bytes;
             print_json(json);
         } else if (!context.quiet) {
             print_text(scores_text(result, saved.options.objective));
+            print_text(unknown_text(result, use.match));
             print_text(fmt::format("{}: {} steps, {:.2f} s\n", saved.checkpoint.string(),
                                    saved.step, result.seconds));
         }

@@ -73,7 +73,7 @@ public:
         for (const graph::GeneratorName& each : graph::generator_names())
             names.push_back(each.name);
         offer(*kind, names);
-        app.add_option("OUT", output_, "Folder to create")->required();
+        offer_folders(*app.add_option("OUT", output_, "Folder to create")->required());
         bind_options(app, generate_table(), form_);
     }
 

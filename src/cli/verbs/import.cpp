@@ -10,6 +10,7 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
+#include "graph/tables/import_tables.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
@@ -57,9 +58,16 @@ std::span<const Setting<ImportForm>> import_table() {
         setting<O, &O::row_normalise>("row-normalise",
                                       "Divide each row by its absolute sum when it is used"),
         setting<O, &O::labels>("labels", "Labels, if the file has none: FILE.npy"),
-        setting<O, &O::split_rule>("split",
-                                   "Split, if the file has none; or per-class:20/500/1000"),
+        setting<O, &O::split_rule>(
+            "split", "Split, if there is none; or time:60/20/20, per-class:20/500/1000"),
         setting<O, &O::seed>("seed", "Random seed of the split and of generated features"),
+        setting<O, &O::unknown>("unknown", "Tables: edges that name a vertex without a row")
+            .among({"refuse", "drop"}),
+        setting<O, &O::missing>("missing", "Tables: missing features by default")
+            .among({"refuse", "zero", "mean"}),
+        setting<O, &O::memory>("memory",
+                               "Tables: memory before rows go to disk (0 = a quarter of the free)")
+            .in_bytes(),
         setting<O, &O::force>("force", "Replace an existing output"),
     };
     return table;
@@ -69,21 +77,26 @@ class ImportVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "import"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Read a graph: NPZ, edge lists, Matrix Market, METIS, OGB folders";
+        return "Read a graph: tables (CSV, Parquet), NPZ, edge lists, Matrix Market, METIS, OGB";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder import edges.txt graph --features random:100";
     }
 
     void define(CLI::App& app) override {
-        app.add_option("IN", input_, "File or folder to read")->required();
-        app.add_option("OUT", output_, "Folder to create")->required();
+        app_ = &app;
+        app.add_option("IN", input_, "File, folder or schema (.toml); or a table of vertices")
+            ->required();
+        app.add_option("OUT", second_, "Folder to create; or a table of edges")->required();
+        app.add_option("DIR", third_, "After two tables: the folder to create");
         bind_options(app, import_table(), options_);
     }
 
     int run(const Context& context) override {
         options_.input = input_;
-        options_.output = output_;
+        if (!third_.empty()) options_.edge_table = second_;
+        options_.output = third_.empty() ? second_ : third_;
+        if (graph::names_tables(options_)) refuse_options();
         options_.provenance = context.provenance;
         options_.split = graph::parse_split(options_.split_rule);
         if (options_.vertices == VertexId{0}) options_.vertices.reset();
@@ -98,6 +111,15 @@ public:
     }
 
 private:
+    /// Options that say nothing of tables.
+    void refuse_options() const {
+        for (const char* name : {"--format", "--vertices", "--id-bits"}) {
+            if (!given(*app_, name)) continue;
+            throw usage_error(fmt::format("{} does not go with tables", name), name,
+                              "leave it out");
+        }
+    }
+
     static ElementType feature_type(const std::string& name) {
         const auto type = element_type(name);
         if (type && graph::is_feature_type(*type)) return *type;
@@ -106,8 +128,10 @@ private:
     }
 
     ImportForm options_;
+    CLI::App* app_ = nullptr;
     std::string input_;
-    std::string output_;
+    std::string second_;
+    std::string third_;
 };
 
 }  // namespace

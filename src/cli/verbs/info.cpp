@@ -8,6 +8,7 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
+#include "graph/vertex_ids.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/dataset.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
@@ -68,12 +69,22 @@ std::vector<std::string> table_row(const std::string& path, const graph::Dataset
     return row;
 }
 
+/// Says what the user calls the vertices, where ids are kept.
+Looked with_ids(Looked looked, const graph::ArrayFolder& folder) {
+    if (const auto kind = graph::id_kind(folder)) {
+        looked.json["ids"] = to_string(*kind);
+        looked.lines.emplace_back("ids", fmt::format("{}, those of the tables", to_string(*kind)));
+    }
+    return looked;
+}
+
 Shown look(const std::string& path, bool check) {
     if (graph::ArrayFolder::is(path, partition::partition_format)) {
         const partition::PartitionedDataset data(path);
         if (check) data.check();
-        return {{run::partition_json(data.info(), data.summary()),
-                 partition_lines(data.info(), data.summary())},
+        return {with_ids({run::partition_json(data.info(), data.summary()),
+                          partition_lines(data.info(), data.summary())},
+                         data.folder()),
                 table_row(path, data.info(), &data.summary())};
     }
     if (auto run = look_at_run(path, check)) {
@@ -85,7 +96,7 @@ Shown look(const std::string& path, bool check) {
     }
     const graph::Dataset data(path);
     if (check) data.check();
-    return {{run::dataset_json(data.info()), dataset_lines(data.info())},
+    return {with_ids({run::dataset_json(data.info()), dataset_lines(data.info())}, data.folder()),
             table_row(path, data.info(), nullptr)};
 }
 

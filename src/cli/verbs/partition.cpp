@@ -66,8 +66,8 @@ public:
     }
 
     void define(CLI::App& app) override {
-        app.add_option("DATA", input_, "Data set to partition")->required();
-        app.add_option("OUT", output_, "Folder to create")->required();
+        offer_folders(*app.add_option("DATA", input_, "Data set to partition")->required());
+        offer_folders(*app.add_option("OUT", output_, "Folder to create")->required());
         bind_options(app, partition_table(), options_);
         app.get_option("--parts")->required();
     }

@@ -4,6 +4,7 @@
 #include "cli/describe.hpp"
 #include "cli/inference_job.hpp"
 #include "core/json.hpp"
+#include "graph/tables/table_writer.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {
@@ -14,42 +15,48 @@ class PredictVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "predict"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Write a trained network's predictions for all vertices as NPZ, in original ids";
+        return "Write a trained network's predictions for all vertices: NPZ, CSV or Parquet";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder predict run answers.npz";
     }
     void define(CLI::App& app) override {
         job_.define_run(app);
-        app.add_option("OUT", output_, "NPZ file to create")->required();
+        app.add_option("OUT", output_, "File to create, by its ending: .npz, .csv or .parquet")
+            ->required();
         app.add_flag("--embeddings", embeddings_, "Also write the last hidden layer");
         job_.define_options(app);
         app.add_flag("--force", force_, "Replace an existing output");
     }
 
     int run(const Context& context) override {
+        static_cast<void>(graph::output_format(output_));  // refuses before anything is done
         const Existing existing = force_ ? Existing::replace : Existing::refuse;
-        static_cast<void>(Staging::file(output_, existing));  // refuses before anything is done
+        static_cast<void>(Staging::file(output_, existing));  // so does this
         return job_.run(
-            context, [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
-                         const train::SavedNetwork& saved, const train::InferenceOptions& options) {
+            context, Labels::optional,
+            [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                const train::SavedNetwork& saved, const train::InferenceOptions& options) {
                 const train::InferenceResult result =
                     train::write_predictions(comm, data, saved,
                                              {.inference = options,
                                               .output = output_,
                                               .existing = existing,
                                               .embeddings = embeddings_});
-                if (comm.rank() == 0) print(result, saved, data.info().vertices, context);
+                if (comm.rank() == 0) print(result, saved, data, options.match, context);
                 return 0;
             });
     }
 
 private:
     void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
-               VertexId vertices, const Context& context) const {
+               const partition::PartitionedDataset& data, const train::DataMatch& match,
+               const Context& context) const {
         const std::uintmax_t bytes = std::filesystem::file_size(output_);
         if (context.json) {
-            Json json = scores_json(result, saved.options.objective);
+            Json json = scores_json(result, saved.options.objective, match);
+            json["data"] = data.folder().path().string();
+            json["class_names"] = saved.trained_on ? Json(saved.trained_on->class_names) : Json();
             json["output"] = output_;
             json["bytes"] = bytes;
             json["checkpoint"] = saved.checkpoint.string();
@@ -58,8 +65,8 @@ private:
             json["seconds"] = result.seconds;
             print_json(json);
         } else if (!context.quiet) {
-            print_text(fmt::format("{}: {} vertices, {}\n", output_, format_count(vertices),
-                                   format_bytes(bytes)));
+            print_text(fmt::format("{}: {} vertices, {}\n", output_,
+                                   format_count(data.info().vertices), format_bytes(bytes)));
         }
     }
 

@@ -91,7 +91,8 @@ public:
             ->allow_extra_args(false);
         app.add_option("--log", log_, "File for the agents' decisions, as decisions.jsonl");
         app.add_flag("--force", force_, "Accept decisions of another run; replace --log");
-        app.add_option("--data", data_, "Partition that the trace must have been recorded on");
+        offer_folders(*app.add_option("--data", data_,
+                                      "Partition that the trace must have been recorded on"));
         app.add_flag("--policies", list_, "List the policies with their parameters, and exit");
         app.add_option("--llm-model", models_,
                        "Model of agent llm; may be repeated (default: the server's first)")
@@ -266,6 +267,11 @@ double fraction_of(const ReplayLine& line, std::uint64_t halo) {
     return halo == 0 ? 0 : static_cast<double>(line.result.capacity) / static_cast<double>(halo);
 }
 
+Json share_json(std::uint64_t part, std::uint64_t whole) {
+    if (whole == 0) return nullptr;
+    return static_cast<double>(part) / static_cast<double>(whole);
+}
+
 Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
     Json list = Json::array();
     for (const ReplayLine& line : lines) {
@@ -282,11 +288,9 @@ Json lines_json(std::span<const ReplayLine> lines, std::uint64_t halo) {
         Json& json = list.back();
         json["agent"] = line.steered->agent.text();
         json["decisions"] = totals.decisions;
-        json["correct"] = nullptr;
-        if (totals.answered() != 0) {
-            json["correct"] =
-                static_cast<double>(totals.correct) / static_cast<double>(totals.answered());
-        }
+        json["correct"] = share_json(totals.correct, totals.answered());
+        json["no_effect"] = totals.no_effect;
+        json["better"] = share_json(totals.better(), totals.effective());
         json["regret"] = nullptr;
         if (!std::isnan(line.regret())) json["regret"] = line.regret();
         json["excess"] = nullptr;
@@ -308,7 +312,8 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
     const bool steered = !lines.empty() && lines.front().steered != nullptr;
     std::vector<std::string> header{"buffer",      "rows",  "policy", "fetched",  "demand",
                                     "replacement", "ahead", "hits",   "hit rate", "of optimal"};
-    if (steered) header.insert(header.end(), {"decisions", "correct", "excess", "regret"});
+    if (steered)
+        header.insert(header.end(), {"decisions", "no effect", "better", "excess", "regret"});
     Table table(header);
     for (const ReplayLine& line : lines) {
         const Rows& rows = line.result.rows;
@@ -326,9 +331,10 @@ std::string lines_text(std::span<const ReplayLine> lines, std::uint64_t halo) {
                                        share_text(rows.fetched(), line.floor)};
         if (steered) {
             const steer::HelmTotals& totals = line.steered->totals;
-            cells.insert(cells.end(), {format_count(totals.decisions),
-                                       share_text(totals.correct, totals.answered()),
-                                       beyond_text(line.excess()), beyond_text(line.regret())});
+            cells.insert(cells.end(),
+                         {format_count(totals.decisions), format_count(totals.no_effect),
+                          share_text(totals.better(), totals.effective()),
+                          beyond_text(line.excess()), beyond_text(line.regret())});
         }
         table.add(std::move(cells));
     }

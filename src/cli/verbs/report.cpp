@@ -1,10 +1,12 @@
 // rudder report RUN...
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 
 #include <fmt/format.h>
 
 #include "buffer/floor.hpp"
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
@@ -31,9 +33,10 @@ public:
     [[nodiscard]] std::string_view example() const override { return "rudder report run"; }
 
     void define(CLI::App& app) override {
-        app.add_option("RUN", runs_, "Folder of a run; several are shown side by side")
-            ->required()
-            ->expected(1, 1000);
+        offer_folders(*app.add_option("RUN", runs_,
+                                      "Folder of a run, or of several; these stand side by side")
+                           ->required()
+                           ->expected(1, 1000));
         app.add_option(
             "--out", out_,
             "Output file (default: report.html in the folder of one run;\nof several: report.html "
@@ -46,7 +49,6 @@ public:
 
 private:
     [[nodiscard]] report::RunData read(const fs::path& folder) const;
-    void write(const std::string& page, const fs::path& file) const;
 
     std::vector<std::string> runs_;
     std::string out_;
@@ -54,9 +56,9 @@ private:
     bool no_floor_ = false;
 };
 
-/// The floor of every step, where the run was traced.
+/// The floor of every step, where the run was traced; there is none of a run without a buffer.
 void find_floor(report::RunData& run) {
-    if (!run.traced || run.metrics.lines == 0) return;
+    if (!run.traced || run.metrics.lines == 0 || run.summary.text("policy") == "none") return;
     try {
         const buffer::FloorSteps floor = buffer::floor_steps(buffer::read_trace(run.path));
         report::add_floor(run, floor.first_step, floor.rows);
@@ -76,10 +78,44 @@ void find_partition(report::RunData& run) {
     try {
         if (!graph::ArrayFolder::is(data, partition::partition_format)) return;
         const partition::PartitionedDataset parts(data);
-        report::add_partition(run, run::partition_json(parts.info(), parts.summary()).dump());
+        report::add_partition(run, run::partition_json(parts).dump());
     } catch (const Error&) {
         return;  // moved, or made anew by a later version: the page says that nothing is known
     }
+}
+
+/// The runs in a folder: itself, or those in it, or (repeats) in the folders in it. A folder
+/// without any stands for itself, so that whoever reads it says what is wrong.
+std::vector<fs::path> runs_in(const fs::path& folder) {
+    if (report::is_run_folder(folder)) return {folder};
+    std::error_code code;
+    std::vector<fs::path> folders;
+    std::vector<fs::path> runs;
+    for (const auto& entry : fs::directory_iterator(folder, code)) {
+        if (entry.is_directory(code)) folders.push_back(entry.path());
+    }
+    std::ranges::sort(folders);
+    for (const fs::path& inner : folders) {
+        if (report::is_run_folder(inner)) {
+            runs.push_back(inner);
+            continue;
+        }
+        std::vector<fs::path> repeats;
+        for (const auto& entry : fs::directory_iterator(inner, code)) {
+            if (report::is_run_folder(entry.path())) repeats.push_back(entry.path());
+        }
+        std::ranges::sort(repeats);
+        runs.insert(runs.end(), repeats.begin(), repeats.end());
+    }
+    if (runs.empty()) return {folder};
+    return runs;
+}
+
+void check_count(std::size_t count) {
+    if (count <= report::most_page_runs) return;
+    throw usage_error(fmt::format("{} runs do not fit on one page", count), "RUN",
+                      fmt::format("give at most {} at a time; a folder of repeats counts as one",
+                                  report::most_page_runs));
 }
 
 report::RunData ReportVerb::read(const fs::path& folder) const {
@@ -89,10 +125,9 @@ report::RunData ReportVerb::read(const fs::path& folder) const {
     return run;
 }
 
-void ReportVerb::write(const std::string& page, const fs::path& file) const {
-    // The report in a run's own folder is the run's, and grows old as it goes on.
-    const bool own = out_.empty() && runs_.size() == 1;
-    Staging staging = Staging::file(file, own || force_ ? Existing::replace : Existing::refuse);
+/// The report in a run's own folder is the run's, and grows old as it goes on.
+void write_page(const std::string& page, const fs::path& file, Existing existing) {
+    Staging staging = Staging::file(file, existing);
     write_text(staging.path(), page);
     staging.commit();
 }
@@ -106,13 +141,15 @@ Json to_json(const report::RunData& run) {
 
 int ReportVerb::run(const Context& context) {
     const auto start = std::chrono::steady_clock::now();
-    if (runs_.size() > report::most_page_runs) {
-        throw usage_error(fmt::format("{} runs do not fit on one page", runs_.size()), "RUN",
-                          fmt::format("give at most {} at a time", report::most_page_runs));
+    check_count(runs_.size());
+    std::vector<fs::path> folders;
+    for (const std::string& given : runs_) {
+        for (fs::path& folder : runs_in(given))
+            folders.push_back(std::move(folder));
     }
+    const bool own = out_.empty() && folders.size() == 1;
     fs::path file = out_;
-    if (out_.empty()) file = runs_.size() == 1 ? fs::path(runs_[0]) / "report.html" : "report.html";
-    const bool own = out_.empty() && runs_.size() == 1;
+    if (out_.empty()) file = own ? folders[0] / "report.html" : "report.html";
     if (!own && !force_) {
         std::error_code code;
         if (fs::symlink_status(file, code).type() != fs::file_type::not_found) {
@@ -121,10 +158,11 @@ int ReportVerb::run(const Context& context) {
         }
     }
     std::vector<report::RunData> runs;
-    for (const std::string& folder : runs_)
+    for (const fs::path& folder : folders)
         runs.push_back(read(folder));
+    check_count(report::settings_on_page(runs));
     const std::string page = report::report_page(runs);
-    write(page, file);
+    write_page(page, file, own || force_ ? Existing::replace : Existing::refuse);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     if (context.json) {
         Json list = Json::array();

@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/config.hpp"
 #include "cli/describe.hpp"
+#include "cli/rank_tally.hpp"
 #include "cli/summary_text.hpp"
 #include "cli/train_settings.hpp"
 #include "cli/train_view.hpp"
@@ -22,6 +24,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/run/ranks.hpp"
 #include "rudder/train/trainer.hpp"
+#include "run/partition_cache.hpp"
 #include "run/profile_file.hpp"
 #include "run/run_card.hpp"
 #include "run/run_folder.hpp"
@@ -76,6 +79,21 @@ std::string finished_text(const Json& summary, const std::string& folder) {
     }
 }
 
+/// What a person should know before the first step; may be empty.
+std::string opening_lines(const TrainSettings& settings, const train::RunFacts& facts,
+                          std::uint64_t steps_per_epoch) {
+    std::string text;
+    if (settings.batch_chosen) {
+        text += fmt::format("batch {} per part: {} steps per epoch (--batch sets another)\n",
+                            settings.train.batch, format_count(steps_per_epoch));
+    }
+    if (facts.hosts > 1) return text;
+    text += "one host: no row is remote, so there is nothing to fetch ahead or to steer\n";
+    if (facts.parts == 1) return text + "  to see steering, train on a data set of several parts\n";
+    return text + fmt::format("  to see steering: {}--ranks-per-host 1, or --link 100us,1gbit\n",
+                              facts.ranks == 1 ? fmt::format("--ranks {} ", facts.parts) : "");
+}
+
 /// What became of the checkpoints of a run; `complete`: its last weights and its best are there.
 Json checkpoints_json(const train::CheckpointReport& report, const train::TrainResult& result) {
     const auto step = [](const std::optional<std::uint64_t>& s) { return s ? Json(*s) : Json(); };
@@ -116,6 +134,7 @@ public:
     int run(const Context& context) override;
 
 private:
+    void divide(const Context& context);
     int train(const comm::Communicator& comm, const Context& context);
     void check_memory(const train::TrainPlan& plan) const;
     void show_plan(const train::TrainPlan& plan, const comm::Communicator& comm,
@@ -132,10 +151,12 @@ private:
         const train::RunFacts& facts;
         run::RunRecorder* recorder;       ///< null: nobody records
         train::CheckpointKeeper* keeper;  ///< null: nothing is kept
+        const Json& run;                  ///< as run.json has it
+        const RankTally& tally;
     };
-    void finish(const train::TrainResult& result, const Finish& end,
-                const partition::PartitionedDataset& data, const Context& context) const;
-    [[nodiscard]] RunSigns signs(const partition::PartitionedDataset& data) const;
+    void finish(const train::TrainResult& result, const Finish& end, const Context& context) const;
+    [[nodiscard]] std::optional<report::Finding> limit_of(const Json& summary, const Finish& end,
+                                                          const Context& context) const;
     [[nodiscard]] run::RunFolder make_folder(const run::RunPosition& start,
                                              const Context& context) const;
     [[nodiscard]] const train::TrainOptions& options() const noexcept { return settings_.train; }
@@ -149,7 +170,7 @@ private:
 void TrainVerb::define(CLI::App& app) {
     using Group = train::OptionGroup;
     app_ = &app;
-    app.add_option("PATH", settings_.data, "Partitioned data set")->required();
+    offer_folders(*app.add_option("PATH", settings_.data, "Partitioned data set")->required());
     define_preset(app);
     bind_train(app,
                {Group::model, Group::sampling, Group::training, Group::seed, Group::evaluation,
@@ -158,8 +179,8 @@ void TrainVerb::define(CLI::App& app) {
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app,
-             {RunGroup::plan, RunGroup::output, RunGroup::checkpoints, RunGroup::recording,
-              RunGroup::metrics},
+             {RunGroup::plan, RunGroup::output, RunGroup::checkpoints, RunGroup::trace,
+              RunGroup::profile, RunGroup::metrics},
              settings_);
     bind_train(app, {Group::profile}, settings_.train);
 }
@@ -171,13 +192,33 @@ void TrainVerb::settle() {
         settings_.train.steer.agent = fixed ? "never" : std::string(train::default_agent);
         app_->get_option("--agent")->default_str(settings_.train.steer.agent);
     }
+    if (const std::string parts = run::passed_parts(); !parts.empty()) settings_.data = parts;
     cli::settle(settings_, *app_);
     interval_ = train::CheckpointRhythm::parse(settings_.checkpoint_every);
+}
+
+/// A data set that has no parts: with --ranks it gets them here, once.
+void TrainVerb::divide(const Context& context) {
+    const std::string whole = settings_.data;
+    if (!run::is_launched_rank()) run::pass_parts_on("");
+    if (!run::is_whole_dataset(whole)) return;
+    const int ranks = settings_.ranks.ranks;
+    if (ranks == 0) {
+        throw input_error(
+            "the data set is not partitioned", whole,
+            fmt::format("run 'rudder partition {0} {0}-parts --parts 4', then train on {0}-parts; "
+                        "or give --ranks N, and it is divided into N parts here",
+                        whole));
+    }
+    settings_.data =
+        run::find_parts(whole, static_cast<PartId>(ranks), "training on", *context.progress)
+            .string();
 }
 
 int TrainVerb::run(const Context& context) {
     if (!out().empty() && !settings_.plan && !settings_.resume)
         run::RunFolder::check(out(), settings_.existing());
+    divide(context);
     const partition::PartitionedDataset data(settings_.data);
     if (settings_.resume && !comm::MpiSession::launched() && already_done(context)) return 0;
     run::RankOptions& ranks = settings_.ranks;
@@ -238,19 +279,24 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     if (settings_.resume) start = resume(comm, trainer);
     if (first) warn_of_idle_agent(options());
     const train::RunFacts facts = run_facts_of(comm, data, settings_);
+    if (first && !context.json && !context.quiet) {
+        print_below_view(opening_lines(settings_, facts, trainer.steps_per_epoch()),
+                         live_terminal());
+    }
     run::TrainObservers observers;
     run::ProfileFile profile(out());
     std::optional<run::RunRecorder> recorder;
     std::optional<train::CheckpointKeeper> keeper;
+    RankTally tally(comm.size());
+    const Json card =
+        run::run_facts(comm, data, settings_.data, options(), settings_.ranks, trainer);
     if (first && (kept || settings_.sinks.port)) {
         std::optional<run::RunFolder> folder;
         if (kept) folder = make_folder(start, context);
-        recorder.emplace(
-            std::move(folder),
-            run::run_facts(comm, data, settings_.data, options(), settings_.ranks, trainer),
-            settings_.sinks, start, facts.regression);
+        recorder.emplace(std::move(folder), card, settings_.sinks, start, facts.regression);
         observers.add(*recorder);
     }
+    if (first) observers.add(tally);
     if (first && kept) {
         observers.add(profile);
         keeper.emplace(out());
@@ -258,9 +304,7 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     }
     TrainView view({.live = first && !context.quiet && live_terminal(),
                     .lines = first && !context.json,
-                    .title = "",
-                    .epochs = options().epochs,
-                    .ranks = comm.size()});
+                    .plan = run_plan(options(), comm)});
     observers.add(view);
     train::CheckpointPlan checkpoints;
     checkpoints.wanted = kept;
@@ -272,8 +316,8 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     const train::TrainResult result =
         run::recorded(records, [&] { return trainer.run(observers, checkpoints); });
-    const Finish end{facts, records, keeper ? &*keeper : nullptr};
-    if (first) run::recorded(records, [&] { finish(result, end, data, context); });
+    const Finish end{facts, records, keeper ? &*keeper : nullptr, card, tally};
+    if (first) run::recorded(records, [&] { finish(result, end, context); });
     if (!result.interrupted) return 0;
     if (first) {
         log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
@@ -361,29 +405,24 @@ run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Traine
             checkpoint->open_decisions};
 }
 
-/// What advice needs besides the summary.
-RunSigns TrainVerb::signs(const partition::PartitionedDataset& data) const {
-    RunSigns signs;
-    const bool by_halo = !options().buffer_rows && !options().buffer_bytes;
-    signs.buffer = by_halo ? options().buffer : 0;
-    signs.window =
-        train::window_adapts(options()) || steered(options()) ? 0 : train::steps_ahead(options());
-    signs.float_rows = options().precision == store::Precision::float32 ||
-                       (options().precision == store::Precision::native &&
-                        data.info().features.type == ElementType::f32);
-    signs.float_gradients = options().gradient_precision == "float32";
-    signs.own_samples = train::sampler_of(options()) == sample::Sampler::plain &&
-                        !options().with_replacement && std::ranges::max(options().fanout) > 0;
-    signs.cut = data.summary().cut;
-    signs.method = data.summary().method;
-    signs.cores = usable_cores();
-    signs.batch = options().batch;
-    signs.dropout = options().dropout;
-    return signs;
+/// What limits the run most, as `explain` would find it.
+std::optional<report::Finding> TrainVerb::limit_of(const Json& summary, const Finish& end,
+                                                   const Context& context) const {
+    const report::Facts known = report::facts_of_json(summary);
+    const report::Facts card = report::facts_of_json(end.run);
+    const auto findings = report::findings_of(
+        report::explained_run(report::ExplainSources{.name = out(),
+                                                     .summary = known,
+                                                     .run = card,
+                                                     .config = context.provenance.config,
+                                                     .by_rank = end.tally.by_rank(),
+                                                     .profile = report::profile_of_run(out())}));
+    if (findings.empty()) return std::nullopt;
+    return findings.front();
 }
 
 void TrainVerb::finish(const train::TrainResult& result, const Finish& end,
-                       const partition::PartitionedDataset& data, const Context& context) const {
+                       const Context& context) const {
     run::RunRecorder* const recorder = end.recorder;
     const train::Summary known = train::summary_of(result, options(), end.facts);
     Json summary = to_json(known);
@@ -404,7 +443,8 @@ void TrainVerb::finish(const train::TrainResult& result, const Finish& end,
         print_json(summary);
     } else if (!context.quiet) {
         const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
-        print_below_view(summary_text(known, signs(data), out(), columns), live_terminal());
+        const auto limit = limit_of(summary, end, context);
+        print_below_view(summary_text(known, limit, out(), columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);
     if (!result.interrupted) expect_complete(summary["checkpoints"], out());

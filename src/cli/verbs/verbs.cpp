@@ -15,11 +15,14 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_predict_verb());
     verbs.push_back(make_compare_verb());
     verbs.push_back(make_replay_verb());
+    verbs.push_back(make_explain_verb());
     verbs.push_back(make_report_verb());
+    verbs.push_back(make_top_verb());
     verbs.push_back(make_agent_list_verb());
     verbs.push_back(make_agent_score_verb());
     verbs.push_back(make_agent_collect_verb());
     verbs.push_back(make_agent_train_verb());
+    verbs.push_back(make_help_verb());
     verbs.push_back(make_completion_verb());
     return verbs;
 }

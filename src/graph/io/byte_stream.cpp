@@ -89,6 +89,12 @@ private:
     bool finished_ = false;
 };
 
+bool is_zstd(const std::filesystem::path& file) {
+    constexpr std::array magic{std::byte{0x28}, std::byte{0xb5}, std::byte{0x2f}, std::byte{0xfd}};
+    std::array<std::byte, magic.size()> start{};
+    return File::open(file).read_at(0, start) == start.size() && start == magic;
+}
+
 }  // namespace
 
 bool is_gzip(const std::filesystem::path& file) {
@@ -97,8 +103,13 @@ bool is_gzip(const std::filesystem::path& file) {
            magic[1] == std::byte{0x8b};
 }
 
+std::unique_ptr<ByteStream> plain_bytes(const std::filesystem::path& file) {
+    return std::make_unique<FileBytes>(file);
+}
+
 std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file) {
     if (is_gzip(file)) return std::make_unique<GzipBytes>(file);
+    if (is_zstd(file)) return zstd_bytes(file);
     return std::make_unique<FileBytes>(file);
 }
 

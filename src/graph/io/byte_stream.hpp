@@ -1,4 +1,4 @@
-// Bytes read one after the other, from a file, a gzip file or an entry of an archive.
+// Bytes read one after the other, from a file, a packed file or an entry of an archive.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,12 @@ public:
 /// Whether a file begins as gzip files do.
 [[nodiscard]] bool is_gzip(const std::filesystem::path& file);
 
-/// The bytes of a file; those inside, where it is a gzip file.
+/// The bytes of a file; those inside, where it is a gzip or a Zstandard file.
 [[nodiscard]] std::unique_ptr<ByteStream> open_bytes(const std::filesystem::path& file);
+
+/// A file as it is.
+[[nodiscard]] std::unique_ptr<ByteStream> plain_bytes(const std::filesystem::path& file);
+/// What a Zstandard file holds. A build without the library refuses it.
+[[nodiscard]] std::unique_ptr<ByteStream> zstd_bytes(const std::filesystem::path& file);
 
 }  // namespace rudder::graph

@@ -39,7 +39,8 @@ EdgeIndex EdgeColumns::edges() const {
     return sum;
 }
 
-void EdgeColumns::walk(Narrow narrow, Wide wide) const {
+void EdgeColumns::walk_numbered(NarrowFrom narrow, WideFrom wide) const {
+    EdgeIndex base = 0;
     for (const auto& set : sets_) {
         const IdSpan sources = set.first.span();
         const IdSpan targets = set.second.span();
@@ -48,7 +49,7 @@ void EdgeColumns::walk(Narrow narrow, Wide wide) const {
                 std::vector<Edge> block;
                 for (std::size_t i = chunk.begin; i < chunk.end; ++i)
                     block.push_back({sources[i], targets[i]});
-                wide(block);
+                wide(block, base + chunk.begin);
                 return;
             }
             std::vector<NarrowEdge> block(chunk.end - chunk.begin);
@@ -56,8 +57,9 @@ void EdgeColumns::walk(Narrow narrow, Wide wide) const {
                 block[i - chunk.begin] = {static_cast<std::uint32_t>(sources[i]),
                                           static_cast<std::uint32_t>(targets[i])};
             }
-            narrow(block);
+            narrow(block, base + chunk.begin);
         });
+        base += sources.size();
     }
 }
 

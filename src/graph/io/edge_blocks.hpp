@@ -43,14 +43,14 @@ private:
 };
 
 /// Edge sets, each as a column of sources and one of targets, as NumPy users keep them.
-class EdgeColumns final : public EdgeSource {
+class EdgeColumns final : public NumberedEdges {
 public:
     explicit EdgeColumns(VertexId vertices) : vertices_(vertices) {}
     /// Adds a set; both columns have the same length, and ids below `vertices`.
     void add(IdArray sources, IdArray targets);
     [[nodiscard]] VertexId vertices() const override { return vertices_; }
     [[nodiscard]] EdgeIndex edges() const override;
-    void walk(Narrow narrow, Wide wide) const override;
+    void walk_numbered(NarrowFrom narrow, WideFrom wide) const override;
 
 private:
     VertexId vertices_;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -49,12 +50,20 @@ public:
     void add_all() {
         const auto vertices = static_cast<std::int64_t>(info_.vertices);
         writer_.add<std::int64_t>("num_nodes", {&vertices, 1}, {});
+        add_ids(writer_, source_.ids());
         add_edges();
         if (info_.features.present()) add_features();
         add_targets();
         add_set("train", Role::train, info_.split.train);
         add_set("val", Role::valid, info_.split.valid);
         add_set("test", Role::test, info_.split.test);
+        if (info_.vertex_time) {
+            writer_.add("node_time", {ElementType::i64, false, 0, {info_.vertices}},
+                        per_vertex(info_.vertices, progress_, [this](VertexId v, auto& block) {
+                            const std::int64_t time = source_.time_of(v);
+                            put(block, &time, sizeof(time));
+                        }));
+        }
         if (source_.partitioned()) {
             writer_.add("part", {ElementType::i32, false, 0, {info_.vertices}},
                         per_vertex(info_.vertices, progress_, [this](VertexId v, auto& block) {
@@ -72,24 +81,59 @@ private:
         put(block, &id, wide_ ? 8 : 4);  // little-endian: the low bytes come first
     }
 
+    /// A producer that goes through the exported edges: `each(arc, target, block)` appends what one
+    /// gives.
+    template <class F>
+    [[nodiscard]] NpzWriter::Producer per_edge(F each) {
+        auto row = std::make_shared<std::vector<ExportedArc>>();
+        return per_vertex(info_.vertices, progress_,
+                          [this, row, each = std::move(each)](VertexId v, auto& block) {
+                              source_.row(v, *row);
+                              std::ranges::stable_sort(*row, {}, &ExportedArc::source);
+                              for (const ExportedArc& arc : *row) {
+                                  if (info_.symmetric && arc.source > v) break;
+                                  each(arc, v, block);
+                              }
+                          });
+    }
+
     void add_edges() {
         const EdgeIndex count =
             info_.symmetric ? (info_.edges + info_.self_loops) / 2 : info_.edges;
-        const NpyHeader header{id_type(), false, 0, {count}};
-        const auto column = [this](bool targets) {
-            auto row = std::make_shared<std::vector<VertexId>>();
-            return per_vertex(info_.vertices, progress_,
-                              [this, row, targets](VertexId v, auto& block) {
-                                  source_.row(v, *row);
-                                  std::ranges::sort(*row);
-                                  for (const VertexId u : *row) {
-                                      if (info_.symmetric && u > v) break;
-                                      put_id(block, targets ? v : u);
-                                  }
-                              });
-        };
-        writer_.add("src", header, column(false));
-        writer_.add("dst", header, column(true));
+        const NpyHeader ids{id_type(), false, 0, {count}};
+        writer_.add("src", ids, per_edge([this](const ExportedArc& arc, VertexId, auto& block) {
+                        put_id(block, arc.source);
+                    }));
+        writer_.add("dst", ids, per_edge([this](const ExportedArc&, VertexId v, auto& block) {
+                        put_id(block, v);
+                    }));
+        if (info_.edge_weight) {
+            writer_.add("edge_weight", {ElementType::f32, false, 0, {count}},
+                        per_edge([](const ExportedArc& arc, VertexId, auto& block) {
+                            put(block, &arc.weight, sizeof(arc.weight));
+                        }));
+        }
+        if (info_.edge_time) {
+            writer_.add("edge_time", {ElementType::i64, false, 0, {count}},
+                        per_edge([](const ExportedArc& arc, VertexId, auto& block) {
+                            put(block, &arc.time, sizeof(arc.time));
+                        }));
+        }
+        if (info_.edge_features.present()) add_edge_features(count);
+    }
+
+    void add_edge_features(EdgeIndex count) {
+        const FeatureInfo stored = info_.edge_features;
+        const bool as_float = stored.type == ElementType::bf16;
+        auto values = std::make_shared<std::vector<float>>(stored.width);
+        writer_.add(
+            "edge_attr",
+            {as_float ? ElementType::f32 : stored.type, false, 0, {count, stored.width}},
+            per_edge([stored, as_float, values](const ExportedArc& arc, VertexId, auto& block) {
+                if (!as_float) return put(block, arc.features.data(), arc.features.size());
+                decode_row(stored, arc.features, {}, *values);
+                put(block, values->data(), values->size() * sizeof(float));
+            }));
     }
 
     void add_features() {
@@ -165,16 +209,30 @@ private:
 DatasetExport::DatasetExport(const Dataset& data)
     : data_(data),
       topology_(data.topology()),
+      edge_data_(data.edge_data()),
       features_(data.features()),
       targets_(data.targets()),
-      roles_(data.roles()) {}
+      roles_(data.roles()),
+      ids_(VertexIds::open(data.folder(), data.info().vertices)) {}
 
-void DatasetExport::row(VertexId v, std::vector<VertexId>& out) const {
+void set_carried(const EdgeData& data, EdgeIndex e, ExportedArc& arc) {
+    if (!data.weight.empty()) arc.weight = data.weight[e];
+    if (!data.time.empty()) arc.time = data.time[e];
+    if (data.features.info.present()) arc.features = data.features.row(e);
+}
+
+void DatasetExport::row(VertexId v, std::vector<ExportedArc>& out) const {
     out.clear();
     topology_.neighbours.visit([&](auto neighbours) {
-        const auto row = neighbours.subspan(topology_.offsets[v], topology_.degree(v));
-        out.assign(row.begin(), row.end());
+        for (EdgeIndex e = topology_.offsets[v]; e < topology_.offsets[v + 1]; ++e) {
+            out.push_back({.source = neighbours[e]});
+            set_carried(edge_data_, e, out.back());
+        }
     });
+}
+
+std::int64_t DatasetExport::time_of(VertexId v) const {
+    return data_.vertex_times()[v];
 }
 
 std::span<const std::byte> DatasetExport::feature_row(VertexId v) const {
@@ -201,6 +259,21 @@ std::span<const float> DatasetExport::regression_of(VertexId v) const {
 
 Role DatasetExport::role(VertexId v) const {
     return roles_[v];
+}
+
+void add_ids(NpzWriter& writer, const VertexIds& ids) {
+    if (!ids.kind()) return;
+    if (*ids.kind() == IdKind::text) {
+        writer.add_texts("id", ids.size(), [&ids](std::uint64_t v) { return ids.text(v); });
+        return;
+    }
+    writer.add("id", {ElementType::i64, false, 0, {ids.size()}},
+               [&ids, done = false](std::vector<std::byte>& block) mutable {
+                   if (std::exchange(done, true)) return false;
+                   const auto bytes = std::as_bytes(ids.numbers());
+                   block.assign(bytes.begin(), bytes.end());
+                   return !block.empty();
+               });
 }
 
 void export_npz(const ExportSource& source, const std::filesystem::path& output, bool force,

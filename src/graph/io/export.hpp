@@ -5,11 +5,20 @@
 #include <span>
 #include <vector>
 
+#include "graph/vertex_ids.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/graph/dataset.hpp"
 
 namespace rudder::graph {
+
+/// An entry of a row with what it carries.
+struct ExportedArc {
+    VertexId source = 0;
+    float weight = 0;
+    std::int64_t time = 0;
+    std::span<const std::byte> features{};
+};
 
 /// What is exported, in original vertex ids, whatever order it is stored in. Calls come from one
 /// thread at a time, mostly in ascending order of vertex.
@@ -18,8 +27,9 @@ public:
     virtual ~ExportSource() = default;
     /// Counts, and the kinds of features and targets.
     [[nodiscard]] virtual const DatasetInfo& info() const = 0;
-    /// Replaces `out` by the vertices that v reads from, in any order.
-    virtual void row(VertexId v, std::vector<VertexId>& out) const = 0;
+    /// Replaces `out` by the vertices that v reads from, in any order; entries of one vertex in the
+    /// order of the data set. Of what they carry, what `info` says there is.
+    virtual void row(VertexId v, std::vector<ExportedArc>& out) const = 0;
     /// The stored feature row of v; asked for where `info` says there are features.
     [[nodiscard]] virtual std::span<const std::byte> feature_row(VertexId v) const = 0;
     /// One per column for int8, else empty.
@@ -29,6 +39,13 @@ public:
     [[nodiscard]] virtual std::span<const std::uint8_t> multilabel_of(VertexId v) const = 0;
     [[nodiscard]] virtual std::span<const float> regression_of(VertexId v) const = 0;
     [[nodiscard]] virtual Role role(VertexId v) const = 0;
+    /// The time of v; asked for where `info` says that vertices have times.
+    [[nodiscard]] virtual std::int64_t time_of(VertexId v) const = 0;
+    /// What the user calls the vertices; they are exported as `id`, if there are any.
+    [[nodiscard]] virtual const VertexIds& ids() const {
+        static const VertexIds none;
+        return none;
+    }
     /// Whether vertices have parts, and which; they are exported as `part`.
     [[nodiscard]] virtual bool partitioned() const { return false; }
     [[nodiscard]] virtual PartId part(VertexId /*v*/) const { return 0; }
@@ -40,21 +57,28 @@ public:
     /// The data set must outlive it.
     explicit DatasetExport(const Dataset& data);
     [[nodiscard]] const DatasetInfo& info() const override { return data_.info(); }
-    void row(VertexId v, std::vector<VertexId>& out) const override;
+    void row(VertexId v, std::vector<ExportedArc>& out) const override;
     [[nodiscard]] std::span<const std::byte> feature_row(VertexId v) const override;
     [[nodiscard]] std::span<const float> feature_scale() const override;
     [[nodiscard]] std::int32_t class_of(VertexId v) const override;
     [[nodiscard]] std::span<const std::uint8_t> multilabel_of(VertexId v) const override;
     [[nodiscard]] std::span<const float> regression_of(VertexId v) const override;
     [[nodiscard]] Role role(VertexId v) const override;
+    [[nodiscard]] std::int64_t time_of(VertexId v) const override;
+    [[nodiscard]] const VertexIds& ids() const override { return ids_; }
 
 private:
     const Dataset& data_;
     TopologyView topology_;
+    EdgeData edge_data_;
     FeatureView features_;
     TargetView targets_;
     std::span<const Role> roles_;
+    VertexIds ids_;
 };
+
+/// Fills what an entry carries from entry `e` of `data`.
+void set_carried(const EdgeData& data, EdgeIndex e, ExportedArc& arc);
 
 /// What `export` is asked to do.
 struct ExportOptions {
@@ -63,11 +87,17 @@ struct ExportOptions {
     bool force = false;  ///< replace an existing output
 };
 
-/// Writes `num_nodes`, `src`, `dst` (each edge of a symmetric graph once, src <= dst), `x` (or
-/// `x_int8` with `x_scale`), `y` (with `num_classes` and `classes`), `train`, `val`, `test`,
-/// `part`. Nothing is held in memory but a block of each. The output appears whole or not at all.
+/// Writes `num_nodes`, `id` (the user's), `src`, `dst` (each edge of a symmetric graph once, src <=
+/// dst), `x` (or `x_int8` with `x_scale`), `y` (with `num_classes` and `classes`), `train`, `val`,
+/// `test`, `part`, and what edges carry in their order (`edge_weight`, `edge_time`, `edge_attr`)
+/// and the times of vertices (`node_time`). Nothing is held in memory but a block of each. The
+/// output appears whole or not at all.
 void export_npz(const ExportSource& source, const std::filesystem::path& output, bool force,
                 Progress& progress = Progress::none());
+
+/// Adds the user's ids to an archive as `id`, if there are any; they must live until it is
+/// finished.
+void add_ids(class NpzWriter& writer, const VertexIds& ids);
 
 /// The same for a data set's folder.
 void export_dataset(const ExportOptions& options, Progress& progress = Progress::none());

@@ -1,10 +1,14 @@
 #include "import.hpp"
 
+#include <cstring>
+#include <vector>
+
 #include <fmt/format.h>
 
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "graph/dataset_writer.hpp"
+#include "graph/tables/import_tables.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
@@ -33,6 +37,50 @@ Targets choose_targets(const ImportOptions& options, RawGraph& graph) {
     return graph.targets ? std::move(*graph.targets) : Targets{};
 }
 
+/// All rows of a source; those of int8 as floats.
+struct CollectedRows {
+    FeatureInfo info;
+    Array<std::byte> bytes;
+};
+
+CollectedRows collect(const FeatureSource& source) {
+    const FeatureInfo from = source.info();
+    CollectedRows rows{{from.width, from.type, false}, {}};
+    if (from.type == ElementType::i8) rows.info.type = ElementType::f32;
+    rows.bytes = Array<std::byte>::uninitialised(
+        checked_mul(source.rows(), rows.info.row_bytes(), "the size of the edges' features"));
+    std::vector<float> row(from.width);
+    std::size_t at = 0;
+    source.walk([&](std::span<const std::byte> block) {
+        if (from.type == rows.info.type) {
+            std::memcpy(rows.bytes.data() + at, block.data(), block.size());
+            at += block.size();
+            return;
+        }
+        for (; !block.empty(); block = block.subspan(from.row_bytes())) {
+            decode_row(from, block.first(from.row_bytes()), source.scale(), row);
+            std::memcpy(rows.bytes.data() + at, row.data(), row.size() * sizeof(float));
+            at += row.size() * sizeof(float);
+        }
+    });
+    return rows;
+}
+
+BuiltTopology build_rows(const RawGraph& graph, const BuildOptions& options, Progress& progress) {
+    if (!graph.edge_data.any()) return build_topology(*graph.edges, options, progress);
+    const auto* numbered = dynamic_cast<const NumberedEdges*>(graph.edges.get());
+    RUDDER_CHECK(numbered != nullptr);
+    return build_topology(*numbered, graph.edge_data.payload(), options, progress);
+}
+
+/// The split that is asked for, where the file gives none.
+Array<Role> split_of(const ImportOptions& options, const RawGraph& graph, const Targets& targets) {
+    const auto times =
+        graph.vertex_times ? graph.vertex_times->span() : std::span<const std::int64_t>{};
+    return make_split(graph.vertices, targets.info, targets.view(), options.split, options.seed,
+                      times);
+}
+
 void warn_unlabelled(const Targets& targets, std::span<const Role> roles) {
     if (targets.info.kind == TargetKind::none) return;
     VertexId without = 0;
@@ -40,17 +88,13 @@ void warn_unlabelled(const Targets& targets, std::span<const Role> roles) {
         if (roles[v] == Role::train && !is_labelled(targets.info, targets.view(), v)) ++without;
     }
     if (without == 0) return;
-    log::warning(fmt::format("{} training vertices have no label", format_count(without)));
+    log::warning(fmt::format("{} training vertices have no label, and are not trained on",
+                             format_count(without)));
 }
 
-}  // namespace
-
-DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
-    const std::string_view format =
-        options.format == "auto" ? detect_graph_format(options.input) : options.format;
-    const auto reader = make_graph_reader(format);
-    DatasetWriter writer(options.output, options.force ? Existing::replace : Existing::refuse);
-    RawGraph graph = reader->read({options.input, options.vertices, options.id_bits}, progress);
+/// Builds the rows of a graph and writes it with all that was found beside it.
+void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& writer,
+                 Progress& progress) {
     if (graph.vertices > max_vertices) {
         throw input_error(fmt::format("{} vertices are too many", graph.vertices),
                           options.input.string(), fmt::format("give at most {}", max_vertices));
@@ -58,24 +102,57 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
     {
         const BuildOptions build{!options.directed, options.keep_self_loops,
                                  options.keep_duplicates};
-        const BuiltTopology built = build_topology(*graph.edges, build, progress);
+        const BuiltTopology built = build_rows(graph, build, progress);
         graph.edges.reset();
         progress.phase("writing edges", 0);
         writer.topology(built, !options.directed);
+        if (const FeatureSource* rows = graph.edge_data.features.get()) {
+            const CollectedRows all = collect(*rows);
+            writer.edge_features({all.info, rows->rows(), all.bytes.data(), {}},
+                                 built.origin->span(), rows->where(), progress);
+        }
+        if (graph.vertex_times) writer.vertex_times(graph.vertex_times->span());
+        if (built.weight && built.dropped.duplicates != 0) {
+            log::info(fmt::format("{} entries were added to others of the same ends",
+                                  format_count(built.dropped.duplicates)));
+        }
         if (const auto features = choose_features(options, graph, built.topology.view())) {
             writer.features(*features, options.feature_type, options.row_normalise, progress);
         }
     }
     const Targets targets = choose_targets(options, graph);
     writer.targets(targets.info, targets.view());
-    const Array<Role> roles = graph.roles ? std::move(*graph.roles)
-                                          : make_split(graph.vertices, targets.info, targets.view(),
-                                                       options.split, options.seed);
+    const Array<Role> roles =
+        graph.roles ? std::move(*graph.roles) : split_of(options, graph, targets);
     warn_unlabelled(targets, roles.span());
     writer.split(roles.span());
-    throw_if_interrupted();
-    progress.done();
-    return writer.commit(options.provenance);
+}
+
+}  // namespace
+
+DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
+    const Existing existing = options.force ? Existing::replace : Existing::refuse;
+    const auto finish = [&](DatasetWriter& writer) {
+        throw_if_interrupted();
+        progress.done();
+        return writer.commit(options.provenance);
+    };
+    if (names_tables(options)) {
+        DatasetWriter writer(options.output, existing);
+        TableGraph tables = read_tables(options, writer.folder(), progress);
+        writer.ids(tables.ids);
+        writer.note("schema.toml", tables.schema);
+        tables.ids = {};
+        write_graph(tables.graph, options, writer, progress);
+        return finish(writer);
+    }
+    const std::string_view format =
+        options.format == "auto" ? detect_graph_format(options.input) : options.format;
+    const auto reader = make_graph_reader(format);
+    DatasetWriter writer(options.output, existing);
+    RawGraph graph = reader->read({options.input, options.vertices, options.id_bits}, progress);
+    write_graph(graph, options, writer, progress);
+    return finish(writer);
 }
 
 }  // namespace rudder::graph

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "graph/tables/edge_table.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/graph/dataset.hpp"
@@ -18,6 +19,11 @@ namespace rudder::graph {
 struct ImportOptions {
     std::filesystem::path input{};
     std::filesystem::path output{};
+    std::filesystem::path edge_table{};             ///< with one, `input` is the table of vertices
+    UnknownIds unknown = UnknownIds::refuse;        ///< of tables
+    MissingValues missing = MissingValues::refuse;  ///< of tables, where a schema does not say
+    std::uint64_t memory =
+        0;  ///< of tables: bytes before they go to disk; 0: a quarter of what is free
     std::string format = "auto";  ///< or a name of `graph_formats`
     bool directed = false;        ///< else every edge is stored both ways
     bool keep_self_loops = false;

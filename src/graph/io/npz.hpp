@@ -67,6 +67,9 @@ public:
     }
     /// Adds texts (UTF-8), as NumPy's "<U".
     void add_texts(const std::string& name, const std::vector<std::string>& texts);
+    /// The same for many, of which only some are held at a time; `text` is called in `finish`.
+    void add_texts(const std::string& name, std::uint64_t count,
+                   std::function<std::string_view(std::uint64_t)> text);
     /// Writes the file. What a producer throws is thrown here; no file is left then.
     void finish();
 

@@ -4,8 +4,10 @@
 #include <fmt/ranges.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/graph/dataset.hpp"
 
 #include "edge_blocks.hpp"
+#include "feature_sources.hpp"
 #include "npz_reader.hpp"
 
 namespace rudder::graph {
@@ -161,6 +163,60 @@ std::unique_ptr<EdgeSource> read_npz_edges(const NpzArchive& archive,
         }
     }
     return edges;
+}
+
+namespace {
+
+/// Opens an array that has `count` elements (or rows, where it may be a table).
+NpyReader open_aligned(const NpzArchive& archive, const std::string& name, std::uint64_t count,
+                       const char* of, std::size_t most_dimensions) {
+    NpyReader reader = archive.open(name);
+    const auto& shape = reader.header().shape;
+    if (!shape.empty() && shape.size() <= most_dimensions && shape[0] == count) return reader;
+    throw input_error(
+        fmt::format("the array is {} for {} {}", reader.header().describe(), count, of),
+        reader.where(), fmt::format("give one for each of the {}", of));
+}
+
+}  // namespace
+
+RawEdgeData read_npz_edge_data(const SharedArchive& archive, EdgeIndex edges) {
+    RawEdgeData data;
+    const std::string rows = archive->first_of({"edge_attr", "edge_feat"});
+    const std::string any = rows.empty() ? archive->first_of({"edge_weight", "edge_time"}) : rows;
+    if (any.empty()) return data;
+    if (find_sets(*archive).size() > 1) {
+        throw input_error("the archive has several sets of edges, and this belongs to one",
+                          archive->where(any), "put all edges into src and dst");
+    }
+    if (archive->has("edge_weight")) {
+        NpyReader reader = open_aligned(*archive, "edge_weight", edges, "edges", 1);
+        data.weight = read_floats(reader);
+        check_weights(data.weight->span(), reader.where());
+    }
+    if (archive->has("edge_time")) {
+        NpyReader reader = open_aligned(*archive, "edge_time", edges, "edges", 1);
+        data.time = read_integers(reader);
+    }
+    if (!rows.empty()) {
+        (void)open_aligned(*archive, rows, edges, "edges", 2);
+        data.features = dense_features([archive, rows] { return archive->open(rows); });
+    }
+    return data;
+}
+
+std::optional<Array<std::int64_t>> read_npz_times(const NpzArchive& archive, VertexId vertices) {
+    if (archive.has("node_time")) {
+        NpyReader reader = open_aligned(archive, "node_time", vertices, "vertices", 1);
+        return read_integers(reader);
+    }
+    // A common name: only what can be meant is taken.
+    if (!archive.has("time")) return std::nullopt;
+    NpyReader reader = archive.open("time");
+    const NpyHeader& header = reader.header();
+    if (!header.integer() || header.shape != std::vector<std::uint64_t>{vertices})
+        return std::nullopt;
+    return read_integers(reader);
 }
 
 }  // namespace rudder::graph

@@ -72,6 +72,7 @@ RawGraph read_npz(const ReadOptions& options, Progress& /*progress*/) {
     if (!vertices) {
         check_vertex_count(graph.vertices, graph.edges->edges(), options.input.string());
     }
+    graph.edge_data = read_npz_edge_data(archive, graph.edges->edges());
     graph.features = read_npz_features(archive, graph.vertices);
     if (const auto name = archive->first_of({"y", "label", "labels", "node_label"});
         !name.empty()) {
@@ -79,6 +80,7 @@ RawGraph read_npz(const ReadOptions& options, Progress& /*progress*/) {
         graph.targets = read_targets(reader, graph.vertices, target_hints(*archive));
     }
     graph.roles = read_npz_split(*archive, graph.vertices);
+    graph.vertex_times = read_npz_times(*archive, graph.vertices);
     return graph;
 }
 

@@ -112,7 +112,7 @@ Error zip_failure(zip_error_t* error, const std::string& where) {
             "check the path and the disk"};
 }
 
-std::vector<std::uint32_t> code_points(const std::string& text) {
+std::vector<std::uint32_t> code_points(std::string_view text) {
     std::vector<std::uint32_t> codes;
     for (std::size_t i = 0; i < text.size();) {
         const auto lead = static_cast<unsigned char>(text[i]);
@@ -178,22 +178,29 @@ void NpzWriter::add_copy(const std::string& name, const NpyHeader& header,
 }
 
 void NpzWriter::add_texts(const std::string& name, const std::vector<std::string>& texts) {
-    std::vector<std::vector<std::uint32_t>> codes;
+    const auto copy = std::make_shared<const std::vector<std::string>>(texts);
+    add_texts(name, copy->size(), [copy](std::uint64_t i) { return std::string_view((*copy)[i]); });
+}
+
+void NpzWriter::add_texts(const std::string& name, std::uint64_t count,
+                          std::function<std::string_view(std::uint64_t)> text) {
     std::size_t longest = 1;
-    for (const std::string& text : texts) {
-        codes.push_back(code_points(text));
-        longest = std::max(longest, codes.back().size());
-    }
-    std::vector<std::uint32_t> flat;
-    for (auto& text : codes) {
-        text.resize(longest, 0);
-        flat.insert(flat.end(), text.begin(), text.end());
-    }
-    const NpyHeader header{ElementType::u32,
-                           false,
-                           narrow<std::uint32_t>(longest, "the length of a name"),
-                           {texts.size()}};
-    add_copy(name, header, std::as_bytes(std::span(flat)));
+    for (std::uint64_t i = 0; i < count; ++i)
+        longest = std::max(longest, code_points(text(i)).size());
+    const NpyHeader header{
+        ElementType::u32, false, narrow<std::uint32_t>(longest, "the length of a name"), {count}};
+    add(name, header,
+        [count, longest, text = std::move(text),
+         i = std::uint64_t{0}](std::vector<std::byte>& block) mutable {
+            constexpr std::size_t enough = 1 << 18;
+            for (; i < count && block.size() < enough; ++i) {
+                auto codes = code_points(text(i));
+                codes.resize(longest, 0);
+                const auto bytes = std::as_bytes(std::span(codes));
+                block.insert(block.end(), bytes.begin(), bytes.end());
+            }
+            return !block.empty();
+        });
 }
 
 void NpzWriter::finish() {

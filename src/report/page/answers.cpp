@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/step_time.hpp"
+#include "report/run/read_parts.hpp"
+
 namespace rudder::report {
 
 namespace {
@@ -37,40 +40,31 @@ void find_accuracy(const RunData& run, Answers& a) {
 
 void find_time(const RunData& run, Answers& a) {
     a.seconds = run.summary.number("seconds.total");
-    double step = 0;
-    double compute = 0;
-    double stall = 0;
-    double reduce = 0;
-    double slower = 0;
+    Seconds seconds;
     double lines = 0;
     for (const RankTotals& rank : run.metrics.by_rank) {
-        step += rank.seconds.step;
-        compute += rank.seconds.compute;
-        const bool divided = rank.seconds.wait_rows + rank.seconds.wait_gradients > 0;
-        stall += divided ? rank.seconds.wait_rows : rank.seconds.stall;
-        reduce += divided ? rank.seconds.wait_gradients : rank.seconds.reduce;
-        slower += rank.seconds.wait_ranks;
+        seconds += rank.seconds;
         lines += static_cast<double>(rank.lines);
     }
     const Facts& s = run.summary;
-    if (const auto whole = s.number("seconds.step"); whole && *whole > 0) {
-        step = *whole;
-        compute = s.number("seconds.compute").value_or(0);
-        const bool divided = s.number("seconds.wait_rows").has_value();
-        stall = s.number(divided ? "seconds.wait_rows" : "seconds.stall").value_or(0);
-        reduce = s.number(divided ? "seconds.wait_gradients" : "seconds.reduce").value_or(0);
-        slower = s.number("seconds.wait_ranks").value_or(0);
+    if (const auto told = summary_seconds(s)) {
+        seconds = *told;
         lines = s.number("steps").value_or(0) * s.number("ranks").value_or(0);
     }
-    if (!(step > 0)) return;
+    if (!(seconds.step > 0)) return;
+    seconds = with_all_parts(seconds);
     if (!a.seconds && run.metrics.ranks > 0)
-        a.seconds = step / static_cast<double>(run.metrics.ranks);
-    if (lines > 0) a.step_seconds = step / lines;
-    a.compute = compute / step;
-    a.stall = stall / step;
-    a.reduce = reduce / step;
-    a.slower = slower / step;
-    a.rest = std::max(0.0, 1 - *a.compute - *a.stall - *a.reduce - *a.slower);
+        a.seconds = seconds.step / static_cast<double>(run.metrics.ranks);
+    if (lines > 0) {
+        a.step_seconds = seconds.step / lines;
+        a.stall_seconds = seconds.wait_rows / lines;
+    }
+    a.compute = seconds.compute / seconds.step;
+    a.stall = seconds.wait_rows / seconds.step;
+    a.reduce = seconds.wait_gradients / seconds.step;
+    a.slower = seconds.wait_ranks / seconds.step;
+    a.agent_wait = seconds.wait_agent / seconds.step;
+    a.rest = seconds.rest / seconds.step;
 }
 
 void find_rows(const RunData& run, Answers& a) {
@@ -114,23 +108,28 @@ void find_agent(const RunData& run, Answers& a) {
     a.decisions = s.number("agent.decisions");
     a.applied = s.number("agent.applied");
     a.judged = s.number("agent.judged");
-    a.right = s.number("agent.correct");
+    a.no_effect = s.number("agent.no_effect");
+    a.right = s.number(a.no_effect ? "agent.better" : "agent.correct");
     for (const char* failed : {"agent.late", "agent.invalid", "agent.refused"}) {
         if (a.judged && a.regret_error) *a.judged += s.number(failed).value_or(0);
     }
+    if (a.judged && a.no_effect) *a.judged -= *a.no_effect;
     if (a.decisions) return;
     double applied = 0;
-    double judged = 0;
+    double no_effect = 0;
+    double wrong = 0;
     double right = 0;
     for (const DecisionPoint& point : run.decisions.points) {
         applied += point.kind != DecisionKind::keep && !point.failed && !point.undone ? 1 : 0;
-        judged += point.verdict != Judgement::undecided ? 1 : 0;
+        no_effect += point.verdict == Judgement::no_effect ? 1 : 0;
+        wrong += point.verdict == Judgement::wrong ? 1 : 0;
         right += point.verdict == Judgement::right ? 1 : 0;
     }
     a.decisions = static_cast<double>(run.decisions.lines);
     a.applied = applied;
-    a.judged = judged;
-    a.right = ratio(right, judged);
+    a.no_effect = no_effect;
+    a.judged = right + wrong;
+    a.right = ratio(right, a.judged);
 }
 
 }  // namespace
@@ -155,6 +154,10 @@ Answers answers_of(const RunData& run) {
     a.policy = either(s.text("policy"), run.run.text("policy"));
     a.model = either(s.text("model"), run.run.text("model"));
     a.data = either(s.text("data"), run.run.text("data"));
+    a.link = either(s.text("link"), run.run.text("link"));
+    const auto& policies = run.metrics.policies;
+    if (policies.size() > 1 && policies.back().second != a.policy)
+        a.last_policy = policies.back().second;
     a.version = either(s.text("version"), run.run.text("version"));
     return a;
 }

@@ -1,6 +1,7 @@
 // Charts as SVG, with their labels as text of the page, so that these stay readable at any width.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,12 +13,22 @@ namespace rudder::report {
 
 using Values = std::vector<std::optional<double>>;
 
+/// How high a drawing is.
+enum class FigureHeight : std::uint8_t { usual, low, high };
+
 /// What a figure is called, and what it shows, in a sentence or two.
 struct FigureText {
     std::string id;  ///< unique on the page
     std::string title;
     std::string note;
     bool wide = false;  ///< takes the whole width on large screens
+    FigureHeight height = FigureHeight::usual;
+};
+
+/// A moment at which something changed: a line through the drawing, with its number above it.
+struct Flag {
+    double at = 0;
+    std::size_t number = 0;  ///< 0: it has none
 };
 
 /// The horizontal axis: where the points stand.
@@ -28,6 +39,8 @@ struct XAxis {
     double min = 0;
     double max = 1;
     std::vector<double> marks{};  ///< faint lines, such as ends of epochs
+    std::vector<Flag> flags{};
+    std::vector<double> rug{};  ///< short strokes at the bottom
 };
 
 /// One line, or one layer of a stack.
@@ -47,7 +60,8 @@ struct LineChart {
     Unit unit = Unit::plain;
     std::vector<Series> lines;
     bool from_zero = true;
-    std::optional<double> top{};  ///< where the axis must not end earlier or later (1 for shares)
+    /// Where the axis must not end earlier or later. Shares up to 1 never go beyond it anyway.
+    std::optional<double> top{};
 };
 
 struct AreaChart {
@@ -71,6 +85,34 @@ struct HeatMap {
     std::vector<double> cells;       ///< row x column
 };
 void draw(Html& html, const HeatMap& map);
+
+/// Values of rows over time, the stronger the colour the larger.
+struct TimeMap {
+    FigureText text;
+    XAxis x;                    ///< `at` and `names` are those of the columns
+    std::vector<double> edges;  ///< of the columns: one more than these
+    Unit unit = Unit::seconds;
+    std::vector<std::string> rows;  ///< their names, from above
+    Values cells;                   ///< row x column
+    std::string row_name;           ///< "rank"
+};
+void draw(Html& html, const TimeMap& map);
+
+/// One bar, and how far what it stands for is spread.
+struct Bar {
+    std::string name;
+    int colour = 0;
+    double value = 0;
+    double least = 0;  ///< both are `value` where there is one measurement alone
+    double most = 0;
+    std::size_t count = 1;  ///< measurements
+};
+struct BarChart {
+    FigureText text;
+    Unit unit = Unit::plain;
+    std::vector<Bar> bars;
+};
+void draw(Html& html, const BarChart& chart);
 
 /// The numbers of a figure, one click away. The first cell of a row is its name; `at` is where its
 /// point stands on the axis, from 0 to 1, if it stands there.
@@ -108,6 +150,7 @@ struct YAxis {
     double min = 0;
     double max = 1;
     std::vector<double> ticks;
+    std::vector<std::string> names{};  ///< of the ticks, where they are no numbers
 };
 [[nodiscard]] YAxis nice_axis(double min, double max, int most_ticks);
 
@@ -143,12 +186,18 @@ public:
 private:
     void open_plot(const XAxis& x, const YAxis& y, Unit unit, const std::string& description);
     void close_plot(const XAxis& x);
+    void draw_flags(const XAxis& x);
+    void number_flags(const XAxis& x);
     Html& html_;
     const FigureText& text_;
     double x_min_ = 0;
     double x_max_ = 1;
     YAxis y_;
 };
+
+/// The class of a label below an axis, the so-manieth at a share of its length: every second one is
+/// left out on a phone, one at the end stands before it.
+[[nodiscard]] std::string tick_class(std::size_t number, double share);
 
 /// A colour of the palette as a class: "c3".
 [[nodiscard]] std::string colour_class(int colour);

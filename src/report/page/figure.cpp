@@ -1,5 +1,6 @@
 // What all charts have: a caption, axes, a legend, and the numbers below.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -27,6 +28,11 @@ std::vector<double> x_ticks(const XAxis& x) {
 }
 
 }  // namespace
+
+std::string tick_class(std::size_t number, double share) {
+    constexpr double at_end = 0.985;
+    return std::string(number % 2 == 1 ? "odd" : "even") + (share > at_end ? " end" : "");
+}
 
 std::string colour_class(int colour) {
     return fmt::format("c{}", colour % colours);
@@ -79,11 +85,16 @@ void Figure::open_plot(const XAxis& x, const YAxis& y, Unit unit, const std::str
     x_min_ = x.min;
     x_max_ = x.max;
     y_ = y;
-    html_.open("div", {{"class", "plot"}});
+    html_.open("div", {{"class", text_.height == FigureHeight::low    ? "plot low"
+                                 : text_.height == FigureHeight::high ? "plot high"
+                                                                      : "plot"}});
     html_.open("div", {{"class", "y"}, {"aria-hidden", "true"}});
-    for (const double tick : y.ticks) {
-        const double share = (tick - y.min) / (y.max - y.min);
-        html_.leaf("span", tick_text(tick, unit, std::max(std::abs(y.max), std::abs(y.min))),
+    for (std::size_t i = 0; i < y.ticks.size(); ++i) {
+        const double share = (y.ticks[i] - y.min) / (y.max - y.min);
+        html_.leaf("span",
+                   i < y.names.size()
+                       ? y.names[i]
+                       : tick_text(y.ticks[i], unit, std::max(std::abs(y.max), std::abs(y.min))),
                    {{"style", "bottom:" + percent(share)}});
     }
     html_.close().open("div", {{"class", "area"}});
@@ -106,14 +117,50 @@ void Figure::open_plot(const XAxis& x, const YAxis& y, Unit unit, const std::str
     if (!marks.empty()) html_.empty("path", {{"class", "mark"}, {"d", marks}});
 }
 
+/// Lines over what is drawn, and strokes below it.
+void Figure::draw_flags(const XAxis& x) {
+    std::string lines;
+    for (const Flag& flag : x.flags) {
+        if (flag.at >= x.min && flag.at <= x.max)
+            lines += fmt::format("M{:.1f} 0V{}", px(flag.at), plot_height);
+    }
+    if (!lines.empty()) html_.empty("path", {{"class", "switch"}, {"d", lines}});
+    std::string rug;
+    for (const double at : x.rug)
+        rug += fmt::format("M{:.1f} {}V{}", px(at), plot_height - 8, plot_height);
+    if (!rug.empty()) html_.empty("path", {{"class", "rug"}, {"d", rug}});
+}
+
+/// Their numbers, as text of the page; those that would touch stand on different levels.
+void Figure::number_flags(const XAxis& x) {
+    constexpr double room = 55;  // of 1000: as wide as a number is on a phone
+    std::array<double, 3> taken{-room, -room, -room};
+    for (const Flag& flag : x.flags) {
+        if (flag.number == 0 || flag.at < x.min || flag.at > x.max) continue;
+        const double at = px(flag.at);
+        const auto free =
+            std::ranges::find_if(taken, [&](double before) { return at - before >= room; });
+        const auto level =
+            free == taken.end() ? std::size_t{0} : static_cast<std::size_t>(free - taken.begin());
+        taken[level] = at;
+        html_.leaf("span", fmt::format("{}", flag.number),
+                   {{"class", fmt::format("flag l{}", level)},
+                    {"style", "left:" + percent(at / 1000)},
+                    {"aria-hidden", "true"}});
+    }
+}
+
 void Figure::close_plot(const XAxis& x) {
-    html_.close().close();  // svg, area
+    draw_flags(x);
+    html_.close();  // svg
+    number_flags(x);
+    html_.close();  // area
     html_.open("div", {{"class", "x"}, {"aria-hidden", "true"}});
     std::size_t number = 0;
     for (const double tick : x_ticks(x)) {
         html_.leaf("span", tick_text(tick, Unit::count, x.max),
                    {{"style", "left:" + percent(px(tick) / 1000)},
-                    {"class", number++ % 2 == 1 ? "odd" : "even"}});
+                    {"class", tick_class(number++, px(tick) / 1000)}});
     }
     html_.close();
     html_.leaf("div", x.name, {{"class", "xname"}, {"aria-hidden", "true"}});

@@ -42,6 +42,32 @@ std::span<const double> places(const Series& series, std::span<const double> axi
     return series.own_x ? std::span<const double>(*series.own_x) : axis;
 }
 
+/// Shares that are at most 1 stay on an axis that ends there, however near to it they are.
+YAxis share_axis(double min, double max) {
+    constexpr double least_length = 0.02;
+    if (max - min < least_length) {
+        max = std::min(1.0, max + least_length / 2);
+        min = std::max(0.0, max - least_length);
+    }
+    YAxis axis = nice_axis(min, max, 5);
+    axis.max = std::min(axis.max, 1.0);
+    std::erase_if(axis.ticks, [](double tick) { return tick > 1.0001; });
+    return axis;
+}
+
+YAxis axis_of(const LineChart& chart, const Range& range) {
+    const double least = chart.from_zero ? std::min(0.0, range.min) : range.min;
+    if (chart.top) {
+        YAxis axis = nice_axis(nice_axis(least, range.max, 5).min, *chart.top, 5);
+        axis.max = *chart.top;
+        std::erase_if(axis.ticks, [&](double tick) { return tick > axis.max * 1.0001; });
+        return axis;
+    }
+    if (chart.unit == Unit::share && least >= 0 && range.max <= 1)
+        return share_axis(least, range.max);
+    return nice_axis(least, range.max, 5);
+}
+
 std::string describe(const LineChart& chart) {
     std::string text = fmt::format("Line chart by {}.", chart.x.name);
     for (const Series& line : chart.lines) {
@@ -144,12 +170,7 @@ NumberTable table_of(const FigureText& text, const XAxis& x) {
 void draw(Html& html, const LineChart& chart) {
     const Range range = range_of(chart.lines);
     if (!range.any) return;
-    YAxis axis = nice_axis(chart.from_zero ? std::min(0.0, range.min) : range.min, range.max, 5);
-    if (chart.top) {
-        axis = nice_axis(axis.min, *chart.top, 5);
-        axis.max = *chart.top;
-        std::erase_if(axis.ticks, [&](double tick) { return tick > axis.max * 1.0001; });
-    }
+    const YAxis axis = axis_of(chart, range);
     Figure figure(html, chart.text);
     std::vector<Figure::Key> keys;
     figure.plot(chart.x, axis, chart.unit, describe(chart), [&] {

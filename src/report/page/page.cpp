@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -23,35 +22,21 @@ struct Detail {
     std::size_t config;  ///< bytes of config.toml
 };
 
-/// Names of folders, told apart where two are the same.
-std::vector<std::string> labels_of(std::span<const RunData> runs) {
-    std::map<std::string, int> uses;
-    for (const RunData& run : runs)
-        ++uses[run.name];
-    std::vector<std::string> labels;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        const RunData& run = runs[i];
-        std::string label = shortened(run.name, 80);
-        if (uses[run.name] > 1) {
-            label =
-                fmt::format("{} ({})", shortened(run.path.lexically_normal().string(), 80), i + 1);
-        }
-        labels.push_back(std::move(label));
-    }
-    return labels;
-}
-
 std::vector<ShownRun> show(std::span<const RunData> runs, const Detail& detail) {
     std::vector<ShownRun> shown;
-    const auto labels = labels_of(runs);
+    for (const auto& group : repeats_of(runs))
+        shown.push_back(middle_of(group));
+    const auto titles = titles_of(shown);
     std::uint64_t width = 1;
-    for (std::size_t i = 0; i < runs.size(); ++i) {
-        StepSeries series = runs[i].metrics.series;
-        series.coarsen(detail.points);
-        width = std::max(width, series.width);
-        shown.push_back({runs[i], answers_of(runs[i]), std::move(series),
-                         runs.size() == 1 ? std::string() : fmt::format("r{}-", i + 1), labels[i],
-                         detail.points, detail.decisions, detail.config});
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+        ShownRun& one = shown[i];
+        one.series.coarsen(detail.points);
+        width = std::max(width, one.series.width);
+        if (shown.size() > 1) one.id = fmt::format("r{}-", i + 1);
+        one.label = shown.size() > 1 ? titles[i] : shortened(one.name, 80);
+        one.points = detail.points;
+        one.decisions = detail.decisions;
+        one.config = detail.config;
     }
     // All runs in buckets of one width, so that points stand over each other.
     for (ShownRun& one : shown) {
@@ -92,7 +77,7 @@ void write_masthead(Html& html, const std::vector<ShownRun>& runs) {
     html.leaf("span", "Rudder run report").close();
     html.markup("<button type=\"button\" class=\"theme\" hidden>Dark</button>");
     html.close().line();
-    if (runs.size() == 1) return;
+    if (runs.size() == 1 && runs.front().repeats.empty()) return;
     html.open("nav", {{"aria-label", "Runs"}}).open("ul");
     html.open("li").leaf("a", "Side by side", {{"href", "#all"}}).close();
     for (const ShownRun& shown : runs)
@@ -100,17 +85,21 @@ void write_masthead(Html& html, const std::vector<ShownRun>& runs) {
     html.close().close().line();
 }
 
-std::string subtitle(const Answers& a) {
+std::string subtitle(const ShownRun& shown) {
+    const Answers& a = shown.answers;
     std::string text;
     const auto add = [&](const std::string& part) {
         if (!part.empty()) text += (text.empty() ? "" : " \u00b7 ") + part;
     };
+    if (shown.label != shown.name) add(shortened(shown.name, 80));
+    if (!shown.repeats.empty()) add(fmt::format("the median of {} runs", shown.repeats.size()));
     add(shortened(a.data, 80));
     add(shortened(a.model, 40));
     if (a.ranks) add(counted(*a.ranks, "rank", "ranks"));
     if (a.epochs) add(counted(*a.epochs, "epoch", "epochs"));
     add(shortened(a.policy, 60));
     if (!a.agent.empty()) add("agent " + shortened(a.agent, 60));
+    if (!a.link.empty()) add("link " + shortened(a.link, 60));
     return text;
 }
 
@@ -118,16 +107,21 @@ void write_contents(Html& html, const ShownRun& shown) {
     struct Entry {
         Literal id;
         Literal name;
+        bool (*there)(const ShownRun&) = [](const ShownRun&) { return true; };
     };
-    constexpr std::array<Entry, 6> entries{{{"learning", "Learning"},
-                                            {"time", "Time"},
-                                            {"rows", "Rows"},
-                                            {"agent", "Agent"},
-                                            {"partition", "Partition"},
-                                            {"settings", "Configuration"}}};
+    constexpr std::array<Entry, 8> entries{
+        {{"learning", "Learning"},
+         {"time", "Time"},
+         {"side-by-side", "Ranks", has_ranks},
+         {"step", "One step", [](const ShownRun& run) { return run.run.timeline.has_value(); }},
+         {"rows", "Rows"},
+         {"agent", "Agent"},
+         {"partition", "Partition"},
+         {"settings", "Configuration"}}};
     html.open("nav", {{"class", "contents"}, {"aria-label", "Contents of " + shown.label}});
     html.open("ul");
     for (const Entry& entry : entries) {
+        if (!entry.there(shown)) continue;
         html.open("li")
             .leaf("a", entry.name.view(), {{"href", "#" + shown.id + std::string(entry.id.view())}})
             .close();
@@ -145,17 +139,31 @@ void write_run(Html& html, const ShownRun& shown, bool alone) {
     }
     write_state(html, shown);
     html.close();
-    html.leaf("p", subtitle(shown.answers), {{"class", "subtitle"}}).line();
+    html.leaf("p", subtitle(shown), {{"class", "subtitle"}}).line();
     write_answer(html, shown);
     write_tiles(html, shown);
     write_missing(html, shown);
     if (alone) write_contents(html, shown);
     write_learning(html, shown);
     write_time(html, shown);
+    write_side_by_side(html, shown);
+    write_step(html, shown);
     write_rows(html, shown);
     write_agent(html, shown);
     write_partition(html, shown);
     write_settings(html, shown);
+}
+
+/// "3 runs", "3 settings, 15 runs".
+std::string comparison_title(const std::vector<ShownRun>& shown) {
+    std::size_t runs = 0;
+    for (const ShownRun& one : shown)
+        runs += std::max<std::size_t>(one.repeats.size(), 1);
+    return runs == shown.size()
+               ? fmt::format("{} runs", runs)
+               : fmt::format("{}, {} runs",
+                             counted(static_cast<double>(shown.size()), "setting", "settings"),
+                             runs);
 }
 
 std::string page(std::span<const RunData> runs, const Detail& detail) {
@@ -167,13 +175,15 @@ std::string page(std::span<const RunData> runs, const Detail& detail) {
     write_head(html, shortened(title, 200));
     html.open("body").line();
     write_masthead(html, shown);
-    html.open("main", {{"id", "answer"}, {"tabindex", "-1"}}).line();
-    if (shown.size() > 1) {
-        html.leaf("h1", fmt::format("{} runs", shown.size()));
+    const bool alone = shown.size() == 1 && shown.front().repeats.empty();
+    html.open("main", {{"id", "answer"}, {"class", alone ? "one" : "many"}, {"tabindex", "-1"}})
+        .line();
+    if (!alone) {
+        html.leaf("h1", comparison_title(shown));
         write_comparison(html, shown);
     }
     for (const ShownRun& one : shown)
-        write_run(html, one, shown.size() == 1);
+        write_run(html, one, alone);
     html.close();
     html.leaf("footer",
               fmt::format("Made by rudder {} from the files of the run alone. This page needs no "
@@ -187,8 +197,12 @@ std::string page(std::span<const RunData> runs, const Detail& detail) {
 
 }  // namespace
 
+std::size_t settings_on_page(std::span<const RunData> runs) {
+    return repeats_of(runs).size();
+}
+
 std::string report_page(std::span<const RunData> runs) {
-    RUDDER_CHECK(!runs.empty() && runs.size() <= most_page_runs);
+    RUDDER_CHECK(!runs.empty() && settings_on_page(runs) <= most_page_runs);
     Detail detail{256, 250, 32U << 10U};
     for (;;) {
         std::string text = page(runs, detail);

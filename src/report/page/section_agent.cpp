@@ -1,11 +1,13 @@
 // What the agent decided, on the time line, with its reasons and what came of them.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 
 #include <fmt/format.h>
 
 #include "sections.hpp"
+#include "switches.hpp"
 
 namespace rudder::report {
 
@@ -13,8 +15,9 @@ namespace {
 
 constexpr std::size_t most_shown = 8;
 
+/// A disc, a square, or a ring where neither is known or both are the same.
 int mark_of(Judgement verdict) {
-    return static_cast<int>(verdict);
+    return verdict == Judgement::right ? 0 : verdict == Judgement::wrong ? 1 : 2;
 }
 
 const char* verdict_text(Judgement verdict) {
@@ -23,6 +26,8 @@ const char* verdict_text(Judgement verdict) {
             return "\u25cf right";
         case Judgement::wrong:
             return "\u25a0 wrong";
+        case Judgement::no_effect:
+            return "\u25cb no effect";
         case Judgement::undecided:
             break;
     }
@@ -35,6 +40,7 @@ const char* verdict_class(Judgement verdict) {
             return "right";
         case Judgement::wrong:
             return "wrong";
+        case Judgement::no_effect:
         case Judgement::undecided:
             break;
     }
@@ -119,20 +125,21 @@ NumberTable table_of(const ShownRun& shown) {
 
 /// How often each verdict was given.
 std::vector<double> counts_of(const DecisionData& decisions) {
-    std::vector<double> counts(3, 0);
+    std::vector<double> counts(4, 0);
     for (const DecisionPoint& point : decisions.points)
-        ++counts[static_cast<std::size_t>(mark_of(point.verdict))];
+        ++counts[static_cast<std::size_t>(point.verdict)];
     return counts;
 }
 
-void draw_decisions(Html& html, const ShownRun& shown) {
+void draw_decisions(Html& html, const ShownRun& shown, const std::vector<Flag>& flags) {
     const DecisionData& decisions = shown.run.decisions;
     const auto counts = counts_of(decisions);
     DotChart chart{.text = {shown.id + "decisions", "Decisions on the time line", "", true},
                    .x = step_axis(shown).x,
                    .marks = {fmt::format("right ({})", count_text(counts[0])),
                              fmt::format("wrong ({})", count_text(counts[1])),
-                             fmt::format("undecided ({})", count_text(counts[2]))},
+                             fmt::format("no effect ({}) or not judged ({})", count_text(counts[3]),
+                                         count_text(counts[2]))},
                    .colours = {0, 1, 6},
                    .dots = {},
                    .table = table_of(shown)};
@@ -146,12 +153,13 @@ void draw_decisions(Html& html, const ShownRun& shown) {
         most = std::max(most, std::abs(dot.y));
     const bool any_below =
         std::ranges::any_of(chart.dots, [](const Dot& dot) { return dot.y < 0; });
+    chart.x.flags = flags;
     chart.bottom = any_below ? -most : -most / 4;
     chart.top = most;
     chart.text.note =
         "The height is what a decision saved against its alternative, which a copy of the buffer "
         "took: rows per step, as a share. Above the line it was right, below it was wrong; on it "
-        "nobody could tell, or both came to the same.";
+        "it had no effect, both came to the same rows, or nobody could tell.";
     if (chart.dots.size() < decisions.points.size()) {
         chart.text.note += fmt::format(
             " {} of {} are drawn; the extremes of every stretch are "
@@ -160,6 +168,101 @@ void draw_decisions(Html& html, const ShownRun& shown) {
             count_text(static_cast<double>(decisions.points.size())));
     }
     draw(html, chart);
+}
+
+/// The changes that have a number in the drawings: of many, those with the largest effect.
+std::vector<Flag> flags_of(const std::vector<Switch>& switches) {
+    constexpr std::size_t most_named = 12;
+    constexpr std::size_t most_drawn = 60;
+    std::vector<const Switch*> order;
+    for (const Switch& one : switches)
+        order.push_back(&one);
+    std::ranges::stable_sort(order, std::greater<>(), [](const Switch* s) { return s->effect; });
+    order.resize(std::min(order.size(), most_drawn));
+    std::vector<Flag> flags;
+    for (const Switch& one : switches) {
+        const auto place = std::ranges::find(order, &one) - order.begin();
+        if (place == std::ssize(order)) continue;
+        const bool named = static_cast<std::size_t>(place) < most_named;
+        flags.push_back({static_cast<double>(one.step),
+                         named ? static_cast<std::size_t>(&one - switches.data()) + 1 : 0});
+    }
+    return flags;
+}
+
+/// Steps at which rows were replaced; as many as can be told apart.
+std::vector<double> replaced_steps(const DecisionData& decisions, const XAxis& x) {
+    constexpr double most_strokes = 400;
+    std::map<std::int64_t, double> places;
+    for (const DecisionPoint& point : decisions.points) {
+        if (point.kind != DecisionKind::replace || point.failed || point.undone) continue;
+        const auto at = static_cast<double>(point.step);
+        if (at < x.min || at > x.max) continue;
+        places.try_emplace(static_cast<std::int64_t>(most_strokes * (at - x.min) / (x.max - x.min)),
+                           at);
+    }
+    std::vector<double> steps;
+    for (const auto& [place, at] : places)
+        steps.push_back(at);
+    return steps;
+}
+
+void write_switches(Html& html, const std::vector<Switch>& switches,
+                    const std::vector<Flag>& flags) {
+    html.open("ol", {{"class", "acts switches"}}).line();
+    for (const Flag& flag : flags) {
+        if (flag.number == 0) continue;
+        const Switch& one = switches[flag.number - 1];
+        html.open("li").open("span", {{"class", "when"}});
+        html.leaf("b", fmt::format("{}", flag.number), {{"class", "flag"}});
+        html.text(fmt::format(" step {}", one.step)).close();
+        html.open("div").leaf("b", shortened(one.action, 120));
+        html.text(fmt::format(" on {}{}", ranks_text(one.ranks), one.undone ? ", undone" : ""));
+        if (one.before && one.after) {
+            html.leaf(
+                "p", fmt::format("{} rows per step before, {} after ({}).", count_text(*one.before),
+                                 count_text(*one.after),
+                                 *one.before > 0 ? fmt::format("{:+.1f}\u00a0%",
+                                                               100 * (*one.after / *one.before - 1))
+                                                 : std::string("-")));
+        }
+        html.close().close().line();
+    }
+    html.close().line();
+}
+
+/// The rows that decisions changed, with the changes marked on the same axis.
+void draw_changed_rows(Html& html, const ShownRun& shown, const std::vector<Switch>& switches,
+                       const std::vector<Flag>& flags) {
+    const StepAxis axis = step_axis(shown);
+    if (axis.buckets.empty()) return;
+    LineChart chart{.text = {shown.id + "changed", "Rows fetched, and what the agent changed",
+                             "Over all ranks, per step.", true},
+                    .x = axis.x,
+                    .unit = Unit::count,
+                    .lines = {step_line(shown, axis, "rows fetched", colour::demand,
+                                        series_column(Derived::fetched))}};
+    chart.x.flags = flags;
+    chart.x.rug = replaced_steps(shown.run.decisions, axis.x);
+    Series without =
+        step_layer(shown, axis, "without a buffer", colour::rest, series_column(Derived::remote));
+    without.dash = 2;
+    chart.lines.push_back(std::move(without));
+    if (shown.series.total(series_column(Derived::floor)).count != 0) {
+        Series floor = step_layer(shown, axis, "clairvoyant floor", colour::floor,
+                                  series_column(Derived::floor));
+        floor.dash = 1;
+        chart.lines.push_back(std::move(floor));
+    }
+    if (!flags.empty()) {
+        chart.text.note +=
+            fmt::format(" A vertical line is the step from which a change held ({}).",
+                        counted(static_cast<double>(switches.size()), "change", "changes"));
+    }
+    if (!chart.x.rug.empty())
+        chart.text.note += " Strokes at the bottom are steps at which rows were replaced.";
+    draw(html, chart);
+    if (!flags.empty()) write_switches(html, switches, flags);
 }
 
 /// Changes and other decisions that mattered, in the open.
@@ -225,7 +328,10 @@ void write_agent(Html& html, const ShownRun& shown) {
                   {{"class", "gap"}});
         return;
     }
-    draw_decisions(html, shown);
+    const std::vector<Switch> switches = switches_of(shown.run);
+    const std::vector<Flag> flags = flags_of(switches);
+    draw_changed_rows(html, shown, switches, flags);
+    draw_decisions(html, shown, flags);
     write_list(html, shown);
     const StepAxis axis = step_axis(shown);
     const Element pair(html, "div", {{"class", "pair loose"}});

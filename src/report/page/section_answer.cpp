@@ -49,6 +49,10 @@ void time_sentence(Html& html, const Answers& a) {
         number(html, *a.slower, percent_text(*a.slower));
         html.text(" waiting for slower ranks ");
     }
+    if (*a.agent_wait > 0) {
+        number(html, *a.agent_wait, percent_text(*a.agent_wait));
+        html.text(" waiting for the agent ");
+    }
     html.text(fmt::format("and {} the rest. ", percent_text(*a.rest)));
 }
 
@@ -100,14 +104,21 @@ void agent_sentence(Html& html, const Answers& a) {
                       ? std::string(" and changed nothing")
                       : fmt::format(" and acted {}", counted(*a.applied, "time", "times")));
     }
-    if (a.right && a.judged && *a.judged > 0) {
+    const bool no_effect = a.excess && std::abs(*a.excess) < 0.0005;
+    if (a.right && a.judged && *a.judged > 0 && !no_effect) {
         html.text("; ");
         number(html, *a.right, percent_text(*a.right));
-        html.text(fmt::format(" of the {} that were judged{} were no worse than the alternative",
-                              count_text(*a.judged), a.regret_error ? " or failed" : ""));
+        html.text(fmt::format(" of the {} that {}{} were {} than the alternative",
+                              count_text(*a.judged), a.no_effect ? "had an effect" : "were judged",
+                              a.regret_error ? " or failed" : "",
+                              a.no_effect ? "better" : "no worse"));
     }
-    if (a.excess && std::abs(*a.excess) < 0.0005) {
-        html.text("; it came to as many rows as the built-in rule");
+    if (a.no_effect && *a.no_effect > 0 && !no_effect) {
+        html.text(fmt::format("; {} of the judged had no effect: as many rows either way",
+                              count_text(*a.no_effect)));
+    }
+    if (no_effect) {
+        html.text("; it had no effect: as many rows as the built-in rule");
     } else if (a.excess) {
         html.text("; ");
         number(html, *a.excess, percent_text(std::abs(*a.excess)));

@@ -1,7 +1,9 @@
 // Where the time of a step went.
-#include <array>
+#include <vector>
 
 #include <fmt/format.h>
+
+#include "report/catalogue.hpp"
 
 #include "sections.hpp"
 
@@ -16,7 +18,7 @@ struct Part {
 };
 
 /// One bar for the whole run.
-void write_bar(Html& html, const std::array<Part, 5>& parts) {
+void write_bar(Html& html, const std::vector<Part>& parts) {
     std::string label;
     for (const Part& part : parts) {
         label += fmt::format("{}{} {}", label.empty() ? "" : ", ", part.name,
@@ -27,7 +29,7 @@ void write_bar(Html& html, const std::array<Part, 5>& parts) {
         const double share = part.share.value_or(0);
         html.open("span", {{"class", "piece " + colour_class(part.colour)},
                            {"style", fmt::format("flex-grow:{:.4f}", share)}});
-        if (share > 0.07) html.leaf("b", fmt::format("{:.0f} %", share * 100));
+        if (share > 0.09) html.leaf("b", fmt::format("{:.0f} %", share * 100));
         html.close();
     }
     html.close();
@@ -68,17 +70,43 @@ void write_ranks(Html& html, const ShownRun& shown) {
     html.close();
 }
 
+/// The parts of a step, one above the other; runs of earlier versions did not divide the waits.
+std::vector<Series> phase_layers(const ShownRun& shown, const StepAxis& axis) {
+    const MetricsData& metrics = shown.run.metrics;
+    const auto seen = [&](const char* path) { return metrics.seen[metric_index(path)] != 0; };
+    const bool divided = seen("seconds.wait_rows");
+    const auto layer = [&](const char* name, int colour, std::size_t column) {
+        return step_layer(shown, axis, name, colour, column);
+    };
+    std::vector<Series> layers{
+        layer("computing", colour::compute, series_column("seconds.compute")),
+        layer("gradients", colour::reduce,
+              series_column(divided ? "seconds.wait_gradients" : "seconds.reduce"))};
+    if (divided) {
+        layers.push_back(
+            layer("slower ranks", colour::slower, series_column("seconds.wait_ranks")));
+    }
+    if (shown.answers.agent_wait.value_or(0) > 0 && seen("seconds.wait_agent"))
+        layers.push_back(layer("agent", colour::agent, series_column("seconds.wait_agent")));
+    layers.push_back(layer("rest", colour::rest, series_column(Derived::rest)));
+    layers.push_back(layer("waiting for rows", colour::stall,
+                           series_column(divided ? "seconds.wait_rows" : "seconds.stall")));
+    return layers;
+}
+
 }  // namespace
 
 void write_time(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "time", "Where the time went");
     const Answers& a = shown.answers;
     if (a.stall) {
-        write_bar(html, {{{"compute", colour::compute, a.compute},
-                          {"gradients", colour::reduce, a.reduce},
-                          {"slower ranks", colour::slower, a.slower},
-                          {"rest", colour::rest, a.rest},
-                          {"stall, waiting for rows", colour::stall, a.stall}}});
+        std::vector<Part> parts{{"computing", colour::compute, a.compute},
+                                {"gradients", colour::reduce, a.reduce},
+                                {"slower ranks", colour::slower, a.slower},
+                                {"rest", colour::rest, a.rest},
+                                {"waiting for rows", colour::stall, a.stall}};
+        if (a.agent_wait.value_or(0) > 0) parts.push_back({"agent", colour::agent, a.agent_wait});
+        write_bar(html, parts);
     }
     const StepAxis axis = step_axis(shown);
     if (axis.buckets.empty()) {
@@ -89,17 +117,10 @@ void write_time(Html& html, const ShownRun& shown) {
     const Element pair(html, "div", {{"class", "pair"}});
     draw(html, AreaChart{.text = {shown.id + "phases", "Time of a step",
                                   "Mean over ranks; faint lines are ends of epochs. Sampling and "
-                                  "fetching run beside it and show only as stall."},
+                                  "fetching run beside it and show only as waiting for rows."},
                          .x = axis.x,
                          .unit = Unit::seconds,
-                         .layers = {step_layer(shown, axis, "compute", colour::compute,
-                                               series_column("seconds.compute")),
-                                    step_layer(shown, axis, "gradients", colour::reduce,
-                                               series_column("seconds.reduce")),
-                                    step_layer(shown, axis, "rest", colour::rest,
-                                               series_column(Derived::rest)),
-                                    step_layer(shown, axis, "stall: waiting for rows",
-                                               colour::stall, series_column("seconds.stall"))}});
+                         .layers = phase_layers(shown, axis)});
     Series worst =
         step_line(shown, axis, "rank that waited longest", 7, series_column(Derived::worst_stall));
     worst.dash = 2;

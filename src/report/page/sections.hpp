@@ -1,6 +1,7 @@
 // The parts of a page about one run.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "report/run_data.hpp"
@@ -15,13 +16,33 @@ namespace rudder::report {
 struct ShownRun {
     const RunData& run;
     Answers answers;
-    StepSeries series;      ///< as coarse as it is drawn
-    std::string id;         ///< what its ids begin with: "r1-"
-    std::string label;      ///< unique among the runs of a page
-    std::size_t points;     ///< of a curve, at most
-    std::size_t decisions;  ///< rows of their table, at most
-    std::size_t config;     ///< bytes of config.toml, at most
+    StepSeries series;               ///< as coarse as it is drawn
+    std::string id;                  ///< what its ids begin with: "r1-"
+    std::string label;               ///< unique among the runs of a page
+    std::size_t points;              ///< of a curve, at most
+    std::size_t decisions;           ///< rows of their table, at most
+    std::size_t config;              ///< bytes of config.toml, at most
+    std::string name{};              ///< of its folder, or of the one that its repeats are in
+    std::vector<Answers> repeats{};  ///< of the same setting, itself included; empty: it is alone
+
+    /// A number of it; of repeats, the median with the least and the most.
+    struct Spread {
+        double least = 0;
+        double median = 0;
+        double most = 0;
+        std::size_t count = 1;
+    };
+    [[nodiscard]] std::optional<Spread> spread(std::optional<double> Answers::*number) const;
 };
+
+/// The runs of a page, those that are repeats of one setting together, in the order in which the
+/// first of each is given.
+[[nodiscard]] std::vector<std::vector<const RunData*>> repeats_of(std::span<const RunData> runs);
+/// A group as one: the run in the middle by the time of a step, and the answers of all.
+[[nodiscard]] ShownRun middle_of(std::span<const RunData* const> group);
+/// What the runs of a page are called: by policy, agent and link as far as they differ, and by
+/// their folders where that does not tell them apart. No two are the same.
+[[nodiscard]] std::vector<std::string> titles_of(const std::vector<ShownRun>& runs);
 
 void write_state(Html& html, const ShownRun& shown);
 void write_answer(Html& html, const ShownRun& shown);
@@ -29,6 +50,11 @@ void write_tiles(Html& html, const ShownRun& shown);
 void write_missing(Html& html, const ShownRun& shown);
 void write_learning(Html& html, const ShownRun& shown);
 void write_time(Html& html, const ShownRun& shown);
+/// Nothing where there is one rank alone.
+void write_side_by_side(Html& html, const ShownRun& shown);
+[[nodiscard]] bool has_ranks(const ShownRun& shown);
+/// Nothing where there is no profile.
+void write_step(Html& html, const ShownRun& shown);
 void write_rows(Html& html, const ShownRun& shown);
 void write_agent(Html& html, const ShownRun& shown);
 void write_partition(Html& html, const ShownRun& shown);
@@ -88,6 +114,7 @@ inline constexpr int compute = 0;
 inline constexpr int stall = 1;
 inline constexpr int reduce = 2;
 inline constexpr int slower = 3;
+inline constexpr int agent = 5;
 inline constexpr int rest = 6;
 inline constexpr int local = 6;
 inline constexpr int hit = 2;

@@ -85,6 +85,21 @@ std::string value_text(std::optional<double> value, Unit unit) {
     return trimmed(fmt::format("{:.4g}", *value));
 }
 
+std::string range_text(double least, double most, Unit unit) {
+    constexpr std::string_view space = "\u00a0";
+    std::string from = value_text(least, unit);
+    const std::string to = value_text(most, unit);
+    const auto unit_of = [&](const std::string& text) {
+        const std::size_t at = text.find(space);
+        return at == std::string::npos ? std::string() : text.substr(at);
+    };
+    // "3 min 20 s" has more than a number before its last unit.
+    const std::string behind = unit_of(from);
+    const bool one_word = behind.rfind(space) == 0 && !behind.empty();
+    if (one_word && behind == unit_of(to)) from.resize(from.size() - behind.size());
+    return from + "\u2013" + to;
+}
+
 std::string tick_text(double value, Unit unit, double top) {
     const auto scaled = [&](double scale, const char* suffix) {
         return trimmed(fmt::format("{:.4g}", value * scale)) + suffix;

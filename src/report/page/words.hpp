@@ -22,6 +22,8 @@ enum class Unit { plain, count, share, seconds, bytes };
 [[nodiscard]] std::string ratio_text(double ratio);
 /// As the unit says; "-" where there is none.
 [[nodiscard]] std::string value_text(std::optional<double> value, Unit unit);
+/// "40.9\u201347.1 ms": from one to the other, with the unit once where both have the same.
+[[nodiscard]] std::string range_text(double least, double most, Unit unit);
 /// Short, for axes: "12 k", "40 ms", "80 %"; `top` is the largest value of the axis.
 [[nodiscard]] std::string tick_text(double value, Unit unit, double top);
 /// All digits that a number has, for tables of numbers.

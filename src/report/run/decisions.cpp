@@ -62,6 +62,7 @@ bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint&
         if (alternative["rows"].get_double().get(other)) return true;
         const double larger = std::max(rows, other);
         point.gain = larger > 0 ? static_cast<float>((other - rows) / larger) : 0;
+        if (rows == other) point.verdict = Judgement::no_effect;
         break;
     }
     return true;
@@ -97,7 +98,7 @@ std::string action_text(const Json& action) {
     return "set " + text;
 }
 
-DecisionText text_of(const DecisionPoint& point, const std::string& line) {
+DecisionText text_of(const DecisionPoint& point, std::string_view line) {
     DecisionText text;
     text.step = point.step;
     text.rank = point.rank;
@@ -153,6 +154,15 @@ void describe(const std::filesystem::path& path, DecisionData& data) {
 }
 
 }  // namespace
+
+std::optional<DecisionLine> read_decision(std::string_view line) {
+    thread_local ondemand::parser parser;
+    DecisionPoint point;
+    DecisionLine read;
+    if (!parse_point(parser, line, point, read.agent)) return std::nullopt;
+    read.text = text_of(point, line);
+    return read;
+}
 
 DecisionData read_run_decisions(const std::filesystem::path& file) {
     const LineChunks chunks = LineChunks::of(std::filesystem::file_size(file));

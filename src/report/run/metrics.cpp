@@ -59,6 +59,21 @@ void StepSeries::coarsen(std::size_t most) {
     }
 }
 
+void RankSeries::coarsen(std::size_t most) {
+    while (buckets() > std::max<std::size_t>(most, 1)) {
+        const std::size_t count = (buckets() + 1) / 2;
+        for (std::size_t b = 0; b < count; ++b) {
+            for (std::size_t g = 0; g < groups; ++g) {
+                RankCell joined = at(2 * b, g);
+                if (2 * b + 1 < buckets()) joined += at(2 * b + 1, g);
+                cells[b * groups + g] = joined;
+            }
+        }
+        cells.resize(count * groups);
+        width *= 2;
+    }
+}
+
 void add_floor(RunData& run, std::uint64_t first_step, const std::vector<double>& rows) {
     StepSeries& series = run.metrics.series;
     const std::size_t column = series_column(Derived::floor);
@@ -73,6 +88,8 @@ namespace {
 constexpr std::uint64_t most_groups = 64;
 /// No line is shorter; so a file of n bytes has less than n / this steps.
 constexpr std::uint64_t least_line = 20;
+/// About as many bytes of a file are read for averages.
+constexpr std::uint64_t averaged_bytes = std::uint64_t{128} << 20;
 
 /// Looks at the end of the file: the last step there, and the highest rank.
 FoldShape find_shape(const std::filesystem::path& file, std::uint64_t bytes) {
@@ -102,12 +119,15 @@ FoldShape find_shape(const std::filesystem::path& file, std::uint64_t bytes) {
 
 }  // namespace
 
-MetricsData read_metrics(const std::filesystem::path& file) {
+MetricsData read_metrics(const std::filesystem::path& file, ReadDepth depth) {
     const std::uint64_t bytes = std::filesystem::file_size(file);
     const LineChunks chunks = LineChunks::of(bytes);
     const FoldShape shape = find_shape(file, bytes);
+    const std::uint64_t apart =
+        depth == ReadDepth::whole ? 1 : std::max<std::uint64_t>(1, bytes / averaged_bytes);
     std::vector<std::optional<MetricsFold>> folds(chunks.count());
     for_each_chunk(file, chunks, [&](std::size_t chunk, LineSource& lines) {
+        if (chunk % apart != 0) return;
         MetricsFold& fold = folds[chunk].emplace(shape);
         MetricsLineParser parser;
         MetricsLine line;

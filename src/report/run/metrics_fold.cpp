@@ -17,12 +17,15 @@ struct Places {
     std::size_t wait_rows = metric_index("seconds.wait_rows");
     std::size_t wait_gradients = metric_index("seconds.wait_gradients");
     std::size_t wait_ranks = metric_index("seconds.wait_ranks");
+    std::size_t wait_agent = metric_index("seconds.wait_agent");
+    std::size_t rest = metric_index("seconds.rest");
     std::size_t needed = metric_index("rows.needed");
     std::size_t local = metric_index("rows.local");
     std::size_t hit = metric_index("rows.hit");
     std::size_t demand = metric_index("rows.demand");
     std::size_t replacement = metric_index("rows.replacement");
     std::size_t ahead = metric_index("rows.ahead");
+    std::size_t edges = metric_index("edges");
     std::size_t loss = metric_index("loss");
 };
 
@@ -82,25 +85,32 @@ void MetricsFold::add(const MetricsLine& line) {
 void MetricsFold::add_to_rank(const MetricsLine& line) {
     const Places& p = places();
     const std::uint64_t group = line.rank / shape_.ranks_per_group;
-    RankTotals& rank = data_.by_rank[group];
-    ++rank.lines;
     // Of a file that may say anything: what is no count adds none.
     const auto whole = [](double value) {
         return value >= 0 && value < 1e18 ? static_cast<std::uint64_t>(value) : 0;
     };
-    rank.seconds += Seconds{.step = line.values[p.step],
-                            .stall = line.values[p.stall],
-                            .compute = line.values[p.compute],
-                            .reduce = line.values[p.reduce],
-                            .wait_rows = line.values[p.wait_rows],
-                            .wait_gradients = line.values[p.wait_gradients],
-                            .wait_ranks = line.values[p.wait_ranks]};
-    rank.rows += Rows{.needed = whole(line.values[p.needed]),
-                      .local = whole(line.values[p.local]),
-                      .hit = whole(line.values[p.hit]),
-                      .demand = whole(line.values[p.demand]),
-                      .replacement = whole(line.values[p.replacement]),
-                      .ahead = whole(line.values[p.ahead])};
+    const Seconds seconds{.step = line.values[p.step],
+                          .stall = line.values[p.stall],
+                          .compute = line.values[p.compute],
+                          .reduce = line.values[p.reduce],
+                          .wait_rows = line.values[p.wait_rows],
+                          .wait_gradients = line.values[p.wait_gradients],
+                          .wait_ranks = line.values[p.wait_ranks],
+                          .wait_agent = line.values[p.wait_agent],
+                          .rest = line.values[p.rest]};
+    const Rows rows{.needed = whole(line.values[p.needed]),
+                    .local = whole(line.values[p.local]),
+                    .hit = whole(line.values[p.hit]),
+                    .demand = whole(line.values[p.demand]),
+                    .replacement = whole(line.values[p.replacement]),
+                    .ahead = whole(line.values[p.ahead])};
+    data_.by_rank[group] += step_totals(seconds, rows, whole(line.values[p.edges]));
+    auto& cells = rank_buckets_[line.step / shape_.width];
+    if (cells.empty()) cells.resize(shape_.groups);
+    cells[group] +=
+        RankCell{.own = line.values[p.stall] + line.values[p.compute],
+                 .rows = line.values[p.demand] + line.values[p.replacement] + line.values[p.ahead],
+                 .lines = 1};
     data_.has_owners = data_.has_owners || !line.by_owner.empty();
     const std::size_t owners = std::min<std::size_t>(line.by_owner.size(), shape_.ranks);
     for (std::size_t owner = 0; owner < owners; ++owner) {
@@ -195,6 +205,12 @@ void MetricsFold::join_counts(MetricsFold& next) {
         data_.by_owner[i] += next.data_.by_owner[i];
     for (std::size_t i = 0; i < data_.by_rank.size(); ++i)
         data_.by_rank[i] += next.data_.by_rank[i];
+    for (auto& [number, cells] : next.rank_buckets_) {
+        auto& mine = rank_buckets_[number];
+        if (mine.empty()) mine.resize(cells.size());
+        for (std::size_t g = 0; g < cells.size(); ++g)
+            mine[g] += cells[g];
+    }
     for (auto& change : next.data_.policies) {
         if (data_.policies.empty() || data_.policies.back().second != change.second)
             data_.policies.push_back(std::move(change));
@@ -235,6 +251,15 @@ MetricsData MetricsFold::finish() {
     for (const auto& [number, stats] : buckets_) {
         std::ranges::copy(
             stats, series.stats.begin() + static_cast<std::ptrdiff_t>(number * series.columns));
+    }
+    RankSeries& ranks = data_.rank_series;
+    ranks.width = shape_.width;
+    ranks.groups = shape_.groups;
+    ranks.cells.resize((rank_buckets_.empty() ? 0 : rank_buckets_.rbegin()->first + 1) *
+                       shape_.groups);
+    for (const auto& [number, cells] : rank_buckets_) {
+        std::ranges::copy(
+            cells, ranks.cells.begin() + static_cast<std::ptrdiff_t>(number * shape_.groups));
     }
     for (const auto& [epoch, step] : epochs_) {
         if (epoch != epochs_.begin()->first) data_.epoch_ends.push_back(static_cast<double>(step));

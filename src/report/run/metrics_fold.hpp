@@ -54,7 +54,8 @@ private:
     FoldShape shape_;
     MetricsData data_;
     std::map<std::uint64_t, std::vector<Stat>> buckets_;
-    std::map<std::uint64_t, std::uint64_t> epochs_;  ///< by epoch: its first step
+    std::map<std::uint64_t, std::vector<RankCell>> rank_buckets_;  ///< by bucket: groups
+    std::map<std::uint64_t, std::uint64_t> epochs_;                ///< by epoch: its first step
     std::optional<Step> head_;     ///< the first step, part of which may lie in the stretch before
     std::optional<Step> current_;  ///< the last one, which may go on
 };

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "core/step_time.hpp"
 #include "report/catalogue.hpp"
 #include "report/run_data.hpp"
 #include "rudder/core/error.hpp"
@@ -22,7 +23,9 @@ namespace {
 
 constexpr std::size_t most_epochs = 100000;
 
-std::optional<EpochData> epoch_of(std::string_view text) {
+}  // namespace
+
+std::optional<EpochData> epoch_of_line(std::string_view text) {
     const Json json = Json::parse(text, nullptr, false);
     if (!json.is_object()) return std::nullopt;
     const Facts facts = flat_facts(json);
@@ -39,13 +42,11 @@ std::optional<EpochData> epoch_of(std::string_view text) {
     return data;
 }
 
-}  // namespace
-
 EpochFile read_epochs(const std::filesystem::path& file) {
     EpochFile read;
     for_each_line(file, 0, std::filesystem::file_size(file), [&](const TextLine& line) {
         if (read.epochs.size() >= most_epochs) return;
-        if (auto epoch = epoch_of(line.text)) {
+        if (auto epoch = epoch_of_line(line.text)) {
             read.epochs.push_back(*epoch);
         } else if (line.whole) {
             ++read.damaged;
@@ -130,6 +131,17 @@ Facts read_facts(const std::filesystem::path& file) {
     return flat_facts(read_json(file, most_bytes));
 }
 
+std::optional<Seconds> summary_seconds(const Facts& summary) {
+    const auto number = [&](std::string_view key) {
+        return summary.number(fmt::format("seconds.{}", key)).value_or(0);
+    };
+    Seconds seconds{.step = number("step"), .stall = number("stall"), .reduce = number("reduce")};
+    if (!(seconds.step > 0)) return std::nullopt;
+    for (const StepPart& part : step_parts)
+        seconds.*part.seconds = number(part.key);
+    return with_all_parts(seconds);
+}
+
 void add_partition(RunData& run, const std::string& json) {
     flatten(parse_json(json, "partition"), "partition", run.run);
 }
@@ -193,8 +205,9 @@ private:
     RunData& run_;
 };
 
-void read_metrics_part(RunData& run, PartReader& parts) {
-    parts.read("metrics.jsonl", [&](const fs::path& file) { run.metrics = read_metrics(file); });
+void read_metrics_part(RunData& run, PartReader& parts, ReadDepth depth) {
+    parts.read("metrics.jsonl",
+               [&](const fs::path& file) { run.metrics = read_metrics(file, depth); });
     MetricsData& metrics = run.metrics;
     if (!metrics.present) {
         parts.say("metrics.jsonl is missing: nothing can be shown step by step.");
@@ -215,7 +228,8 @@ void read_metrics_part(RunData& run, PartReader& parts) {
     for (std::size_t m = 0; m < metrics.seen.size(); ++m) {
         const std::string_view path = metric_catalogue()[m].path;
         // A run without a buffer has no knobs, one of an earlier version does not divide its waits.
-        const bool optional = path.starts_with("knobs.") || path.starts_with("seconds.wait_");
+        const bool optional = path.starts_with("knobs.") || path.starts_with("seconds.wait_") ||
+                              path == "seconds.rest";
         if (metrics.seen[m] == 0 && !optional && path != "loss")
             absent += fmt::format("{}{}", absent.empty() ? "" : ", ", path);
     }
@@ -244,19 +258,19 @@ void read_decision_part(RunData& run, PartReader& parts) {
     }
 }
 
-RunStatus state_of(const RunData& run) {
-    const bool written = is_being_written(run.path / "metrics.jsonl");
-    const std::string state = run.run.text("state");
+}  // namespace
+
+RunStatus run_status(const Facts& run, const Facts& summary, const fs::path& folder) {
+    const bool written = is_being_written(folder / "metrics.jsonl");
+    const std::string state = run.text("state");
     if (state == "running") return written ? RunStatus::running : RunStatus::killed;
     if (state == "finished") return RunStatus::finished;
     if (state == "interrupted") return RunStatus::interrupted;
     if (state == "failed") return RunStatus::failed;
-    if (run.summary.number("interrupted").value_or(0) != 0) return RunStatus::interrupted;
-    if (!run.summary.empty()) return RunStatus::finished;
+    if (summary.number("interrupted").value_or(0) != 0) return RunStatus::interrupted;
+    if (!summary.empty()) return RunStatus::finished;
     return written ? RunStatus::running : RunStatus::unfinished;
 }
-
-}  // namespace
 
 std::string_view to_string(RunStatus state) noexcept {
     constexpr std::array<std::string_view, 6> names{"finished", "interrupted", "failed",
@@ -269,7 +283,7 @@ bool is_run_folder(const fs::path& folder) {
            is_file(folder / "run.json");
 }
 
-RunData read_run(const fs::path& folder) {
+void expect_run_folder(const fs::path& folder) {
     std::error_code code;
     if (!fs::exists(folder, code)) {
         throw input_error("no such folder", folder.string(),
@@ -279,6 +293,10 @@ RunData read_run(const fs::path& folder) {
         throw input_error("not a run folder (metrics.jsonl, summary.json and run.json missing)",
                           folder.string(), "give the folder that 'rudder train --out' made");
     }
+}
+
+RunData read_run(const fs::path& folder, ReadDepth depth) {
+    expect_run_folder(folder);
     RunData run;
     run.path = folder;
     run.name = fs::absolute(folder).lexically_normal().filename().string();
@@ -291,7 +309,7 @@ RunData read_run(const fs::path& folder) {
     parts.say_schema("run.json", run.run);
     parts.read("summary.json", [&](const fs::path& file) { run.summary = read_facts(file); });
     parts.say_schema("summary.json", run.summary);
-    run.state = state_of(run);
+    run.state = run_status(run.run, run.summary, folder);
     if (!is_file(folder / "summary.json")) {
         parts.say(
             "summary.json, which a run writes at its end, is missing: totals are of the steps "
@@ -300,9 +318,14 @@ RunData read_run(const fs::path& folder) {
     if (!parts.read("config.toml",
                     [&](const fs::path& file) { run.config = read_text(file, most_config); }))
         parts.say("config.toml is missing: the options are not known.");
-    read_metrics_part(run, parts);
+    read_metrics_part(run, parts, depth);
     read_epoch_part(run, parts);
-    read_decision_part(run, parts);
+    if (depth == ReadDepth::whole) read_decision_part(run, parts);
+    parts.read("profile.json", [&](const fs::path& file) {
+        if (depth == ReadDepth::whole) run.timeline = read_timeline(file);
+        run.profile = read_profile_times(file);
+    });
+    std::error_code code;
     run.traced = fs::is_directory(folder / "trace", code);
     return run;
 }

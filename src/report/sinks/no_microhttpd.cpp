@@ -9,7 +9,7 @@ struct PrometheusSink::Server {
 };
 
 PrometheusSink::PrometheusSink(const PrometheusOptions& options)
-    : metrics_(options.ranks, options.info) {
+    : metrics_(options.ranks, options.info, options.plan) {
     throw missing_part("libmicrohttpd", "--metrics-port");
 }
 PrometheusSink::~PrometheusSink() = default;

@@ -1,5 +1,6 @@
 #include "report/prometheus_metrics.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <mutex>
@@ -27,7 +28,7 @@ constexpr std::array<PrometheusInfo, 9> further{{
     {"rudder_owner_bytes_total", "counter", "rank, owner",
      "Bytes of feature rows that a rank received, by the rank that owns them; up to 32 ranks"},
     {"rudder_decisions_total", "counter", "status",
-     "Decisions of agents by what became of them; applied: those to keep, too"},
+     "Decisions of agents by what became of them; kept: those that were to change nothing"},
     {"process_cpu_seconds_total", "counter", "", "CPU time of the first rank's process"},
     {"process_start_time_seconds", "gauge", "", "When the run was started, since 1970"},
 }};
@@ -91,6 +92,10 @@ struct PrometheusMetrics::State {
     std::size_t owners = 0;
     std::optional<train::EpochRecord> epoch;
     std::array<std::uint64_t, steer::decision_statuses> decisions{};  ///< by status
+    std::uint64_t kept = 0;  ///< decisions to keep, which change nothing
+    RunWatch watch;
+
+    explicit State(const RunPlan& plan) : watch(plan) {}
 
     void append_steps(std::string& text) const;
     void append_epoch(std::string& text) const;
@@ -99,8 +104,10 @@ struct PrometheusMetrics::State {
 };
 
 PrometheusMetrics::PrometheusMetrics(std::size_t ranks,
-                                     const std::vector<std::pair<std::string, std::string>>& info)
-    : state_(std::make_unique<State>()) {
+                                     const std::vector<std::pair<std::string, std::string>>& info,
+                                     const RunPlan& plan)
+    : state_(std::make_unique<State>(plan)) {
+    state_->progress->planned = plan.steps;
     state_->ranks.resize(ranks);
     state_->policies.resize(ranks);
     for (const auto& [name, value] : info) {
@@ -120,6 +127,7 @@ void PrometheusMetrics::steps(std::span<const train::StepRecord> steps) {
     const auto catalogue = metric_catalogue();
     State& s = *state_;
     const std::scoped_lock lock(s.mutex);
+    s.watch.records(steps);
     const bool owners = steps.front().bytes_by_owner.size() <= most_owners;
     if (owners && s.bytes_by_owner.empty()) {
         s.owners = steps.front().bytes_by_owner.size();
@@ -148,12 +156,17 @@ void PrometheusMetrics::steps(std::span<const train::StepRecord> steps) {
 void PrometheusMetrics::epoch(const train::EpochRecord& epoch) {
     const std::scoped_lock lock(state_->mutex);
     state_->epoch = epoch;
+    state_->watch.epoch(epoch.epoch, epoch.valid(), epoch.evaluation_seconds);
 }
 
 void PrometheusMetrics::decisions(std::span<const steer::DecisionRecord> decisions) {
     const std::scoped_lock lock(state_->mutex);
-    for (const steer::DecisionRecord& decision : decisions)
-        ++state_->decisions[static_cast<std::size_t>(decision.status)];
+    for (const steer::DecisionRecord& decision : decisions) {
+        const bool kept = decision.status == steer::DecisionStatus::applied &&
+                          decision.action.kind == steer::ActionKind::keep;
+        ++(kept ? state_->kept : state_->decisions[static_cast<std::size_t>(decision.status)]);
+    }
+    state_->watch.decisions(decisions);
 }
 
 void PrometheusMetrics::State::append_steps(std::string& text) const {
@@ -203,6 +216,7 @@ void PrometheusMetrics::State::append_further(std::string& text) const {
             fmt::format("status=\"{}\"", to_string(static_cast<steer::DecisionStatus>(i))),
             static_cast<double>(decisions[i]));
     }
+    append_sample(text, decided, "status=\"kept\"", static_cast<double>(kept));
     gauge(cpu, process_cpu_seconds());
     gauge(start, started);
 }
@@ -223,6 +237,28 @@ std::string PrometheusMetrics::text() const {
     state_->append_epoch(text);
     state_->append_further(text);
     return text;
+}
+
+Standing PrometheusMetrics::standing() const {
+    const auto done = state_->progress->steps.load(std::memory_order_relaxed);
+    const double loss = state_->progress->loss.load(std::memory_order_relaxed);
+    const std::scoped_lock lock(state_->mutex);
+    Standing standing = state_->watch.standing(now_seconds() - state_->started);
+    if (done <= standing.step) return standing;
+    // Steps that have not been collected yet.
+    if (standing.seconds_left && standing.steps > standing.step) {
+        const std::uint64_t left = standing.steps - std::min(done, standing.steps);
+        *standing.seconds_left *=
+            static_cast<double>(left) / static_cast<double>(standing.steps - standing.step);
+    }
+    if (standing.steps != 0 && standing.epochs != 0) {
+        const std::uint64_t per_epoch =
+            std::max<std::uint64_t>(1, standing.steps / standing.epochs);
+        standing.epoch = (done - 1) / per_epoch + 1;
+    }
+    standing.step = done;
+    standing.loss = loss;
+    return standing;
 }
 
 }  // namespace rudder::report

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "core/cpu_meter.hpp"
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 
 #include "listen.hpp"
@@ -64,9 +65,18 @@ MHD_Result PrometheusSink::Server::serve(MHD_Connection* connection, std::string
     }
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
         return answer(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "only GET and HEAD\n", plain);
-    if (path != "/metrics") return answer(connection, MHD_HTTP_NOT_FOUND, "see /metrics\n", plain);
-    return answer(connection, MHD_HTTP_OK, metrics.text(),
-                  "text/plain; version=0.0.4; charset=utf-8");
+    if (path == "/metrics") {
+        return answer(connection, MHD_HTTP_OK, metrics.text(),
+                      "text/plain; version=0.0.4; charset=utf-8");
+    }
+    // Names need not be UTF-8.
+    if (path == "/status") {
+        const std::string text =
+            to_json(metrics.standing()).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+        return answer(connection, MHD_HTTP_OK, text, "application/json");
+    }
+    if (path == "/healthz") return answer(connection, MHD_HTTP_OK, "ok\n", plain);
+    return answer(connection, MHD_HTTP_NOT_FOUND, "see /metrics, /status and /healthz\n", plain);
 }
 
 MHD_Result PrometheusSink::Server::handle(void* self, MHD_Connection* connection, const char* path,
@@ -100,7 +110,8 @@ void PrometheusSink::Server::completed(void* self, MHD_Connection* /*connection*
 }
 
 PrometheusSink::PrometheusSink(const PrometheusOptions& options)
-    : metrics_(options.ranks, options.info), server_(new Server{metrics_, {}, nullptr, {}}) {
+    : metrics_(options.ranks, options.info, options.plan),
+      server_(new Server{metrics_, {}, nullptr, {}}) {
     std::uint16_t port = 0;
     const int fd = listen_at(options.address, options.port, port);
     const bool six = options.address.find(':') != std::string::npos;

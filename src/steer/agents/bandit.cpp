@@ -20,7 +20,7 @@ constexpr std::array<SpecParameter, 4> bandit_parameters{
       .kind = ParameterKind::word,
       .help = "policies that the agent may choose, joined by + (or / in a mixture)",
       .word = "window:16+window:64+window:4+scored+lfu+lru"},
-     {"shadows", ParameterKind::whole, 1, 8, 2, "number of settings tried at once"},
+     {"shadows", ParameterKind::whole, 1, 8, 6, "number of settings tried at once"},
      {"budget", ParameterKind::real, 0, 1, 0.1, "largest share of the steps in timed trials"}}};
 
 /// Only where that is among what it may set.

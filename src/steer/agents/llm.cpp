@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/build_parts.hpp"
 #include "core/cpu_meter.hpp"
 #include "core/executor/monitor.hpp"
 #include "core/json.hpp"
@@ -10,6 +11,8 @@
 #include "rudder/core/error.hpp"
 #include "steer/llm/chat.hpp"
 #include "steer/llm/faithful.hpp"
+#include "steer/llm/known_effects.hpp"
+#include "steer/llm/local/built_in_model.hpp"
 #include "steer/llm/local/local_model.hpp"
 #include "steer/llm/prompt.hpp"
 #include "steer/llm/question_pace.hpp"
@@ -26,8 +29,9 @@ using Kind = ParameterKind;
 
 constexpr std::array<std::string_view, 3> apis{"auto", "openai", "ollama"};
 
-constexpr std::array<SpecParameter, 14> llm_parameters{{
-    {"model", Kind::word, 0, 0, std::nullopt, "name of the model; not given: --llm-model"},
+constexpr std::array<SpecParameter, 15> llm_parameters{{
+    {"model", Kind::word, 0, 0, std::nullopt,
+     "name of the model, or built-in; not given: --llm-model"},
     {"url", Kind::word, 0, 0, std::nullopt, "address of the server; not given: --llm-url"},
     {.name = "api",
      .kind = Kind::word,
@@ -49,12 +53,15 @@ constexpr std::array<SpecParameter, 14> llm_parameters{{
      .minimum = 0,
      .maximum = 1,
      .fallback = 0.02,
-     .help = "with file: largest CPU time of answers, of the run's time",
+     .help = "in this process: largest CPU time of answers, of the run's time",
      .above_minimum = true},
+    {"shadows", Kind::whole, 0, 7, 7, "number of policies that run on shadows, for the prompt"},
 }};
 
 /// A model may have to be loaded first; training does not wait for it.
 constexpr std::chrono::seconds warm_up_limit{300};
+/// For Ollama on this machine to say that it is there.
+constexpr std::chrono::seconds look_limit{1};
 /// Of a prompt that can still say something.
 constexpr std::uint64_t least_room = 512;
 constexpr std::size_t quoted_reply = 2000;
@@ -80,50 +87,104 @@ ChatSettings settings_of(const AgentSpec& spec) {
             .tokens = spec.whole("tokens")};
 }
 
-/// What only a server has, as it was given; empty: nothing.
+/// The model that is asked for; empty: any.
+std::string wanted_model(const AgentSpec& spec, const LlmOptions& run) {
+    return spec.given("model") ? spec.text("model") : run.model;
+}
+
+/// What only a server has, beside its model, as it was given; empty: nothing.
 std::string server_only(const AgentSpec& spec, const LlmOptions& run) {
-    for (const char* key : {"model", "url", "api", "insecure", "seed"})
+    for (const char* key : {"url", "api", "insecure", "seed"})
         if (spec.given(key)) return key;
     if (spec.number("temperature") > 0) return "temperature";
     if (!run.url.empty()) return "--llm-url";
-    if (!run.model.empty()) return "--llm-model";
     if (run.api != LlmApi::automatic) return "--llm-api";
     return run.insecure ? "--llm-insecure" : "";
 }
 
-std::unique_ptr<ChatModel> local_model(const AgentSpec& spec, const AgentFacts& facts) {
-    if (const std::string option = server_only(spec, facts.llm); !option.empty()) {
-        throw usage_error(fmt::format("'{}' is for servers, and 'file' runs without one", option),
-                          "--agent", fmt::format("leave out '{}' or 'file'", option));
-    }
-    const std::uint64_t context = spec.given("context") ? spec.whole("context") : 0;
-    auto model = std::make_unique<LocalModel>(spec.text("file"), context, spec.whole("tokens"));
-    if (context > model->context()) {
-        throw usage_error(
-            fmt::format("invalid context: {}, above the model's {}", context, model->context()),
-            "--agent", "leave out 'context'");
-    }
+/// A model that runs here, as `what` says, takes nothing of it.
+void refuse_server_options(const std::string& option, const char* what) {
+    if (option.empty()) return;
+    throw usage_error(fmt::format("'{}' is for servers, and '{}' runs without one", option, what),
+                      "--agent", fmt::format("leave out '{}' or '{}'", option, what));
+}
+
+void check_reply_tokens(const AgentSpec& spec, const AgentFacts& facts) {
     Observation first;
     first.setting = facts.start;
     first.limits = facts.limits;
     const std::uint64_t least = LocalModel::least_tokens(
         spec.given("faithful") ? PublishedProtocol::schema() : reply_schema(first, facts.built_in));
-    if (spec.whole("tokens") < least) {
+    if (spec.whole("tokens") >= least) return;
+    throw usage_error(
+        fmt::format("invalid tokens: {}, a reply may need {}", spec.whole("tokens"), least),
+        "--agent", fmt::format("give at least tokens:{}", least));
+}
+
+/// A model of this process. One that nobody asked for takes what context it has.
+std::unique_ptr<ChatModel> local_model(SteeringModel read, const AgentSpec& spec,
+                                       const AgentFacts& facts, bool named) {
+    const std::uint64_t context = spec.given("context") ? spec.whole("context") : 0;
+    auto model = std::make_unique<LocalModel>(std::move(read), context, spec.whole("tokens"));
+    if (named && context > model->context()) {
         throw usage_error(
-            fmt::format("invalid tokens: {}, a reply may need {}", spec.whole("tokens"), least),
-            "--agent", fmt::format("give at least tokens:{}", least));
+            fmt::format("invalid context: {}, above the model's {}", context, model->context()),
+            "--agent", "leave out 'context'");
     }
+    check_reply_tokens(spec, facts);
     return model;
 }
 
-std::unique_ptr<ChatModel> chat_model(const AgentSpec& spec, const AgentFacts& facts) {
-    if (spec.given("file")) return local_model(spec, facts);
+std::unique_ptr<ChatModel> model_of_file(const AgentSpec& spec, const AgentFacts& facts) {
+    std::string option = server_only(spec, facts.llm);
+    if (!wanted_model(spec, facts.llm).empty())
+        option = spec.given("model") ? "model" : "--llm-model";
+    refuse_server_options(option, "file");
+    return local_model(read_steering_model(std::filesystem::path(spec.text("file"))), spec, facts,
+                       true);
+}
+
+std::unique_ptr<ChatServer> chat_server(const AgentSpec& spec, const AgentFacts& facts) {
     if (spec.given("share")) {
         throw usage_error("'share' is for models that run in this process", "--agent",
-                          "leave it out, or name a model with 'file'");
+                          "leave it out, or use llm:built-in or 'file'");
     }
     return std::make_unique<ChatServer>(options_of(spec, facts), llm_key_from_environment(),
                                         settings_of(spec));
+}
+
+/// Ollama on this machine, if it answers.
+std::unique_ptr<ChatModel> ollama_here(const AgentSpec& spec, const AgentFacts& facts) {
+    if (spec.given("share") || Executor::current().simulated() || !rudder::built_in("libcurl"))
+        return nullptr;
+    std::unique_ptr<ChatServer> server = chat_server(spec, facts);
+    if (!server->answers(Clock::now() + look_limit)) return nullptr;
+    return server;
+}
+
+/// A model, and where it is.
+struct ChosenModel {
+    std::unique_ptr<ChatModel> model;
+    bool here = false;   ///< in this process
+    bool by_us = false;  ///< the built-in one, since no other was named or found
+};
+
+ChosenModel chosen_model(const AgentSpec& spec, const AgentFacts& facts) {
+    if (spec.given("file")) return {model_of_file(spec, facts), true};
+    const std::string name = wanted_model(spec, facts.llm);
+    const std::string option = server_only(spec, facts.llm);
+    if (name == built_in_model_name) {
+        refuse_server_options(option, built_in_model_name);
+        if (spec.given("faithful")) {
+            throw usage_error("the built-in model does not speak the published protocol", "--agent",
+                              "leave out 'faithful', or use a model behind a server");
+        }
+        return {local_model(built_in_model(), spec, facts, true), true};
+    }
+    if (!name.empty() || !option.empty() || spec.given("faithful"))
+        return {chat_server(spec, facts)};
+    if (auto server = ollama_here(spec, facts)) return {std::move(server)};
+    return {local_model(built_in_model(), spec, facts, false), true, true};
 }
 
 Clock::time_point in_seconds(double seconds) {
@@ -153,11 +214,15 @@ private:
                               const Observation& observation);
     [[nodiscard]] Clock::time_point deadline() const;
 
+    LlmAgent(const AgentSpec& spec, const AgentFacts& facts, ChosenModel chosen);
+
     AgentFacts facts_;
     std::unique_ptr<ChatModel> model_;
     bool here_;   ///< it runs in this process
+    bool by_us_;  ///< since no other was named or found
     bool timed_;  ///< and is asked less often, and given up, by the clock
     std::uint64_t history_;
+    std::uint64_t beside_;  ///< policies on shadows
     QuestionPace pace_;
     Clock::time_point start_ = Clock::now();
     double deadline_;
@@ -176,11 +241,16 @@ private:
 };
 
 LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts)
+    : LlmAgent(spec, facts, chosen_model(spec, facts)) {}
+
+LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts, ChosenModel chosen)
     : facts_(facts),
-      model_(chat_model(spec, facts)),
-      here_(spec.given("file")),
+      model_(std::move(chosen.model)),
+      here_(chosen.here),
+      by_us_(chosen.by_us),
       timed_(here_ && !facts.repeatable && !Executor::current().simulated()),
       history_(spec.whole("history")),
+      beside_(spec.whole("shadows")),
       pace_(spec.whole("interval"), spec.number("share")),
       deadline_(spec.number("deadline")) {
     if (spec.given("faithful")) {
@@ -303,6 +373,7 @@ Answer LlmAgent::decide(const Observation& observation) {
         const Clock::time_point until = deadline();
         if (!here_) wait_until_warm(until);
         Answer answer = ask(observation, until);
+        if (!published_) answer.shadows = policies_beside(observation, facts_.built_in, beside_);
         ++answered_;
         seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
         pay();
@@ -318,8 +389,9 @@ std::string LlmAgent::learned() const {
     if (asked_ == 0) return {};
     std::string text =
         fmt::format("{} ({}) was asked {} times and answered {}, in {:.3g} s on average",
-                    printable(model_->name(), 80), model_->kind(), asked_, answered_,
-                    answered_ == 0 ? 0 : seconds_ / static_cast<double>(answered_));
+                    printable(model_->name(), 80),
+                    model_->kind() + (by_us_ ? ", no server was named or found" : ""), asked_,
+                    answered_, answered_ == 0 ? 0 : seconds_ / static_cast<double>(answered_));
     if (const std::string work = model_->work(); !work.empty()) text += "; " + work;
     if (left_out_ != 0) {
         text += fmt::format("; {} past decisions did not fit into its context of {} tokens",
@@ -333,8 +405,9 @@ std::string LlmAgent::learned() const {
 const AgentInfo llm_info{
     {"llm", "Asks a language model, which sees past decisions and their measured effects.",
      llm_parameters, SpecValue::optional},
-    "a server (Ollama, llama.cpp, vLLM or anything OpenAI-compatible), or a model file",
-    "a reply of the model; under 1 ms here with a server",
+    "nothing: it has a model of its own; or a server (Ollama, llama.cpp, vLLM or anything "
+    "OpenAI-compatible), or a model file",
+    "a reply of the model; under 1 ms here with a server; and up to 7 shadows",
     /*decides=*/true};
 
 std::unique_ptr<Agent> make_llm(const AgentSpec& spec, const AgentFacts& facts) {

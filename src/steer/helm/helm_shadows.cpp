@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,8 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::size_t most_shadows = 8;  ///< that an agent may have
+constexpr std::size_t most_shadows = 16;      ///< that an agent may have
+constexpr std::uint64_t farthest_ahead = 64;  ///< steps that one may be ahead
 
 }  // namespace
 
@@ -88,8 +90,9 @@ void HelmShadows::follow_anew(const ShadowOrder& order) {
         throw usage_error(fmt::format("more than {} shadows", most_shadows), "shadows",
                           "close one first");
     }
+    const std::uint64_t ahead = std::min(order.ahead, farthest_ahead);
     if (order.kind == ShadowOrder::Kind::open) {
-        shadows_.open(ShadowRole::agent, *order.setting, order.name);
+        shadows_.open(ShadowRole::agent, *order.setting, order.name, ahead);
         return;
     }
     const Shadow* from = order.from.empty() ? twin_ : shadows_.find(order.from);
@@ -97,7 +100,7 @@ void HelmShadows::follow_anew(const ShadowOrder& order) {
         throw usage_error(fmt::format("no shadow '{}' to copy", order.from), "shadows",
                           "open it first");
     }
-    shadows_.set(shadows_.copy(ShadowRole::agent, *from, order.name), *order.setting);
+    shadows_.set(shadows_.copy(ShadowRole::agent, *from, order.name, ahead), *order.setting);
 }
 
 ShadowRows HelmShadows::advance(const Rows& real, double stall_seconds) {
@@ -134,10 +137,12 @@ ShadowReading HelmShadows::reading(Shadow& shadow) const {
     ShadowReading read;
     read.name = shadow.name;
     read.setting = shadow.setting;
-    read.age = shadows_.next_step() - shadow.opened;
+    read.age = shadow.next_step() - shadow.opened;
     read.rows = scaled(shadow.counted() - shadow.marked, shadows_.scale());
     read.total = scaled(shadow.counted() - shadow.base, shadows_.scale());
     shadow.marked = shadow.counted();
+    for (const std::uint64_t rows : std::exchange(shadow.by_step, {}))
+        read.by_step.push_back(static_cast<double>(rows) * shadows_.scale());
     return read;
 }
 

@@ -35,6 +35,7 @@ HelmTotals counts_of(const DecisionRecord& record) {
     counts.undone = undone ? 1U : 0U;
     counts.judged = record.outcome ? 1U : 0U;
     counts.correct = record.outcome && record.outcome->correct() ? 1U : 0U;
+    counts.no_effect = record.outcome && record.outcome->tied() ? 1U : 0U;
     return counts;
 }
 
@@ -105,6 +106,7 @@ void HelmRecords::settle(std::span<const Judge::Verdict> verdicts, bool held) {
     for (const Judge::Verdict& verdict : verdicts) {
         ++totals.judged;
         totals.correct += verdict.outcome.correct() ? 1U : 0U;
+        totals.no_effect += verdict.outcome.tied() ? 1U : 0U;
         OpenRecord* record = find(verdict.decision);
         if (record == nullptr) continue;
         record->judged = false;

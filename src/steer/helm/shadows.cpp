@@ -6,6 +6,13 @@
 
 namespace rudder::steer {
 
+namespace {
+
+/// Steps that one takes at a time until it is as far ahead as it may be.
+constexpr std::uint64_t at_a_time = 4;
+
+}  // namespace
+
 Shadows::Shadows(const buffer::PolicyFacts& facts, std::uint32_t sample, buffer::SlotId slots,
                  std::uint64_t first_step)
     : feed_(std::make_shared<buffer::ShadowFeed>(facts, buffer::ShadowOptions{.sample = sample},
@@ -21,9 +28,39 @@ void Shadows::advance() {
     const buffer::ShadowFeed::Step& step = *feed_->step(next_);
     needed_ += static_cast<double>(step.size);
     followed_ += static_cast<double>(step.rows.size());
+    const std::uint64_t known = known_ahead();
     for (const auto& shadow : all_)
-        shadow->buffer->advance(std::exchange(shadow->decision, {}));
+        advance(*shadow, known);
     feed_->forget(++next_);
+}
+
+void Shadows::advance(Shadow& shadow, std::uint64_t known) {
+    const std::uint64_t until = std::max(next_ + 1, std::min(wanted(shadow), known));
+    while (shadow.next_step() < until) {
+        const std::uint64_t before = shadow.counted().fetched();
+        shadow.buffer->advance(std::exchange(shadow.decision, {}));
+        if (shadow.role == ShadowRole::agent)
+            shadow.by_step.push_back(shadow.counted().fetched() - before);
+    }
+}
+
+std::uint64_t Shadows::wanted(const Shadow& shadow) const {
+    return std::min(shadow.next_step() + at_a_time, next_ + 1 + shadow.ahead);
+}
+
+std::uint64_t Shadows::horizon_ahead() const {
+    std::uint64_t longest = 0;
+    for (const auto& shadow : all_) {
+        if (shadow->ahead != 0) longest = std::max(longest, shadow->buffer->horizon());
+    }
+    return longest;
+}
+
+std::uint64_t Shadows::known_ahead() const {
+    const std::uint64_t end = feed_->end();
+    const std::uint64_t steps = feed_->facts().steps;
+    if (steps != 0 && end >= steps) return end;
+    return end - std::min(end, horizon_ahead());
 }
 
 /// One of the same name goes once its successor is there, which may have been copied from it.
@@ -34,9 +71,10 @@ Shadow& Shadows::add(std::unique_ptr<Shadow> made) {
     return *all_.emplace_back(std::move(made));
 }
 
-Shadow& Shadows::open(ShadowRole role, const Setting& setting, const std::string& name) {
+Shadow& Shadows::open(ShadowRole role, const Setting& setting, const std::string& name,
+                      std::uint64_t ahead) {
     auto made = std::make_unique<Shadow>(
-        Shadow{.role = role, .name = name, .setting = setting, .opened = next_});
+        Shadow{.role = role, .name = name, .setting = setting, .opened = next_, .ahead = ahead});
     const auto capacity =
         static_cast<buffer::SlotId>(std::min<std::uint64_t>(setting.capacity, slots_));
     made->buffer =
@@ -44,14 +82,16 @@ Shadow& Shadows::open(ShadowRole role, const Setting& setting, const std::string
     return add(std::move(made));
 }
 
-Shadow& Shadows::copy(ShadowRole role, const Shadow& from, const std::string& name) {
+Shadow& Shadows::copy(ShadowRole role, const Shadow& from, const std::string& name,
+                      std::uint64_t ahead) {
     return add(std::make_unique<Shadow>(Shadow{.role = role,
                                                .name = name,
                                                .setting = from.setting,
-                                               .opened = next_,
+                                               .opened = from.next_step(),
                                                .decision = from.decision,
                                                .base = from.counted(),
                                                .marked = from.counted(),
+                                               .ahead = ahead,
                                                .buffer = from.buffer->clone()}));
 }
 
@@ -77,8 +117,12 @@ Shadow* Shadows::find(std::string_view name) {
 
 std::uint64_t Shadows::horizon() const {
     std::uint64_t longest = 0;
-    for (const auto& shadow : all_)
-        longest = std::max(longest, shadow->buffer->horizon());
+    const std::uint64_t of_ahead = horizon_ahead();
+    for (const auto& shadow : all_) {
+        const bool ahead = shadow->ahead != 0;
+        const std::uint64_t seen = ahead ? of_ahead : shadow->buffer->horizon();
+        longest = std::max(longest, seen + (ahead ? wanted(*shadow) - next_ - 1 : 0));
+    }
     return longest;
 }
 

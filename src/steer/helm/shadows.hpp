@@ -26,12 +26,20 @@ struct Shadow {
     buffer::Decision decision{};  ///< for the next step
     Rows base{};                  ///< what it had counted when it was opened
     Rows marked{};                ///< what it had counted at the last mark
+    std::uint64_t ahead = 0;      ///< steps that it may be ahead of the real buffer
+    /// Fetched in each step since the last mark; of an agent's.
+    std::vector<std::uint64_t> by_step{};
     std::unique_ptr<buffer::ShadowBuffer> buffer{};
 
     [[nodiscard]] const Rows& counted() const { return buffer->counted(); }
+    /// The step that it takes next.
+    [[nodiscard]] std::uint64_t next_step() const { return buffer->next_step(); }
 };
 
-/// A set of them. Each is told of every step, and takes it when `advance` is called.
+/// A set of them. Each is told of every step, and takes it when `advance` is called. Those that may
+/// be ahead take steps that are known before the real buffer does: several at a time until they are
+/// as far ahead as they may be, and only where all of them see as far as they look, so that those
+/// that began together stay together.
 class Shadows {
 public:
     /// `slots` is the largest capacity any of them may have.
@@ -44,9 +52,11 @@ public:
     void advance();
 
     /// Starts one, empty; an agent's anew under the same name.
-    Shadow& open(ShadowRole role, const Setting& setting, const std::string& name = {});
+    Shadow& open(ShadowRole role, const Setting& setting, const std::string& name = {},
+                 std::uint64_t ahead = 0);
     /// Starts one as another is now, likewise.
-    Shadow& copy(ShadowRole role, const Shadow& from, const std::string& name = {});
+    Shadow& copy(ShadowRole role, const Shadow& from, const std::string& name = {},
+                 std::uint64_t ahead = 0);
     /// Changes what of its setting concerns ids. A usage Error leaves it as it was.
     void set(Shadow& shadow, const Setting& setting);
     void close(const Shadow& shadow);
@@ -54,7 +64,7 @@ public:
     [[nodiscard]] Shadow* find(std::string_view name);
 
     [[nodiscard]] std::span<const std::unique_ptr<Shadow>> all() const { return all_; }
-    /// The longest of their horizons.
+    /// How many steps after the next one they want to see.
     [[nodiscard]] std::uint64_t horizon() const;
     [[nodiscard]] std::uint64_t next_step() const { return next_; }
     /// Real rows per row that is followed, so far.
@@ -63,6 +73,14 @@ public:
 
 private:
     Shadow& add(std::unique_ptr<Shadow> made);
+    /// The next step as the real buffer takes it, and those ahead of it.
+    void advance(Shadow& shadow, std::uint64_t known);
+    /// The longest horizon of those that may be ahead.
+    [[nodiscard]] std::uint64_t horizon_ahead() const;
+    /// From this step on, one of those ahead would see less than it looks for.
+    [[nodiscard]] std::uint64_t known_ahead() const;
+    /// Where it is to be after `advance`, if enough is known.
+    [[nodiscard]] std::uint64_t wanted(const Shadow& shadow) const;
 
     std::shared_ptr<buffer::ShadowFeed> feed_;
     buffer::SlotId slots_;

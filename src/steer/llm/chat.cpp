@@ -210,6 +210,17 @@ void ChatServer::connect(Clock::time_point deadline) {
         static_cast<void>(s.try_api(LlmApi::openai, deadline));
 }
 
+bool ChatServer::answers(Clock::time_point deadline) {
+    const std::string route(models_route(LlmApi::ollama));
+    if (state_->client.get(route, deadline).fault != HttpFault::none) return false;
+    try {
+        connect(deadline);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 HttpResponse ChatServer::State::ask(std::span<const ChatMessage> messages, const Json& schema,
                                     ReplyForm how, Clock::time_point deadline) {
     if (how == ReplyForm::schema) {

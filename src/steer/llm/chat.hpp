@@ -33,6 +33,9 @@ public:
     /// Finds out what the server speaks and, where none was named, which model it has. Asks
     /// nothing that is known.
     void connect(Clock::time_point deadline);
+    /// Whether a server is there that speaks one of the protocols and has a model; connects to it.
+    /// One that cannot be reached is not tried again.
+    [[nodiscard]] bool answers(Clock::time_point deadline);
     /// The reply to the messages. With a schema, the best form the server takes is used and
     /// remembered; below ReplyForm::schema the schema is written under the first message. Busy
     /// servers and broken connections are tried again until the deadline.

@@ -8,6 +8,8 @@
 #include "core/json.hpp"
 #include "steer/knob_range.hpp"
 
+#include "known_effects.hpp"
+
 namespace rudder::steer {
 
 namespace {
@@ -184,9 +186,14 @@ FittedMessage user_message(const Observation& observation, std::size_t history,
     std::vector<std::string> lines;
     for (std::size_t i = skipped; i < observation.history.size(); ++i)
         lines.push_back(history_line(observation.history[i]));
-    std::string rest;
-    if (!problem.empty()) rest += fmt::format("Your last reply was not used: {}.\n\n", problem);
-    rest += "Now:\n" + observation_text(observation) + "What is your action?";
+    std::string now;
+    if (!problem.empty()) now += fmt::format("Your last reply was not used: {}.\n\n", problem);
+    now += "Now:\n" + observation_text(observation);
+    const auto with_effects = [&](bool of_history) {
+        return now + effects_text(observation, of_history) + "What is your action?";
+    };
+    std::string rest = with_effects(history > 0);
+    if (budget.count(rest) > budget.tokens) rest = with_effects(false);
     return fitted_message(lines, "Your past decisions, oldest first:\n", rest, budget);
 }
 

@@ -38,8 +38,9 @@ struct FittedMessage {
 };
 
 /// The second message: up to `history` past decisions, what was wrong with the last reply (empty:
-/// nothing), and last the latest numbers. Past decisions are left out, oldest first, where the
-/// message would take more than the budget.
+/// nothing), the latest numbers, and last the effects that are known (known_effects.hpp), of all
+/// decisions on record unless `history` is 0 or they would be too much. Past decisions are left
+/// out, oldest first, where the message would take more than the budget.
 [[nodiscard]] FittedMessage user_message(const Observation& observation, std::size_t history,
                                          const std::string& problem, const TokenBudget& budget);
 /// The same of lines that are made already.

@@ -156,6 +156,17 @@ Json reply_schema(const Observation& observation, const buffer::PolicySpec& buil
     return schema;
 }
 
+bool can_change(const Action& action, const Observation& observation, const Json& schema) {
+    if (!schema_problem(to_json(action), schema).empty()) return false;
+    try {
+        return action.kind != ActionKind::set ||
+               with_changes(observation.setting, action.knobs, observation.limits, "a reply") !=
+                   observation.setting;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Json parse_reply_object(std::string_view text, const Json& schema, const std::string& where) {
     const std::string_view reply = trimmed(text);
     if (reply.empty()) throw no_answer("the model's reply is blank", where);

@@ -26,6 +26,10 @@ namespace rudder::steer {
 [[nodiscard]] std::string schema_problem(const Json& value, const Json& schema,
                                          const std::string& name = "the reply");
 
+/// Whether a model may ask for the action, and that would change anything.
+[[nodiscard]] bool can_change(const Action& action, const Observation& observation,
+                              const Json& schema);
+
 /// The one JSON object that a reply must be. An Error (kind failed) with a problem of its own for
 /// everything else: nothing is searched for, cut out or repaired.
 [[nodiscard]] Json parse_reply_object(std::string_view text, const Json& schema,

@@ -30,17 +30,17 @@ DecisionStatus parse_status(const std::string& name, const std::string& where) {
 
 Json outcome_json(const std::optional<Outcome>& outcome) {
     if (!outcome) return nullptr;
-    return {{"steps", outcome->steps},
-            {"rows", outcome->rows},
-            {"hit_rate", outcome->hit_rate},
-            {"seconds", outcome->seconds},
-            {"correct", outcome->correct()}};
+    return json_object({{"steps", outcome->steps},
+                        {"rows", outcome->rows},
+                        {"hit_rate", outcome->hit_rate},
+                        {"seconds", outcome->seconds},
+                        {"correct", outcome->correct()}});
 }
 
 Json alternatives_json(const DecisionRecord& record) {
     Json list = Json::array();
     if (!record.alternative) return list;
-    Json one{{"action", to_json(*record.alternative)}};
+    Json one = json_object({{"action", to_json(*record.alternative)}});
     if (record.outcome) one["rows"] = record.outcome->alternative;
     list.push_back(std::move(one));
     return list;
@@ -103,7 +103,8 @@ std::string_view to_string(DecisionStatus status) noexcept {
 }
 
 Json to_json(const DecisionRecord& record) {
-    Json line{{"step", record.step}, {"rank", record.rank}, {"agent", record.agent}};
+    Json line =
+        json_object({{"step", record.step}, {"rank", record.rank}, {"agent", record.agent}});
     // Sequences count from 1: an observation without one was not kept.
     line["observation"] = record.observation.sequence == 0 ? Json() : to_json(record.observation);
     line["action"] = to_json(record.action);
@@ -115,8 +116,8 @@ Json to_json(const DecisionRecord& record) {
     line["outcome"] = outcome_json(record.outcome);
     line["alternatives"] = alternatives_json(record);
     if (record.forecast) {
-        line["forecast"] = {{"hit_rate", record.forecast->hit_rate},
-                            {"rows", record.forecast->rows}};
+        line["forecast"] =
+            json_object({{"hit_rate", record.forecast->hit_rate}, {"rows", record.forecast->rows}});
     }
     if (!record.note.empty()) line["note"] = record.note;
     if (!record.problem.empty()) line["problem"] = record.problem;

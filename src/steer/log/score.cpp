@@ -151,12 +151,16 @@ double ShareScore::high() const noexcept {
     return std::min(1.0, middle + half);
 }
 
+ShareScore CounterfactualScore::better() const noexcept {
+    return {share.right - no_effect, share.all - no_effect};
+}
+
 std::string_view to_string(PassRule rule) noexcept {
     return rule_names[static_cast<std::size_t>(rule)];
 }
 
 double CostScore::excess() const noexcept {
-    return rows_beyond(rows, built_in);
+    return counted_excess ? *counted_excess : rows_beyond(rows, built_in);
 }
 
 double CostScore::regret() const noexcept {
@@ -175,14 +179,15 @@ LogScore score_log(std::span<const DecisionRecord> records) {
         score.invalid += record.status == DecisionStatus::invalid ? 1U : 0U;
         score.refused += record.status == DecisionStatus::refused ? 1U : 0U;
         score.undone += record.status == DecisionStatus::undone ? 1U : 0U;
-        const bool acts = record.action.kind != ActionKind::keep;
-        score.applied += acts && record.status == DecisionStatus::applied ? 1U : 0U;
+        if (record.status == DecisionStatus::applied || record.status == DecisionStatus::undone)
+            ++(record.action.kind == ActionKind::keep ? score.kept : score.applied);
         CounterfactualScore& other = score.counterfactual;
         if (failed(record)) {
             count(other.share, false);
         } else if (record.outcome) {
             count(other.share, record.outcome->correct());
             ++other.judged;
+            other.no_effect += record.outcome->tied() ? 1U : 0U;
             std::uint64_t& horizon =
                 record.action.kind == ActionKind::set ? other.set_horizon : other.horizon;
             horizon = std::max(horizon, record.outcome->steps);
@@ -199,15 +204,24 @@ Json to_json(const LogScore& score) {
     Json counterfactual = share_json(score.counterfactual.share);
     if (counterfactual.is_object()) {
         counterfactual["judged"] = score.counterfactual.judged;
+        counterfactual["no_effect"] = score.counterfactual.no_effect;
+        counterfactual["better"] = share_json(score.counterfactual.better());
         counterfactual["horizon"] = score.counterfactual.horizon;
         counterfactual["set_horizon"] = score.counterfactual.set_horizon;
     }
-    return {{"agent", score.agent},         {"run", score.run},
-            {"decisions", score.decisions}, {"applied", score.applied},
-            {"late", score.late},           {"invalid", score.invalid},
-            {"refused", score.refused},     {"undone", score.undone},
-            {"pass_at_1", std::move(pass)}, {"counterfactual", std::move(counterfactual)},
-            {"cost", cost_json(score)},     {"label_accuracy", share_json(score.pass.label)}};
+    return {{"agent", score.agent},
+            {"run", score.run},
+            {"decisions", score.decisions},
+            {"applied", score.applied},
+            {"kept", score.kept},
+            {"late", score.late},
+            {"invalid", score.invalid},
+            {"refused", score.refused},
+            {"undone", score.undone},
+            {"pass_at_1", std::move(pass)},
+            {"counterfactual", std::move(counterfactual)},
+            {"cost", cost_json(score)},
+            {"label_accuracy", share_json(score.pass.label)}};
 }
 
 namespace {

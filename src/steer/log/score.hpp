@@ -49,8 +49,12 @@ struct CounterfactualScore {
     ShareScore
         share;  ///< no worse than the alternative; else wrong, and so are answers that failed
     std::uint64_t judged = 0;       ///< of them, by shadows
+    std::uint64_t no_effect = 0;    ///< of the judged: both came to the same rows
     std::uint64_t horizon = 0;      ///< steps a decision to replace is judged over; 0: none was
     std::uint64_t set_horizon = 0;  ///< the same of a change of knobs
+
+    /// Better than the alternative, of those that had an effect and of answers that failed.
+    [[nodiscard]] ShareScore better() const noexcept;
 };
 
 /// Rows of the same trace and capacity, under the log and under what stands beside it.
@@ -62,6 +66,8 @@ struct CostScore {
     std::uint64_t best = 0;
     std::uint64_t window = 0;  ///< the static window:16
     std::uint64_t floor = 0;
+    /// As the run itself counted it, where that is known; `rows` are then those of the run.
+    std::optional<double> counted_excess{};
     [[nodiscard]] double excess() const noexcept;  ///< over the built-in rule
     [[nodiscard]] double regret() const noexcept;  ///< over the best of the class
 };
@@ -70,7 +76,8 @@ struct LogScore {
     std::string agent;
     std::string run;
     std::uint64_t decisions = 0;
-    std::uint64_t applied = 0;  ///< replace and set
+    std::uint64_t applied = 0;  ///< replace and set, those that were undone later included
+    std::uint64_t kept = 0;     ///< that were to change nothing
     std::uint64_t late = 0;
     std::uint64_t invalid = 0;
     std::uint64_t refused = 0;

@@ -14,14 +14,22 @@ namespace {
 constexpr std::uint32_t group_count = 4;
 /// Rows that the shadows of one group hold, about: a larger sample costs more than it tells.
 constexpr buffer::SlotId group_slots = 512;
+/// Rows that all rivals of all groups look at in one step, about: a tenth of a millisecond.
+constexpr std::size_t rows_per_step = 8192;
 /// Rows of a rival that cannot be.
 constexpr double lacking = -1;
 /// Salts of other shadows are small numbers.
 constexpr std::uint32_t first_salt = 0x72656772;
 
-/// One row in so many is followed by a group; 1: all.
-std::uint32_t group_sample(buffer::SlotId slots) {
-    return std::max<std::uint32_t>(1, std::bit_floor(slots / group_slots));
+/// One row in so many is followed by a group, beside a buffer of that size whose steps need so many
+/// rows; 1: all.
+std::uint32_t group_sample(buffer::SlotId slots, std::size_t rows) {
+    const std::uint32_t by_slots = std::bit_floor(slots / group_slots);
+    if (by_slots <= 1) return 1;
+    const std::size_t looks = rows * declared_class().size() * group_count;
+    constexpr std::size_t most = std::size_t{1} << 30;
+    const std::size_t by_rows = std::bit_ceil(std::min(looks / rows_per_step, most));
+    return std::max(by_slots, static_cast<std::uint32_t>(by_rows));
 }
 
 }  // namespace
@@ -57,18 +65,26 @@ struct ClassWatch::Group {
 
 ClassWatch::ClassWatch(const buffer::PolicyFacts& facts, buffer::SlotId slots,
                        std::uint64_t first_step)
-    : horizon_(class_horizon()), published_(first_step), advanced_(first_step), taken_(first_step) {
-    const std::uint32_t sample = group_sample(slots);
-    for (std::uint32_t g = 0; g < (sample == 1 ? 1 : group_count); ++g) {
-        groups_.push_back(std::make_unique<Group>(
-            facts, buffer::ShadowOptions{sample, first_salt + g}, slots, first_step));
-    }
-}
+    : facts_(facts),
+      slots_(slots),
+      horizon_(class_horizon()),
+      published_(first_step),
+      advanced_(first_step),
+      taken_(first_step) {}
 
 ClassWatch::~ClassWatch() = default;
 
+void ClassWatch::begin(std::size_t rows) {
+    const std::uint32_t sample = group_sample(slots_, rows);
+    for (std::uint32_t g = 0; g < (sample == 1 ? 1 : group_count); ++g) {
+        groups_.push_back(std::make_unique<Group>(
+            facts_, buffer::ShadowOptions{sample, first_salt + g}, slots_, published_));
+    }
+}
+
 void ClassWatch::publish(std::uint64_t step, std::span<const buffer::RowKey> rows) {
     RUDDER_CHECK(step == published_);
+    if (groups_.empty()) begin(rows.size());
     for (const auto& group : groups_)
         group->feed->publish(step, rows);
     ++published_;
@@ -96,6 +112,7 @@ ClassRows ClassWatch::finish() {
     while (advanced_ < taken_)
         advance();
     ClassRows rows{.steps = real_.steps, .fetched = static_cast<double>(real_.fetched())};
+    if (groups_.empty()) return rows;
     for (std::uint32_t g = 0; g < group_count; ++g) {
         // One that follows all rows tells the same as any other.
         for (const auto& rival : groups_[g % groups_.size()]->rivals) {

@@ -35,7 +35,8 @@ static_assert(lists_all_fields<ClassRows>);
 [[nodiscard]] std::optional<Regret> regret_of(const ClassRows& rows);
 
 /// Runs every rival on some groups of rows, as many steps behind as the class looks ahead, so that
-/// nobody has to look ahead for them. Small buffers are followed whole.
+/// nobody has to look ahead for them. Small buffers are followed whole; beside others all rivals
+/// together look at a bounded number of rows per step.
 class ClassWatch {
 public:
     ClassWatch(const buffer::PolicyFacts& facts, buffer::SlotId slots, std::uint64_t first_step);
@@ -53,10 +54,14 @@ public:
 private:
     struct Group;
 
+    /// How many rows are followed goes by the size of a step, the first one's.
+    void begin(std::size_t rows);
     void catch_up();
     void advance();
 
-    std::vector<std::unique_ptr<Group>> groups_;
+    buffer::PolicyFacts facts_;
+    buffer::SlotId slots_;
+    std::vector<std::unique_ptr<Group>> groups_;  ///< none before the first step
     std::uint64_t horizon_;
     std::uint64_t published_;
     std::uint64_t advanced_;

@@ -11,6 +11,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "steer/helm/helm_options.hpp"
+#include "steer/llm/known_effects.hpp"
 #include "steer/llm/prompt.hpp"
 #include "steer/llm/reply.hpp"
 #include "steer/steered_replay.hpp"
@@ -62,6 +63,7 @@ public:
         : facts_(facts),
           settings_{.context = spec.whole("context"), .tokens = spec.whole("tokens")},
           history_(spec.whole("history")),
+          beside_(spec.whole("shadows")),
           ground_(ground),
           asked_(asked),
           system_(system) {
@@ -87,7 +89,8 @@ public:
                                                          .host = facts_.rank,
                                                          .question = o.step / interval(),
                                                          .step = o.step});
-        Answer answer{.action = asked_.choices[asked_.taken]};
+        Answer answer{.action = asked_.choices[asked_.taken],
+                      .shadows = policies_beside(o, facts_.built_in, beside_)};
         answer.action.reason = Reason::chance;
         return answer;
     }
@@ -96,6 +99,7 @@ private:
     AgentFacts facts_;
     ChatSettings settings_;
     std::uint64_t history_;
+    std::uint64_t beside_;
     const PromptGround& ground_;
     AskedPrompt& asked_;
     std::string& system_;

@@ -97,17 +97,6 @@ std::vector<KnobValue> values_of(const Observation& seen, const Knob& k,
     return values;
 }
 
-/// Whether a model could have said so, and whether that changes anything.
-bool worth_a_try(const Action& action, const Observation& seen, const Json& schema) {
-    if (!schema_problem(to_json(action), schema).empty()) return false;
-    try {
-        return action.kind != ActionKind::set ||
-               with_changes(seen.setting, action.knobs, seen.limits, "a reply") != seen.setting;
-    } catch (const Error&) {
-        return false;
-    }
-}
-
 constexpr std::size_t replacing = knob_count;
 
 /// Its knob, or that it replaces.
@@ -123,7 +112,7 @@ std::vector<Action> reply_choices(const Observation& observation,
                                   std::uint64_t longest_window) {
     std::vector<Action> choices{Action::keep()};
     const auto offer = [&](Action action) {
-        if (worth_a_try(action, observation, schema)) choices.push_back(std::move(action));
+        if (can_change(action, observation, schema)) choices.push_back(std::move(action));
     };
     for (const double share : replaced_shares)
         offer(Action::replace(Reason::none, share));

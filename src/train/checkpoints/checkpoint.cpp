@@ -103,7 +103,7 @@ void write_tensors(const fs::path& folder, const Checkpoint& c) {
 Json parameters_json(std::span<const nn::Parameter> parameters) {
     Json list = Json::array();
     for (const nn::Parameter& p : parameters)
-        list.push_back({{"name", p.name}, {"shape", p.shape}, {"offset", p.offset}});
+        list.push_back(json_object({{"name", p.name}, {"shape", p.shape}, {"offset", p.offset}}));
     return list;
 }
 
@@ -156,7 +156,8 @@ Json read_state(const fs::path& folder) {
     Json state;
     std::string text;
     try {
-        text = read_text(file, std::uint64_t{16} << 20);
+        // It may hold as many class names as a manifest.
+        text = read_text(file, std::uint64_t{64} << 20);
         state = parse_json(text, file.string());
     } catch (const Error& error) {
         throw damaged(folder, error.problem());
@@ -201,20 +202,21 @@ std::vector<std::string> differences(const Json& saved, const Json& now) {
 void write_folder(const fs::path& output, const Checkpoint& c) {
     Staging staging = Staging::folder(output, Existing::replace);
     write_tensors(staging.path(), c);
-    Json state = {{"format", checkpoint_format},
-                  {"version", checkpoint_version},
-                  {"network", network_json(c.identity.network)},
-                  {"training", training_json(c.identity.train)},
-                  {"data", c.identity.data},
-                  {"data_checksum", c.identity.data_checksum},
-                  {"weights", c.weights.size()},
-                  {"parameters", parameters_json(c.parameters)},
-                  {"optimiser_steps", c.optimiser_steps},
-                  {"state", to_json(c.state)},
-                  {"open_decisions", c.open_decisions},
-                  {"files",
-                   {{weights_file, checksum_of(staging.path() / weights_file)},
-                    {optimiser_file, checksum_of(staging.path() / optimiser_file)}}}};
+    Json state = json_object(
+        {{"format", checkpoint_format},
+         {"version", checkpoint_version},
+         {"network", network_json(c.identity.network)},
+         {"training", training_json(c.identity.train)},
+         {"data", c.identity.data},
+         {"data_checksum", c.identity.data_checksum},
+         {"weights", c.weights.size()},
+         {"parameters", parameters_json(c.parameters)},
+         {"optimiser_steps", c.optimiser_steps},
+         {"state", to_json(c.state)},
+         {"open_decisions", c.open_decisions},
+         {"files", json_object({{weights_file, checksum_of(staging.path() / weights_file)},
+                                {optimiser_file, checksum_of(staging.path() / optimiser_file)}})}});
+    if (c.identity.trained_on) state["trained_on"] = to_json(*c.identity.trained_on);
     write_text(staging.path() / state_file, sealed(std::move(state)));
     staging.commit();
 }
@@ -295,6 +297,8 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     c.identity.data = json_string(state, "data", where);
     c.identity.data_checksum = json_string(state, "data_checksum", where);
     c.identity.version = json_u64(state, "version", where);
+    if (state.contains("trained_on"))
+        c.identity.trained_on = trained_on_from_json(state["trained_on"], where);
     c.parameters = parameters_from(json_field(state, "parameters", where), where);
     c.optimiser_steps = json_u64(state, "optimiser_steps", where);
     c.state = run_state_from_json(json_field(state, "state", where), where);
@@ -355,7 +359,7 @@ void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std:
 void mark_best(const fs::path& run, const fs::path& checkpoint) {
     Staging staging = Staging::file(run / "checkpoints" / best_file, Existing::replace);
     write_text(staging.path(),
-               Json({{"checkpoint", checkpoint.filename().string()}}).dump() + "\n");
+               json_object({{"checkpoint", checkpoint.filename().string()}}).dump() + "\n");
     staging.commit();
 }
 
@@ -423,26 +427,35 @@ std::optional<std::uint64_t> lost_best(const fs::path& run, std::uint64_t used) 
     }
 }
 
-}  // namespace
-
-SavedNetwork load_network(const fs::path& run) {
-    std::error_code code;
-    if (!fs::is_directory(run, code)) {
-        throw input_error("run not found", run.string(),
-                          "give the folder that 'rudder train --out' made");
-    }
-    fs::path folder;
-    Checkpoint c = read_chosen(run, folder);
+/// What of a checkpoint is needed to use its network.
+SavedNetwork usable(Checkpoint c, fs::path folder) {
     SavedNetwork saved;
-    saved.lost_best = lost_best(run, c.state.step);
     saved.options = c.identity.network;
     saved.weights = std::move(c.weights);
     saved.step = c.state.step;
     saved.epoch = static_cast<std::uint32_t>(c.state.epochs.size());
-    saved.checkpoint = folder;
+    saved.checkpoint = std::move(folder);
     saved.data = c.identity.data;
     saved.data_checksum = c.identity.data_checksum;
     saved.train = c.identity.train;
+    saved.trained_on = std::move(c.identity.trained_on);
+    return saved;
+}
+
+}  // namespace
+
+SavedNetwork load_network(const fs::path& folder) {
+    std::error_code code;
+    if (!fs::is_directory(folder, code)) {
+        throw input_error("run not found", folder.string(),
+                          "give the folder that 'rudder train --out' made");
+    }
+    if (fs::exists(folder / state_file, code)) return usable(read_checkpoint(folder), folder);
+    fs::path chosen;
+    Checkpoint c = read_chosen(folder, chosen);
+    const auto lost = lost_best(folder, c.state.step);
+    SavedNetwork saved = usable(std::move(c), std::move(chosen));
+    saved.lost_best = lost;
     return saved;
 }
 

@@ -12,6 +12,7 @@
 #include "rudder/train/options.hpp"
 
 #include "run_state.hpp"
+#include "trained_on.hpp"
 
 namespace rudder::train {
 
@@ -26,6 +27,7 @@ struct RunIdentity {
     std::string data;           ///< path of the partitioned data set
     std::string data_checksum;  ///< of its manifest
     std::uint64_t version = checkpoint_version;
+    std::optional<TrainedOn> trained_on{};  ///< of that data set; earlier versions did not keep it
 };
 
 /// A named vector of floats beside the weights (the optimiser's, and weights under evaluation).
@@ -109,10 +111,12 @@ struct SavedNetwork {
     std::string data;           ///< path of the partitioned data set it was trained on
     std::string data_checksum;  ///< of that data set's manifest
     TrainOptions train;  ///< as far as evaluation needs them: fan-outs, batch, seed, topology
+    std::optional<TrainedOn> trained_on;  ///< of that data set, where it is known
 };
 
 /// The network of a run folder for inference: the best by validation if there is one, else the
-/// last. No usable checkpoint is an input Error that names what was found.
-[[nodiscard]] SavedNetwork load_network(const std::filesystem::path& run);
+/// last; or of the folder of one checkpoint. No usable checkpoint is an input Error that names what
+/// was found.
+[[nodiscard]] SavedNetwork load_network(const std::filesystem::path& folder);
 
 }  // namespace rudder::train

@@ -21,10 +21,18 @@ bool Checkpointing::due_by_clock() const {
     return writes() && plan_.every_seconds > 0 && watch_.passed() >= plan_.every_seconds;
 }
 
+RunIdentity Checkpointing::identity() const {
+    return {.network = learner_.options(),
+            .train = options_,
+            .data = plan_.data,
+            .data_checksum = plan_.data_checksum,
+            .trained_on = learner_.trained_on()};
+}
+
 void Checkpointing::write(RunState state, std::span<const float> under_evaluation,
                           std::vector<std::string> open_decisions) {
     Checkpoint checkpoint = plan_.keeper->take();
-    checkpoint.identity = {learner_.options(), options_, plan_.data, plan_.data_checksum};
+    checkpoint.identity = identity();
     checkpoint.state = std::move(state);
     learner_.save(checkpoint);
     copy_floats(under_evaluation, checkpoint.under_evaluation);
@@ -36,7 +44,7 @@ void Checkpointing::best(std::uint64_t step, const RunState& state,
                          std::span<const float> weights) {
     if (!writes() || plan_.keeper->best(step)) return;
     Checkpoint best;
-    best.identity = {learner_.options(), options_, plan_.data, plan_.data_checksum};
+    best.identity = identity();
     best.state = state;
     best.state.step = step;
     best.parameters = learner_.parameters();

@@ -38,6 +38,8 @@ public:
     void wait();
 
 private:
+    [[nodiscard]] RunIdentity identity() const;
+
     const CheckpointPlan& plan_;
     const TrainOptions& options_;
     const Learner& learner_;

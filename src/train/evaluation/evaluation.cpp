@@ -4,29 +4,45 @@
 
 namespace rudder::train {
 
+namespace {
+
+/// Each seed has its own past, so that layers of the whole graph are of no use: exact is then all
+/// of the past, seed by seed.
+std::vector<std::int32_t> evaluated_fanout(const TrainOptions& options) {
+    if (options.eval != "exact") return options.fanout;
+    return std::vector<std::int32_t>(options.fanout.size(), -1);
+}
+
+}  // namespace
+
 Evaluation::Evaluation(const Ground& ground, Learner& learner)
     : network_options_(learner.options()) {
     const TrainOptions& o = ground.options;
     const bool degrees = learner.network().wants_degrees();
     if (o.eval_every == 0) return;
-    if (o.eval == "exact") {
+    const bool timed = o.temporal != sample::Temporal::off;
+    if (o.eval == "exact" && !timed) {
         const auto ranks = static_cast<std::uint64_t>(ground.comm.host().size());
         exact_ = std::make_unique<ExactEvaluator>(
             ground.comm, ground.data, ground.parts, ground.store,
             ExactEvaluator::Options{.network = network_options_,
                                     .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
                                     .degrees = degrees,
-                                    .again = true});
+                                    .again = true,
+                                    .weighted = o.weighted});
         return;
     }
     sampled_ = std::make_unique<SampledEvaluator>(
         ground.comm, ground.parts, *ground.source, ground.store,
-        SampledEvaluator::Options{.fanout = o.fanout,
+        SampledEvaluator::Options{.fanout = evaluated_fanout(o),
                                   .batch = o.batch,
                                   .seed = o.seed,
                                   .objective = network_options_.objective,
                                   .outputs = network_options_.outputs,
-                                  .degrees = degrees});
+                                  .degrees = degrees,
+                                  .weighted = o.weighted,
+                                  .temporal = o.temporal,
+                                  .times = &ground.times});
 }
 
 void Evaluation::start(std::span<const float> weights) {

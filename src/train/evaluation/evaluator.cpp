@@ -68,14 +68,18 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
                                                .seed = options_.seed,
                                                .purpose = Purpose::evaluate,
                                                .kind = comm::Kind::evaluation,
-                                               .degrees = options_.degrees});
+                                               .degrees = options_.degrees,
+                                               .weighted = options_.weighted,
+                                               .temporal = options_.temporal,
+                                               .times = options_.times});
     for (const Job& job : jobs) {
         Prepared next;
         next.job = &job;
         sampler.sample({.step = job.number, .part = job.part->id()}, job.seeds, next.batch);
         next.rows =
             Array<float>::uninitialised(next.batch.vertices.size() * store_.format().row_floats());
-        const store::RowsWanted wanted{next.batch.vertices, next.rows.span(), true};
+        const store::RowsWanted wanted{next.batch.vertices, next.rows.span(),
+                                       next.batch.distinct()};
         store_.pull(std::span(&wanted, 1), comm::Kind::evaluation).wait();
         if (!ready.push(std::move(next))) return;
     }

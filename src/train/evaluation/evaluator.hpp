@@ -28,6 +28,9 @@ public:
         nn::Objective objective = nn::Objective::classes;
         std::uint64_t outputs = 0;
         bool degrees = false;  ///< the network wants them
+        bool weighted = false;
+        sample::Temporal temporal = sample::Temporal::off;
+        const sample::SeedTimes* times = nullptr;  ///< unless that is off
     };
 
     /// Everything given must outlive it.

@@ -8,8 +8,10 @@
 
 namespace rudder::train {
 
-ChunkedPart::ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here)
-    : part_(&part) {
+ChunkedPart::ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here,
+                         Means means)
+    : part_(&part), means_(means) {
+    RUDDER_CHECK(means == Means::plain || part.info().edge_weight);
     const auto halo = part.halo();
     const auto local = [&](VertexId v) {
         return part.own() +
@@ -97,6 +99,25 @@ void ChunkedPart::fill_whole(ExactChunk& out) const {
         for (std::size_t e = chunk.begin; e < chunk.end; ++e)
             block.neighbours[e] = static_cast<LocalId>(position(from[e]));
     });
+    fill_shares(0, block);
+}
+
+void ChunkedPart::fill_shares(std::size_t first, sample::Block& block) const {
+    block.shares.resize(means_ == Means::weighted ? block.neighbours.size() : 0);
+    if (block.shares.empty()) return;
+    const float* const weights = part_->edge_data().weight.data() + part_->offsets()[first];
+    constexpr std::size_t rows_per_task = std::size_t{1} << 12;
+    parallel_chunks(block.destinations, rows_per_task, [&](const Chunk& chunk) {
+        for (std::size_t d = chunk.begin; d < chunk.end; ++d) {
+            double sum = 0;
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
+                sum += static_cast<double>(weights[e]);
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                block.shares[e] =
+                    sum > 0 ? static_cast<float>(static_cast<double>(weights[e]) / sum) : 0.F;
+            }
+        }
+    });
 }
 
 void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> positions,
@@ -144,6 +165,7 @@ void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> pos
     block.neighbours.resize(edges.size());
     for (std::size_t e = 0; e < edges.size(); ++e)
         block.neighbours[e] = positions[edges[e]];
+    fill_shares(begin, block);
     for (const LocalId u : out.sources)
         positions[u] = nowhere;
 }

@@ -51,11 +51,15 @@ struct ExactChunk {
     const void* whole_of = nullptr;  ///< the part that it is all of; none: it is not
 };
 
+/// Whether neighbours count alike, or by the weights that the edges of a part carry.
+enum class Means : bool { plain, weighted };
+
 /// One own part, with what is needed to cut it. The part must outlive it.
 class ChunkedPart {
 public:
     /// `here` is the range of vertices that this rank owns, over all of its parts.
-    ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here);
+    ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here,
+                Means means = Means::plain);
 
     [[nodiscard]] const partition::Part& part() const noexcept { return *part_; }
     /// The groups of the part, each as a chunk of its own.
@@ -100,8 +104,11 @@ private:
     void fill_whole(ExactChunk& out) const;
     void fill_some(const Stretch& stretch, std::span<std::uint32_t> positions,
                    ExactChunk& out) const;
+    /// Shares of the rows from own vertex `first` on, where means are weighted.
+    void fill_shares(std::size_t first, sample::Block& block) const;
 
     const partition::Part* part_;
+    Means means_;
     std::size_t here_begin_ = 0;  ///< local ids of halo vertices that are in other own parts
     std::size_t here_end_ = 0;
     std::vector<ChunkSize> groups_;

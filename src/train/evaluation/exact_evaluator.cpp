@@ -33,10 +33,10 @@ RankRanges ranges_of(const comm::Communicator& comm, const partition::Partitione
 }
 
 std::vector<ChunkedPart> chunked(std::span<const partition::Part> own,
-                                 partition::PartitionBook::Range here) {
+                                 partition::PartitionBook::Range here, Means means) {
     std::vector<ChunkedPart> parts;
     for (const partition::Part& part : own)
-        parts.emplace_back(part, here);
+        parts.emplace_back(part, here, means);
     return parts;
 }
 
@@ -67,6 +67,7 @@ struct ExactEvaluator::State {
     ExactMemory memory;
     Scores scores;  ///< of what is started
     std::array<std::uint64_t, 3> scored{};
+    std::uint64_t unknown = 0;
 
     State(const comm::Communicator& c, const partition::PartitionedDataset& data,
           std::span<const partition::Part> own, const store::FeatureStore& s, Options o)
@@ -74,7 +75,7 @@ struct ExactEvaluator::State {
           store(s),
           options(std::move(o)),
           ranges(ranges_of(comm, data)),
-          parts(chunked(own, ranges.here())),
+          parts(chunked(own, ranges.here(), options.weighted ? Means::weighted : Means::plain)),
           twin(nn::make_network(with_rows_of(options.network, s))) {
         options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
@@ -82,6 +83,7 @@ struct ExactEvaluator::State {
                            .layers = layer_widths(*twin, store.format().row_floats()),
                            .row_bytes = store.format().row_bytes(),
                            .degrees = options.degrees,
+                           .shares = options.weighted,
                            .again = options.again,
                            .memory = options.memory});
         comm::do_together(comm, [&] { check_memory(); });
@@ -146,7 +148,7 @@ void ExactEvaluator::evaluate(nn::Network& network, Scores& scores, const Infere
     const Span span("evaluating");
     State& s = *state_;
     const ExactGround ground{s.comm, s.ranges,          s.parts, s.degrees,
-                             s.plan, s.options.network, s.store};
+                             s.plan, s.options.network, s.store, s.options.reading};
     PartScores sums;
     try {
         sums = Inference(ground, network, s.memory, sink).run();
@@ -156,6 +158,7 @@ void ExactEvaluator::evaluate(nn::Network& network, Scores& scores, const Infere
     }
     if (!s.plan.stays) s.memory = {};
     s.scored = sums.vertices;
+    s.unknown = sums.unknown;
     scores.train = sums.roles[0];
     scores.valid = sums.roles[1];
     scores.test = sums.roles[2];
@@ -180,6 +183,10 @@ Scores ExactEvaluator::finish() {
 
 std::array<std::uint64_t, 3> ExactEvaluator::scored() const noexcept {
     return state_->scored;
+}
+
+std::uint64_t ExactEvaluator::unknown() const noexcept {
+    return state_->unknown;
 }
 
 std::uint64_t ExactEvaluator::least_bytes() const noexcept {

@@ -15,6 +15,8 @@
 #include "rudder/train/records.hpp"
 #include "store/feature_store.hpp"
 
+#include "exact_scores.hpp"
+
 namespace rudder::train {
 
 /// What the last layer gave for own vertices [first, first + count) of a part.
@@ -46,7 +48,9 @@ public:
         nn::NetworkOptions network;
         std::uint64_t memory = 0;  ///< bytes this rank may use; 0: its share of half the host's
         bool degrees = false;      ///< of a block's sources; found out if left alone
-        bool again = false;  ///< more than one evaluation: what they share is kept where it fits
+        bool again = false;     ///< more than one evaluation: what they share is kept where it fits
+        bool weighted = false;  ///< means are weighted by what edges carry
+        TargetReading reading{};  ///< of another data set than the network was trained on
     };
 
     /// Collective: all ranks make theirs in the same order. What is given must outlive it. Memory
@@ -73,6 +77,8 @@ public:
     /// Labelled vertices of all ranks that are for training, validation, test: what the losses are
     /// sums over. Known after an evaluation.
     [[nodiscard]] std::array<std::uint64_t, 3> scored() const noexcept;
+    /// Likewise those that have a role and a label that the network does not know.
+    [[nodiscard]] std::uint64_t unknown() const noexcept;
     /// The least memory it could do with on this rank, and the most it has planned to use.
     [[nodiscard]] std::uint64_t least_bytes() const noexcept;
     [[nodiscard]] std::uint64_t planned_bytes() const noexcept;

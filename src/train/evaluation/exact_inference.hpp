@@ -41,6 +41,7 @@ struct ExactGround {
     const ExactPlan& plan;
     const nn::NetworkOptions& options;
     const store::FeatureStore& store;
+    const TargetReading& reading;
 };
 
 class Inference {

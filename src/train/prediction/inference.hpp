@@ -4,7 +4,8 @@
 #include <array>
 #include <cstdint>
 #include <filesystem>
-#include <string>
+#include <memory>
+#include <optional>
 
 #include "core/staging.hpp"
 #include "rudder/comm/communicator.hpp"
@@ -13,13 +14,14 @@
 #include "train/checkpoints/checkpoint.hpp"
 #include "train/evaluation/exact_evaluator.hpp"
 
+#include "data_match.hpp"
+
 namespace rudder::train {
 
-/// The checksum of a data set's manifest, as runs keep it.
-[[nodiscard]] std::string data_checksum(const partition::PartitionedDataset& data);
-/// Refuses (input Error) a data set that is not the one the network was trained on, saying how they
-/// differ.
-void check_same_data(const SavedNetwork& saved, const partition::PartitionedDataset& data);
+/// A saved network with its weights, for sparse rows where there are such. Weights that are not so
+/// many are an input Error.
+[[nodiscard]] std::unique_ptr<nn::Network> network_of(
+    const SavedNetwork& saved, const std::optional<nn::SparseInputs>& sparse);
 
 /// Collective: all ranks take the weights of rank 0. While a run goes on, ranks that load its
 /// network one after the other may find different ones.
@@ -28,14 +30,16 @@ void share_network(const comm::Communicator& comm, SavedNetwork& saved);
 struct InferenceOptions {
     std::uint64_t memory = 0;  ///< bytes a host may use for it; 0: half of what it has
     bool verify = true;        ///< the checksums of the parts first
+    DataMatch match{};         ///< of network and data set
 };
 
 /// What an inference came to; the same on all ranks but for the last two.
 struct InferenceResult {
     Scores scores;
     std::array<std::uint64_t, 3> scored{};  ///< labelled vertices for training, validation, test
-    double seconds = 0;                     ///< of the layers alone, on this rank
-    std::uint64_t planned_bytes = 0;        ///< of rows and chunks, on this rank
+    std::uint64_t unknown = 0;        ///< vertices with a label that the network does not know
+    double seconds = 0;               ///< of the layers alone, on this rank
+    std::uint64_t planned_bytes = 0;  ///< of rows and chunks, on this rank
 };
 
 /// Collective: exact scores of all vertices. The sink gets the rows of this rank's own vertices.
@@ -50,8 +54,8 @@ struct PredictionOptions {
     bool embeddings = false;  ///< also the last hidden layer
 };
 
-/// Collective: the same, and rank 0 writes an NPZ of all vertices in their original ids (`class`,
-/// `labels` or neither, `scores`, `embedding`). Rows come to rank 0 in bounded pieces and wait in a
+/// Collective: the same; rank 0 writes all vertices in original order, by the name's ending as NPZ
+/// (`id`, `class` or `labels`, `scores`, `embedding`, `classes`), CSV or Parquet. Rows wait in a
 /// file beside the output, so that they need not fit its memory. The output appears whole or not at
 /// all. Embeddings of a network of one layer are a usage Error.
 InferenceResult write_predictions(const comm::Communicator& comm,

@@ -15,11 +15,15 @@
 
 #include "comm/service.hpp"
 #include "comm/together.hpp"
+#include "core/nameless_file.hpp"
+#include "graph/io/export.hpp"
 #include "graph/io/npz.hpp"
+#include "partition/original_ids.hpp"
 #include "rudder/core/checked.hpp"
 #include "rudder/core/error.hpp"
 
 #include "inference.hpp"
+#include "prediction_table.hpp"
 
 namespace rudder::train {
 
@@ -43,19 +47,6 @@ private:
     std::uint64_t bytes_;
     std::size_t row_bytes_;
 };
-
-/// A file that no folder lists.
-int open_nameless(const std::filesystem::path& folder) {
-    // NOLINTNEXTLINE(cppcoreguidelines-pro-type-vararg)
-    const int fd = ::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (fd >= 0) return fd;
-    // Not all file systems have such files.
-    std::string name = (folder / ".rudder-rows-XXXXXX").string();
-    const int named = ::mkostemp(name.data(), O_CLOEXEC);
-    if (named < 0) throw system_error("cannot make a file for rows", folder.string(), errno);
-    ::unlink(name.c_str());
-    return named;
-}
 
 RowFile::RowFile(const std::filesystem::path& folder, std::uint64_t rows, std::size_t row_bytes)
     : bytes_(checked_mul<std::uint64_t>(rows, row_bytes, "size of a file of rows")),
@@ -180,10 +171,12 @@ void add_answers(graph::NpzWriter& writer, const Gathered& rows, nn::Objective o
     }
 }
 
-void write_archive(const std::filesystem::path& file, const Gathered& rows,
-                   nn::Objective objective) {
+void write_archive(const std::filesystem::path& file, const Gathered& rows, nn::Objective objective,
+                   const graph::TargetInfo& targets, const graph::VertexIds& ids) {
     graph::NpzWriter writer(file);
+    graph::add_ids(writer, ids);
     add_answers(writer, rows, objective);
+    if (!targets.names.empty()) writer.add_texts("classes", targets.names);
     const auto add_floats = [&](const char* name, std::size_t first, std::size_t columns) {
         const std::size_t bytes = columns * sizeof(float);
         add_array(writer, name, {ElementType::f32, false, 0, {rows.vertices(), columns}},
@@ -196,9 +189,36 @@ void write_archive(const std::filesystem::path& file, const Gathered& rows,
     writer.finish();
 }
 
+/// Writes what was gathered in the format that the output's name asks for.
+void write_gathered(const std::filesystem::path& file, graph::OutputFormat format,
+                    const Gathered& rows, const SavedNetwork& saved,
+                    const partition::PartitionedDataset& data) {
+    const graph::VertexIds ids = partition::original_vertex_ids(data);
+    const nn::Objective objective = saved.options.objective;
+    // Answers are the network's: on another data set its classes may have other numbers, or be
+    // others.
+    graph::TargetInfo targets = data.info().targets;
+    targets.count = saved.options.outputs;
+    if (saved.trained_on) targets.names = saved.trained_on->class_names;
+    if (format == graph::OutputFormat::npz)
+        return write_archive(file, rows, objective, targets, ids);
+    write_prediction_table(format, file,
+                           {.objective = objective,
+                            .targets = targets,
+                            .ids = ids,
+                            .vertices = rows.vertices(),
+                            .scores = rows.shape().scores,
+                            .hidden = rows.shape().hidden},
+                           [&](VertexId v) { return rows.row(v); });
+}
+
 RowShape shape_of(const SavedNetwork& saved, bool embeddings) {
     RowShape shape{.scores = saved.options.outputs};
     if (!embeddings) return shape;
+    if (saved.train.temporal != sample::Temporal::off) {
+        throw usage_error("a run with --temporal answers seed by seed, and keeps no hidden layer",
+                          "--embeddings", "leave --embeddings away");
+    }
     if (saved.options.layers < 2) {
         throw usage_error("a network of one layer has no hidden layer to write", "--embeddings",
                           "leave --embeddings away, or train with --layers 2 or more");
@@ -214,6 +234,7 @@ InferenceResult write_predictions(const comm::Communicator& comm,
                                   const partition::PartitionedDataset& data,
                                   const SavedNetwork& saved, const PredictionOptions& options) {
     const RowShape shape = shape_of(saved, options.embeddings);
+    const graph::OutputFormat format = graph::output_format(options.output);
     const bool writes = comm.rank() == 0;
     std::optional<Staging> staging;
     std::optional<Gathered> gathered;
@@ -245,7 +266,7 @@ InferenceResult write_predictions(const comm::Communicator& comm,
     service.stop();
     comm::do_together(comm, [&] {
         if (!writes) return;
-        write_archive(staging->path(), *gathered, saved.options.objective);
+        write_gathered(staging->path(), format, *gathered, saved, data);
         staging->commit();
     });
     return result;

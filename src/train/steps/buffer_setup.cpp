@@ -117,11 +117,12 @@ std::vector<double> sampled_inclusion(const Ground& g, PartId part) {
     sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
+    RawVector<VertexId> memory;
     const std::uint64_t steps = std::min(presampled_steps, g.schedule.steps_per_epoch());
     for (std::uint64_t step = 0; step < steps; ++step) {
         g.schedule.seeds(part, step, seeds);
         sampler.sample({.step = step, .part = part}, seeds, batch);
-        for (const VertexId v : batch.vertices)
+        for (const VertexId v : sample::distinct_vertices(batch, memory))
             ++counts[v];
     }
     return buffer::presampled_inclusion(counts, steps);
@@ -228,11 +229,13 @@ WindowFacts sample_first_step(const Ground& g, const BufferSetup& setup) {
     sample::NeighbourSampler sampler(*g.source, g.sampler_options());
     std::vector<VertexId> seeds;
     sample::Batch batch;
+    RawVector<VertexId> memory;
     for (const partition::Part& part : g.parts) {
         g.schedule.seeds(part.id(), 0, seeds);
         sampler.sample({.step = 0, .part = part.id()}, seeds, batch);
         facts.rows += static_cast<std::uint64_t>(
-            std::ranges::count_if(batch.vertices, [&](VertexId v) { return !g.store.local(v); }));
+            std::ranges::count_if(sample::distinct_vertices(batch, memory),
+                                  [&](VertexId v) { return !g.store.local(v); }));
         facts.bytes += batch.bytes();
     }
     return facts;

@@ -24,10 +24,13 @@ std::string host_name() {
 std::string frame_of(const RankProfile& profile) {
     Json threads = Json::array();
     for (const ThreadProfile& thread : profile.threads)
-        threads.push_back({{"name", thread.name}, {"events", thread.events.size()}});
-    const Json frame{{"host", host_name()},    {"begin", profile.begin},
-                     {"end", profile.end},     {"dropped", profile.dropped},
-                     {"names", profile.names}, {"threads", std::move(threads)}};
+        threads.push_back(json_object({{"name", thread.name}, {"events", thread.events.size()}}));
+    const Json frame = json_object({{"host", host_name()},
+                                    {"begin", profile.begin},
+                                    {"end", profile.end},
+                                    {"dropped", profile.dropped},
+                                    {"names", profile.names},
+                                    {"threads", std::move(threads)}});
     return frame.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -20,7 +20,7 @@ constexpr std::size_t checkpoint_fact = 2;
 constexpr std::size_t records_fact = 3;
 constexpr std::size_t first_flag = 4;
 /// Floats of a rank's pace.
-constexpr std::size_t pace_floats = 2;
+constexpr std::size_t pace_floats = 3;
 
 /// Takes the next bucket into a group; backward completes buckets from the end of the flat vector
 /// to its start.
@@ -125,8 +125,11 @@ void GradientExchange::bucket_ready(std::size_t b) {
 void divide_waits(Seconds& seconds, const StepPace& own, const StepPace& slowest) noexcept {
     const double late = std::clamp(slowest.ready - own.ready, 0.0, seconds.reduce);
     const double rows = std::clamp(slowest.rows - own.rows, 0.0, late);
-    seconds.wait_rows = seconds.stall + rows;
-    seconds.wait_ranks = late - rows;
+    const double agent = std::clamp(slowest.agent - own.agent, 0.0, late - rows);
+    const double own_agent = std::clamp(own.agent, 0.0, seconds.stall);
+    seconds.wait_rows = seconds.stall - own_agent + rows;
+    seconds.wait_agent = own_agent + agent;
+    seconds.wait_ranks = late - rows - agent;
     seconds.wait_gradients = seconds.reduce - late;
 }
 
@@ -147,7 +150,8 @@ StepConsensus GradientExchange::finish(std::span<const float> losses, const Step
     if (!facts_.empty()) {
         float* own = facts_[0].data() + first_pace_ + pace_floats * rank_;
         own[0] = static_cast<float>(pace.rows);
-        own[1] = static_cast<float>(pace.ready);
+        own[1] = static_cast<float>(pace.agent);
+        own[2] = static_cast<float>(pace.ready);
         std::ranges::copy(extra_, facts_[0].end() - std::ssize(extra_));
     }
     under_way_.push_back(reducer_.reduce(contributions, fact_sum_));
@@ -172,7 +176,8 @@ StepPace GradientExchange::slowest() const {
     const std::size_t end = fact_sum_.size() - extra_.size();
     for (std::size_t at = first_pace_; at < end; at += pace_floats) {
         const StepPace pace{static_cast<double>(fact_sum_[at]),
-                            static_cast<double>(fact_sum_[at + 1])};
+                            static_cast<double>(fact_sum_[at + 1]),
+                            static_cast<double>(fact_sum_[at + 2])};
         if (pace.ready > last.ready) last = pace;
     }
     return last;

@@ -25,11 +25,12 @@ struct StepWishes {
 /// were there; ranks need no common clock, since they had those at about the same time.
 struct StepPace {
     double rows = 0;   ///< that it waited for rows
+    double agent = 0;  ///< that it waited for an agent, whose answer its rows waited for
     double ready = 0;  ///< when it handed in its last gradient
 };
 
-/// Divides what a step waited for (`stall` and `reduce`) into rows, gradients on their way, and
-/// slower ranks: `slowest` is the pace of the rank that came last.
+/// Divides what a step waited for (`stall` and `reduce`) into rows, gradients on their way, slower
+/// ranks and the agent: `slowest` is the pace of the rank that came last.
 void divide_waits(Seconds& seconds, const StepPace& own, const StepPace& slowest) noexcept;
 
 /// What all ranks learn of a step besides the gradient.

@@ -167,8 +167,10 @@ struct Pipeline::State {
         const Span span("fetching rows", step.sampled.step);
         make_room(step, store.format().row_floats());
         std::vector<store::RowsWanted> wanted;
-        for (std::size_t i = 0; i < step.rows.size(); ++i)
-            wanted.push_back({step.sampled.batches[i].vertices, step.rows[i], true});
+        for (std::size_t i = 0; i < step.rows.size(); ++i) {
+            const sample::Batch& batch = step.sampled.batches[i];
+            wanted.push_back({batch.vertices, step.rows[i], batch.distinct()});
+        }
         const Duration start = Executor::current().now();
         if (buffer == nullptr) {
             store::Pull pull = store.pull(wanted);
@@ -182,6 +184,7 @@ struct Pipeline::State {
             if (!buffer->assemble(std::move(place.begun), wanted, rows)) return false;
             step.counts = rows.counts;
             step.bytes_by_owner = std::move(rows.by_owner);
+            step.agent_seconds = rows.agent_seconds;
             for (std::uint64_t& bytes : step.bytes_by_owner)
                 bytes *= store.format().row_bytes();
         }

@@ -29,6 +29,7 @@ struct AssembledStep {
     std::optional<buffer::Knobs> knobs;         ///< as the buffer was set; none: no buffer
     std::optional<buffer::TimeKnobs> times{};   ///< that its pilot ordered before the step
     double fetch_seconds = 0;
+    double agent_seconds = 0;  ///< that it began later, since an agent's answer was waited for
 
     /// Becomes another step, with memory of its own.
     void take_over(AssembledStep& other) {

@@ -75,6 +75,7 @@ std::unique_ptr<buffer::LiveBuffer> RunBuffer::make_live(std::uint64_t first) {
                                       .vertices = ground_.data.info().vertices,
                                       .local = setup_.local,
                                       .parts = setup_.parts,
+                                      .repeats = ground_.options.temporal != sample::Temporal::off,
                                       .facts = setup_.facts,
                                       .record = {},
                                       .count_floor = watches(ground_.options)};

@@ -28,7 +28,9 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
               process_memory),
       queue_bytes_(ground.queue_limit()),
       digest_(digest),
-      received_(ground.comm.accounts().received) {}
+      received_(ground.comm.accounts().received) {
+    skip_time();  // all watches begin at one moment
+}
 
 sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
     sample::LookAheadOptions options;
@@ -47,23 +49,27 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
                              double rate_factor) {
     const Span span("training", record.step);
     ground_.comm.transport().at_step(record.step);
-    Stopwatch watch;
+    Seconds& seconds = record.seconds;
+    seconds.rest = phase_watch_.lap();
     AssembledStep& step = next(record.step);
-    record.seconds.stall = watch.lap();
+    seconds.stall = phase_watch_.lap();
     if (steering_ != nullptr) exchange_.divide(steering_->groups(record.step));
     compute(step, record.step);
-    record.seconds.compute = watch.lap();
+    seconds.compute = phase_watch_.lap();
     if (steering_ != nullptr && step.times) steering_->share_times(*step.times);
     if (steering_ != nullptr) steering_->send(record.step, step.counts, exchange_.extra());
-    const StepPace pace{.rows = record.seconds.stall, .ready = pace_watch_.passed()};
+    // Rows that an agent's answer held back would have been there by as much earlier.
+    const double agent = std::min(step.agent_seconds, seconds.stall);
+    const StepPace pace{
+        .rows = seconds.stall - agent, .agent = agent, .ready = pace_watch_.passed()};
     const StepConsensus consensus = exchange_.finish(losses_, wishes(), pace);
-    record.seconds.reduce = watch.lap();
+    seconds.reduce = phase_watch_.lap();
     pace_watch_.lap();
-    divide_waits(record.seconds, pace, consensus.slowest);
+    divide_waits(seconds, pace, consensus.slowest);
     if (steering_ != nullptr) steering_->receive(record.step, exchange_.extra_sum(), pipeline_);
     refuse_broken(consensus, record.step);
     learner_.update(record.step, exchange_.sum(), rate_factor);
-    record.seconds.compute += watch.lap();
+    seconds.compute += phase_watch_.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
     note(step, record);
@@ -74,7 +80,9 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     const comm::Bytes now(ground_.comm.accounts().received);
     record.bytes = now - received_;
     received_ = now;
-    record.seconds.step = step_watch_.lap();
+    const Duration end = Executor::current().now();
+    seconds.rest += phase_watch_.lap(end);
+    seconds.step = step_watch_.lap(end);
     if (steering_ != nullptr) steering_->step_done(record);
     buffer_.adapt_window(record.seconds, pipeline_);
     if (const auto shortage = memory_.look()) give_back(*shortage);

@@ -33,8 +33,10 @@ public:
     StepConsensus step(StepRecord& record, FunctionRef<StepWishes()> wishes, double rate_factor);
     /// What was done since the last step is not part of the next one.
     void skip_time() {
-        step_watch_.lap();
-        pace_watch_.lap();
+        const Duration now = Executor::current().now();
+        step_watch_.lap(now);
+        phase_watch_.lap(now);
+        pace_watch_.lap(now);
     }
     /// What this rank's training vertices scored since the last time.
     [[nodiscard]] Score take_score() noexcept { return std::exchange(score_, {}); }
@@ -63,7 +65,8 @@ private:
     Steering* steering_;
     Pipeline pipeline_;
     Stopwatch step_watch_;
-    Stopwatch pace_watch_;  ///< since the last gradients were there
+    Stopwatch phase_watch_;  ///< since the last phase of a step ended
+    Stopwatch pace_watch_;   ///< since the last gradients were there
     SeedTargetReader targets_;
     std::vector<float> losses_;  ///< of the own parts
     Slowness slowness_;

@@ -33,13 +33,32 @@ struct Targets {
     }
 };
 
+/// What edges carry, by their number; what is not set they do not carry.
+struct RawEdgeData {
+    std::optional<Array<float>> weight;       ///< finite, not negative
+    std::optional<Array<std::int64_t>> time;  ///< larger is later
+    std::unique_ptr<FeatureSource> features;  ///< a row per edge
+
+    [[nodiscard]] EdgePayload payload() const {
+        EdgePayload payload;
+        if (weight) payload.weight = weight->span();
+        if (time) payload.time = time->span();
+        payload.rows = features != nullptr;
+        return payload;
+    }
+    [[nodiscard]] bool any() const noexcept { return weight || time || features; }
+};
+
 /// What a reader found. Ids of the edges are in range whenever they are walked.
 struct RawGraph {
     VertexId vertices = 0;
-    std::unique_ptr<EdgeSource> edges;
+    std::unique_ptr<EdgeSource> edges;  ///< NumberedEdges where they carry something
+    RawEdgeData edge_data;
     std::unique_ptr<FeatureSource> features;  ///< null where the format has none
     std::optional<Targets> targets;
     std::optional<Array<Role>> roles;  ///< the split, where one is given
+    /// The times of vertices, `no_time` for those without; not set where none has one.
+    std::optional<Array<std::int64_t>> vertex_times;
 };
 
 /// What to read, and what the file itself may not say.

@@ -9,7 +9,8 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::uint64_t asked_every = 4;  ///< steps; one block of a duel
+constexpr std::uint64_t asked_every = 4;  ///< steps
+constexpr std::uint64_t drift_block = 4;  ///< steps of one sample of the cost
 constexpr std::uint64_t settles = 64;     ///< steps in which an empty buffer fills
 constexpr std::uint64_t fresh_for = 256;  ///< steps after the start or a change of the run
 constexpr std::size_t most_remembered = 12;
@@ -35,7 +36,7 @@ Answer Bandit::decide(const Observation& seen) {
     if (trial_) {
         follow_trial(seen, answer);
     } else {
-        feed_duels(seen);
+        feed_duels(seen, answer);
         if (answer.action.kind == ActionKind::keep && !promote(seen, answer)) {
             drop_losers(seen, answer);
             start_trial(seen, answer);
@@ -115,7 +116,7 @@ void Bandit::watch(const Observation& seen, Answer& answer) {
 void Bandit::watch_rows(const Observation& seen, Answer& answer) {
     drift_rows_ += static_cast<double>(seen.twin.rows.fetched());
     drift_steps_ += seen.twin.rows.steps;
-    if (drift_steps_ < Duel::block) return;
+    if (drift_steps_ < drift_block) return;
     const double rows = std::exchange(drift_rows_, 0) / static_cast<double>(drift_steps_);
     drift_steps_ = 0;
     if (!rows_drift_.add(rows + 1)) return;

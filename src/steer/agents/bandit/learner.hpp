@@ -57,12 +57,14 @@ private:
     std::map<std::string, Finding> found_;
 };
 
-/// Local search by paired sequential tests. Of the choices beside the present one, a few at a
-/// time run as shadows; the first that is surely better is taken, and the search goes on from
-/// there. The real run is in a trial setting only for what shadows cannot see (time), and only for
-/// a stated share of its steps. When the cost changes for good, all that was learned is in doubt.
-/// The chance of ever taking what is no better is at most `wrong_on_ids` of shadows and
-/// `wrong_on_time` of the clock, in a whole run.
+/// Local search by paired sequential tests. Of the choices beside the present one, as many as may
+/// be begin together as shadows, beside one that goes on as the run does. All of them run ahead of
+/// the run, over steps that are drawn already: so what is surely better is known before most of the
+/// steps that show it are taken. The best is taken, and the search goes on from there. The real run
+/// is in a trial setting only for what shadows cannot see (time), and only for a stated share of
+/// its steps. When the cost changes for good, all that was learned is in doubt. The chance of ever
+/// taking what is no better is at most `wrong_on_ids` of shadows and `wrong_on_time` of the clock,
+/// in a whole run.
 class Bandit final : public Agent {
 public:
     Bandit(const AgentSpec& spec, const AgentFacts& facts);
@@ -81,11 +83,13 @@ private:
     void say(std::string text);
 
     // learner_trials.cpp: how it is found out.
-    void feed_duels(const Observation& seen);
+    void feed_duels(const Observation& seen, Answer& answer);
     bool promote(const Observation& seen, Answer& answer);
     void drop_losers(const Observation& seen, Answer& answer);
     void open_duels(const Observation& seen, Answer& answer);
     void close_duels(Answer& answer);
+    [[nodiscard]] std::vector<Choice> next_batch(const Observation& seen) const;
+    [[nodiscard]] bool fills_soon(const Observation& seen) const;
     void take_time(const Observation& seen);
     void follow_trial(const Observation& seen, Answer& answer);
     void start_trial(const Observation& seen, Answer& answer);
@@ -107,11 +111,15 @@ private:
 
     bool begun_ = false;
     std::uint64_t first_step_ = 0;
-    Choice now_;      ///< the best that is known
-    Setting placed_;  ///< what the run should be in: now_'s, or that of a trial
-    std::vector<Duel> duels_;
+    Choice now_;                 ///< the best that is known
+    Setting placed_;             ///< what the run should be in: now_'s, or that of a trial
+    std::vector<Duel> duels_;    ///< of one batch
+    std::string champion_;       ///< the shadow that they are compared with; empty: no batch
+    double fetched_before_ = 0;  ///< rows in the buffer's past when the batch began
+    bool tested_ = false;        ///< the buffer was full in some of its steps
     std::uint64_t named_ = 0;
-    std::uint64_t settled_at_ = 0;  ///< step from which the twin is worth comparing with
+    std::uint64_t settled_at_ = 0;   ///< step from which the twin is worth comparing with
+    std::uint64_t unseen_from_ = 0;  ///< step that no shadow of a batch before has taken
     ErrorBudget errors_on_ids_{wrong_on_ids};
     Evidence on_ids_{256, 1024};
     Drift rows_drift_{0.03};

@@ -11,9 +11,10 @@ namespace rudder::steer {
 
 namespace {
 
-constexpr std::uint64_t too_late = 48;  ///< steps before the end
-constexpr std::uint64_t credit = 1000;  ///< steps of which the budget may be spent at once
-constexpr std::uint64_t rest = 48;      ///< steps after a trial on the clock
+constexpr std::uint64_t too_late = 48;       ///< steps before the end
+constexpr std::uint64_t credit = 1000;       ///< steps of which the budget may be spent at once
+constexpr std::uint64_t rest = 48;           ///< steps after a trial on the clock
+constexpr std::uint64_t shadows_ahead = 64;  ///< that shadows may be ahead of the run
 constexpr std::size_t most_times = 8;
 constexpr std::size_t least_times = 2;
 
@@ -61,14 +62,39 @@ bool Bandit::ending(const Observation& seen) const {
     return seen.steps != 0 && seen.steps_left() < too_late;
 }
 
-void Bandit::feed_duels(const Observation& seen) {
+void Bandit::feed_duels(const Observation& seen, Answer& answer) {
+    if (duels_.empty()) return;
+    const ShadowReading* champion = find(seen, champion_);
+    if (champion == nullptr) {  // there is nothing to compare with
+        close_duels(answer);
+        return;
+    }
+    unseen_from_ = seen.step + std::min(champion->age, shadows_ahead);
+    const bool filling = fetched_before_ + static_cast<double>(champion->total.fetched()) <
+                         static_cast<double>(now_.setting.capacity);
+    tested_ = tested_ || !filling;
+    if (!tested_ && !fills_soon(seen)) {
+        errors_on_ids_.put_back();
+        close_duels(answer);
+        return;
+    }
     for (Duel& duel : duels_) {
         const ShadowReading* reading = find(seen, duel.name());
-        // One that began in the middle has not seen the same steps.
-        if (reading == nullptr || reading->rows.steps != seen.twin.rows.steps) continue;
-        duel.add(static_cast<double>(reading->rows.fetched()),
-                 static_cast<double>(seen.twin.rows.fetched()), reading->rows.steps);
+        // They began together, and take the same steps.
+        if (reading == nullptr || reading->by_step.size() != champion->by_step.size()) continue;
+        for (std::size_t i = 0; i < reading->by_step.size(); ++i)
+            duel.add(reading->by_step[i], champion->by_step[i], filling);
     }
+}
+
+/// Before the buffer is full all settings fetch the same: whether it will be as far ahead as
+/// shadows see, if rows keep coming as they did.
+bool Bandit::fills_soon(const Observation& seen) const {
+    if (seen.rows.steps == 0) return true;
+    const double rate =
+        static_cast<double>(seen.rows.fetched()) / static_cast<double>(seen.rows.steps);
+    return static_cast<double>(seen.total.fetched()) + rate * shadows_ahead >=
+           static_cast<double>(now_.setting.capacity);
 }
 
 /// Surely better, and what the change costs comes back in time.
@@ -96,8 +122,12 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
         compared(best->difference(), "rows"), now_.of_shadow().policy.text(), best->steps());
     say("tried " + text);
     taken_.push_back(fmt::format("step {}: {}", seen.step, text));
-    // What it replaces has lost.
+    // What it replaces has lost, and so have those that it is ahead of.
     on_ids_.lost(now_.key(), seen.step, -best->difference());
+    for (const Duel& duel : duels_) {
+        if (duel.roughly_known() && duel.difference() > best->difference())
+            on_ids_.lost(duel.challenger().key(), seen.step, duel.difference());
+    }
     const Choice next = best->challenger();
     put(next, Reason::shadow_better, answer);
     rows_drift_.reset();
@@ -114,7 +144,7 @@ bool Bandit::promote(const Observation& seen, Answer& answer) {
 void Bandit::drop_losers(const Observation& seen, Answer& answer) {
     std::erase_if(duels_, [&](const Duel& duel) {
         const TrialVerdict verdict = duel.verdict();
-        const bool gone = duel.steps() > 0 && find(seen, duel.name()) == nullptr;
+        const bool gone = find(seen, duel.name()) == nullptr;
         if (pays(duel, seen) && !gone) return false;  // waits for another
         // Better, but too late to pay: as good as lost.
         if (verdict == TrialVerdict::open && !gone && !ending(seen)) return false;
@@ -127,36 +157,57 @@ void Bandit::drop_losers(const Observation& seen, Answer& answer) {
         answer.shadows.push_back({ShadowOrder::Kind::close, duel.name(), std::nullopt});
         return true;
     });
+    if (duels_.empty()) close_duels(answer);
 }
 
 void Bandit::close_duels(Answer& answer) {
     for (const Duel& duel : duels_)
         answer.shadows.push_back({ShadowOrder::Kind::close, duel.name(), std::nullopt});
     duels_.clear();
+    if (champion_.empty()) return;
+    answer.shadows.push_back({ShadowOrder::Kind::close, champion_, std::nullopt});
+    champion_.clear();
 }
 
-/// As many as allowed while there is something nobody has tried; then one at a time.
-void Bandit::open_duels(const Observation& seen, Answer& answer) {
-    // Right after a change the twin itself is finding its feet.
-    if (trial_ || ending(seen) || seen.step < settled_at_) return;
+/// As many as allowed, those first that nobody has tried.
+std::vector<Choice> Bandit::next_batch(const Observation& seen) const {
     const std::vector<Choice> list = choices_.on_ids(now_, seen.limits);
-    const auto open = [&](const Choice& choice) {
-        Duel& duel = duels_.emplace_back(fmt::format("try-{}", ++named_), choice, now_,
-                                         errors_on_ids_.take());
-        answer.shadows.push_back({ShadowOrder::Kind::copy, duel.name(), choice.of_shadow()});
-        ++tried_;
-    };
-    const auto running = [&](const Choice& choice) {
-        return std::ranges::find(duels_, choice, &Duel::challenger) != duels_.end();
-    };
+    std::vector<Choice> batch;
     for (const bool untried : {true, false}) {
         for (const Choice& choice : list) {
-            const bool is_new = on_ids_.find(choice.key()) == nullptr;
-            const std::size_t most = untried ? most_duels_ : std::min<std::size_t>(1, most_duels_);
-            if (duels_.size() >= most) break;
-            if (is_new != untried || running(choice)) continue;
-            if (on_ids_.due(choice.key(), seen.step)) open(choice);
+            const std::string key = choice.key();
+            if (batch.size() < most_duels_ && (on_ids_.find(key) == nullptr) == untried &&
+                on_ids_.due(key, seen.step))
+                batch.push_back(choice);
         }
+        if (!batch.empty()) break;
+    }
+    return batch;
+}
+
+/// The next batch, once all of the one before are decided: its tests share their chance of error.
+void Bandit::open_duels(const Observation& seen, Answer& answer) {
+    // Right after a change the twin itself is finding its feet.
+    if (trial_ || !duels_.empty() || ending(seen) || seen.step < settled_at_) return;
+    if (!fills_soon(seen)) return;
+    const std::vector<Choice> batch = next_batch(seen);
+    if (batch.empty()) return;
+    const double level = errors_on_ids_.take(batch.size());
+    // Who is champion, and who is tried, was chosen by what shadows saw.
+    const std::uint64_t looked_at = unseen_from_ - std::min(unseen_from_, seen.step);
+    const auto open = [&](const std::string& name, const Choice& choice) {
+        answer.shadows.push_back(
+            {ShadowOrder::Kind::copy, name, choice.of_shadow(), 1, {}, shadows_ahead});
+    };
+    fetched_before_ = static_cast<double>(seen.total.fetched());
+    tested_ = false;
+    champion_ = fmt::format("now-{}", ++named_);
+    open(champion_, now_);
+    for (const Choice& choice : batch) {
+        const Duel& duel =
+            duels_.emplace_back(fmt::format("try-{}", ++named_), choice, now_, level, looked_at);
+        open(duel.name(), choice);
+        ++tried_;
     }
 }
 

@@ -36,14 +36,19 @@ private:
     std::size_t count_ = 0;
 };
 
-/// The chance of ever being wrong, dealt out over tests one by one: phase p of a run has a share of
-/// 1 / (p (p + 1)) of it, and test k of a phase 1 / (k (k + 1)) of that. So all of them together
-/// are wrong with a chance of at most `all`, however many there are.
+/// The chance of ever being wrong, dealt out over tests: phase p of a run has a share of
+/// 1 / (p (p + 1)) of it, batch k of a phase 1 / (k (k + 1)) of that, and all tests of a batch,
+/// which begin together, the same. So all of them together are wrong with a chance of at most
+/// `all`, however many there are.
 class ErrorBudget {
 public:
     explicit ErrorBudget(double all) : all_(all) {}
-    /// Of the next test.
-    [[nodiscard]] double take() noexcept { return all_ * part(phase_) * part(++taken_); }
+    /// Of each test of the next batch.
+    [[nodiscard]] double take(std::size_t tests = 1) noexcept {
+        return all_ * part(phase_) * part(++taken_) / static_cast<double>(tests);
+    }
+    /// The last batch ended before any of its wagers was put to the test.
+    void put_back() noexcept { --taken_; }
     /// What was learned holds no more, and much is tried again.
     void begin_phase() noexcept {
         ++phase_;

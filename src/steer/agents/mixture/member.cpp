@@ -22,8 +22,11 @@ const ShadowReading* find(const std::vector<ShadowReading>& list, std::string_vi
 /// Keeps what was counted before.
 void renew(ShadowReading& kept, const ShadowReading& read) {
     const Rows before = kept.rows;
+    std::vector<double> by_step = std::move(kept.by_step);
+    by_step.insert(by_step.end(), read.by_step.begin(), read.by_step.end());
     kept = read;
     kept.rows += before;
+    kept.by_step = std::move(by_step);
 }
 
 }  // namespace
@@ -64,7 +67,10 @@ void Member::collect(const Observation& seen) {
         if (!shadow.name.starts_with(front)) continue;
         const std::string name = shadow.name.substr(front.size());
         ShadowReading kept;
-        if (const ShadowReading* before = find(view_.shadows, name)) kept.rows = before->rows;
+        if (const ShadowReading* before = find(view_.shadows, name)) {
+            kept.rows = before->rows;
+            kept.by_step = before->by_step;
+        }
         renew(kept, shadow);
         kept.name = name;
         fresh.shadows.push_back(std::move(kept));
@@ -101,8 +107,11 @@ void Member::ask(const Observation& seen, Answer& answer) {
     }
     view_.rows = view_.twin.rows = view_.built_in.rows = {};
     view_.seconds = {};
-    for (ShadowReading& shadow : view_.shadows)
+    view_.twin.by_step.clear();
+    for (ShadowReading& shadow : view_.shadows) {
         shadow.rows = {};
+        shadow.by_step.clear();
+    }
 }
 
 void Member::act(const Observation& seen, Answer& answer) {

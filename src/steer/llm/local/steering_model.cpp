@@ -140,6 +140,34 @@ void check_tensors(const Safetensors& file, const std::vector<ModelTensor>& tens
         throw bad_model("its tensors overlap, or leave bytes unused", where);
 }
 
+constexpr TensorRules model_rules{
+    .bfloat16 = true, .most_bytes = SteeringModel::most_file_bytes, .noun = "model file"};
+
+SteeringModel model_of(const Safetensors& file, const std::string& name, const std::string& where) {
+    check_notes(file, where);
+    SteeringModel model;
+    model.name = printable(name, 80);
+    model.shape = shape_of(parse_json(note_of(file, "config", where), where + ", config"), where);
+    model.pieces = pieces_of(parse_json(note_of(file, "tokens", where), where + ", tokens"), where);
+    if (model.pieces.size() != model.shape.vocabulary) {
+        throw bad_model(fmt::format("it has {} tokens, and a vocabulary of {}", model.pieces.size(),
+                                    model.shape.vocabulary),
+                        where);
+    }
+    const Vocabulary words(model.pieces, where);  // refuses what will not do
+    const std::vector<ModelTensor> tensors = model_tensors(model.shape);
+    check_tensors(file, tensors, where);
+    model.layers.resize(model.shape.layers);
+    for (const ModelTensor& tensor : tensors) {
+        std::vector<float>& values = tensor.of(model);
+        values = file.widened(tensor.name, tensor.shape);
+        if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
+            throw bad_model(fmt::format("tensor '{}' holds NaN or infinity", tensor.name), where);
+        }
+    }
+    return model;
+}
+
 }  // namespace
 
 std::uint64_t SteeringModel::parameters() const noexcept {
@@ -200,32 +228,11 @@ std::string words_checksum(const std::string& config, const std::string& tokens)
 }
 
 SteeringModel read_steering_model(const std::filesystem::path& path) {
-    const std::string where = path.string();
-    const Safetensors file(
-        path,
-        {.bfloat16 = true, .most_bytes = SteeringModel::most_file_bytes, .noun = "model file"});
-    check_notes(file, where);
-    SteeringModel model;
-    model.name = printable(path.filename().string(), 80);
-    model.shape = shape_of(parse_json(note_of(file, "config", where), where + ", config"), where);
-    model.pieces = pieces_of(parse_json(note_of(file, "tokens", where), where + ", tokens"), where);
-    if (model.pieces.size() != model.shape.vocabulary) {
-        throw bad_model(fmt::format("it has {} tokens, and a vocabulary of {}", model.pieces.size(),
-                                    model.shape.vocabulary),
-                        where);
-    }
-    const Vocabulary words(model.pieces, where);  // refuses what will not do
-    const std::vector<ModelTensor> tensors = model_tensors(model.shape);
-    check_tensors(file, tensors, where);
-    model.layers.resize(model.shape.layers);
-    for (const ModelTensor& tensor : tensors) {
-        std::vector<float>& values = tensor.of(model);
-        values = file.widened(tensor.name, tensor.shape);
-        if (!std::ranges::all_of(values, [](float value) { return std::isfinite(value); })) {
-            throw bad_model(fmt::format("tensor '{}' holds NaN or infinity", tensor.name), where);
-        }
-    }
-    return model;
+    return model_of(Safetensors(path, model_rules), path.filename().string(), path.string());
+}
+
+SteeringModel read_steering_model(std::span<const std::byte> bytes, const std::string& name) {
+    return model_of(Safetensors(bytes, name, model_rules), name, name);
 }
 
 }  // namespace rudder::steer

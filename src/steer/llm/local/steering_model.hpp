@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -69,5 +70,8 @@ struct ModelTensor {
 
 /// Reads a model file, which nobody need trust; an input Error names it and what differs.
 [[nodiscard]] SteeringModel read_steering_model(const std::filesystem::path& path);
+/// The same of such a file's bytes; errors, and the model itself, have that name.
+[[nodiscard]] SteeringModel read_steering_model(std::span<const std::byte> bytes,
+                                                const std::string& name);
 
 }  // namespace rudder::steer

@@ -183,7 +183,7 @@ TEST_F(LocalAgent, WhatIsForServersIsWrongUse) {
         EXPECT_EQ(refused(good, facts).kind, ErrorKind::usage);
         EXPECT_THAT(refused(good, facts).problem, HasSubstr("'--llm-"));
     }
-    EXPECT_THAT(refused("llm,share:0.1").problem, HasSubstr("'share'"));
+    EXPECT_THAT(refused("llm,url:http://127.0.0.1:1,share:0.1").problem, HasSubstr("'share'"));
     EXPECT_THAT(refused(good + ",context:100000").problem, HasSubstr("above the model's 4096"));
     EXPECT_THAT(refused(good + ",tokens:16").problem, HasSubstr("a reply may need 17"));
     EXPECT_THAT(refused(spec(small_model(1, 900))).problem,

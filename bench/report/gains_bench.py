@@ -1,0 +1,117 @@
+"""What `rudder explain` predicts for a planted cause beside what the mended run gains, wherever the mend is an option.
+
+    gains_bench.py RUDDER [--times 5] [--only CAUSE]
+
+Each cause is planted in a run of its own on two ranks of this machine with a modelled link. Planted and mended run take turns;
+`measured` is 1 - mended / planted of the medians of `seconds.total`, `predicted` the median of the gains that explain gives the
+cause in the planted runs.
+"""
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import tempfile
+
+COMMON = ["--hidden", "64", "--fanout", "5,10", "--sampler", "plain", "--agent", "never", "--eval-every", "0", "--seed", "1",
+          "--checkpoint-every", "0", "--no-tensorboard", "--quiet", "--force"]
+TWO = ["--ranks", "2", "--ranks-per-host", "1", "--threads", "1"]
+
+
+def cause(name, data, shared, planted, mended, mended_data=None):
+    return {"name": name, "data": [data, mended_data or data], "options": [shared + planted, shared + mended]}
+
+
+CAUSES = [
+    cause("slow link", "parts", TWO + ["--policy", "window:16", "--batch", "200", "--epochs", "4"],
+          ["--link", "100us,50mbit"], ["--link", "100us,500mbit"]),
+    cause("one slow host", "parts", TWO + ["--link", "100us,1gbit", "--batch", "200", "--epochs", "12"], ["--slow", "1:4"], []),
+    cause("skewed parts", "skewed", TWO + ["--link", "100us,1gbit", "--batch", "200", "--epochs", "12"], [], [], "even"),
+    cause("no look-ahead", "parts", TWO + ["--link", "1ms,500mbit", "--batch", "200", "--epochs", "4"],
+          ["--policy", "none", "--in-flight", "1"], ["--policy", "window:16", "--in-flight", "2"]),
+    cause("no buffer", "parts", TWO + ["--link", "100us,100mbit", "--batch", "200", "--epochs", "4"],
+          ["--policy", "none"], ["--policy", "window:16", "--buffer", "0.25"]),
+    cause("one thread", "parts", ["--ranks", "1", "--batch", "500", "--hidden", "256", "--epochs", "20"],
+          ["--threads", "1"], ["--threads", "2"]),
+    cause("evaluation each step", "parts", TWO + ["--link", "100us,1gbit", "--batch", "1000000", "--epochs", "60"],
+          ["--eval-every", "1"], ["--eval-every", "10"]),
+    cause("tiny batches", "parts", TWO + ["--link", "100us,1gbit", "--policy", "window:16", "--epochs", "3"],
+          ["--batch", "8"], ["--batch", "advised"]),
+]
+
+
+def make_data(rudder):
+    quiet = {"check": True, "stdout": subprocess.DEVNULL}
+    vertices = 16000
+    subprocess.run([rudder, "generate", "sbm", "graph", "--vertices", str(vertices), "--quiet"], **quiet)
+    subprocess.run([rudder, "partition", "graph", "parts", "--parts", "2", "--method", "ldg", "--quiet"], **quiet)
+    draw = random.Random(1)
+    for name, first in (("skewed", 0.75), ("even", 0.5)):  # at random, so that both have the same kind of cut
+        with open("assignment.txt", "w") as file:
+            file.write("".join(f"{0 if draw.random() < first else 1}\n" for _ in range(vertices)))
+        subprocess.run([rudder, "partition", "graph", name, "--parts", "2", "--assignment", "assignment.txt", "--quiet"], **quiet)
+
+
+def merged(words):
+    """Each option once, as it was given last."""
+    given, last = {}, ""
+    for word in words:
+        if word.startswith("--"):
+            given[word], last = [], word
+        else:
+            given[last] = [word]
+    return [word for option, values in given.items() for word in [option, *values]]
+
+
+def train(rudder, data, options):
+    said = subprocess.check_output([rudder, "train", data, *merged(COMMON + options), "--out", "run", "--json"],
+                                   stderr=subprocess.DEVNULL)
+    return json.loads(said)["seconds"]["total"]
+
+
+def explain(rudder, name):
+    """The gain of a cause, its place among the findings, and what is advised."""
+    found = json.loads(subprocess.check_output([rudder, "explain", "run", "--json"]))["findings"]
+    for place, one in enumerate(found, 1):
+        if one["cause"] == name:
+            return one["gain"], place, one["change"]
+    return None, 0, ""
+
+
+def bench(rudder, one, times):
+    totals, gains, places, advised = ([], []), [], [], ""
+    for _ in range(times):
+        totals[0].append(train(rudder, one["data"][0], one["options"][0]))
+        gain, place, change = explain(rudder, one["name"])
+        if place:
+            gains.append(gain)
+            advised = change.split()[1] if change.startswith("--batch") else advised
+        places.append(place)
+        mended = [advised or "100" if word == "advised" else word for word in one["options"][1]]
+        totals[1].append(train(rudder, one["data"][1], mended))
+    planted, mended = (statistics.median(each) for each in totals)
+    predicted = f"{100 * statistics.median(gains):.0f} %" if gains else "not found"
+    spread = max(max(each) / min(each) for each in totals)
+    print(f"| {one['name']} | {predicted} | {100 * (1 - mended / planted):.0f} % | {statistics.median_low(places)} | "
+          f"{planted:.2f} s | {mended:.2f} s | {spread:.2f} |", flush=True)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("rudder")
+    parser.add_argument("--times", type=int, default=5)
+    parser.add_argument("--only", default="")
+    o = parser.parse_args()
+    rudder = os.path.abspath(o.rudder)
+    with tempfile.TemporaryDirectory(prefix="rudder-gains-") as here:
+        os.chdir(here)
+        make_data(rudder)
+        print("| cause | predicted | measured | place | planted | mended | longest / shortest |\n" + "| --- " * 7 + "|")
+        for one in CAUSES:
+            if o.only in one["name"]:
+                bench(rudder, one, o.times)
+        os.chdir("/")
+
+
+main()

@@ -1,0 +1,124 @@
+// What edges carry, as it lies in a folder: opened, viewed, checked.
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "rudder/core/parallel.hpp"
+#include "rudder/graph/dataset.hpp"
+
+namespace rudder::graph {
+
+namespace {
+
+constexpr std::size_t carried_per_chunk = 1 << 14;
+constexpr const char* remake_edges = "make the data set again";
+
+}  // namespace
+
+void check_weights(std::span<const float> weights, const std::string& where) {
+    parallel_chunks(weights.size(), carried_per_chunk, [&](const Chunk& chunk) {
+        for (std::size_t e = chunk.begin; e < chunk.end; ++e) {
+            if (weights[e] >= 0 && std::isfinite(weights[e])) continue;
+            throw input_error(fmt::format("invalid weight: {}", weights[e]),
+                              fmt::format("{}, position {}", where, e),
+                              "give finite numbers, 0 or more");
+        }
+    });
+}
+
+EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) {
+    EdgeArrays arrays;
+    if (info.edge_weight) arrays.weight = folder.map<float>("edge_weight", {info.edges});
+    if (info.edge_time) arrays.time = folder.map<std::int64_t>("edge_time", {info.edges});
+    if (info.edge_features.present()) {
+        const std::array<std::uint64_t, 2> shape{info.edges, info.edge_features.width};
+        if (folder.expect("edge_features", shape).type != info.edge_features.type) {
+            throw input_error("the features of edges are not of the type the manifest says",
+                              folder.manifest_path(), remake_edges);
+        }
+        arrays.features = folder.map("edge_features");
+    }
+    return arrays;
+}
+
+EdgeData EdgeArrays::view(const DatasetInfo& info) const {
+    EdgeData data{weight.span(), time.span(), {}};
+    if (info.edge_features.present())
+        data.features = {info.edge_features, info.edges, features.data(), {}};
+    return data;
+}
+
+namespace {
+
+void check_time_order(const TopologyView& graph, std::span<const std::int64_t> time,
+                      const std::string& where) {
+    graph.neighbours.visit([&](auto neighbours) {
+        parallel_chunks(graph.vertices(), carried_per_chunk, [&](const Chunk& chunk) {
+            for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+                for (EdgeIndex e = graph.offsets[v] + 1; e < graph.offsets[v + 1]; ++e) {
+                    if (neighbours[e] != neighbours[e - 1] || time[e] >= time[e - 1]) continue;
+                    throw input_error(fmt::format("times of equal entries of row {} descend", v),
+                                      fmt::format("{}, array 'edge_time', position {}", where, e),
+                                      remake_edges);
+                }
+            }
+        });
+    });
+}
+
+}  // namespace
+
+void EdgeArrays::check(const DatasetInfo& info, const TopologyView& graph,
+                       const std::string& where) const {
+    check_weights(weight.span(), where + ", array 'edge_weight'");
+    if (info.edge_time) check_time_order(graph, time.span(), where);
+    if (!info.edge_features.present()) return;
+    const FeatureView rows = view(info).features;
+    const std::uint64_t bytes = rows.info.row_bytes();
+    parallel_chunks(info.edges, carried_per_chunk, [&](const Chunk& chunk) {
+        check_finite(rows.info,
+                     rows.bytes().subspan(chunk.begin * bytes, (chunk.end - chunk.begin) * bytes),
+                     chunk.begin, where + ", array 'edge_features'");
+    });
+}
+
+namespace {
+
+bool carry_the_same(const EdgeData& data, EdgeIndex a, EdgeIndex b) {
+    if (!data.weight.empty() && data.weight[a] != data.weight[b]) return false;
+    if (!data.time.empty() && data.time[a] != data.time[b]) return false;
+    return !data.features.info.present() ||
+           std::ranges::equal(data.features.row(a), data.features.row(b));
+}
+
+}  // namespace
+
+bool carries_symmetric(const TopologyView& graph, const EdgeData& data) {
+    std::atomic<bool> symmetric{true};
+    graph.neighbours.visit([&](auto neighbours) {
+        const auto first_of = [&](VertexId row, VertexId id) {
+            const auto entries = neighbours.subspan(graph.offsets[row], graph.degree(row));
+            const auto found = std::ranges::lower_bound(entries, id);
+            return graph.offsets[row] + static_cast<EdgeIndex>(found - entries.begin());
+        };
+        parallel_chunks(graph.vertices(), carried_per_chunk, [&](const Chunk& chunk) {
+            if (!symmetric) return;
+            for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+                EdgeIndex back = 0;
+                for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+                    const VertexId u = neighbours[e];
+                    if (u >= v) break;  // a loop is its own counterpart
+                    const bool again = e > graph.offsets[v] && neighbours[e - 1] == u;
+                    back = again ? back + 1 : first_of(u, v);
+                    if (!carry_the_same(data, e, back)) symmetric = false;
+                }
+            }
+        });
+    });
+    return symmetric;
+}
+
+}  // namespace rudder::graph

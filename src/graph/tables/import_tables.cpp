@@ -1,0 +1,107 @@
+#include "import_tables.hpp"
+
+#include <fmt/format.h>
+
+#include "core/log.hpp"
+#include "core/system.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
+
+#include "id_map.hpp"
+#include "schema.hpp"
+#include "vertex_table.hpp"
+
+namespace rudder::graph {
+
+namespace {
+
+/// Files as they are found from anywhere.
+void make_absolute(std::vector<std::string>& files, const std::filesystem::path& base) {
+    for (std::string& file : files)
+        file = std::filesystem::absolute(base / file).lexically_normal().string();
+}
+
+TableSchema schema_of(const ImportOptions& options) {
+    if (options.edge_table.empty()) {
+        TableSchema schema = read_schema(options.input);
+        for (VertexTable& table : schema.vertices)
+            make_absolute(table.files, schema.base);
+        for (EdgeTable& table : schema.edges)
+            make_absolute(table.files, schema.base);
+        return schema;
+    }
+    GuessedSchema guess = guess_schema(options.input.string(), options.edge_table.string());
+    for (const std::string& sentence : guess.said)
+        log::info(sentence);
+    return std::move(guess.schema);
+}
+
+void refuse_types(const TableSchema& schema, const std::string& where) {
+    if (schema.vertices.size() == 1 && schema.edges.size() == 1) return;
+    throw usage_error(
+        fmt::format("graphs of several types are not supported yet: the schema has {} types of "
+                    "vertices and {} of edges",
+                    schema.vertices.size(), schema.edges.size()),
+        where, "describe one table of vertices and one of edges");
+}
+
+std::shared_ptr<SpillRoom> room_for(const ImportOptions& options,
+                                    const std::filesystem::path& folder) {
+    auto room = std::make_shared<SpillRoom>();
+    room->folder = folder;
+    room->bytes_left = options.memory != 0 ? options.memory : memory_info().available / 4;
+    return room;
+}
+
+/// The map from ids to vertices; an id that two rows have is refused where the second stands.
+std::unique_ptr<IdMap> map_ids(const VertexIds& ids, const Table& table,
+                               const VertexTable& meaning) {
+    auto map = std::make_unique<IdMap>(ids);
+    if (const auto& twice = map->duplicate()) {
+        throw input_error(
+            fmt::format("id '{}' occurs twice; the first is in {}",
+                        shown_cell(ids.name(twice->first)), table.where(twice->first, meaning.id)),
+            table.where(twice->second, meaning.id), "give every vertex an id of its own");
+    }
+    return map;
+}
+
+}  // namespace
+
+bool names_tables(const ImportOptions& options) {
+    return !options.edge_table.empty() || options.input.extension() == ".toml";
+}
+
+TableGraph read_tables(const ImportOptions& options, const std::filesystem::path& folder,
+                       Progress& progress) {
+    const TableSchema schema = schema_of(options);
+    refuse_types(schema, options.input.string());
+    const auto room = room_for(options, folder);
+    const VertexTable& vertices = schema.vertices.front();
+    const EdgeTable& edges = schema.edges.front();
+    const Table vertex_table(matching_files(vertices.files, {}));
+    const Table edge_table(matching_files(edges.files, {}));
+    ReadVertices read = read_vertex_table(vertex_table, vertices, options.missing, room, progress);
+    TableGraph tables;
+    tables.ids = std::move(read.ids);
+    tables.schema = schema_text(schema);
+    progress.phase("mapping ids", 0);
+    const auto map = map_ids(tables.ids, vertex_table, vertices);
+    auto made = read_edge_table(edge_table, edges, *map, tables.ids.size(), options.unknown,
+                                options.missing, room, progress);
+    if (made->dropped() != 0) {
+        log::warning(fmt::format("{} of {} edges name a vertex that has no row, and are left out",
+                                 format_count(made->dropped()),
+                                 format_count(made->dropped() + made->edges())));
+    }
+    tables.graph.edge_data = made->take_data();
+    tables.graph.vertices = tables.ids.size();
+    tables.graph.edges = std::move(made);
+    tables.graph.features = std::move(read.features);
+    tables.graph.targets = std::move(read.targets);
+    tables.graph.roles = std::move(read.roles);
+    tables.graph.vertex_times = std::move(read.times);
+    return tables;
+}
+
+}  // namespace rudder::graph

@@ -1,0 +1,173 @@
+// Two runs: what was set otherwise, which part of a step that changed, and what explains it.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <functional>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "core/json.hpp"
+#include "core/step_time.hpp"
+
+#include "explanation.hpp"
+
+namespace rudder::report {
+
+namespace {
+
+/// Options by the part of a step that they act on first.
+struct ActsOn {
+    std::string_view option;
+    std::string_view key;
+};
+constexpr std::array acts_on{
+    ActsOn{"link", "wait_rows"},
+    ActsOn{"policy", "wait_rows"},
+    ActsOn{"buffer", "wait_rows"},
+    ActsOn{"buffer-rows", "wait_rows"},
+    ActsOn{"buffer-bytes", "wait_rows"},
+    ActsOn{"buffer-scope", "wait_rows"},
+    ActsOn{"window", "wait_rows"},
+    ActsOn{"in-flight", "wait_rows"},
+    ActsOn{"sampler", "wait_rows"},
+    ActsOn{"redraw", "wait_rows"},
+    ActsOn{"precision", "wait_rows"},
+    ActsOn{"coding", "wait_rows"},
+    ActsOn{"sparse", "wait_rows"},
+    ActsOn{"agent", "wait_rows"},
+    ActsOn{"bulk", "wait_rows"},
+    ActsOn{"topology", "wait_rows"},
+    ActsOn{"ranks-per-host", "wait_rows"},
+    ActsOn{"gradient-precision", "wait_gradients"},
+    ActsOn{"slow", "wait_ranks"},
+    ActsOn{"agent-mode", "wait_agent"},
+    ActsOn{"threads", "compute"},
+    ActsOn{"model", "compute"},
+    ActsOn{"hidden", "compute"},
+    ActsOn{"layers", "compute"},
+    ActsOn{"fanout", "compute"},
+    ActsOn{"batch", "compute"},
+    ActsOn{"heads", "compute"},
+    ActsOn{"norm", "compute"},
+};
+/// Options that say where results go, or what is looked at.
+constexpr std::array<std::string_view, 8> beside_the_point{
+    "out", "force", "resume", "plan", "metrics-address", "metrics-port", "quiet", "json"};
+
+std::string_view part_of(std::string_view option) {
+    const auto found = std::ranges::find(acts_on, option, &ActsOn::option);
+    return found == acts_on.end() ? std::string_view{} : found->key;
+}
+
+void add_settings(const ExplainedRun& before, const ExplainedRun& after,
+                  std::vector<SettingChange>& changes) {
+    const auto add = [&](const std::string& option) {
+        if (std::ranges::find(beside_the_point, option) != beside_the_point.end()) return;
+        const std::string a = before.setting(option);
+        const std::string b = after.setting(option);
+        if (a != b) changes.push_back({option, a, b, part_of(option)});
+    };
+    for (const auto& [option, value] : before.settings)
+        add(option);
+    for (const auto& [option, value] : after.settings)
+        if (!before.settings.contains(option)) add(option);
+    const auto add_number = [&](std::string_view name, double a, double b) {
+        if (a == b) return;
+        changes.push_back(
+            {std::string(name), fmt::format("{}", a), fmt::format("{}", b), part_of(name)});
+    };
+    add_number("ranks", before.ranks, after.ranks);
+    add_number("hosts", before.hosts, after.hosts);
+    if (!before.settings.contains("threads")) add_number("threads", before.threads, after.threads);
+}
+
+std::string change_text(const SettingChange& change) {
+    const auto shown = [](const std::string& value) { return value.empty() ? "not given" : value; };
+    return fmt::format("{} ({}, then {})", change.option, shown(change.before),
+                       shown(change.after));
+}
+
+/// Of the options that differ: those that act on the part that changed most.
+std::string explain_difference(const RunDifference& d) {
+    constexpr double same = 0.05;
+    if (std::abs(d.step.difference()) < same * std::max(d.step.before, d.step.after))
+        return "Steps take as long in both, within 5 %.";
+    const TimeChange& most = d.parts.front();
+    std::string text = fmt::format("Of the {:.2f} ms by which a step is {}, {:.2f} ms are {}",
+                                   std::abs(d.step.difference()) * 1e3,
+                                   d.step.difference() < 0 ? "shorter" : "longer",
+                                   std::abs(most.difference()) * 1e3, most.words);
+    std::string reasons;
+    for (const SettingChange& change : d.settings) {
+        if (change.acts_on != most.key) continue;
+        reasons += (reasons.empty() ? "" : ", ") + change_text(change);
+    }
+    if (!reasons.empty()) return text + ", which is explained by " + reasons + ".";
+    if (d.settings.empty())
+        return text + ", and no option differs: the machines, or what else ran on them, did.";
+    return text + ", which no option that differs acts on first; see those below.";
+}
+
+}  // namespace
+
+RunDifference difference_of(const ExplainedRun& before, const ExplainedRun& after) {
+    RunDifference d{.step = {"step", "step", before.step.step, after.step.step}};
+    for (const StepPart& part : step_parts) {
+        d.parts.push_back(
+            {part.words, part.key, before.step.*part.seconds, after.step.*part.seconds});
+    }
+    std::ranges::stable_sort(d.parts, std::greater<>(), [&](const TimeChange& c) {
+        // What changed the other way explains nothing.
+        const bool same_way = (c.difference() < 0) == (d.step.difference() < 0);
+        return same_way ? std::abs(c.difference()) : 0.0;
+    });
+    add_settings(before, after, d.settings);
+    d.explanation = explain_difference(d);
+    return d;
+}
+
+std::string difference_text(const ExplainedRun& before, const ExplainedRun& after,
+                            const RunDifference& difference) {
+    std::string text = difference.explanation + "\n\n";
+    text +=
+        fmt::format("{:<20}{:>14}{:>14}{:>14}\n", "ms of a step", "first", "second", "difference");
+    const auto line = [&](const TimeChange& change) {
+        text += fmt::format("  {:<18}{:>14.2f}{:>14.2f}{:>+14.2f}\n", change.words,
+                            change.before * 1e3, change.after * 1e3, change.difference() * 1e3);
+    };
+    line(difference.step);
+    for (const TimeChange& part : difference.parts)
+        if (part.before > 0 || part.after > 0) line(part);
+    const auto rows = [](const ExplainedRun& run) {
+        return run.steps > 0 ? run.fetched / run.steps / run.ranks : 0;
+    };
+    text += fmt::format("  {:<18}{:>14.0f}{:>14.0f}{:>+14.0f}\n", "rows fetched", rows(before),
+                        rows(after), rows(after) - rows(before));
+    if (!difference.settings.empty()) text += "\nSet otherwise:\n";
+    for (const SettingChange& change : difference.settings)
+        text += fmt::format("  {}\n", change_text(change));
+    return text;
+}
+
+Json difference_json(const RunDifference& difference) {
+    Json parts = Json::array();
+    const auto add = [&](const TimeChange& change) {
+        parts.push_back({{"part", change.key}, {"before", change.before}, {"after", change.after}});
+    };
+    add(difference.step);
+    for (const TimeChange& part : difference.parts)
+        add(part);
+    Json settings = Json::array();
+    for (const SettingChange& change : difference.settings) {
+        settings.push_back({{"option", change.option},
+                            {"before", change.before},
+                            {"after", change.after},
+                            {"acts_on", change.acts_on}});
+    }
+    return {{"explanation", difference.explanation},
+            {"times", std::move(parts)},
+            {"settings", std::move(settings)}};
+}
+
+}  // namespace rudder::report

@@ -1,0 +1,41 @@
+// A part's rows with what their entries carry, in the order in which they are drawn from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "rudder/core/array.hpp"
+#include "rudder/partition/part.hpp"
+
+#include "neighbour_source.hpp"
+
+namespace rudder::sample {
+
+/// Views of a part's entries, or where times are wanted a copy in which each row is in the order of
+/// time (those of equal times stay as they were). The part must outlive it.
+class CarriedPart {
+public:
+    CarriedPart(const partition::Part& part, SourceCarries carries);
+
+    [[nodiscard]] std::span<const LocalId> neighbours() const noexcept { return neighbours_; }
+    /// Empty where they are not wanted.
+    [[nodiscard]] std::span<const float> weights() const noexcept { return weights_; }
+    [[nodiscard]] std::span<const std::int64_t> times() const noexcept { return times_; }
+    /// Memory of the copy.
+    [[nodiscard]] std::uint64_t bytes() const noexcept {
+        return own_neighbours_.size() * sizeof(LocalId) + own_weights_.size() * sizeof(float) +
+               own_times_.size() * sizeof(std::int64_t);
+    }
+
+private:
+    void order_by_time(const partition::Part& part, bool weights);
+
+    Array<LocalId> own_neighbours_;
+    Array<float> own_weights_;
+    Array<std::int64_t> own_times_;
+    std::span<const LocalId> neighbours_;
+    std::span<const float> weights_;
+    std::span<const std::int64_t> times_;
+};
+
+}  // namespace rudder::sample

@@ -1,0 +1,275 @@
+#include "links.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "rudder/core/check.hpp"
+#include "rudder/core/parallel.hpp"
+
+#include "owners.hpp"
+#include "part_exchange.hpp"
+
+namespace rudder::sample {
+
+namespace {
+
+constexpr std::size_t rows_per_chunk = 1024;
+
+/// Words of 32 bits below this are a share of all.
+std::uint32_t words_below(double share) noexcept {
+    return static_cast<std::uint32_t>(std::llround(std::min(share, 1.0) * 0x1.fffffffep31));
+}
+
+/// Ids that the data set had, by global id, on every host.
+std::shared_ptr<std::span<VertexId>> gather_original_ids(const comm::Communicator& comm,
+                                                         const partition::PartitionBook& book,
+                                                         std::span<const partition::Part> own,
+                                                         const PartOwners& owners) {
+    auto ids = comm.share<VertexId>(book.vertices());
+    for (const partition::Part& part : own) {
+        std::ranges::copy(part.original_ids(),
+                          ids->begin() + static_cast<std::ptrdiff_t>(part.range().begin));
+    }
+    exchange_parts(comm, book, owners, [&](PartId p) {
+        return ids->subspan(book.range(p).begin, book.range(p).size());
+    });
+    return ids;
+}
+
+/// What one row is to be read for.
+struct Entry {
+    VertexId neighbour;  ///< global
+    LinkDraws::Link link;
+    bool first;  ///< not the same as the one before
+};
+
+/// Walks the rows of a part, twice where needed: to count, and to fill.
+class LinkRows {
+public:
+    LinkRows(const partition::Part& part, std::span<const VertexId> originals,
+             const LinkDraws& draws)
+        : part_(part), originals_(originals), draws_(draws) {}
+
+    [[nodiscard]] const partition::Part& part() const noexcept { return part_; }
+
+    /// Calls `link` for every entry but self loops, `loop` for those.
+    template <class OnLink, class OnLoop>
+    void walk(LocalId v, OnLink&& link, OnLoop&& loop) const {
+        const VertexId global = part_.range().begin + v;
+        const VertexId original = originals_[global];
+        VertexId before = global;
+        for (const LocalId local : part_.row(v)) {
+            const VertexId u = part_.global(local);
+            if (u == global) {
+                loop(local);
+                continue;
+            }
+            // Entry u of row v is an edge u -> v.
+            link(local, Entry{u, draws_.of(originals_[u], original), u != before});
+            before = u;
+        }
+    }
+
+private:
+    const partition::Part& part_;
+    std::span<const VertexId> originals_;
+    const LinkDraws& draws_;
+};
+
+/// What chunks of rows have of something, and where each chunk's begins.
+class ChunkStarts {
+public:
+    explicit ChunkStarts(std::size_t rows) : starts_(chunk_count(rows, rows_per_chunk) + 1, 0) {}
+    std::uint64_t& count(std::size_t chunk) noexcept { return starts_[chunk + 1]; }
+    [[nodiscard]] std::uint64_t start(std::size_t chunk) const noexcept { return starts_[chunk]; }
+    std::uint64_t finish() noexcept {
+        std::partial_sum(starts_.begin(), starts_.end(), starts_.begin());
+        return starts_.back();
+    }
+
+private:
+    std::vector<std::uint64_t> starts_;
+};
+
+MessageRows message_rows(const LinkRows& rows) {
+    const auto own = static_cast<std::size_t>(rows.part().own());
+    MessageRows out{Array<EdgeIndex>::uninitialised(own + 1), {}};
+    out.offsets[0] = 0;
+    parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+        for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
+            EdgeIndex left = 0;
+            rows.walk(
+                static_cast<LocalId>(v),
+                [&](LocalId, const Entry& e) { left += e.link.role == graph::Role::train; },
+                [&](LocalId) { ++left; });
+            out.offsets[v + 1] = left;
+        }
+    });
+    std::partial_sum(out.offsets.begin(), out.offsets.end(), out.offsets.begin());
+    out.neighbours = Array<LocalId>::uninitialised(out.offsets[own]);
+    parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+        for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
+            LocalId* to = out.neighbours.data() + out.offsets[v];
+            rows.walk(
+                static_cast<LocalId>(v),
+                [&](LocalId local, const Entry& e) {
+                    if (e.link.role == graph::Role::train) *to++ = local;
+                },
+                [&](LocalId local) { *to++ = local; });
+        }
+    });
+    return out;
+}
+
+/// Of a symmetric graph: the entry u of row v is the link v -> u where v was drawn as its source.
+PartLinks links_of_rows(const LinkRows& rows) {
+    const auto own = static_cast<std::size_t>(rows.part().own());
+    PartLinks out;
+    for (const graph::Role role : {graph::Role::train, graph::Role::valid, graph::Role::test}) {
+        LinkList& list = out.of(role);
+        const auto walk = [&](const Chunk& chunk, auto&& take) {
+            for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
+                rows.walk(
+                    static_cast<LocalId>(v),
+                    [&](LocalId, const Entry& e) {
+                        if (e.first && e.link.reversed && e.link.role == role)
+                            take(static_cast<LocalId>(v), e.neighbour);
+                    },
+                    [](LocalId) {});
+            }
+        };
+        ChunkStarts starts(own);
+        parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+            std::uint64_t count = 0;
+            walk(chunk, [&](LocalId, VertexId) { ++count; });
+            starts.count(chunk.index) = count;
+        });
+        const std::uint64_t all = starts.finish();
+        list.sources.resize(all);
+        list.targets.resize(all);
+        parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+            std::uint64_t at = starts.start(chunk.index);
+            walk(chunk, [&](LocalId source, VertexId target) {
+                list.sources[at] = source;
+                list.targets[at++] = target;
+            });
+        });
+    }
+    return out;
+}
+
+/// A link on its way to its source's owner.
+struct SentLink {
+    VertexId source;
+    VertexId target;
+    std::uint64_t role;
+};
+
+/// Of a directed graph: every link goes to the rank that owns its source.
+std::vector<PartLinks> exchange_links(const comm::Communicator& comm,
+                                      const partition::PartitionBook& book,
+                                      const PartOwners& owners, std::span<const LinkRows> parts) {
+    comm::PerRank<SentLink> out(static_cast<std::size_t>(comm.size()));
+    for (const LinkRows& rows : parts) {
+        const VertexId first = rows.part().range().begin;
+        for (std::size_t v = 0; v < rows.part().own(); ++v) {
+            rows.walk(
+                static_cast<LocalId>(v),
+                [&](LocalId, const Entry& e) {
+                    if (!e.first) return;
+                    const int owner = owners.rank(book.owner(e.neighbour));
+                    out[static_cast<std::size_t>(owner)].push_back(
+                        {e.neighbour, first + v, static_cast<std::uint64_t>(e.link.role)});
+                },
+                [](LocalId) {});
+        }
+    }
+    std::vector<SentLink> all;
+    for (auto& theirs : comm.all_to_all(out, comm::Kind::topology))
+        all.insert(all.end(), theirs.begin(), theirs.end());
+    std::ranges::sort(all, [](const SentLink& a, const SentLink& b) {
+        return a.source != b.source ? a.source < b.source : a.target < b.target;
+    });
+    std::vector<PartLinks> links;
+    auto next = all.begin();
+    for (const LinkRows& rows : parts) {
+        const partition::PartitionBook::Range range = rows.part().range();
+        PartLinks& of = links.emplace_back();
+        for (; next != all.end() && range.contains(next->source); ++next) {
+            LinkList& list = of.of(static_cast<graph::Role>(next->role));
+            list.sources.push_back(static_cast<LocalId>(next->source - range.begin));
+            list.targets.push_back(next->target);
+        }
+    }
+    RUDDER_CHECK(next == all.end());
+    return links;
+}
+
+}  // namespace
+
+LinkDraws::LinkDraws(const LinkShares& shares, bool symmetric, std::uint64_t seed) noexcept
+    : stream_({.purpose = Purpose::split, .seed = seed, .layer = 1}),
+      symmetric_(symmetric),
+      test_(words_below(shares.test)),
+      valid_(words_below(shares.test + shares.valid)) {}
+
+OwnLinks divide_links(const comm::Communicator& comm, const partition::PartitionBook& book,
+                      std::span<const partition::Part> own, const LinkDraws& draws,
+                      bool symmetric) {
+    const PartOwners owners(comm, book, own);
+    const auto originals = gather_original_ids(comm, book, own, owners);
+    std::vector<LinkRows> parts;
+    for (const partition::Part& part : own)
+        parts.emplace_back(part, *originals, draws);
+    OwnLinks out;
+    for (const LinkRows& rows : parts)
+        out.messages.push_back(message_rows(rows));
+    if (symmetric) {
+        for (const LinkRows& rows : parts)
+            out.links.push_back(links_of_rows(rows));
+    } else {
+        out.links = exchange_links(comm, book, owners, parts);
+    }
+    comm.barrier();  // nobody reads the window any more
+    return out;
+}
+
+DegreeTable::DegreeTable(std::span<const std::uint32_t> degrees)
+    : ends_(degrees.begin(), degrees.end()) {
+    std::partial_sum(ends_.begin(), ends_.end(), ends_.begin());
+}
+
+VertexId DegreeTable::vertex_of(std::uint64_t arc) const noexcept {
+    return static_cast<VertexId>(std::ranges::upper_bound(ends_, arc) - ends_.begin());
+}
+
+void lay_out_pairs(const StreamKey& key, const PairOptions& options,
+                   std::span<const VertexId> sources, std::span<const VertexId> targets,
+                   RawVector<VertexId>& out) {
+    RUDDER_CHECK(sources.size() == targets.size());
+    const std::size_t links = sources.size();
+    const std::size_t each = std::size_t{options.count} + 2;
+    const RandomStream stream(key);
+    out.resize(links * each);
+    const bool in_batch = options.negatives == Negatives::batch && links > 1;
+    const bool by_degree = options.negatives == Negatives::degree;
+    RUDDER_CHECK(!by_degree || (options.degrees != nullptr && options.degrees->arcs() > 0));
+    for (std::size_t i = 0; i < links; ++i) {
+        VertexId* to = out.data() + i * each;
+        *to++ = sources[i];
+        *to++ = targets[i];
+        Draws draws(stream, i);
+        for (std::uint32_t j = 0; j < options.count; ++j) {
+            if (in_batch) {
+                *to++ = targets[(i + 1 + draws.below(links - 1)) % links];
+            } else if (by_degree) {
+                *to++ = options.degrees->vertex_of(draws.below(options.degrees->arcs()));
+            } else {
+                *to++ = draws.below(options.vertices);
+            }
+        }
+    }
+}
+
+}  // namespace rudder::sample

@@ -1,0 +1,121 @@
+// Links: the pairs of vertices that are joined, each once, with its role, where its source lies.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "rudder/comm/communicator.hpp"
+#include "rudder/core/array.hpp"
+#include "rudder/core/random.hpp"
+#include "rudder/core/raw_vector.hpp"
+#include "rudder/graph/split.hpp"
+#include "rudder/partition/part.hpp"
+
+namespace rudder::sample {
+
+/// Shares of the links that are kept for validation and test; the rest are trained on.
+struct LinkShares {
+    double valid = 0.1;
+    double test = 0.1;
+};
+
+/// What is drawn for a link, keyed by its two vertices (as the data set numbers them, so that parts
+/// do not matter) and the seed: its role, and in a symmetric graph, where an edge is one link,
+/// which of the two is its source. There both orders give the same link.
+class LinkDraws {
+public:
+    LinkDraws(const LinkShares& shares, bool symmetric, std::uint64_t seed) noexcept;
+
+    struct Link {
+        graph::Role role;
+        bool reversed;  ///< the source is the second; never in a directed graph
+    };
+    [[nodiscard]] Link of(VertexId first, VertexId second) const noexcept {
+        const bool swapped = symmetric_ && second < first;
+        const auto words = swapped ? stream_.block(second, first) : stream_.block(first, second);
+        const graph::Role role = words[0] < test_    ? graph::Role::test
+                                 : words[0] < valid_ ? graph::Role::valid
+                                                     : graph::Role::train;
+        return {role, symmetric_ && swapped != ((words[1] & 1U) != 0)};
+    }
+
+private:
+    RandomStream stream_;
+    bool symmetric_;
+    std::uint32_t test_;   ///< words below it
+    std::uint32_t valid_;  ///< words below it that are not below the other
+};
+
+/// Links of one role whose sources one part owns, in ascending order of source, then target.
+struct LinkList {
+    RawVector<LocalId> sources;   ///< own vertices of the part
+    RawVector<VertexId> targets;  ///< global ids
+
+    [[nodiscard]] std::size_t size() const noexcept { return sources.size(); }
+};
+
+/// All links of a part.
+struct PartLinks {
+    LinkList train;
+    LinkList valid;
+    LinkList test;
+
+    [[nodiscard]] LinkList& of(graph::Role role) noexcept {
+        return role == graph::Role::train ? train : role == graph::Role::valid ? valid : test;
+    }
+};
+
+/// Rows of which only links that are trained on are left (and self loops, which are no links): what
+/// messages pass along.
+struct MessageRows {
+    Array<EdgeIndex> offsets;
+    Array<LocalId> neighbours;
+};
+
+/// The links of all own parts, and what is left of their rows.
+struct OwnLinks {
+    std::vector<PartLinks> links;       ///< by own part
+    std::vector<MessageRows> messages;  ///< by own part
+};
+
+/// Collective: divides the edges of the whole graph. In a directed graph a link u -> v stands in
+/// the row of v; it is told to the owner of u. Edges that stand there several times are one link.
+[[nodiscard]] OwnLinks divide_links(const comm::Communicator& comm,
+                                    const partition::PartitionBook& book,
+                                    std::span<const partition::Part> own, const LinkDraws& draws,
+                                    bool symmetric);
+
+/// Where the targets of pairs that are not joined come from.
+enum class Negatives : std::uint8_t { uniform, degree, batch };
+
+/// Vertices by their share of all arcs: what `degree` draws from.
+class DegreeTable {
+public:
+    explicit DegreeTable(std::span<const std::uint32_t> degrees);
+    [[nodiscard]] std::uint64_t arcs() const noexcept { return ends_.empty() ? 0 : ends_.back(); }
+    /// The vertex whose arcs the arc is of; arc < arcs().
+    [[nodiscard]] VertexId vertex_of(std::uint64_t arc) const noexcept;
+
+private:
+    std::vector<std::uint64_t> ends_;  ///< by vertex: its arcs and those of all before
+};
+
+/// Pairs that are asked for together: a link, and others that have its source.
+struct PairOptions {
+    Negatives negatives = Negatives::uniform;
+    std::uint32_t count = 1;               ///< others per link
+    VertexId vertices = 0;                 ///< of the whole graph
+    const DegreeTable* degrees = nullptr;  ///< of `degree`
+};
+
+/// Of each link: its source, its target, and the targets of `count` pairs that are drawn beside it,
+/// from the stream of `key`, which is that of one batch (its layer the part): count + 2 ids per
+/// link, to be given to the sampler as they are. In a batch of one link `batch` draws uniformly.
+/// Others may happen to be joined: nobody looks.
+void lay_out_pairs(const StreamKey& key, const PairOptions& options,
+                   std::span<const VertexId> sources, std::span<const VertexId> targets,
+                   RawVector<VertexId>& out);
+
+}  // namespace rudder::sample

@@ -1,0 +1,16 @@
+// The batch of runs that were not told one.
+#pragma once
+
+#include <cstdint>
+
+#include "rudder/partition/partitioned_dataset.hpp"
+
+namespace rudder::train {
+
+/// Seeds per part and step: such that the largest part has about 20 steps per epoch, but at least
+/// 32 and at most 1000. By what the partition says of itself alone, so that it is the same on any
+/// number of ranks.
+[[nodiscard]] std::uint64_t default_batch(const graph::DatasetInfo& info,
+                                          const partition::PartitionSummary& summary);
+
+}  // namespace rudder::train

@@ -1,0 +1,56 @@
+// Objects of JSON where memory runs out while they are made.
+#include <new>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "core/json.hpp"
+
+#include "support/counted_heap.hpp"
+
+namespace rudder::test {
+namespace {
+
+/// Texts that are too long for a string's own room, a list and an object within the object.
+Json made() {
+    const std::string text(40, 'x');
+    return json_object({{"name", text},
+                        {"shape", std::vector<int>{1, 2, 3}},
+                        {"inside", json_object({{"first", text}, {"second", text}})}});
+}
+
+bool everybody() {
+    return true;
+}
+
+/// Bytes that stay behind when the n-th allocation fails; sets `succeeded` where there were fewer.
+std::uint64_t left_behind(std::uint64_t nth, bool& succeeded) {
+    const std::uint64_t before = heap_counts().bytes;
+    fail_allocation(nth, everybody);
+    try {
+        const Json object = made();
+        succeeded = true;
+    } catch (const std::bad_alloc&) {
+        succeeded = false;
+    }
+    stop_failing();
+    return heap_counts().bytes - before;
+}
+
+TEST(JsonObject, LosesNothingWhereMemoryRunsOut) {
+    bool succeeded = false;
+    std::uint64_t nth = 1;
+    for (; !succeeded; ++nth)
+        ASSERT_EQ(left_behind(nth, succeeded), 0U) << "allocation " << nth;
+    EXPECT_GT(nth, 10U) << "not many allocations have failed";
+    EXPECT_EQ(
+        made().dump(),
+        Json({{"name", std::string(40, 'x')},
+              {"shape", {1, 2, 3}},
+              {"inside", {{"first", std::string(40, 'x')}, {"second", std::string(40, 'x')}}}})
+            .dump());
+}
+
+}  // namespace
+}  // namespace rudder::test
