@@ -61,8 +61,8 @@ rm srun.log
 options=(--ranks-per-host 1 --batch 20 --hidden 16 --eval-every 0 --quiet)
 
 # Time is up after a while: a checkpoint is written and the job goes back into the queue. mpirun passes the signal on after
-# 6 seconds and kills after 6 more; with this link the epochs take over 10.
-epochs=30
+# 6 seconds and kills after 6 more; with this link the epochs take over 15.
+epochs=45
 bash "$script" "${options[@]}" --epochs $epochs --link 5ms,1gbit >log 2>&1 &
 job=$!
 for _ in $(seq 600); do [[ -s run/metrics.jsonl ]] && break; sleep 0.1; done

@@ -217,15 +217,16 @@ std::vector<Trained> train_simulated(const partition::PartitionedDataset& data,
 
 std::vector<Trained> stretch(const partition::PartitionedDataset& data,
                              const train::TrainOptions& options, const std::filesystem::path& run,
-                             int ranks, std::uint64_t stop_after) {
+                             int ranks, std::uint64_t stop_after, std::uint32_t every_epochs) {
     comm::SimulatedCluster machines({.ranks = ranks, .seed = stop_after});
-    return stretch(data, options, run, machines, stop_after);
+    return stretch(data, options, run, machines, stop_after, {}, every_epochs);
 }
 
 std::vector<Trained> stretch(
     const partition::PartitionedDataset& data, const train::TrainOptions& options,
     const std::filesystem::path& run, comm::SimulatedCluster& machines, std::uint64_t stop_after,
-    const std::function<std::unique_ptr<train::TrainObserver>()>& observer) {
+    const std::function<std::unique_ptr<train::TrainObserver>()>& observer,
+    std::uint32_t every_epochs) {
     struct Calm {
         ~Calm() { set_interrupted(false); }
     } const calm;
@@ -244,7 +245,7 @@ std::vector<Trained> stretch(
         }
         train::CheckpointPlan plan;
         plan.wanted = true;
-        plan.every_epochs = 1;
+        plan.every_epochs = every_epochs;
         plan.keeper = keeper ? &*keeper : nullptr;
         StopAfter watches(first ? stop_after : 0, first && observer ? observer() : nullptr);
         Trained& mine = trained[static_cast<std::size_t>(comm.rank())];

@@ -66,18 +66,21 @@ struct Trained {
                                                    const comm::SimulationOptions& cluster);
 
 /// One stretch of a run on some simulated ranks, each a host: from the last checkpoint of `run` to
-/// the end, or to an interrupt after `stop_after` steps (0: none). By rank.
+/// the end, or to an interrupt after `stop_after` steps (0: none), with a checkpoint each
+/// `every_epochs` (0: none is due). By rank.
 [[nodiscard]] std::vector<Trained> stretch(const partition::PartitionedDataset& data,
                                            const train::TrainOptions& options,
                                            const std::filesystem::path& run, int ranks,
-                                           std::uint64_t stop_after);
+                                           std::uint64_t stop_after,
+                                           std::uint32_t every_epochs = 1);
 
 /// The same on a cluster as given, whose faults may end it with an Error; `observer` watches rank
 /// 0.
 [[nodiscard]] std::vector<Trained> stretch(
     const partition::PartitionedDataset& data, const train::TrainOptions& options,
     const std::filesystem::path& run, comm::SimulatedCluster& machines, std::uint64_t stop_after,
-    const std::function<std::unique_ptr<train::TrainObserver>()>& observer = {});
+    const std::function<std::unique_ptr<train::TrainObserver>()>& observer = {},
+    std::uint32_t every_epochs = 1);
 
 /// Fails unless all sums of the accounts of a finished run hold (design section 10).
 void expect_closed(const train::TrainResult& result);

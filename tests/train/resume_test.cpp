@@ -57,6 +57,27 @@ TEST(Resume, CutAtEveryStepAndOnOtherRanks) {
     }
 }
 
+/// Also in the last step of an epoch after which none is due.
+TEST(Resume, AnInterruptLeavesACheckpointWhereNoneIsDue) {
+    const TempDir folder;
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
+    options.eval_every = 1;
+    const Trained whole = train_alone(data, options);
+    bool at_end_of_epoch = false;
+    for (std::uint64_t step = 1; step + 1 < whole.result.steps; ++step) {
+        const fs::path run = folder.path() / ("run" + std::to_string(step));
+        const train::TrainResult cut = stretch(data, options, run, 2, step, 0).front().result;
+        EXPECT_TRUE(cut.interrupted);
+        at_end_of_epoch |= cut.steps % cut.steps_per_epoch == 0;
+        const auto left = train::list_checkpoints(run);
+        ASSERT_EQ(left.size(), 1U) << "interrupted after step " << cut.steps;
+        EXPECT_EQ(train::read_checkpoint(left.front()).state.step, cut.steps);
+        expect_same(stretch(data, options, run, 1, 0, 0).front(), whole);
+    }
+    EXPECT_TRUE(at_end_of_epoch);
+}
+
 TEST(Resume, CutManyTimes) {
     const TempDir folder;
     const partition::PartitionedDataset data = make_parts(folder.path(), {});

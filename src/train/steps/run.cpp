@@ -58,10 +58,11 @@ bool Run::train_epoch() {
         records_.add(std::move(step));
         const bool end = progress_.at_end_of_epoch();
         if (records_.full() || (consensus.records && !end)) records_.flush(progress_.counts());
+        const bool due = consensus.checkpoint || (consensus.stop && checkpoints_.wanted());
         if (end) {
-            finish_epoch();
+            finish_epoch(due);
             finish_profile();
-        } else if (consensus.checkpoint || (consensus.stop && checkpoints_.wanted())) {
+        } else if (due) {
             write_checkpoint();
         }
         if (consensus.stop) return false;
@@ -70,8 +71,8 @@ bool Run::train_epoch() {
 }
 
 /// The evaluation of the epoch before is waited for here: what follows from it takes effect at this
-/// step and no other.
-void Run::finish_epoch() {
+/// step and no other. `checkpoint_due`: whatever the epoch says.
+void Run::finish_epoch(bool checkpoint_due) {
     records_.flush(progress_.counts());
     gather_score();
     const EpochRecord epoch = progress_.ended_epoch(epoch_watch_.lap());
@@ -84,8 +85,8 @@ void Run::finish_epoch() {
     } else {
         tell_epoch(epoch);
     }
-    if (checkpoints_.wanted() && (progress_.done() || checkpoints_.due_after(epoch.epoch)))
-        write_checkpoint();
+    const bool due_here = progress_.done() || checkpoints_.due_after(epoch.epoch);
+    if (checkpoint_due || (checkpoints_.wanted() && due_here)) write_checkpoint();
     loop_.skip_time();
 }
 

@@ -22,7 +22,7 @@ public:
 
 private:
     bool train_epoch();
-    void finish_epoch();
+    void finish_epoch(bool checkpoint_due);
     [[nodiscard]] bool agreed_to_evaluate() const;
     void finish_evaluation();
     void tell_epoch(const EpochRecord& epoch);
