@@ -222,11 +222,11 @@ std::vector<Trained> stretch(const partition::PartitionedDataset& data,
     return stretch(data, options, run, machines, stop_after, {}, every_epochs);
 }
 
-std::vector<Trained> stretch(
-    const partition::PartitionedDataset& data, const train::TrainOptions& options,
-    const std::filesystem::path& run, comm::SimulatedCluster& machines, std::uint64_t stop_after,
-    const std::function<std::unique_ptr<train::TrainObserver>()>& observer,
-    std::uint32_t every_epochs) {
+std::vector<Trained> stretch(const partition::PartitionedDataset& data,
+                             const train::TrainOptions& options, const std::filesystem::path& run,
+                             comm::SimulatedCluster& machines, std::uint64_t stop_after,
+                             const std::function<std::unique_ptr<train::TrainObserver>()>& observer,
+                             std::uint32_t every_epochs) {
     struct Calm {
         ~Calm() { set_interrupted(false); }
     } const calm;
