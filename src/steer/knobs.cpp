@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/field_parts.hpp"
 #include "core/spec_registry.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
@@ -52,28 +53,6 @@ constexpr std::array<Knob, knob_count> knobs{{
      "nothing at once; more groups are more messages"},
 }};
 // clang-format on
-
-/// Window, decay, fraction and distance are parameters of the policy, under the same names.
-std::uint64_t* field(Setting& setting, KnobId id) {
-    switch (id) {
-        case KnobId::capacity:
-            return &setting.capacity;
-        case KnobId::bulk:
-            return &setting.bulk;
-        case KnobId::sample_threads:
-            return &setting.sample_threads;
-        case KnobId::fetch_threads:
-            return &setting.fetch_threads;
-        case KnobId::demand_first:
-            return &setting.demand_first;
-        case KnobId::in_flight:
-            return &setting.in_flight;
-        case KnobId::buckets:
-            return &setting.buckets;
-        default:
-            return nullptr;
-    }
-}
 
 std::string shown(const KnobValue& value) {
     if (const auto* text = std::get_if<std::string>(&value)) return fmt::format("'{}'", *text);
@@ -126,9 +105,9 @@ void set_number(Setting& setting, const KnobChange& change, const KnobLimits& li
     const Knob& k = knob(change.id);
     check_number(k, change.value, KnobRange::of(k, limits), where);
     const double number = std::get<double>(change.value);
-    if (std::uint64_t* value = field(setting, change.id)) {
+    if (std::uint64_t* value = member_named<std::uint64_t>(setting, k.name)) {
         *value = static_cast<std::uint64_t>(number);
-    } else if (setting.policy.has(k.name)) {
+    } else if (setting.policy.has(k.name)) {  // its parameters have the names of their knobs
         setting.policy.set(k.name, number, where);
     } else {
         throw usage_error(
@@ -193,28 +172,12 @@ const Knob& knob(std::string_view name, const std::string& where) {
 }
 
 std::optional<KnobValue> knob_value(const Setting& setting, KnobId id) {
-    switch (id) {
-        case KnobId::policy:
-            return setting.policy.text();
-        case KnobId::capacity:
-            return static_cast<double>(setting.capacity);
-        case KnobId::bulk:
-            return static_cast<double>(setting.bulk);
-        case KnobId::sample_threads:
-            return static_cast<double>(setting.sample_threads);
-        case KnobId::fetch_threads:
-            return static_cast<double>(setting.fetch_threads);
-        case KnobId::demand_first:
-            return static_cast<double>(setting.demand_first);
-        case KnobId::in_flight:
-            return static_cast<double>(setting.in_flight);
-        case KnobId::buckets:
-            return static_cast<double>(setting.buckets);
-        default:
-            break;
-    }
-    if (!setting.policy.has(knob(id).name)) return std::nullopt;
-    return setting.policy.number(knob(id).name);
+    if (id == KnobId::policy) return setting.policy.text();
+    const std::string_view name = knob(id).name;
+    if (const auto* value = member_named<std::uint64_t>(setting, name))
+        return static_cast<double>(*value);
+    if (!setting.policy.has(name)) return std::nullopt;
+    return setting.policy.number(name);
 }
 
 void check_change(const KnobChange& change, const std::string& where) {

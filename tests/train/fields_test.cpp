@@ -4,8 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "core/field_parts.hpp"
 #include "core/fields_json.hpp"
 #include "core/packed.hpp"
+#include "rudder/buffer/pilot.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/steer/helm_totals.hpp"
@@ -69,13 +71,13 @@ private:
 template <class T>
 class Records : public testing::Test {};
 using AllRecords =
-    testing::Types<Rows, Seconds, comm::Bytes, buffer::Knobs, train::StepRecord, train::Score,
-                   train::EpochRecord, train::RunCounts, train::RunState, train::ClosedAccounts,
-                   train::ClosingFigures, train::FinalReport, steer::Observation, steer::Action,
-                   steer::DecisionRecord, steer::HelmTotals, steer::SampleTable, steer::Sample,
-                   steer::Forecast, steer::KnobChange, steer::KnobLimits, steer::Outcome,
-                   steer::PastDecision, steer::RunSizes, steer::ShadowReading, train::Scores,
-                   train::Summary>;
+    testing::Types<Rows, Seconds, comm::Bytes, buffer::Knobs, buffer::TimeKnobs, train::StepRecord,
+                   train::Score, train::EpochRecord, train::RunCounts, train::RunState,
+                   train::ClosedAccounts, train::ClosingFigures, train::FinalReport,
+                   steer::Observation, steer::Action, steer::DecisionRecord, steer::HelmTotals,
+                   steer::SampleTable, steer::Sample, steer::Forecast, steer::KnobChange,
+                   steer::KnobLimits, steer::Outcome, steer::PastDecision, steer::RunSizes,
+                   steer::ShadowReading, train::Scores, train::Summary>;
 TYPED_TEST_SUITE(Records, AllRecords);
 
 TYPED_TEST(Records, AllMembersAreListed) {
@@ -181,6 +183,40 @@ TEST(Fields, AStateOfARunIsReadAsItWasWritten) {
     const auto back = train::run_state_from_json(to_json(state), "here");
     EXPECT_EQ(packed(back), packed(state));
 }
+
+TEST(Fields, APartIsTakenOutOfAWholeAndPutBackByNames) {
+    buffer::Knobs whole;
+    Filler(6).fill(whole);
+    const auto part = part_of<buffer::TimeKnobs>(whole);
+    EXPECT_EQ(part, (buffer::TimeKnobs{whole.bulk, whole.sample_threads, whole.fetch_threads,
+                                       whole.demand_first, whole.in_flight}));
+    buffer::Knobs other;
+    Filler(7).fill(other);
+    buffer::Knobs right = other;
+    right.bulk = whole.bulk;
+    right.sample_threads = whole.sample_threads;
+    right.fetch_threads = whole.fetch_threads;
+    right.demand_first = whole.demand_first;
+    right.in_flight = whole.in_flight;
+    ASSERT_NE(other, right);
+    put_part(other, part);
+    EXPECT_EQ(other, right);
+}
+
+TEST(Fields, AMemberIsFoundByItsNameAndType) {
+    buffer::Knobs knobs;
+    EXPECT_EQ(member_named<std::uint64_t>(knobs, "bulk"), &knobs.bulk);
+    EXPECT_EQ(member_named<std::uint64_t>(knobs, "policy"), nullptr) << "of another type";
+    EXPECT_EQ(member_named<std::uint64_t>(knobs, "window"), nullptr);
+}
+
+/// Named as a knob, and of another type.
+struct Misnamed {
+    double bulk = 0;
+    static constexpr auto fields = field_list(field("bulk", &Misnamed::bulk));
+};
+static_assert(!fields_within<Misnamed, buffer::Knobs>());
+static_assert(!fields_within<buffer::Knobs, buffer::TimeKnobs>());
 
 /// A member that is not in the list.
 struct Forgetful {

@@ -120,6 +120,13 @@ buffer::LiveBufferOptions options_of(const comm::Communicator& comm,
     return options;
 }
 
+void set_time(train::Pipeline& pipeline, std::uint64_t buffer::TimeKnobs::*knob,
+              std::uint64_t value) {
+    buffer::TimeKnobs times = pipeline.times();
+    times.*knob = value;
+    pipeline.set_times(times);
+}
+
 void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::LiveBuffer& buffer,
                       Draws& draws, const Scenario& s) {
     switch (draws.below(13)) {
@@ -130,19 +137,20 @@ void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::Liv
         case 2:
             return pipeline.set_window(1 + draws.below(20));
         case 3:
-            return pipeline.set_bulk(draws.of(std::vector<std::uint64_t>{0, 1, 7, 100}));
+            return set_time(pipeline, &buffer::TimeKnobs::bulk,
+                            draws.of(std::vector<std::uint64_t>{0, 1, 7, 100}));
         case 4:
-            return pipeline.set_sample_tasks(draws.below(5));
+            return set_time(pipeline, &buffer::TimeKnobs::sample_threads, draws.below(5));
         case 5:
-            return pipeline.set_fetch_tasks(draws.below(6));
+            return set_time(pipeline, &buffer::TimeKnobs::fetch_threads, draws.below(6));
         case 6:
             return buffer.limit(static_cast<buffer::SlotId>(draws.below(s.slots + 1)));
         case 7:
             return pipeline.look_ahead().set_max_bytes(1 + draws.below(100000));
         case 8:
-            return pipeline.set_in_flight(draws.below(6));
+            return set_time(pipeline, &buffer::TimeKnobs::in_flight, draws.below(6));
         case 9:
-            return pipeline.set_demand_first(draws.below(2) == 0);
+            return set_time(pipeline, &buffer::TimeKnobs::demand_first, 1 - draws.below(2));
         default:
             return;
     }

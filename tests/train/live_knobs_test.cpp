@@ -326,8 +326,10 @@ TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
             std::uint64_t known = 0;  // bytes of the steps that were in hand
             std::vector<std::uint64_t> beyond;
             for (const std::uint64_t steps : {1U, 3U, 9U, 1U}) {
-                pipeline.set_in_flight(steps);
-                EXPECT_EQ(pipeline.in_flight(), std::min<std::uint64_t>(steps, 4));
+                buffer::TimeKnobs times = pipeline.times();
+                times.in_flight = steps;
+                pipeline.set_times(times);
+                EXPECT_EQ(pipeline.times().in_flight, std::min<std::uint64_t>(steps, 4));
                 known += pipeline.next().received;
                 Executor::current().sleep_for(1s);
                 beyond.push_back(fetched() - known);

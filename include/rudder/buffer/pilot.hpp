@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "rudder/buffer/id_buffer.hpp"
+#include "rudder/core/fields.hpp"
 
 namespace rudder::buffer {
 
@@ -17,15 +18,22 @@ struct BufferChange {
     std::optional<SlotId> capacity{};  ///< at most the slots there are
 };
 
-/// What acts on time alone, and not on ids, and is done by each rank for itself.
+/// Those of the knobs that act on time alone, and not on ids, and are set by each rank for itself.
 struct TimeKnobs {
     std::uint64_t bulk = 0;  ///< rows per message, at most; 0: about 256 KiB
     std::uint64_t sample_threads = 1;
     std::uint64_t fetch_threads = 1;
     std::uint64_t demand_first = 1;  ///< rows that steps wait for pass those fetched ahead; 0: not
     std::uint64_t in_flight = 2;     ///< assembled steps at a time
+
+    static constexpr auto fields = field_list(
+        field("bulk", &TimeKnobs::bulk), field("sample_threads", &TimeKnobs::sample_threads),
+        field("fetch_threads", &TimeKnobs::fetch_threads),
+        field("demand_first", &TimeKnobs::demand_first), field("in_flight", &TimeKnobs::in_flight));
+
     friend bool operator==(const TimeKnobs&, const TimeKnobs&) = default;
 };
+static_assert(lists_all_fields<TimeKnobs>);
 
 /// What is to be done before a step. Whoever runs the steps does it.
 struct PilotOrder {

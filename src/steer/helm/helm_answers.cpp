@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/field_parts.hpp"
 #include "rudder/core/error.hpp"
 
 #include "helm_state.hpp"
@@ -11,14 +12,6 @@
 namespace rudder::steer {
 
 namespace {
-
-buffer::TimeKnobs times_of(const Setting& setting) {
-    return {.bulk = setting.bulk,
-            .sample_threads = setting.sample_threads,
-            .fetch_threads = setting.fetch_threads,
-            .demand_first = setting.demand_first,
-            .in_flight = setting.in_flight};
-}
 
 bool takes_decisions(const Setting& setting) {
     return setting.policy.info().takes_decisions && !buffer::has_own_signal(setting.policy);
@@ -161,7 +154,8 @@ void Helm::State::put(const Setting& setting, std::uint64_t step, std::optional<
             std::min<std::uint64_t>(setting.capacity, o.facts.limits.slots));
     }
     if (change.policy || change.capacity) order.changes.push_back(std::move(change));
-    if (times_of(setting) != times_of(now)) order.times = times_of(setting);
+    const auto times = part_of<buffer::TimeKnobs>(setting);
+    if (times != part_of<buffer::TimeKnobs>(now)) order.times = times;
     guard.changed(step, std::move(undoable));
     before_put = now;
     put_record = 0;

@@ -204,29 +204,16 @@ struct Pipeline::State {
         return ahead;
     }
 
-    void set_sample_tasks(std::uint64_t tasks) {
-        const auto most = static_cast<std::uint64_t>(look_ahead.most_tasks());
-        look_ahead.set_tasks(static_cast<int>(std::clamp<std::uint64_t>(tasks, 1, most)));
-    }
-
-    void set_fetch_tasks(std::uint64_t tasks) {
-        Monitor::Lock lock(monitor);
-        active = std::clamp<std::uint64_t>(tasks, 1, slots.size());
-        monitor.notify_all();
-    }
-
-    void set_in_flight(std::uint64_t steps) {
-        Monitor::Lock lock(monitor);
-        at_a_time = std::clamp<std::uint64_t>(steps, 1, slots.size());
-        monitor.notify_all();
-    }
-
     void set_times(const buffer::TimeKnobs& times) {
         store.set_bulk(times.bulk);
         store.set_demand_first(times.demand_first != 0);
-        set_in_flight(times.in_flight);
-        set_sample_tasks(times.sample_threads);
-        set_fetch_tasks(times.fetch_threads);
+        const auto most = static_cast<std::uint64_t>(look_ahead.most_tasks());
+        look_ahead.set_tasks(
+            static_cast<int>(std::clamp<std::uint64_t>(times.sample_threads, 1, most)));
+        Monitor::Lock lock(monitor);
+        at_a_time = std::clamp<std::uint64_t>(times.in_flight, 1, slots.size());
+        active = std::clamp<std::uint64_t>(times.fetch_threads, 1, slots.size());
+        monitor.notify_all();
     }
 
     void work(std::uint64_t task) {
@@ -352,50 +339,18 @@ void Pipeline::set_window(std::uint64_t window) {
     state_->asked_window = std::max<std::uint64_t>(window, 1);
 }
 
-void Pipeline::set_bulk(std::uint64_t rows) {
-    state_->store.set_bulk(rows);
-}
-
-std::uint64_t Pipeline::bulk() const noexcept {
-    return state_->store.bulk();
-}
-
-void Pipeline::set_sample_tasks(std::uint64_t tasks) {
-    state_->set_sample_tasks(tasks);
-}
-
-void Pipeline::set_fetch_tasks(std::uint64_t tasks) {
-    state_->set_fetch_tasks(tasks);
-}
-
-void Pipeline::set_demand_first(bool first) {
-    state_->store.set_demand_first(first);
-}
-
-bool Pipeline::demand_first() const noexcept {
-    return state_->store.demand_first();
-}
-
-void Pipeline::set_in_flight(std::uint64_t steps) {
-    state_->set_in_flight(steps);
-}
-
-std::uint64_t Pipeline::in_flight() const {
-    Monitor::Lock lock(state_->monitor);
-    return state_->at_a_time;
-}
-
 void Pipeline::set_times(const buffer::TimeKnobs& times) {
     state_->set_times(times);
 }
 
-std::uint64_t Pipeline::fetch_tasks() const {
+buffer::TimeKnobs Pipeline::times() const {
+    const auto sampling = static_cast<std::uint64_t>(state_->look_ahead.tasks());
     Monitor::Lock lock(state_->monitor);
-    return state_->active;
-}
-
-std::uint64_t Pipeline::most_fetch_tasks() const noexcept {
-    return state_->slots.size();
+    return {.bulk = state_->store.bulk(),
+            .sample_threads = sampling,
+            .fetch_threads = state_->active,
+            .demand_first = state_->store.demand_first() ? 1U : 0U,
+            .in_flight = state_->at_a_time};
 }
 
 std::uint64_t Pipeline::row_bytes() const {

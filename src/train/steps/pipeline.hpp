@@ -67,26 +67,12 @@ public:
     // Changes of what takes how long. What the buffer's pilot orders of them is done between steps.
     /// Steps that are sampled ahead, at least; as many as the buffer wants to see are anyway.
     void set_window(std::uint64_t window);
-    /// As FeatureStore::set_bulk.
-    void set_bulk(std::uint64_t rows);
-    [[nodiscard]] std::uint64_t bulk() const noexcept;
-    /// So many tasks sample, 1 to look_ahead().most_tasks(); more are taken for as many.
-    void set_sample_tasks(std::uint64_t tasks);
-    /// So many tasks assemble steps side by side, 1 to most_fetch_tasks(); more are taken for as
-    /// many.
-    void set_fetch_tasks(std::uint64_t tasks);
-    /// As FeatureStore::set_demand_first.
-    void set_demand_first(bool first);
-    [[nodiscard]] bool demand_first() const noexcept;
-    /// So many steps at a time, the one handed out included, 1 to most_fetch_tasks(); more are
-    /// taken for as many. Those that are there stay.
-    void set_in_flight(std::uint64_t steps);
-    [[nodiscard]] std::uint64_t in_flight() const;
-    /// All of them.
+    /// At least 1 task samples and 1 fetches, at most look_ahead().most_tasks() sample, and as many
+    /// fetch as steps may be in flight: also the step to be computed next may still be fetched.
+    /// More are taken for as many. Of steps in flight those that are there stay.
     void set_times(const buffer::TimeKnobs& times);
-    [[nodiscard]] std::uint64_t fetch_tasks() const;
-    /// One per step in flight: also the step to be computed next may still be fetched.
-    [[nodiscard]] std::uint64_t most_fetch_tasks() const noexcept;
+    /// As they were set.
+    [[nodiscard]] buffer::TimeKnobs times() const;
 
     /// The most bytes that rows of assembled steps have taken so far.
     [[nodiscard]] std::uint64_t row_bytes() const;

@@ -10,6 +10,7 @@
 
 #include "comm/together.hpp"
 #include "core/cpu_meter.hpp"
+#include "core/field_parts.hpp"
 #include "core/json.hpp"
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
@@ -204,15 +205,13 @@ steer::HelmOptions Steering::helm_options(std::uint64_t most_groups) {
 
 void Steering::share_times(const buffer::TimeKnobs& times) {
     if (!board_ || road_ == Road::board || !first_) return;
-    const auto value = [](std::uint64_t n) { return static_cast<double>(n); };
-    board_->post(steer::pack(
-        {steer::Action::set({{steer::KnobId::bulk, value(times.bulk)},
-                             {steer::KnobId::sample_threads, value(times.sample_threads)},
-                             {steer::KnobId::fetch_threads, value(times.fetch_threads)},
-                             {steer::KnobId::demand_first, value(times.demand_first)},
-                             {steer::KnobId::in_flight, value(times.in_flight)}},
-                            steer::Reason::none),
-         0, 0}));
+    std::vector<steer::KnobChange> changes;
+    for_each_field<buffer::TimeKnobs>([&](const auto& f) {
+        steer::KnobChange& change = changes.emplace_back();  // GCC 12 warns where one is moved
+        change.id = steer::knob(f.name, "a knob of time").id;
+        change.value = static_cast<double>(times.*f.member);
+    });
+    board_->post(steer::pack({steer::Action::set(std::move(changes), steer::Reason::none), 0, 0}));
 }
 
 void Steering::send(std::uint64_t step, const Rows& rows, std::span<float> extra) {
@@ -290,14 +289,12 @@ void Steering::take_order(const steer::Order& order, Pipeline& pipeline) {
         helm_->order(order);
         return;
     }
+    buffer::TimeKnobs times = pipeline.times();
     for (const steer::KnobChange& change : order.action.knobs) {
-        const auto value = static_cast<std::uint64_t>(std::get<double>(change.value));
-        if (change.id == steer::KnobId::bulk) pipeline.set_bulk(value);
-        if (change.id == steer::KnobId::sample_threads) pipeline.set_sample_tasks(value);
-        if (change.id == steer::KnobId::fetch_threads) pipeline.set_fetch_tasks(value);
-        if (change.id == steer::KnobId::demand_first) pipeline.set_demand_first(value != 0);
-        if (change.id == steer::KnobId::in_flight) pipeline.set_in_flight(value);
+        if (auto* value = member_named<std::uint64_t>(times, steer::knob(change.id).name))
+            *value = static_cast<std::uint64_t>(std::get<double>(change.value));
     }
+    pipeline.set_times(times);
 }
 
 void Steering::step_done(const StepRecord& record) {

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/field_parts.hpp"
 #include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
@@ -159,11 +160,7 @@ void StepLoop::note(const AssembledStep& step, StepRecord& record) {
     record.bytes_by_owner = step.bytes_by_owner;
     record.buffered = step.knobs.has_value();
     if (step.knobs) record.knobs = *step.knobs;
-    record.knobs.bulk = pipeline_.bulk();
-    record.knobs.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
-    record.knobs.fetch_threads = pipeline_.fetch_tasks();
-    record.knobs.demand_first = pipeline_.demand_first() ? 1 : 0;
-    record.knobs.in_flight = pipeline_.in_flight();
+    put_part(record.knobs, pipeline_.times());
     record.knobs.buckets = exchange_.divided();
     record.seconds.sample = step.sampled.seconds;
     record.seconds.fetch = step.fetch_seconds;
