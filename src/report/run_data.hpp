@@ -13,6 +13,7 @@
 
 #include "rudder/core/rows.hpp"
 #include "rudder/core/seconds.hpp"
+#include "rudder/steer/action.hpp"
 
 namespace rudder::report {
 
@@ -174,14 +175,12 @@ struct EpochData {
 
 /// What came of a decision, by the counterfactual.
 enum class Judgement : std::uint8_t { right, wrong, undecided, no_effect };
-/// What was decided.
-enum class DecisionKind : std::uint8_t { keep, replace, set };
 
 /// A decision as a point.
 struct DecisionPoint {
     std::uint64_t step = 0;
     std::uint32_t rank = 0;
-    DecisionKind kind = DecisionKind::keep;
+    steer::ActionKind kind = steer::ActionKind::keep;
     Judgement verdict = Judgement::undecided;
     bool failed = false;  ///< late, invalid or refused: it never took effect
     bool undone = false;

@@ -12,7 +12,6 @@ namespace rudder {
 namespace {
 
 using report::DecisionData;
-using report::DecisionKind;
 using report::Judgement;
 using test::fake_decision;
 using testing::HasSubstr;

@@ -165,7 +165,7 @@ TEST(RunReader, ReadsDecisionsAndWhatCameOfThem) {
     ASSERT_EQ(run.decisions.points.size(), 3U);
     EXPECT_EQ(run.decisions.points[0].verdict, report::Judgement::undecided);
     EXPECT_EQ(run.decisions.points[1].verdict, report::Judgement::right);
-    EXPECT_EQ(run.decisions.points[1].kind, report::DecisionKind::set);
+    EXPECT_EQ(run.decisions.points[1].kind, steer::ActionKind::set);
     EXPECT_NEAR(run.decisions.points[1].gain, 10.0 / 90, 1e-6);
     EXPECT_EQ(run.decisions.points[2].verdict, report::Judgement::wrong);
     EXPECT_NEAR(run.decisions.points[2].gain, -0.1, 1e-6);

@@ -120,7 +120,7 @@ void find_agent(const RunData& run, Answers& a) {
     double wrong = 0;
     double right = 0;
     for (const DecisionPoint& point : run.decisions.points) {
-        applied += point.kind != DecisionKind::keep && !point.failed && !point.undone ? 1 : 0;
+        applied += point.kind != steer::ActionKind::keep && !point.failed && !point.undone ? 1 : 0;
         no_effect += point.verdict == Judgement::no_effect ? 1 : 0;
         wrong += point.verdict == Judgement::wrong ? 1 : 0;
         right += point.verdict == Judgement::right ? 1 : 0;

@@ -195,7 +195,7 @@ std::vector<double> replaced_steps(const DecisionData& decisions, const XAxis& x
     constexpr double most_strokes = 400;
     std::map<std::int64_t, double> places;
     for (const DecisionPoint& point : decisions.points) {
-        if (point.kind != DecisionKind::replace || point.failed || point.undone) continue;
+        if (point.kind != steer::ActionKind::replace || point.failed || point.undone) continue;
         const auto at = static_cast<double>(point.step);
         if (at < x.min || at > x.max) continue;
         places.try_emplace(static_cast<std::int64_t>(most_strokes * (at - x.min) / (x.max - x.min)),

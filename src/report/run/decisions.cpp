@@ -45,9 +45,8 @@ bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint&
     point.undone = word == "undone";
     point.failed = word != "applied" && !point.undone;
     if (object["action"]["action"].get_string().get(word)) return false;
-    point.kind = word == "set"       ? DecisionKind::set
-                 : word == "replace" ? DecisionKind::replace
-                                     : DecisionKind::keep;
+    for (const steer::ActionKind kind : {steer::ActionKind::replace, steer::ActionKind::set})
+        if (word == to_string(kind)) point.kind = kind;
     bool correct = false;
     ondemand::object outcome;
     if (object["outcome"].get_object().get(outcome)) return true;
@@ -70,10 +69,10 @@ bool parse_point(ondemand::parser& parser, std::string_view text, DecisionPoint&
 
 /// What is worth a reader's time comes first: failures and changes, then what was wrong.
 int weight(const DecisionPoint& p) {
-    if (p.undone || p.kind == DecisionKind::set) return 4;
+    if (p.undone || p.kind == steer::ActionKind::set) return 4;
     if (p.failed) return 3;
     if (p.verdict == Judgement::wrong) return 2;
-    return p.kind == DecisionKind::replace ? 1 : 0;
+    return p.kind == steer::ActionKind::replace ? 1 : 0;
 }
 
 std::string action_text(const Json& action) {

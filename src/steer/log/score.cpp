@@ -314,6 +314,17 @@ std::uint64_t repeat(const buffer::HostTrace& trace, const Course& course, std::
     return buffer::replay_host(trace, policy, capacity, &steered).fetched();
 }
 
+/// Rows that a host would have fetched.
+struct HostRows {
+    std::uint64_t log = 0;  ///< as the log has it
+    std::uint64_t built_in = 0;
+    std::uint64_t floor = 0;
+
+    static constexpr auto fields =
+        unnamed_fields(&HostRows::log, &HostRows::built_in, &HostRows::floor);
+};
+static_assert(lists_all_fields<HostRows>);
+
 }  // namespace
 
 CostScore score_cost(std::span<const DecisionRecord> records, const buffer::Trace& trace) {
@@ -332,33 +343,41 @@ CostScore score_cost(std::span<const DecisionRecord> records, const buffer::Trac
                                : first->observation.setting.policy;
     const buffer::PolicySpec built_in = buffer::built_in_rule(policy);
     std::vector<std::uint64_t> capacity;
-    std::vector<std::array<std::uint64_t, 3>> rows(trace.size());  // log, built-in rule, floor
     for (std::size_t h = 0; h < trace.size(); ++h) {
         capacity.push_back(capacity_of(*trace[h], course_of(courses, h, trace.size()),
                                        courses.size() == trace.size()));
     }
-    parallel_chunks(rows.size() * 3, 1, [&](const Chunk& chunk) {
-        const std::size_t host = chunk.index / 3;
-        const std::size_t what = chunk.index % 3;
-        const buffer::PolicySpec rule = what == 1 ? built_in : buffer::PolicySpec::parse("optimal");
-        rows[host][what] =
-            what == 0 ? repeat(*trace[host], course_of(courses, host, trace.size()), capacity[host])
-                      : buffer::replay_host(*trace[host], rule, capacity[host]).fetched();
+    std::vector<HostRows> rows(trace.size());
+    constexpr std::size_t replays = field_count<HostRows>;
+    parallel_chunks(rows.size() * replays, 1, [&](const Chunk& chunk) {
+        const std::size_t host = chunk.index / replays;
+        const auto fetched = [&](const buffer::PolicySpec& rule) {
+            return buffer::replay_host(*trace[host], rule, capacity[host]).fetched();
+        };
+        switch (chunk.index % replays) {
+            case 0:
+                rows[host].log =
+                    repeat(*trace[host], course_of(courses, host, trace.size()), capacity[host]);
+                break;
+            case 1:
+                rows[host].built_in = fetched(built_in);
+                break;
+            default:
+                rows[host].floor = fetched(buffer::PolicySpec::parse("optimal"));
+        }
     });
-    std::array<std::uint64_t, 3> sums{};
-    for (const auto& of_host : rows) {
-        for (std::size_t i = 0; i < sums.size(); ++i)
-            sums[i] += of_host[i];
-    }
+    HostRows sum;
+    for (const HostRows& of_host : rows)
+        add_fields(sum, of_host);
     const RivalRows rivals = rival_rows(trace, capacity);
     const auto window = std::ranges::find(declared_class(), std::string("window:16"), &Rival::name);
-    return {.rows = sums[0],
+    return {.rows = sum.log,
             .built_in_rule = built_in.text(),
-            .built_in = sums[1],
+            .built_in = sum.built_in,
             .best_rule = declared_class()[rivals.best()].name,
             .best = rivals.best_rows(),
             .window = *rivals.fetched[static_cast<std::size_t>(window - declared_class().begin())],
-            .floor = sums[2]};
+            .floor = sum.floor};
 }
 
 }  // namespace rudder::steer

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/packed.hpp"
 #include "rudder/core/error.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
@@ -12,12 +13,28 @@
 
 namespace rudder::train {
 
+namespace {
+
+/// What ranks are told of a network before its weights.
+struct NetworkFacts {
+    std::uint64_t step = 0;
+    std::uint32_t epoch = 0;
+    std::uint64_t weights = 0;
+
+    static constexpr auto fields =
+        unnamed_fields(&NetworkFacts::step, &NetworkFacts::epoch, &NetworkFacts::weights);
+};
+static_assert(lists_all_fields<NetworkFacts>);
+
+}  // namespace
+
 void share_network(const comm::Communicator& comm, SavedNetwork& saved) {
-    std::array<std::uint64_t, 3> facts{saved.step, saved.epoch, saved.weights.size()};
-    comm.broadcast(0, std::span<std::uint64_t>(facts));
-    saved.step = facts[0];
-    saved.epoch = static_cast<std::uint32_t>(facts[1]);
-    saved.weights.resize(facts[2]);
+    auto bytes = packed(NetworkFacts{saved.step, saved.epoch, saved.weights.size()});
+    comm.broadcast(0, std::span(bytes));
+    const auto facts = unpacked<NetworkFacts>(bytes);
+    saved.step = facts.step;
+    saved.epoch = facts.epoch;
+    saved.weights.resize(facts.weights);
     comm.broadcast(0, std::span(saved.weights));
 }
 

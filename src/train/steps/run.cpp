@@ -1,17 +1,31 @@
 #include "run.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
+#include "core/packed.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
 #include "steer/helm/records.hpp"
 #include "steer/samples/sample_table.hpp"
 
 namespace rudder::train {
+
+namespace {
+
+/// What a rank has spent since the start, for a checkpoint.
+struct RankSpending {
+    double cpu_seconds = 0;
+    double policy_seconds = 0;
+    std::uint64_t received = 0;  ///< bytes of rows
+
+    static constexpr auto fields = unnamed_fields(
+        &RankSpending::cpu_seconds, &RankSpending::policy_seconds, &RankSpending::received);
+};
+static_assert(lists_all_fields<RankSpending>);
+
+}  // namespace
 
 Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
     : s_(trainer),
@@ -137,25 +151,23 @@ void Run::write_checkpoint() {
     gather_score();
     const Steering::Standing agents =
         s_.steering != nullptr ? s_.steering->standing() : Steering::Standing{};
-    const std::array<double, 2> seconds{process_cpu_seconds() - cpu_before_,
-                                        buffer_.policy_seconds()};
-    const auto all_seconds = s_.ground.comm.all_gather(std::span<const double>(seconds));
-    const std::uint64_t received = loop_.received_rows();
-    const auto all_received = s_.ground.comm.all_gather(std::span(&received, 1));
+    const RankSpending own{process_cpu_seconds() - cpu_before_, buffer_.policy_seconds(),
+                           loop_.received_rows()};
+    const auto all = s_.ground.comm.all_gather(std::span<const std::byte>(packed(own)));
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
     state.epoch_seconds += progress_.at_end_of_epoch() ? 0 : epoch_watch_.passed();
     state.metrics_bytes = observer_.metrics_bytes();
     state.counts.wall_seconds += whole_.passed();
-    for (const auto& of_rank : all_seconds) {
-        state.counts.cpu_seconds += of_rank[0];
-        state.counts.policy_seconds += of_rank[1];
-    }
     // Rows fetched for steps that are not done belong to whoever does them.
     state.counts.bytes.features = s_.start.counts.bytes.features;
-    for (const auto& of_rank : all_received)
-        state.counts.bytes.features += of_rank.front();
+    for (const auto& bytes : all) {
+        const auto spent = unpacked<RankSpending>(bytes);
+        state.counts.cpu_seconds += spent.cpu_seconds;
+        state.counts.policy_seconds += spent.policy_seconds;
+        state.counts.bytes.features += spent.received;
+    }
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     std::vector<std::string> open = count_agents(agents, state);
