@@ -160,18 +160,12 @@ report::ExplainedRun run_plant(const Planted& plant) {
                                 .data = "parts",
                                 .link = fmt::format("50us,{:.0f}B", plant.rate),
                                 .threads = plant.threads};
-    const report::Facts summary =
-        report::facts_of_json(train::summary_json(book.result, plant.options, facts));
-    const report::Facts card = report::facts_of_json({{"cores", 2 * planted_ranks}});
-    const std::string config = fmt::format(
-        "batch = {}\nin-flight = {}\neval-every = {}\n", plant.options.batch,
-        plant.options.in_flight,
-        plant.options.eval_every ? std::to_string(*plant.options.eval_every) : "'auto'");
-    return report::explained_run(report::ExplainSources{.name = "planted",
-                                                        .summary = summary,
-                                                        .run = card,
-                                                        .config = config,
-                                                        .by_rank = book.by_rank});
+    const train::Summary summary = train::summary_of(book.result, plant.options, facts);
+    return report::explained_run(report::EndedRun{.name = "planted",
+                                                  .summary = summary,
+                                                  .options = plant.options,
+                                                  .by_rank = book.by_rank,
+                                                  .cores = 2 * planted_ranks});
 }
 
 std::vector<std::string> causes_in(const std::vector<report::Finding>& findings) {

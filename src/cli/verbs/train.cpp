@@ -151,12 +151,12 @@ private:
         const train::RunFacts& facts;
         run::RunRecorder* recorder;       ///< null: nobody records
         train::CheckpointKeeper* keeper;  ///< null: nothing is kept
-        const Json& run;                  ///< as run.json has it
+        const partition::PartitionedDataset& data;
         const RankTally& tally;
     };
     void finish(const train::TrainResult& result, const Finish& end, const Context& context) const;
-    [[nodiscard]] std::optional<report::Finding> limit_of(const Json& summary, const Finish& end,
-                                                          const Context& context) const;
+    [[nodiscard]] std::optional<report::Finding> limit_of(const train::Summary& summary,
+                                                          const Finish& end) const;
     [[nodiscard]] run::RunFolder make_folder(const run::RunPosition& start,
                                              const Context& context) const;
     [[nodiscard]] const train::TrainOptions& options() const noexcept { return settings_.train; }
@@ -316,7 +316,7 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     const train::TrainResult result =
         run::recorded(records, [&] { return trainer.run(observers, checkpoints); });
-    const Finish end{facts, records, keeper ? &*keeper : nullptr, card, tally};
+    const Finish end{facts, records, keeper ? &*keeper : nullptr, data, tally};
     if (first) run::recorded(records, [&] { finish(result, end, context); });
     if (!result.interrupted) return 0;
     if (first) {
@@ -406,17 +406,17 @@ run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Traine
 }
 
 /// What limits the run most, as `explain` would find it.
-std::optional<report::Finding> TrainVerb::limit_of(const Json& summary, const Finish& end,
-                                                   const Context& context) const {
-    const report::Facts known = report::facts_of_json(summary);
-    const report::Facts card = report::facts_of_json(end.run);
+std::optional<report::Finding> TrainVerb::limit_of(const train::Summary& summary,
+                                                   const Finish& end) const {
     const auto findings = report::findings_of(
-        report::explained_run(report::ExplainSources{.name = out(),
-                                                     .summary = known,
-                                                     .run = card,
-                                                     .config = context.provenance.config,
-                                                     .by_rank = end.tally.by_rank(),
-                                                     .profile = report::profile_of_run(out())}));
+        report::explained_run(report::EndedRun{.name = out(),
+                                               .summary = summary,
+                                               .options = options(),
+                                               .by_rank = end.tally.by_rank(),
+                                               .ranks_per_host = settings_.ranks.ranks_per_host,
+                                               .cores = usable_cores(),
+                                               .train_balance = end.data.summary().train_balance,
+                                               .profile = report::profile_of_run(out())}));
     if (findings.empty()) return std::nullopt;
     return findings.front();
 }
@@ -443,7 +443,7 @@ void TrainVerb::finish(const train::TrainResult& result, const Finish& end,
         print_json(summary);
     } else if (!context.quiet) {
         const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
-        const auto limit = limit_of(summary, end, context);
+        const auto limit = limit_of(known, end);
         print_below_view(summary_text(known, limit, out(), columns), live_terminal());
     }
     if (unwritten != nullptr) std::rethrow_exception(unwritten);

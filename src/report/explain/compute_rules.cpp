@@ -201,10 +201,9 @@ MaybeFinding find_evaluation(const ExplainedRun& run) {
     if (run.total <= 0 || run.evaluations <= 0) return {};
     const double share = run.evaluation / run.total;
     const bool each_step = run.steps / run.evaluations <= steps_at_least;
-    const std::string every = run.setting("eval-every");
     // With auto its share is bounded but for the first second, which is free.
     const double least = each_step ? worth_a_word / 3 : 3 * worth_a_word;
-    if (every == "auto" || share < least) return {};
+    if (run.auto_evaluation || share < least) return {};
     Finding found{.cause = cause::evaluation};
     found.text = fmt::format(
         "Evaluation each step, or nearly: {:.0f} evaluations in {:.0f} steps take {} of the run.",

@@ -17,13 +17,8 @@ namespace rudder::report {
 
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-    const auto space = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };
-    while (!text.empty() && space(text.front()))
-        text.remove_prefix(1);
-    while (!text.empty() && space(text.back()))
-        text.remove_suffix(1);
-    return text;
+double as_double(std::uint64_t count) {
+    return static_cast<double>(count);
 }
 
 /// One of two sources, the first that knows.
@@ -41,30 +36,15 @@ std::optional<double> number_setting(const ExplainedRun& run, std::string_view k
     return parse_double(run.setting(key));
 }
 
-void read_setup(const ExplainSources& from, ExplainedRun& run) {
-    const Facts& s = from.summary;
-    run.ranks = std::max(1.0, known_number(s, from.run, "ranks"));
-    run.hosts = std::max(1.0, known_number(s, from.run, "hosts"));
-    run.link = known_text(s, from.run, "link");
+/// What follows from policy, link and hosts.
+void derive_setup(ExplainedRun& run, bool made_hosts) {
     // Modelled links are of one machine, and so are hosts that were made by --ranks-per-host.
-    const bool made = !run.link.empty() || number_setting(run, "ranks-per-host").value_or(0) > 0;
-    run.machine_ranks = made ? run.ranks : std::max(1.0, run.ranks / run.hosts);
-    run.cores = from.run.number("cores").value_or(0);
-    run.threads = s.number("threads").value_or(number_setting(run, "threads").value_or(0));
-    run.batch = number_setting(run, "batch").value_or(0);
-    run.epochs = s.number("epochs").value_or(0);
-    run.steps_per_epoch = known_number(s, from.run, "steps_per_epoch");
-    run.evaluations = s.number("evaluations").value_or(0);
-    run.policy = known_text(s, from.run, "policy");
-    run.agent = known_text(s, from.run, "agent.name");
-    run.excess = s.number("agent.excess");
-    run.buffered = s.number("buffer_rows").value_or(1) > 0 && !run.policy.starts_with("none");
-    run.in_flight = number_setting(run, "in-flight");
-    run.train_balance = from.run.number("partition.train_balance");
+    const bool one_machine = !run.link.empty() || made_hosts;
+    run.machine_ranks = one_machine ? run.ranks : std::max(1.0, run.ranks / run.hosts);
     try {
         if (!run.policy.empty()) {
             const auto horizon = buffer::horizon_of(buffer::PolicySpec::parse(run.policy));
-            run.window = static_cast<double>(horizon);
+            run.window = as_double(horizon);
         }
         if (!run.link.empty()) {
             const comm::LinkModel link = comm::parse_link_schedule(run.link).first;
@@ -73,6 +53,32 @@ void read_setup(const ExplainSources& from, ExplainedRun& run) {
     } catch (const Error&) {
         // A policy or a link of another version or program: nothing follows from it.
     }
+}
+
+bool has_buffer(const std::string& policy, double rows) {
+    return rows > 0 && !policy.starts_with("none");
+}
+
+void read_setup(const RunData& from, ExplainedRun& run) {
+    const Facts& s = from.summary;
+    run.ranks = std::max(1.0, known_number(s, from.run, "ranks"));
+    run.hosts = std::max(1.0, known_number(s, from.run, "hosts"));
+    run.link = known_text(s, from.run, "link");
+    run.cores = from.run.number("cores").value_or(0);
+    run.threads = s.number("threads").value_or(number_setting(run, "threads").value_or(0));
+    run.batch = number_setting(run, "batch").value_or(0);
+    run.epochs = s.number("epochs").value_or(0);
+    run.steps_per_epoch = known_number(s, from.run, "steps_per_epoch");
+    run.evaluations = s.number("evaluations").value_or(0);
+    run.auto_evaluation = run.setting("eval-every") == "auto";
+    run.sample_tasks = number_setting(run, "sample-tasks").value_or(0);
+    run.policy = known_text(s, from.run, "policy");
+    run.agent = known_text(s, from.run, "agent.name");
+    run.excess = s.number("agent.excess");
+    run.buffered = has_buffer(run.policy, s.number("buffer_rows").value_or(1));
+    run.in_flight = number_setting(run, "in-flight");
+    run.train_balance = from.run.number("partition.train_balance");
+    derive_setup(run, number_setting(run, "ranks-per-host").value_or(0) > 0);
 }
 
 /// Computing of a step without rows: where the straight line through all steps, computing over rows
@@ -111,50 +117,63 @@ std::optional<double> empty_compute(const std::vector<RankTotals>& ranks) {
     return std::max(0.0, compute / lines - slope * mean);
 }
 
-void read_times(const ExplainSources& from, ExplainedRun& run) {
-    const Facts& s = from.summary;
+/// What all ranks' steps came to.
+struct StepSums {
     Seconds seconds;
-    double lines = 0;
-    for (std::size_t g = 0; g < from.by_rank.size(); ++g) {
-        const RankTotals& rank = from.by_rank[g];
-        seconds += rank.seconds;
-        const auto count = static_cast<double>(rank.lines);
-        lines += count;
+    double lines = 0;  ///< steps, counted on each rank
+};
+
+StepSums read_ranks(const std::vector<RankTotals>& by_rank, std::uint64_t ranks_per_group,
+                    ExplainedRun& run) {
+    StepSums sums;
+    for (std::size_t g = 0; g < by_rank.size(); ++g) {
+        const RankTotals& rank = by_rank[g];
+        sums.seconds += rank.seconds;
+        const double count = as_double(rank.lines);
+        sums.lines += count;
         if (count == 0) continue;
-        const std::size_t first = g * from.ranks_per_group;
-        run.pace.push_back(
-            {from.ranks_per_group == 1
-                 ? fmt::format("rank {}", g)
-                 : fmt::format("ranks {} to {}", first, first + from.ranks_per_group - 1),
-             rank.seconds.compute / count, static_cast<double>(rank.edges) / count});
+        const std::size_t first = g * ranks_per_group;
+        run.pace.push_back({ranks_per_group == 1
+                                ? fmt::format("rank {}", g)
+                                : fmt::format("ranks {} to {}", first, first + ranks_per_group - 1),
+                            rank.seconds.compute / count, as_double(rank.edges) / count});
     }
-    run.empty_compute = empty_compute(from.by_rank);
-    run.steps = s.number("steps").value_or(lines / run.ranks);
-    if (const auto told = summary_seconds(s)) {
-        seconds = *told;
-        lines = run.steps * run.ranks;
-    }
-    if (lines <= 0) return;
-    run.step = with_all_parts(seconds);
-    for (const StepPart& part : step_parts)
-        run.step.*part.seconds /= lines;
-    run.step.step /= lines;
-    run.step.stall /= lines;
-    run.step.reduce /= lines;
-    run.total = s.number("seconds.total").value_or(run.step.step * run.steps);
-    run.evaluation = s.number("seconds.evaluation").value_or(0);
+    run.empty_compute = empty_compute(by_rank);
+    return sums;
 }
 
-void read_traffic(const ExplainSources& from, ExplainedRun& run) {
+/// The mean step, and without `total` the time of the run by it.
+void set_times(ExplainedRun& run, const StepSums& sums, std::optional<double> total,
+               double evaluation) {
+    if (sums.lines <= 0) return;
+    run.step = with_all_parts(sums.seconds);
+    for (const StepPart& part : step_parts)
+        run.step.*part.seconds /= sums.lines;
+    run.step.step /= sums.lines;
+    run.step.stall /= sums.lines;
+    run.step.reduce /= sums.lines;
+    run.total = total.value_or(run.step.step * run.steps);
+    run.evaluation = evaluation;
+}
+
+void read_times(const RunData& from, ExplainedRun& run) {
+    const Facts& s = from.summary;
+    StepSums sums = read_ranks(from.metrics.by_rank, from.metrics.ranks_per_group, run);
+    run.steps = s.number("steps").value_or(sums.lines / run.ranks);
+    if (const auto told = summary_seconds(s)) sums = {*told, run.steps * run.ranks};
+    set_times(run, sums, s.number("seconds.total"), s.number("seconds.evaluation").value_or(0));
+}
+
+void read_traffic(const RunData& from, ExplainedRun& run) {
     const Facts& s = from.summary;
     if (const auto hit = s.number("rows.hit")) {
         run.remote = *hit + s.number("rows.demand").value_or(0);
         run.fetched = s.number("rows.demand").value_or(0) +
                       s.number("rows.replacement").value_or(0) + s.number("rows.ahead").value_or(0);
     } else {
-        for (const RankTotals& rank : from.by_rank) {
-            run.remote += static_cast<double>(rank.rows.hit + rank.rows.demand);
-            run.fetched += static_cast<double>(rank.rows.fetched());
+        for (const RankTotals& rank : from.metrics.by_rank) {
+            run.remote += as_double(rank.rows.hit + rank.rows.demand);
+            run.fetched += as_double(rank.rows.fetched());
         }
     }
     run.row_bytes = s.number("row_bytes").value_or(0);
@@ -196,45 +215,57 @@ std::string ExplainedRun::setting(std::string_view key) const {
     return found == settings.end() ? std::string() : found->second;
 }
 
-std::map<std::string, std::string, std::less<>> settings_of(std::string_view config) {
-    std::map<std::string, std::string, std::less<>> all;
-    for (const std::string_view line : split(config, '\n')) {
-        const std::size_t at = line.find('=');
-        if (at == std::string_view::npos || line.starts_with('#')) continue;
-        std::string_view value = trimmed(line.substr(at + 1));
-        const bool quoted = value.size() >= 2 && (value.front() == '\'' || value.front() == '"');
-        if (quoted && value.back() == value.front()) value = value.substr(1, value.size() - 2);
-        all.emplace(trimmed(line.substr(0, at)), value);
-    }
-    return all;
-}
-
-Facts facts_of_json(const Json& value) {
-    return flat_facts(value);
-}
-
-ExplainedRun explained_run(const ExplainSources& from) {
+ExplainedRun explained_run(const EndedRun& from) {
+    const train::Summary& s = from.summary;
     ExplainedRun run;
     run.name = from.name;
-    if (!from.summary.number("steps")) run.totals = "metrics.jsonl";
-    run.settings = settings_of(from.config);
     run.profile = from.profile;
-    read_setup(from, run);
-    read_times(from, run);
-    read_traffic(from, run);
+    run.ranks = as_double(s.ranks);
+    run.hosts = as_double(s.hosts);
+    run.link = s.link;
+    run.cores = from.cores;
+    run.threads = as_double(s.threads);
+    run.batch = as_double(from.options.batch);
+    run.epochs = as_double(s.epochs);
+    run.steps_per_epoch = as_double(s.steps_per_epoch);
+    run.evaluations = as_double(s.evaluations.value_or(0));
+    run.auto_evaluation = !from.options.eval_every;
+    run.sample_tasks = from.options.sample_tasks;
+    run.policy = s.policy;
+    run.agent = s.agent.name;
+    run.excess = s.agent.excess;
+    run.buffered = has_buffer(s.policy, as_double(s.buffer_rows));
+    run.in_flight = as_double(from.options.in_flight);
+    run.train_balance = from.train_balance;
+    derive_setup(run, from.ranks_per_host > 0);
+    StepSums sums = read_ranks(from.by_rank, 1, run);
+    run.steps = as_double(s.steps);
+    if (s.seconds.steps.step > 0) sums = {s.seconds.steps, run.steps * run.ranks};
+    set_times(run, sums, s.seconds.total, s.seconds.evaluation);
+    const Rows& rows = s.rows.rows;
+    run.remote = as_double(rows.hit + rows.demand);
+    run.fetched = as_double(rows.fetched());
+    run.row_bytes = as_double(s.row_bytes);
+    run.feature_bytes = as_double(s.bytes.kinds.features);
+    run.wire_bytes =
+        std::max(0.0, as_double(s.bytes.received_total) - as_double(s.bytes.kinds.evaluation));
     return run;
 }
 
 ExplainedRun explained_run(const RunData& run) {
-    ExplainedRun explained =
-        explained_run(ExplainSources{.name = run.path.string(),
-                                     .summary = run.summary,
-                                     .run = run.run,
-                                     .config = run.config,
-                                     .by_rank = run.metrics.by_rank,
-                                     .ranks_per_group = run.metrics.ranks_per_group,
-                                     .profile = run.profile});
+    ExplainedRun explained;
+    explained.name = run.path.string();
+    if (!run.summary.number("steps")) explained.totals = "metrics.jsonl";
     explained.missing = run.missing;
+    if (auto settings = settings_of(run.config)) {
+        explained.settings = std::move(*settings);
+    } else {
+        explained.missing.emplace_back("config.toml is not valid TOML: the options are not known.");
+    }
+    explained.profile = run.profile;
+    read_setup(run, explained);
+    read_times(run, explained);
+    read_traffic(run, explained);
     // Of a long file stretches are read: how far it got stands in its last line.
     if (run.metrics.lines != 0 && !run.summary.number("steps")) {
         explained.steps = static_cast<double>(run.metrics.last_step - run.metrics.first_step + 1);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "report/run_data.hpp"
-#include "rudder/core/json_fwd.hpp"
+#include "train/summary.hpp"
 
 namespace rudder::report {
 
@@ -25,12 +25,15 @@ struct LinkFacts {
     double rate = 0;   ///< bytes per second
 };
 
+/// Options by their names, as a person would write their values.
+using SettingTexts = std::map<std::string, std::string, std::less<>>;
+
 /// Seconds are of one step, mean over ranks, unless they say otherwise. What is not known is 0 or
 /// absent.
 struct ExplainedRun {
     std::string name;                     ///< as it was called
     std::string totals = "summary.json";  ///< the file that sums over the run are from
-    std::map<std::string, std::string, std::less<>> settings;  ///< of config.toml
+    SettingTexts settings;                ///< of config.toml; empty where there is no folder
     double ranks = 1;
     double hosts = 1;
     double machine_ranks = 1;  ///< on the machine of the first
@@ -41,6 +44,8 @@ struct ExplainedRun {
     double epochs = 0;
     double steps_per_epoch = 0;
     double evaluations = 0;
+    bool auto_evaluation = false;  ///< they come as their time allows
+    double sample_tasks = 0;       ///< that were asked for; 0: a quarter of the threads
     std::string policy;
     bool buffered = false;
     std::optional<double> window;     ///< steps looked ahead
@@ -88,26 +93,23 @@ struct ExplainedRun {
     [[nodiscard]] std::string setting(std::string_view key) const;
 };
 
-/// What it is made from: summary.json and run.json laid flat (either may be empty), config.toml,
-/// and the sums of each rank.
-struct ExplainSources {
+/// A run that has just ended, by the values it ended with.
+struct EndedRun {
     std::string name;
-    const Facts& summary;
-    const Facts& run;
-    std::string_view config;
+    const train::Summary& summary;
+    const train::TrainOptions& options;
     const std::vector<RankTotals>& by_rank;
-    std::uint64_t ranks_per_group = 1;
+    int ranks_per_host = 0;  ///< that were made hosts on one machine; 0: as ranks share memory
+    int cores = 0;           ///< of the machine of the first rank
+    std::optional<double> train_balance{};
     std::optional<ProfileTimes> profile{};
 };
-[[nodiscard]] ExplainedRun explained_run(const ExplainSources& from);
+[[nodiscard]] ExplainedRun explained_run(const EndedRun& from);
 
 /// Of a run's folder.
 [[nodiscard]] ExplainedRun explained_run(const RunData& run);
 
-/// A JSON object laid flat, for runs that have no folder.
-[[nodiscard]] Facts facts_of_json(const Json& value);
-
-/// The lines of a config.toml, by their key; texts without their quotes.
-[[nodiscard]] std::map<std::string, std::string, std::less<>> settings_of(std::string_view config);
+/// The keys of a config.toml; none where it is not valid TOML.
+[[nodiscard]] std::optional<SettingTexts> settings_of(std::string_view config);
 
 }  // namespace rudder::report

@@ -72,8 +72,8 @@ MaybeFinding find_slow_sampling(const ExplainedRun& run) {
     if (!profiled(run)) return {};
     LateStage stage{.cause = cause::slow_sampling, .span = "sample"};
     stage.times = run.profile->sampling;
-    const double asked = parse_double(run.setting("sample-tasks")).value_or(0);
-    const double at_once = asked > 0 ? asked : std::max(1.0, std::floor(run.threads / 4));
+    const double at_once =
+        run.sample_tasks > 0 ? run.sample_tasks : std::max(1.0, std::floor(run.threads / 4));
     stage.then = 2 * at_once;
     const double cores = run.cores > 0 ? std::floor(run.cores / run.machine_ranks) : stage.then;
     stage.text = fmt::format(
