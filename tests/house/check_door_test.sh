@@ -27,7 +27,16 @@ echo '#include "rudder/core/lonely.hpp"' >"$tree/examples/c.cpp"
 expect 0 '3 headers are installed'
 echo '#include <fmt/format.h>' >"$tree/include/rudder/core/inner.hpp"
 expect 1 'include/rudder/core/inner.hpp: includes fmt/format.h, of another project'
+echo '#include <nlohmann/json_fwd.hpp>' >"$tree/include/rudder/core/inner.hpp"
+expect 1 'include/rudder/core/inner.hpp: includes nlohmann/json_fwd.hpp, of another project'
 : >"$tree/include/rudder/core/inner.hpp"
+# The one header that may.
+echo '#include <nlohmann/json_fwd.hpp>' >"$tree/include/rudder/core/json_fwd.hpp"
+echo '#include "rudder/core/json_fwd.hpp"' >"$tree/src/graph/d.cpp"
+expect 0 '4 headers are installed'
+echo '#include <nlohmann/json.hpp>' >>"$tree/include/rudder/core/json_fwd.hpp"
+expect 1 'include/rudder/core/json_fwd.hpp: includes nlohmann/json.hpp, of another project'
+rm "$tree/include/rudder/core/json_fwd.hpp" "$tree/src/graph/d.cpp"
 i=0
 while [ $i -lt 88 ]; do
     echo "#include \"rudder/core/many$i.hpp\"" >>"$tree/examples/c.cpp"
