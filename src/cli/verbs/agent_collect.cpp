@@ -31,6 +31,21 @@ constexpr std::array<std::string_view, 2> purposes{"classifier", "llm"};  ///< a
 /// Longer than most refills take to pay back.
 constexpr std::uint64_t prompt_horizon = 64;
 
+std::span<const Setting<steer::CollectOptions>> collect_options() {
+    using O = steer::CollectOptions;
+    static const std::array table{
+        setting<O, &O::horizon>("horizon", "Steps over which answers are compared (for llm: 64)")
+            .limit(1, 1024),
+        setting<O, &O::stride>("stride", "Try one step in N; for llm, one question in N")
+            .limit(1, 1e6),
+        setting<O, &O::interval>("interval", "For llm: steps between two questions").limit(1, 1e6),
+        setting<O, &O::guarded>("guarded",
+                                "For llm: let the guard take back harmful changes, as in a run"),
+        setting<O, &O::seed>("seed", "Random seed of the decisions"),
+    };
+    return table;
+}
+
 class AgentCollectVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "agent collect"; }
@@ -51,7 +66,7 @@ public:
         app.add_option("--out", out_, "Output: OUT.csv and OUT.npz, or OUT.jsonl with --for llm")
             ->required();
         offer(*app.add_option("--for", purpose_,
-                              "Who is to learn: classifier (when to replace) or llm (prompts\n"
+                              "Learner: classifier (when to replace) or llm (prompts\n"
                               "and the cost of every action)")
                    ->capture_default_str(),
               purposes);
@@ -59,29 +74,12 @@ public:
                        "Policy without its own signal; may be repeated\n"
                        "(default: scored-faithful and scored; for llm: scored and window:16)")
             ->allow_extra_args(false);
-        constexpr SettingKind whole = SettingKind::integer;
         limit(app.add_option("--buffer", fractions_,
                              "Buffer size as a fraction of the halo; may be repeated\n"
                              "(default: 0.05 and 0.25)"),
               "buffer", SettingKind::real, {0, 1e6})
             .allow_extra_args(false);
-        limit(app.add_option("--horizon", options_.horizon,
-                             "Steps over which answers are compared (for llm: 64)"),
-              "horizon", whole, {1, 1024})
-            .capture_default_str();
-        limit(app.add_option("--stride", options_.stride,
-                             "Try one step in N; for llm, one question in N"),
-              "stride", whole, {1, 1e6})
-            .capture_default_str();
-        limit(
-            app.add_option("--interval", options_.interval, "For llm: steps between two questions"),
-            "interval", whole, {1, 1e6})
-            .capture_default_str();
-        app.add_flag("--guarded", options_.guarded,
-                     "For llm: let the guard take back harmful changes, as in a run");
-        limit(app.add_option("--seed", options_.seed, "Random seed of the decisions"), "seed",
-              whole, {0})
-            .capture_default_str();
+        bind_options(app, collect_options(), options_);
         app.add_flag("--force", force_, "Replace existing outputs");
         define_training(app);
         offer_specs(app);

@@ -21,6 +21,35 @@ namespace rudder::cli {
 
 namespace {
 
+struct FitForm {
+    steer::FitTask task;
+    bool faithful = false;
+    std::optional<steer::LabelKind> label;
+    bool ceiling = false;
+    bool force = false;
+};
+
+std::span<const Setting<FitForm>> fit_table() {
+    using O = FitForm;
+    static const std::array table{
+        setting<O, &O::task, &steer::FitTask::margin>(
+            "margin", "Fit only to decisions whose answers differ by this share of the rows")
+            .limit(0, 1),
+        setting<O, &O::faithful>("faithful", "Use the published features and label"),
+        setting<O, &O::label>("label", "Label (default: by --faithful)").among([] {
+            return std::vector{to_string(steer::LabelKind::counterfactual),
+                               to_string(steer::LabelKind::paper)};
+        }),
+        setting<O, &O::ceiling>(
+            "ceiling",
+            "Also estimate what these features allow: the best of all kinds,\n"
+            "each host of the test graph answered by a model of its other hosts"),
+        setting<O, &O::task, &steer::FitTask::seed>("seed", "Random seed"),
+        setting<O, &O::force>("force", "Replace an existing model"),
+    };
+    return table;
+}
+
 class AgentTrainVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "agent train"; }
@@ -33,34 +62,18 @@ public:
 
     void define(CLI::App& app) override {
         CLI::Option* kind =
-            app.add_option("KIND", task_.kind, "Classifier: lr, svm, rf, xgb, mlp or tabnet");
+            app.add_option("KIND", form_.task.kind, "Classifier: lr, svm, rf, xgb, mlp or tabnet");
         offer(*kind->required(), steer::classifier_kinds);
         app.add_option("TABLE", tables_, "Sample tables of 'agent collect' (CSV or NPZ)")
             ->required();
         app.add_option("--out", out_, "Model file to write")->required();
-        app.add_option("--test", task_.test,
+        app.add_option("--test", form_.task.test,
                        "Graph held out for testing; may be repeated\n"
                        "(default: fit to all graphs, and test on the same)")
             ->allow_extra_args(false);
         app.add_option("--policy", policies_, "Use only samples of this policy; may be repeated")
             ->allow_extra_args(false);
-        limit(app.add_option("--margin", task_.margin,
-                             "Fit only to decisions whose answers differ by this share of the "
-                             "rows"),
-              "margin", SettingKind::real, {0, 1})
-            .capture_default_str();
-        app.add_flag("--faithful", faithful_, "Use the published features and label");
-        CLI::Option* label = app.add_option(
-            "--label", label_, "Label: counterfactual or paper (default: by --faithful)");
-        offer(*label, std::array<std::string_view, 2>{to_string(steer::LabelKind::counterfactual),
-                                                      to_string(steer::LabelKind::paper)});
-        app.add_flag("--ceiling", ceiling_,
-                     "Also an estimate of what these features allow: the best of all kinds,\n"
-                     "each host of the test graph answered by a model of its other hosts");
-        limit(app.add_option("--seed", task_.seed, "Random seed"), "seed", SettingKind::integer,
-              {0})
-            .capture_default_str();
-        app.add_flag("--force", force_, "Replace an existing model");
+        bind_options(app, fit_table(), form_);
     }
 
     int run(const Context& context) override;
@@ -69,14 +82,10 @@ private:
     void check();
     [[nodiscard]] steer::SampleTable read() const;
 
-    steer::FitTask task_;
+    FitForm form_;
     std::vector<std::string> tables_;
     std::vector<std::string> policies_;
     std::string out_;
-    std::string label_;
-    bool faithful_ = false;
-    bool ceiling_ = false;
-    bool force_ = false;
 };
 
 /// What was made and how well it does.
@@ -91,18 +100,15 @@ struct Fitted {
 };
 
 void AgentTrainVerb::check() {
-    if (std::ranges::find(steer::classifier_kinds, task_.kind) == steer::classifier_kinds.end()) {
-        throw usage_error(fmt::format("unknown classifier '{}'", task_.kind), "KIND",
+    if (std::ranges::find(steer::classifier_kinds, form_.task.kind) ==
+        steer::classifier_kinds.end()) {
+        throw usage_error(fmt::format("unknown classifier '{}'", form_.task.kind), "KIND",
                           fmt::format("use one of {}", join(steer::classifier_kinds, ", ")));
     }
-    task_.features = faithful_ ? steer::FeatureSet::faithful : steer::FeatureSet::repaired;
-    task_.label = faithful_ ? steer::LabelKind::paper : steer::LabelKind::counterfactual;
-    if (label_.empty()) return;
-    task_.label = label_ == "paper" ? steer::LabelKind::paper : steer::LabelKind::counterfactual;
-    if (label_ != to_string(task_.label)) {
-        throw usage_error(fmt::format("unknown label '{}'", label_), "--label",
-                          "use counterfactual or paper");
-    }
+    const bool faithful = form_.faithful;
+    form_.task.features = faithful ? steer::FeatureSet::faithful : steer::FeatureSet::repaired;
+    form_.task.label =
+        form_.label.value_or(faithful ? steer::LabelKind::paper : steer::LabelKind::counterfactual);
 }
 
 steer::SampleTable AgentTrainVerb::read() const {
@@ -228,17 +234,17 @@ void print(const Fitted& fitted, const steer::FitTask& task,
 
 int AgentTrainVerb::run(const Context& context) {
     check();
-    if (ceiling_ && task_.test.empty())
+    if (form_.ceiling && form_.task.test.empty())
         throw usage_error("--ceiling requires --test", "--ceiling", "give --test GRAPH");
     const steer::SampleTable table = read();
-    Fitted fitted = fit(table, task_);
+    Fitted fitted = fit(table, form_.task);
     std::optional<steer::Ceiling> ceiling;
-    if (ceiling_) ceiling = steer::estimate_ceiling(table, task_, fitted.test);
-    Json report = report_json(fitted, task_);
+    if (form_.ceiling) ceiling = steer::estimate_ceiling(table, form_.task, fitted.test);
+    Json report = report_json(fitted, form_.task);
     if (ceiling) report["ceiling"] = ceiling_json(*ceiling);
     fitted.model.report = report.dump();
-    steer::write_model(fitted.model, out_, force_);
-    context.json ? print_json(report) : print(fitted, task_, ceiling);
+    steer::write_model(fitted.model, out_, form_.force);
+    context.json ? print_json(report) : print(fitted, form_.task, ceiling);
     return 0;
 }
 

@@ -56,6 +56,28 @@ struct ReplayLine {
     }
 };
 
+struct ReplayForm {
+    std::optional<std::uint64_t> window;
+    std::string log;
+    bool force = false;
+    std::string data;
+    bool list = false;
+};
+
+std::span<const Setting<ReplayForm>> replay_table() {
+    using O = ReplayForm;
+    static const std::array table{
+        setting<O, &O::window>("window", "Look-ahead of policy window in steps, as in window:16")
+            .limit(1, 1e6),
+        setting<O, &O::log>("log", "File for the agents' decisions, as decisions.jsonl"),
+        setting<O, &O::force>("force", "Accept decisions of another run; replace --log"),
+        setting<O, &O::data>("data", "Partition that the trace must have been recorded on")
+            .offering([] { return std::vector{any_folder}; }),
+        setting<O, &O::list>("policies", "List the policies with their parameters, and exit"),
+    };
+    return table;
+}
+
 class ReplayVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "replay"; }
@@ -83,17 +105,12 @@ public:
             app.add_option("--buffer-rows", rows_, "Buffer size in rows per host; may be repeated"),
             "buffer-rows", SettingKind::integer, {0, most_rows})
             .allow_extra_args(false);
-        limit(app.add_option("--window", window_,
-                             "Look-ahead of policy window in steps, as in window:16"),
-              "window", SettingKind::integer, {1, 1e6});
+        const auto table = replay_table();
+        bind_options(app, table.first(1), form_);
         app.add_option("--agent", agents_,
                        "Agent to pair with every policy; may be repeated; see agent list")
             ->allow_extra_args(false);
-        app.add_option("--log", log_, "File for the agents' decisions, as decisions.jsonl");
-        app.add_flag("--force", force_, "Accept decisions of another run; replace --log");
-        offer_folders(*app.add_option("--data", data_,
-                                      "Partition that the trace must have been recorded on"));
-        app.add_flag("--policies", list_, "List the policies with their parameters, and exit");
+        bind_options(app, table.subspan(1), form_);
         app.add_option("--llm-model", models_,
                        "Model of agent llm; may be repeated (default: the server's first)")
             ->allow_extra_args(false)
@@ -114,14 +131,10 @@ private:
     std::vector<std::string> policies_;
     std::vector<double> fractions_;
     std::vector<std::uint64_t> rows_;
-    std::optional<std::uint64_t> window_;
-    std::string data_;
     std::vector<std::string> agents_;
-    std::string log_;
+    ReplayForm form_;
     train::TrainOptions train_;        ///< how agent llm is reached
     std::vector<std::string> models_;  ///< of agent llm
-    bool force_ = false;
-    bool list_ = false;
 };
 
 std::vector<buffer::PolicySpec> ReplayVerb::specs() const {
@@ -139,7 +152,7 @@ std::vector<buffer::PolicySpec> ReplayVerb::specs() const {
     std::vector<buffer::PolicySpec> specs;
     for (const std::string& text : texts) {
         buffer::PolicySpec spec = buffer::PolicySpec::parse(text);
-        if (window_) buffer::apply_window(spec, *window_);
+        if (form_.window) buffer::apply_window(spec, *form_.window);
         specs.push_back(std::move(spec));
     }
     return specs;
@@ -234,7 +247,7 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
     options.run = steer::run_of(trace);
     options.llm = train_.steer.llm;
     options.guard = train_.steer.guard;
-    options.force = force_;
+    options.force = form_.force;
     BestOfClass best(trace);
     for (const ReplayLine& line : lines) {
         const std::uint64_t built_in = built_in_rows(trace, line.one);
@@ -250,14 +263,14 @@ void ReplayVerb::steer(const buffer::Trace& trace, std::vector<ReplayLine>& line
                 made.result.rows = result.rows;
                 made.steered->totals = result.agent;
                 for (const steer::DecisionRecord& record : result.decisions)
-                    log += log_.empty() ? "" : steer::log_line(record) + "\n";
+                    log += form_.log.empty() ? "" : steer::log_line(record) + "\n";
             }
             steered.push_back(std::move(made));
         }
     }
     lines = std::move(steered);
-    if (log_.empty()) return;
-    Staging staging = Staging::file(log_, force_ ? Existing::replace : Existing::refuse);
+    if (form_.log.empty()) return;
+    Staging staging = Staging::file(form_.log, form_.force ? Existing::replace : Existing::refuse);
     write_text(staging.path(), log);
     staging.commit();
 }
@@ -372,7 +385,7 @@ Json policies_json() {
 
 int ReplayVerb::run(const Context& context) {
     agents_ = with_models(agents_, models_);
-    if (list_) {
+    if (form_.list) {
         context.json ? print_json(policies_json()) : print_text(policies_text());
         return 0;
     }
@@ -389,11 +402,11 @@ int ReplayVerb::run(const Context& context) {
                 log::warning(advice);
         }
     }
-    if (!log_.empty() && agents_.empty()) {
+    if (!form_.log.empty() && agents_.empty()) {
         throw usage_error("--log requires --agent", "--log", "name an agent with --agent");
     }
     const buffer::Trace trace = buffer::read_trace(trace_);
-    if (!data_.empty()) buffer::expect_graph(trace, data_);
+    if (!form_.data.empty()) buffer::expect_graph(trace, form_.data);
     auto lines = run_cases(trace, asked, of_size);
     if (!agents_.empty()) steer(trace, lines);
     if (context.json) {
