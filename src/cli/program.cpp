@@ -253,7 +253,7 @@ namespace {
             std::fputs("rudder: internal error: unknown exception", stderr);
         }
     } else {
-        std::fputs("rudder: error: a library gave up, which has probably no memory", stderr);
+        std::fputs("rudder: error: a library ended the program, probably out of memory", stderr);
     }
     std::fputs("\n", stderr);
     std::abort();

@@ -23,7 +23,7 @@ constexpr const char* metadata_key = "__metadata__";
 
 Error damaged_tensors(const std::filesystem::path& file, const TensorRules& rules,
                       const std::string& what) {
-    return input_error(fmt::format("no whole safetensors file: {}", what), file.string(),
+    return input_error(fmt::format("invalid safetensors file: {}", what), file.string(),
                        fmt::format("use another {}, or write it again", rules.noun));
 }
 
@@ -48,7 +48,7 @@ TensorPlace place_of_tensor(const Json& entry, const std::string& name,
     const std::uint64_t each = type == "F32" ? 4 : 2;
     for (const Json& side : json_field(entry, "shape", where)) {
         if (!side.is_number_unsigned() || side.get<std::uint64_t>() >> 63U != 0)
-            throw damaged_tensors(file, rules, "a shape of no whole numbers");
+            throw damaged_tensors(file, rules, "invalid shape: not all whole numbers");
         place.tensor.shape.push_back(side.get<std::int64_t>());
         place.count = checked_mul(place.count, side.get<std::uint64_t>(), "tensor size");
     }

@@ -116,7 +116,7 @@ std::optional<std::uint64_t> made_width(const std::string& text, std::string_vie
         text == word ? std::nullopt : parse_u64(std::string_view(text).substr(prefix.size()));
     if (width && *width >= 1 && *width <= max_feature_width) return width;
     throw usage_error(
-        fmt::format("'{}' names no features", text), "--features",
+        fmt::format("invalid features: '{}'", text), "--features",
         fmt::format("give {}:W with a width W from 1 to {}", word, max_feature_width));
 }
 

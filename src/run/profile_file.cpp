@@ -13,7 +13,7 @@ void ProfileFile::profile(const RunProfile& profile) {
     try {
         report::write_profile(profile, file_);
     } catch (const Error& error) {
-        log::warning(fmt::format("no profile: {}; training goes on", error.what()));
+        log::warning(fmt::format("no profile: {}; training continues", error.what()));
         return;
     }
     std::uint64_t dropped = 0;

@@ -101,8 +101,7 @@ struct RunCard::State {
             staging.commit();
         } catch (const std::exception& error) {
             if (!std::exchange(warned, true)) {
-                log::warning(
-                    fmt::format("run.json does not say how the run stands: {}", error.what()));
+                log::warning(fmt::format("cannot update run.json: {}", error.what()));
             }
         }
     }

@@ -26,7 +26,7 @@ void add_sink(Sinks& sinks, Make&& make) {
         sinks.push_back(make());
     } catch (const Error& error) {
         log::warning(
-            fmt::format("{} ({}); training goes on without it", error.problem(), error.where()));
+            fmt::format("{} ({}); training continues without it", error.problem(), error.where()));
     }
 }
 

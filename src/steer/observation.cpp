@@ -103,7 +103,7 @@ Observation read_observation(const Json& o, const std::string& where) {
     observation.rows_by_owner =
         parse_list(o, "rows_by_owner", where, [](const Json& rows, const std::string& place) {
             if (rows.is_number_unsigned()) return rows.get<std::uint64_t>();
-            throw input_error("rows_by_owner holds no whole number", place, "");
+            throw input_error("invalid rows_by_owner: not all whole numbers", place, "");
         });
     observation.row_bytes = json_u64(o, "row_bytes", where);
     observation.seconds = parse_seconds(json_field(o, "seconds", where), where);

@@ -136,8 +136,8 @@ Table evaluation_options() {
         option<&O::eval>("eval", "Evaluation (exact = over all neighbours)", identity | further)
             .among({"exact", "sampled"}),
         option<&O::eval_every>("eval-every",
-                               "Epochs between evaluations (0 = never, auto = so many that they\n"
-                               "take under a fifth of the time)",
+                               "Epochs between evaluations (0 = never, auto = evaluation takes\n"
+                               "under a fifth of the time)",
                                identity | further)
             .limit(0, most_epochs)
             .or_else("auto"),

@@ -104,7 +104,7 @@ TEST_F(Report, OfARunThatWasKilledOrIsGoingOn) {
     ASSERT_EQ(::flock(fd, LOCK_EX), 0);
     EXPECT_EQ(ok_json({"report", "run"}).at("runs")[0].at("state"), "running");
     ::close(fd);
-    EXPECT_THAT(page("run/report.html"), HasSubstr("The run is still going on"));
+    EXPECT_THAT(page("run/report.html"), HasSubstr("The run is still running"));
 }
 
 TEST_F(Report, ATraceThatIsDamagedCostsTheFloorAlone) {

@@ -318,7 +318,7 @@ TEST_F(ResumedRun, RefusedWithOtherDataOrADamagedCheckpoint) {
         if (fs::is_directory(entry) && entry.path() > last) last = entry.path();
     fs::resize_file(last / "weights.safetensors", 100);
     refuse(train("run", {"--epochs", "3", "--resume"}), 3,
-           {"damaged", last.filename().string(), "remove that folder to go on from"});
+           {"damaged", last.filename().string(), "remove that folder to resume from"});
 }
 
 }  // namespace

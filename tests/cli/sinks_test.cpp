@@ -123,7 +123,7 @@ TEST_F(SinksOf, APortInUseIsSaidOnceAndTheRunGoesOn) {
     ::close(fd);
     EXPECT_EQ(outcome.code, 0);
     expect_once(outcome.err, fmt::format("Address already in use (127.0.0.1 port {}); training "
-                                         "goes on without it",
+                                         "continues without it",
                                          port));
     refuse(train({"--metrics-port", "70000"}), 2, {"--metrics-port"});
     refuse(train({"--metrics-port", "0", "--metrics-address", "here"}), 2,

@@ -174,7 +174,7 @@ const std::map<std::string, Plant>& plants() {
              run.profile->policy.waited = run.profile->stall = 0.003;
              wait_for_rows(run, 0.003);
          }},
-        {"evaluation beside training",
+        {"evaluation during training",
          [](ExplainedRun& run) {
              run.profile = healthy_profile();
              run.profile->beside = 0.5;

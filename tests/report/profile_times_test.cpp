@@ -112,7 +112,7 @@ const Finding* find(const std::vector<Finding>& all, std::string_view cause) {
 
 TEST(ExplainProfile, NothingIsFoundWhereNoStageIsLate) {
     for (const char* cause :
-         {"slow sampling", "slow assembling", "slow policy", "evaluation beside training"})
+         {"slow sampling", "slow assembling", "slow policy", "evaluation during training"})
         EXPECT_EQ(find(findings_with({.copying = 100'000}), cause), nullptr) << cause;
 }
 
@@ -145,7 +145,7 @@ TEST(ExplainProfile, SlowAssemblingSlowPolicyAndEvaluationBesideAreNamed) {
     EXPECT_NEAR(found->gain.value_or(0), 3. / 8, 1e-9) << "of a step of 8 ms";
     // Half of the steps compute for 12 ms instead of 4: 4 ms of 9 in the mean, a tenth stays.
     const auto beside = findings_with({.slow_from = 10, .slow_by = 8'000'000});
-    found = find(beside, "evaluation beside training");
+    found = find(beside, "evaluation during training");
     ASSERT_NE(found, nullptr);
     EXPECT_NEAR(found->gain.value_or(0), 0.9 * 4 / 9, 1e-9);
     EXPECT_THAT(found->text, testing::HasSubstr("50 % of the steps of an evaluated epoch"));

@@ -68,7 +68,7 @@ TEST(PageSections, TheAnswerSaysHowTheRunStands) {
     EXPECT_THAT(answer(RunStatus::finished), HasSubstr("The run finished."));
     EXPECT_THAT(answer(RunStatus::interrupted), HasSubstr("interrupted after 12 of 12 steps"));
     EXPECT_THAT(answer(RunStatus::killed), HasSubstr("The run was killed"));
-    EXPECT_THAT(answer(RunStatus::running), HasSubstr("still going on"));
+    EXPECT_THAT(answer(RunStatus::running), HasSubstr("still running"));
     EXPECT_THAT(answer(RunStatus::unfinished), HasSubstr("The run has no end: 12 steps"));
     EXPECT_THAT(answer(RunStatus::failed), HasSubstr("failed after 12 of 12 steps."));
     run.run.texts["error"] = "no <space> left";

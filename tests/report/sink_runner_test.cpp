@@ -88,7 +88,7 @@ TEST(SinkRunner, SaysOnceThatASinkFails) {
     }
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "rudder: warning: notes ends before step 2: cannot write the file: No space left on "
-              "device (somewhere); training goes on without it\n");
+              "device (somewhere); training continues without it\n");
     EXPECT_EQ(notes, (std::vector<std::string>{"steps 0", "steps 1"}));
 }
 

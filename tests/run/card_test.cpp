@@ -131,7 +131,7 @@ TEST(Card, ThatCannotBeWrittenIsSaidOnce) {
         card.end("finished");
     }
     const std::string said = testing::internal::GetCapturedStderr();
-    const std::string warning = "rudder: warning: run.json does not say how the run stands: ";
+    const std::string warning = "rudder: warning: cannot update run.json: ";
     EXPECT_THAT(said, testing::StartsWith(warning));
     EXPECT_EQ(said.find(warning, 1), std::string::npos) << said;
     EXPECT_EQ(std::filesystem::file_size(folder / "file"), 0U);

@@ -105,7 +105,7 @@ TEST(ProfileFileOfARun, ThatCannotBeWrittenEndsNothing) {
     ProfileFile file(folder / "file");
     const std::string said = said_by(file, profile_with(5, 0));
     EXPECT_THAT(said, testing::StartsWith("rudder: warning: no profile: "));
-    EXPECT_THAT(said, HasSubstr("training goes on"));
+    EXPECT_THAT(said, HasSubstr("training continues"));
     EXPECT_THAT(said, testing::Not(HasSubstr("lacks")));
 }
 

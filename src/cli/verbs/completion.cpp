@@ -279,7 +279,7 @@ public:
     void define(CLI::App& app) override {
         CLI::Option* shell =
             app.add_option("SHELL", shell_,
-                           "bash, zsh or fish; man: manual pages; policies: those of runs")
+                           "Shell (bash, zsh, fish), man (manual pages) or policies (of runs)")
                 ->required();
         offer(*shell, std::array<std::string_view, 5>{"bash", "zsh", "fish", "man", "policies"});
         offer_folders(*app.add_option("RUN", runs_, "Folders of runs, for policies"));

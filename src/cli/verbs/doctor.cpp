@@ -1,4 +1,4 @@
-// rudder doctor: what this build and this machine can do, what is wrong, and how to mend it.
+// rudder doctor: what this build and this machine can do, what is wrong, and how to fix it.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -33,7 +33,7 @@ namespace rudder::cli {
 
 namespace {
 
-/// One thing looked at. `remedy` is set where something is to be mended.
+/// One thing looked at. `remedy` is set where something is to be fixed.
 struct Finding {
     std::string name;
     std::string status;  ///< ok, warning or missing

@@ -25,7 +25,7 @@ public:
 
     void define(CLI::App& app) override {
         app.add_option("RUN", run_, "Folder of a run")->required();
-        app.add_option("RUN2", other_, "Another, which is compared with it");
+        app.add_option("RUN2", other_, "Second run, to compare with the first");
         app.add_flag("--llm", llm_, "Let a language model order and word the findings");
         bind_train(app, {train::OptionGroup::llm_model, train::OptionGroup::llm}, options_,
                    HelpListing::all);

@@ -33,10 +33,10 @@ public:
     [[nodiscard]] std::string_view example() const override { return "rudder report run"; }
 
     void define(CLI::App& app) override {
-        offer_folders(*app.add_option("RUN", runs_,
-                                      "Folder of a run, or of several; these stand side by side")
-                           ->required()
-                           ->expected(1, 1000));
+        offer_folders(
+            *app.add_option("RUN", runs_, "Folder of a run; several are shown side by side")
+                 ->required()
+                 ->expected(1, 1000));
         app.add_option(
             "--out", out_,
             "Output file (default: report.html in the folder of one run;\nof several: report.html "

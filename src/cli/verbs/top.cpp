@@ -83,7 +83,7 @@ public:
     void define(CLI::App& app) override {
         app.add_option("RUN", run_, "Folder of a run, or its address (http://HOST:PORT)")
             ->required();
-        app.add_flag("--once", once_, "Print how it stands now, and exit");
+        app.add_flag("--once", once_, "Print the current state, and exit");
     }
     int run(const Context& context) override;
 

@@ -116,7 +116,7 @@ void expect_complete(const Json& checkpoints, const std::string& out) {
     throw Error(
         ErrorKind::failed,
         fmt::format("the last or the best weights were not written: {}", error.get<std::string>()),
-        out, "make room, then go on from the last good checkpoint with --resume");
+        out, "make room, then resume from the last good checkpoint with --resume");
 }
 
 class TrainVerb final : public Verb {

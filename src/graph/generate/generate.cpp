@@ -37,7 +37,7 @@ std::unique_ptr<FeatureSource> choose_features(const GenerateOptions& options,
                            ? parse_u64(std::string_view(text).substr(planted.size()))
                            : std::nullopt;
     if (!width || *width == 0 || *width > max_feature_width) {
-        throw usage_error(fmt::format("'{}' names no features", text), "--features",
+        throw usage_error(fmt::format("invalid features: '{}'", text), "--features",
                           "give planted:W, random:W, structure:W or none");
     }
     if (generator.labels().empty()) {

@@ -67,9 +67,9 @@ void check_vertex_count(VertexId vertices, std::uint64_t evidence, const std::st
     constexpr VertexId always_fine = VertexId{1} << 22;
     constexpr VertexId per_unit = 64;
     if (vertices <= always_fine || vertices / per_unit <= evidence) return;
-    throw input_error(fmt::format("{} vertices cannot be meant in an input of this size", vertices),
-                      where,
-                      "correct the ids or the count; if so many are isolated, give --vertices");
+    throw input_error(
+        fmt::format("{} vertices cannot be meant in an input of this size", vertices), where,
+        "correct the ids or the count; for a graph with isolated vertices, give --vertices");
 }
 
 VertexId bound_of(const std::vector<EdgeBlock>& blocks) {

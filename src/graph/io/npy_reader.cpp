@@ -147,7 +147,7 @@ void NpyReader::read(std::span<std::byte> out) {
 void NpyReader::finish() {
     std::byte more{};
     if (stream_->read({&more, 1}) != 0) {
-        throw input_error("the array goes on after its end", where_, fetch_again);
+        throw input_error("the array has bytes after its end", where_, fetch_again);
     }
 }
 

@@ -69,7 +69,7 @@ CellEnd end_of_unquoted(const char* text, const char* at, const char* end, char 
     at = end_of_plain(at, end, separator);
     if (at != end && *at == '"') {
         throw RowFault{static_cast<std::size_t>(at - text),
-                       "a quote stands inside a cell that does not begin with one",
+                       "a quote inside a cell that does not begin with one",
                        "put the whole cell in quotes, and double the quotes inside it"};
     }
     if (at != end && *at == separator) return {at, at + 1, false, false};

@@ -122,18 +122,18 @@ MaybeFinding find_evaluation_beside(const ExplainedRun& run) {
     if (saved < worth_a_word * seen.step) return {};
     Finding found{.cause = cause::evaluation_beside};
     found.text = fmt::format(
-        "Evaluation beside training: {} of the steps of an evaluated epoch compute beside it, and "
+        "Evaluation during training: {} of the steps of an evaluated epoch compute during it, and "
         "take {:.2f} times as long for it.",
         format_percent(seen.beside), seen.compute_beside / seen.compute_alone);
     found.evidence.push_back(
-        profile_evidence("compute beside evaluate", seen.compute_beside, " of a step"));
+        profile_evidence("compute during evaluate", seen.compute_beside, " of a step"));
     found.evidence.push_back(profile_evidence("compute without", seen.compute_alone, " of a step"));
     found.evidence.push_back(plain_evidence("evaluations", run.evaluations, "summary.json"));
     found.change = "--eval-every auto, or every 10 epochs";
     constexpr double less_often = 10;
     found.gain = gain_of_step(run, in_the_run(run, saved * (1 - 1 / less_often)));
     found.formula = fmt::format(
-        "(compute beside evaluate - compute without) x share of steps beside it x evaluations / "
+        "(compute during evaluate - compute without) x share of steps during it x evaluations / "
         "epochs x (1 - 1 / {:.0f})",
         less_often);
     found.confidence = std::min(Confidence::medium, confidence_in(run, false));

@@ -162,7 +162,7 @@ std::string state_sentence(const ShownRun& shown) {
                 "says that it is running, but nobody writes to it any more.",
                 done, of);
         case RunStatus::running:
-            return fmt::format("The run is still going on: this page shows its first {}{} steps.",
+            return fmt::format("The run is still running: this page shows its first {}{} steps.",
                                done, of);
         case RunStatus::unfinished:
             break;

@@ -114,8 +114,8 @@ void write_quality(Html& html, const ShownRun& shown) {
                fmt::format("{} by {}", count("parts"), run.text("partition.method")));
     write_fact(html, "Edges that join two parts", cut ? percent_text(*cut) : "");
     write_fact(html, "Vertices of the largest part", balance("balance"));
-    write_fact(html, "Its training vertices, at most", balance("train_balance"));
-    write_fact(html, "Its edges, at most", balance("edge_balance"));
+    write_fact(html, "Training vertices of a part, at most", balance("train_balance"));
+    write_fact(html, "Edges of a part, at most", balance("edge_balance"));
     write_fact(html, "Graph",
                fmt::format("{} vertices, {} edges", count("vertices"), count("edges")));
     write_fact(

@@ -115,12 +115,13 @@ void write_time(Html& html, const ShownRun& shown) {
         return;
     }
     const Element pair(html, "div", {{"class", "pair"}});
-    draw(html, AreaChart{.text = {shown.id + "phases", "Time of a step",
-                                  "Mean over ranks; faint lines are ends of epochs. Sampling and "
-                                  "fetching run beside it and show only as waiting for rows."},
-                         .x = axis.x,
-                         .unit = Unit::seconds,
-                         .layers = phase_layers(shown, axis)});
+    draw(html,
+         AreaChart{.text = {shown.id + "phases", "Time of a step",
+                            "Mean over ranks; faint lines are ends of epochs. Sampling and "
+                            "fetching run in the background and show only as waiting for rows."},
+                   .x = axis.x,
+                   .unit = Unit::seconds,
+                   .layers = phase_layers(shown, axis)});
     Series worst =
         step_line(shown, axis, "rank that waited longest", 7, series_column(Derived::worst_stall));
     worst.dash = 2;

@@ -86,8 +86,9 @@ void SinkRunner::State::each(Call&& call) {
             problem = error.what();
         }
         // Said in spite of --quiet: what was to be kept is not.
-        log::lasting_warning(fmt::format("{} ends before step {}: {}; training goes on without it",
-                                         sink->name(), last_step, problem));
+        log::lasting_warning(
+            fmt::format("{} ends before step {}: {}; training continues without it", sink->name(),
+                        last_step, problem));
         sink.reset();
     }
 }

@@ -77,7 +77,7 @@ Error damaged(const fs::path& folder, const std::string& what) {
     const bool before = here != all.end() && here != all.begin();
     return input_error(
         fmt::format("the checkpoint is damaged: {}", what), folder.string(),
-        before ? fmt::format("remove that folder to go on from {}", (here - 1)->string())
+        before ? fmt::format("remove that folder to resume from {}", (here - 1)->string())
                : "remove that folder to start again");
 }
 
@@ -122,7 +122,7 @@ std::vector<nn::Parameter> parameters_from(const Json& json, const std::string& 
         p.size = 1;
         for (const Json& side : json_field(entry, "shape", where)) {
             if (!side.is_number_unsigned() || side.get<std::uint64_t>() >> 63U != 0)
-                throw bad_parameters("a shape of no whole numbers", where);
+                throw bad_parameters("invalid shape: not all whole numbers", where);
             p.shape.push_back(side.get<std::int64_t>());
             p.size = checked_mul(p.size, side.get<std::size_t>(), "parameter size");
         }

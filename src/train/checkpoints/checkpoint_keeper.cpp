@@ -98,7 +98,7 @@ void CheckpointKeeper::put_away(std::string_view what, std::uint64_t step,
         report_.error = error.what();
         if (std::exchange(warned_, true)) return;
         log::lasting_warning(
-            fmt::format("no {} at step {}: {}; training goes on, the last good "
+            fmt::format("no {} at step {}: {}; training continues, the last good "
                         "one stays",
                         what, step, error.what()));
     }

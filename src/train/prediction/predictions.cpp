@@ -217,11 +217,11 @@ RowShape shape_of(const SavedNetwork& saved, bool embeddings) {
     if (!embeddings) return shape;
     if (saved.train.temporal != sample::Temporal::off) {
         throw usage_error("a run with --temporal answers seed by seed, and keeps no hidden layer",
-                          "--embeddings", "leave --embeddings away");
+                          "--embeddings", "leave --embeddings out");
     }
     if (saved.options.layers < 2) {
         throw usage_error("a network of one layer has no hidden layer to write", "--embeddings",
-                          "leave --embeddings away, or train with --layers 2 or more");
+                          "leave --embeddings out, or train with --layers 2 or more");
     }
     const auto network = nn::make_network(saved.options);
     shape.hidden = network->layer_inputs(network->layers() - 1);

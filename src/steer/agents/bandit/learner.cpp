@@ -77,7 +77,7 @@ void Bandit::begin(const Observation& seen, Answer& answer) {
 void Bandit::overruled(const Observation& seen, Answer& answer) {
     const Choice wanted = trial_ && trial_->in_other() ? trial_->other() : now_;
     const Choice found{seen.setting, now_.decides, now_.every};
-    say(fmt::format("{} was not kept: goes on with {}", difference_text(found, wanted),
+    say(fmt::format("{} was not kept: continues with {}", difference_text(found, wanted),
                     text_of(seen.setting)));
     (trial_ ? on_time_ : on_ids_).harmed(wanted.key(), seen.step);
     ++overruled_;

@@ -132,8 +132,7 @@ void check_tensors(const Safetensors& file, const std::vector<ModelTensor>& tens
     }
     for (const auto& [name, tensor] : file.tensors()) {
         if (std::ranges::find(tensors, name, &ModelTensor::name) == tensors.end()) {
-            throw bad_model(
-                fmt::format("tensor '{}' belongs to no such model", printable(name, 60)), where);
+            throw bad_model(fmt::format("unknown tensor '{}'", printable(name, 60)), where);
         }
     }
     if (bytes != file.data().size())
