@@ -73,8 +73,10 @@ std::string make_header(std::span<const TensorToWrite> tensors,
     std::uint64_t offset = 0;
     for (const TensorToWrite& tensor : tensors) {
         const std::uint64_t end = offset + tensor.values.size_bytes();
-        header[tensor.name] = {
-            {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+        header[tensor.name] =
+            json_object({{"dtype", "F32"},
+                         {"shape", tensor.shape},
+                         {"data_offsets", std::vector<std::uint64_t>{offset, end}}});
         offset = end;
     }
     std::string text = header.dump();

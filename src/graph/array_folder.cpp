@@ -139,10 +139,10 @@ ArrayStream ArrayFolderWriter::growing_after(const std::string& name, ElementTyp
 void ArrayFolderWriter::finish(Json header) {
     Json& arrays = header["arrays"] = Json::object();
     for (const auto& [name, info] : arrays_) {
-        arrays[name] = {{"file", info.file},
-                        {"type", to_string(info.type)},
-                        {"shape", info.shape},
-                        {"checksum", to_hex(info.checksum)}};
+        arrays[name] = json_object({{"file", info.file},
+                                    {"type", to_string(info.type)},
+                                    {"shape", info.shape},
+                                    {"checksum", to_hex(info.checksum)}});
     }
     write_text(folder_ / "manifest.json", header.dump(2) + "\n");
 }

@@ -6,8 +6,10 @@
 #include <gtest/gtest.h>
 
 #include "core/json.hpp"
+#include "core/safetensors.hpp"
 
 #include "support/counted_heap.hpp"
+#include "support/temp_dir.hpp"
 
 namespace rudder::test {
 namespace {
@@ -24,12 +26,14 @@ bool everybody() {
     return true;
 }
 
-/// Bytes that stay behind when the n-th allocation fails; sets `succeeded` where there were fewer.
-std::uint64_t left_behind(std::uint64_t nth, bool& succeeded) {
+/// Bytes that stay behind when the n-th allocation of `act` fails; sets `succeeded` where there were
+/// fewer.
+template <class Act>
+std::uint64_t left_behind(std::uint64_t nth, bool& succeeded, Act&& act) {
     const std::uint64_t before = heap_counts().bytes;
     fail_allocation(nth, everybody);
     try {
-        const Json object = made();
+        act();
         succeeded = true;
     } catch (const std::bad_alloc&) {
         succeeded = false;
@@ -42,7 +46,8 @@ TEST(JsonObject, LosesNothingWhereMemoryRunsOut) {
     bool succeeded = false;
     std::uint64_t nth = 1;
     for (; !succeeded; ++nth)
-        ASSERT_EQ(left_behind(nth, succeeded), 0U) << "allocation " << nth;
+        ASSERT_EQ(left_behind(nth, succeeded, [] { const Json object = made(); }), 0U)
+            << "allocation " << nth;
     EXPECT_GT(nth, 10U) << "not many allocations have failed";
     EXPECT_EQ(
         made().dump(),
@@ -50,6 +55,22 @@ TEST(JsonObject, LosesNothingWhereMemoryRunsOut) {
               {"shape", {1, 2, 3}},
               {"inside", {{"first", std::string(40, 'x')}, {"second", std::string(40, 'x')}}}})
             .dump());
+}
+
+/// What checkpoints are made of: a simulated run lost a header of it.
+TEST(WrittenTensors, LoseNothingWhereMemoryRunsOut) {
+    const TempDir folder;
+    const std::vector<float> values(6, 1);
+    const std::vector<TensorToWrite> tensors{{"layers.0.weight", {2, 3}, values},
+                                             {"layers.1.weight", {3, 2}, values}};
+    const std::filesystem::path file = folder / "weights";
+    bool succeeded = false;
+    std::uint64_t nth = 1;
+    for (; !succeeded; ++nth) {
+        ASSERT_EQ(left_behind(nth, succeeded, [&] { write_safetensors(file, tensors, {}); }), 0U)
+            << "allocation " << nth;
+    }
+    EXPECT_GT(nth, 10U) << "not many allocations have failed";
 }
 
 }  // namespace

@@ -136,15 +136,14 @@ std::string epoch_line(const train::EpochRecord& epoch) {
     const auto share = [](const std::optional<double>& value) {
         return value ? Json(*value) : Json(nullptr);
     };
-    const Json line{{"epoch", epoch.epoch},
-                    {"steps", epoch.steps},
-                    {"loss", epoch.loss},
-                    {"seconds", epoch.seconds},
-                    {"evaluation_seconds", epoch.evaluation_seconds},
-                    {"accuracy",
-                     {{"train", share(epoch.train())},
-                      {"valid", share(epoch.valid())},
-                      {"test", share(epoch.test())}}}};
+    const Json line = json_object({{"epoch", epoch.epoch},
+                                   {"steps", epoch.steps},
+                                   {"loss", epoch.loss},
+                                   {"seconds", epoch.seconds},
+                                   {"evaluation_seconds", epoch.evaluation_seconds},
+                                   {"accuracy", json_object({{"train", share(epoch.train())},
+                                                             {"valid", share(epoch.valid())},
+                                                             {"test", share(epoch.test())}})}});
     return line.dump() + "\n";
 }
 
