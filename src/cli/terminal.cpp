@@ -10,9 +10,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "comm/mpi_transport.hpp"
 #include "core/log.hpp"
 #include "rudder/core/text.hpp"
+#include "rudder/run/ranks.hpp"
 
 namespace rudder::cli {
 
@@ -114,7 +114,7 @@ bool live_terminal() {
 bool output_on_terminal() {
     // A launcher may give ranks a terminal of their own, whatever its output is.
     if (const auto terminal = passed()) return terminal->output;
-    return !comm::MpiSession::launched() && ::isatty(STDOUT_FILENO) != 0;
+    return !run::is_rank() && ::isatty(STDOUT_FILENO) != 0;
 }
 
 ScreenLook screen_look() {

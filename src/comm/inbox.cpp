@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -57,7 +58,8 @@ void Inbox::post(PostedReceive receive) {
         }
         (*found)->receive = std::move(receive);
         if ((*found)->ready) ready = *found;
-        unclaimed_.erase(found);
+        coming_.splice(coming_.end(), unclaimed_, found);
+        if (ready != nullptr) coming_.pop_back();
     }
     if (ready != nullptr) finish(*ready);
 }
@@ -66,24 +68,46 @@ Inbox::~Inbox() {
     forget();
 }
 
+std::list<Inbox::Ticket>::iterator Inbox::coming_for(const Operation& operation) {
+    return std::ranges::find_if(coming_, [&](const Ticket& ticket) {
+        return ticket->receive->operation.get() == &operation;
+    });
+}
+
 bool Inbox::withdraw(const Operation& operation) {
-    const std::scoped_lock lock(mutex_);
+    std::unique_lock lock(mutex_);
     const auto found = std::ranges::find_if(posted_, [&](const PostedReceive& receive) {
         return receive.operation.get() == &operation;
     });
-    if (found == posted_.end()) return false;
-    found->into.reset();
+    if (found != posted_.end()) {
+        found->into.reset();
+        return true;
+    }
+    const auto coming = coming_for(operation);
+    if (coming == coming_.end()) return false;
+    if (!(*coming)->ready) {
+        (*coming)->receive->into.reset();
+        return true;
+    }
+    // It is being handed over, which takes a copy.
+    lock.unlock();
+    while (!operation.done())
+        std::this_thread::yield();
     return true;
 }
 
 void Inbox::forget() {
     Posted posted;  // both go when the lock has gone
     std::list<Ticket> unclaimed;
+    std::list<Ticket> coming;
     const std::scoped_lock lock(mutex_);
     posted.swap(posted_);
     unclaimed.swap(unclaimed_);
+    coming.swap(coming_);
     for (const PostedReceive& receive : posted)
         receive.operation->orphan();
+    for (const Ticket& ticket : coming)
+        ticket->receive->operation->orphan();
 }
 
 Inbox::Posted::iterator Inbox::first_match(int source, Tag tag) {
@@ -133,12 +157,17 @@ void Inbox::arrived(const Ticket& ticket) {
     if (ticket->source != rank_) {
         accounts_.handed_over(ticket->source, ticket->kind, ticket->bytes.size());
     }
+    bool listed = false;
     {
         const std::scoped_lock lock(mutex_);
         ticket->ready = true;
         if (!ticket->receive) return;
+        listed = std::ranges::find(coming_, ticket) != coming_.end();
     }
     finish(*ticket);
+    if (!listed) return;
+    const std::scoped_lock lock(mutex_);
+    coming_.remove(ticket);
 }
 
 void Inbox::deliver(int source, Tag tag, Kind kind, std::span<const std::byte> bytes) {

@@ -10,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/statvfs.h>
 #include <sys/wait.h>
@@ -21,8 +22,10 @@
 
 #include "launched_ranks.hpp"
 #include "launcher_watch.hpp"
+#include "meeting.hpp"
 #include "mpi_transport.hpp"
 #include "rank_status.hpp"
+#include "socket_job.hpp"
 
 namespace rudder::comm {
 
@@ -86,24 +89,29 @@ struct LauncherFolders {
     LauncherFolder statuses{fs::temp_directory_path()};
     std::optional<LauncherFolder> segments;
 
-    LauncherFolders() {
-        if (std::getenv(segment_variable) == nullptr && ::access(shared_memory, W_OK) == 0)
+    explicit LauncherFolders(Carrier carrier) {
+        if (carrier == Carrier::mpi && std::getenv(segment_variable) == nullptr &&
+            ::access(shared_memory, W_OK) == 0)
             segments.emplace(shared_memory);
     }
 };
 
-pid_t start(const std::vector<std::string>& command, const LauncherFolders& folders) {
+/// A process of the command; `prepare` is called in it first.
+template <class Prepare>
+pid_t start(const std::vector<std::string>& command, const LauncherFolders& folders,
+            Prepare&& prepare) {
     const pid_t self = ::getpid();
     const pid_t child = ::fork();
-    if (child < 0) throw system_error("cannot start mpirun", command.front(), errno);
+    if (child < 0) throw system_error("cannot start ranks", command.front(), errno);
     if (child > 0) return child;
-    // It ends with us, whatever ends us; told so, it ends its ranks, too.
+    // It ends with us, whatever ends us; mpirun, told so, ends its ranks, too.
     end_with_parent(self, SIGTERM);
     // A group of its own: a Ctrl-C goes to us, who pass it on to the ranks themselves.
     ::setpgid(0, 0);
     ::setenv(status_folder_variable, folders.statuses.path().c_str(), 1);
     if (folders.segments) ::setenv(segment_variable, folders.segments->path().c_str(), 1);
     folders.statuses.lock().announce();
+    prepare();
     std::vector<char*> arguments;
     for (const std::string& word : command)
         arguments.push_back(const_cast<char*>(word.c_str()));
@@ -112,15 +120,14 @@ pid_t start(const std::vector<std::string>& command, const LauncherFolders& fold
     ::_exit(127);
 }
 
-/// Waits for mpirun; passes an interrupt on; after the grace period ends what is left.
+/// Waits for mpirun, or the ranks; passes an interrupt on; after the grace period ends what is left.
 class Supervision {
 public:
-    Supervision(pid_t mpirun, LaunchedRanks& ranks, const LaunchOptions& options)
-        : mpirun_(mpirun), ranks_(ranks), options_(options) {}
+    Supervision(std::vector<pid_t> children, LaunchedRanks& ranks, const LaunchOptions& options)
+        : children_(std::move(children)), ranks_(ranks), options_(options) {}
 
     void run() {
-        int status = 0;
-        while (::waitpid(mpirun_, &status, WNOHANG) == 0) {
+        while (any_left()) {
             ranks_.look();
             if (interrupted()) ranks_.interrupt();
             note_deadline();
@@ -132,6 +139,10 @@ public:
     }
 
 private:
+    [[nodiscard]] bool any_left() {
+        std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
+        return !children_.empty();
+    }
     /// Trouble leaves less time than an interrupt.
     void note_deadline() {
         const auto sooner = [this](std::chrono::milliseconds grace) {
@@ -149,13 +160,15 @@ private:
         ranks_.kill();
         if (!forced_) {
             forced_ = Clock::now();
-            ::kill(mpirun_, SIGTERM);
+            for (const pid_t child : children_)
+                ::kill(child, SIGTERM);
         } else if (Clock::now() > *forced_ + options_.grace) {
-            ::kill(-mpirun_, SIGKILL);
+            for (const pid_t child : children_)
+                ::kill(-child, SIGKILL);
         }
     }
 
-    pid_t mpirun_;
+    std::vector<pid_t> children_;
     LaunchedRanks& ranks_;
     const LaunchOptions& options_;
     std::optional<Clock::time_point> deadline_;
@@ -227,20 +240,65 @@ std::vector<std::string> mpirun_command(int ranks) {
     return command;
 }
 
-int launch_ranks(const LaunchOptions& options) {
-    require_mpi();
-    throw_if_interrupted();
+namespace {
+
+std::vector<pid_t> start_mpirun(const LaunchOptions& options, const LauncherFolders& folders) {
     std::vector<std::string> command = mpirun_command(options.ranks);
-    if (command.empty()) {
-        throw Error(ErrorKind::failed, "mpirun not found", "PATH",
-                    "install Open MPI (openmpi-bin on Debian and Ubuntu)");
-    }
     command.insert(command.end(), options.command.begin(), options.command.end());
-    check_shared_memory(options.ranks);
-    const LauncherFolders folders;
+    return {start(command, folders, [] {})};
+}
+
+/// They meet at a socket that listens before any of them has begun.
+std::vector<pid_t> start_ranks(const LaunchOptions& options, const LauncherFolders& folders) {
+    SocketJob job;
+    job.size = options.ranks;
+    const int listener = listen_on(0, Reach::this_machine);
+    job.port = port_of(listener);
+    const JobToken secret = draw_token();
+    job.secret = fmt::format("{:x}-{:x}", secret[0], secret[1]);
+    std::vector<pid_t> children;
+    for (job.rank = 0; job.rank < job.size; ++job.rank) {
+        job.listener = job.rank == 0 ? listener : -1;
+        children.push_back(start(options.command, folders, [&] {
+            announce_job(job);
+            if (job.rank == 0) ::fcntl(listener, F_SETFD, 0);
+        }));
+    }
+    ::close(listener);
+    return children;
+}
+
+void check_mpirun(int ranks) {
+    require_mpi();
+    if (!has_mpirun()) {
+        throw Error(ErrorKind::failed, "mpirun not found", "PATH",
+                    "install Open MPI (openmpi-bin on Debian and Ubuntu), or give --transport "
+                    "sockets");
+    }
+    check_shared_memory(ranks);
+}
+
+}  // namespace
+
+bool has_mpirun() {
+    return !find_program("mpirun").empty() || !find_program("mpiexec").empty();
+}
+
+std::optional<Carrier> launched_with() noexcept {
+    if (MpiSession::launched()) return Carrier::mpi;
+    if (sockets_launched()) return Carrier::sockets;
+    return std::nullopt;
+}
+
+int launch_ranks(const LaunchOptions& options) {
+    const bool mpi = options.carrier == Carrier::mpi;
+    if (mpi) check_mpirun(options.ranks);
+    throw_if_interrupted();
+    const LauncherFolders folders(options.carrier);
     LaunchedRanks ranks(options.ranks, folders.statuses.path());
-    const pid_t mpirun = start(command, folders);
-    Supervision(mpirun, ranks, options).run();
+    Supervision(mpi ? start_mpirun(options, folders) : start_ranks(options, folders), ranks,
+                options)
+        .run();
     if (interrupted() && !ranks.any_spoke()) throw_if_interrupted();
     return ranks.code();
 }

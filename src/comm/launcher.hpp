@@ -1,14 +1,21 @@
-// Starting ranks on this machine: mpirun with the settings that are right here, and our exit codes.
+// Starting ranks on this machine, by mpirun with the settings that are right here or as processes of
+// ours, and their exit codes.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace rudder::comm {
 
+/// What carries messages between processes.
+enum class Carrier : std::uint8_t { mpi, sockets };
+
 struct LaunchOptions {
     int ranks = 1;
+    Carrier carrier = Carrier::mpi;
     std::vector<std::string> command;  ///< program and arguments of each rank
     /// After one rank has ended badly the others have this long to end.
     std::chrono::milliseconds grace = std::chrono::seconds(3);
@@ -19,6 +26,12 @@ struct LaunchOptions {
 
 /// A usage Error in a build without MPI.
 void require_mpi();
+/// Whether ranks can be started by mpirun here.
+[[nodiscard]] bool has_mpirun();
+
+/// What a launcher has started this process as a rank of: MPI's if it says so, else of a job of
+/// sockets; none where no launcher has.
+[[nodiscard]] std::optional<Carrier> launched_with() noexcept;
 
 /// Starts the ranks, waits for them and returns the code of the whole: 4 where a rank ended without
 /// a status or was killed, else the most severe of their statuses. SIGINT and SIGTERM are passed on

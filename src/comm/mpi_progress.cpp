@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <span>
 #include <utility>
 
 #include <sched.h>
 
 #include "core/executor/task_state.hpp"
-#include "core/interrupt.hpp"
-#include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/parallel.hpp"
 
@@ -26,8 +23,6 @@ constexpr auto awake_at_first = 500us;
 constexpr unsigned polls_per_yield = 4;
 /// While MPI itself has work in hand, looking for messages that nobody awaits can wait a little.
 constexpr unsigned polls_per_probe = 4;
-/// Tasks that sleep look up now and then, for cancels and signals.
-constexpr auto look_up = 20ms;
 /// The thread's naps, each twice as long as the one before, as far as bells tell what has come ...
 constexpr auto first_nap = 100us;
 constexpr auto longest_nap_sending = 1ms;
@@ -36,16 +31,6 @@ constexpr auto longest_nap_rung = 10ms;
 constexpr auto first_nap_apart = 30us;
 constexpr auto longest_nap_awaited = 100us;
 constexpr auto longest_nap_apart = 500us;
-/// A sleep may end late by this. So a message held by a modelled link is waited for awake when it
-/// is due so soon, where ranks do not share cores; but for no more than a hundredth of the time.
-constexpr auto awake_before_due = 60us;
-constexpr int watched_share = 100;
-constexpr auto most_watched = 10ms;
-/// After a signal the ranks agree on where to stop, so a wait goes on; but not for ever, since the
-/// others may be gone. Work that stops at a place of its own (DeferInterrupts) gets there by a step
-/// and a checkpoint: it has nearly as long as batch systems leave.
-constexpr auto patience_after_signal = 500ms;
-constexpr auto patience_deferred = 20s;
 /// For receives that are given up to be out of the way.
 constexpr auto patience_abandoned = 2s;
 constexpr auto threads_noted_for = 20ms;
@@ -78,8 +63,7 @@ MpiProgress::MpiProgress(MachineBoard board, std::function<bool()> probe, Modell
       cores_(usable_cores()),
       threads_(thread_count()),
       threads_noted_(machine_now()),
-      watch_left_(most_watched),
-      watch_noted_(threads_noted_) {}
+      due_{[this] { return next_due(); }, [this] { poll(Thorough::no); }} {}
 
 MpiProgress::~MpiProgress() {
     stopping_.store(true);
@@ -178,7 +162,7 @@ void MpiProgress::look_at_mpi(Thorough thorough, Calls& calls, std::vector<int>&
     test_active(calls, taken_from);
     const bool skip = thorough == Thorough::no &&
                       (!calls.empty() || (!requests_.empty() && ++polls_ % polls_per_probe != 0));
-    if (!skip && !failed_.load()) any = probe_();
+    if (!skip && !room_.failed()) any = probe_();
     if (link_ != nullptr) link_->release(machine_now(), calls);
 }
 
@@ -203,7 +187,7 @@ void MpiProgress::wait(const Operation& operation) {
         wait_for(operation);
     } catch (...) {
         // After a failure the rank ends: whatever is under way into its memory is given up.
-        abandon(failed_.load() ? nullptr : &operation);
+        abandon(room_.failed() ? nullptr : &operation);
         throw;
     }
 }
@@ -214,14 +198,16 @@ void MpiProgress::wait_for(const Operation& operation) {
     } else {
         poll(Thorough::no);
     }
-    wait_asleep(operation);
+    const bool watches =
+        link_ != nullptr && !TaskState::current().patient() && !cores_are_scarce();
+    room_.sleep(operation, watches ? &due_ : nullptr);
 }
 
 /// False if nothing has come for so long that it is better to sleep. Meanwhile nobody rings for the
 /// thread; whatever came last is looked for before it is left alone again.
 bool MpiProgress::wait_awake(const Operation& operation) {
     {
-        const std::scoped_lock lock(sleep_mutex_);
+        const std::scoped_lock lock(awake_mutex_);
         if (awake_++ == 0) board_.own_bell().set_attended(true);
     }
     struct Leaving {
@@ -246,7 +232,7 @@ bool MpiProgress::look_until(const Operation& operation) {
     unsigned in_vain = 0;
     while (!operation.done()) {
         if (me.cancelled()) throw Cancelled{};
-        check_failure();
+        room_.check_failure();
         if (poll(Thorough::no)) {
             idle_since = machine_now();
             continue;
@@ -258,101 +244,11 @@ bool MpiProgress::look_until(const Operation& operation) {
 }
 
 void MpiProgress::leave_awake() {
-    const std::scoped_lock lock(sleep_mutex_);
+    const std::scoped_lock lock(awake_mutex_);
     if (--awake_ == 0) board_.own_bell().set_attended(false);
 }
 
-void MpiProgress::wait_asleep(const Operation& operation) {
-    const TaskState& me = TaskState::current();
-    const bool watches = link_ != nullptr && !me.patient() && !cores_are_scarce();
-    std::optional<Span> waiting;  // told to the watchdog
-    std::optional<Duration> signalled;
-    Sleeper sleeper{&operation};
-    std::unique_lock lock(sleep_mutex_);
-    asleep_.fetch_add(1);
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    sleepers_.push_back(&sleeper);
-    struct Leaving {
-        MpiProgress& progress;
-        Sleeper& sleeper;
-        ~Leaving() {
-            std::erase(progress.sleepers_, &sleeper);
-            progress.asleep_.fetch_sub(1);
-        }
-    };
-    const Leaving leaving{*this, sleeper};
-    while (!operation.done()) {
-        if (me.cancelled()) throw Cancelled{};
-        check_failure();
-        leave_if_interrupted(signalled);
-        if (!waiting) waiting.emplace(waiting_phase);
-        const Duration now = machine_now();
-        const Duration due = watches && may_watch(now) ? next_due() : Duration::max();
-        if (due - now < awake_before_due) {
-            lock.unlock();
-            watch_due(operation, due);
-            lock.lock();
-            watch_left_ -= machine_now() - now;
-            continue;
-        }
-        const Duration nap = std::min<Duration>(look_up, due - now - awake_before_due);
-        sleeper.wake.wait_for(lock, nap, [&] { return sleeper.called; });
-    }
-}
-
-/// Whether there is time left to stay awake; under the lock of those who sleep.
-bool MpiProgress::may_watch(Duration now) {
-    watch_left_ =
-        std::min<Duration>(most_watched, watch_left_ + (now - watch_noted_) / watched_share);
-    watch_noted_ = now;
-    return watch_left_ > awake_before_due;
-}
-
-void MpiProgress::watch_due(const Operation& operation, Duration due) {
-    while (!operation.done() && machine_now() < due) {
-    }
-    poll(Thorough::no);
-}
-
-void MpiProgress::completed() {
-    // The operation is done before it is asked who waits; who waits says so before it asks.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (asleep_.load() == 0) return;
-    const std::scoped_lock lock(sleep_mutex_);
-    for (Sleeper* sleeper : sleepers_) {
-        if (sleeper->called || !sleeper->operation->done()) continue;
-        sleeper->called = true;
-        sleeper->wake.notify_one();
-    }
-}
-
 // ---- failures ----------------------------------------------------------------------------------
-
-void MpiProgress::fail(const std::exception_ptr& failure) noexcept {
-    const std::scoped_lock lock(failure_mutex_);
-    if (failed_.load()) return;
-    failure_ = failure;
-    failed_.store(true);
-}
-
-void MpiProgress::check_failure() {
-    if (failed_.load()) std::rethrow_exception(failure_);
-}
-
-void MpiProgress::leave_if_interrupted(std::optional<Duration>& since) {
-    if (!interrupted()) return;
-    if (!since) since = machine_now();
-    const Duration patience =
-        interrupts_deferred() ? Duration(patience_deferred) : Duration(patience_after_signal);
-    if (machine_now() - *since <= patience) return;
-    try {
-        throw_if_interrupted_at_once();
-    } catch (...) {
-        interrupted_.store(true);
-        fail(std::current_exception());
-        throw;
-    }
-}
 
 /// Takes back what it can; whether receives into callers' memory are left. `operation`: of that
 /// one alone, else of all.
@@ -384,7 +280,7 @@ void MpiProgress::abandon(const Operation* operation) noexcept {
 // ---- the thread --------------------------------------------------------------------------------
 
 Duration MpiProgress::longest_nap() const {
-    if (!board_.whole()) return asleep_.load() > 0 ? longest_nap_awaited : longest_nap_apart;
+    if (!board_.whole()) return room_.anybody() ? longest_nap_awaited : longest_nap_apart;
     return active_sends_.load() > 0 ? longest_nap_sending : longest_nap_rung;
 }
 
@@ -410,14 +306,14 @@ void MpiProgress::look_after() {
     } catch (...) {
         fail(std::current_exception());
     }
-    if (failed_.load() && !interrupted_.load() && failed_call_) failed_call_(failure_);
+    if (room_.failed() && !room_.failed_by_signal() && failed_call_) failed_call_(room_.failure());
 }
 
 void MpiProgress::look_until_stopped() {
     Doorbell& bell = board_.own_bell();
     const Duration shortest = board_.whole() ? first_nap : first_nap_apart;
     Duration nap = shortest;
-    while (!stopping_.load() && !failed_.load()) {
+    while (!stopping_.load() && !room_.failed()) {
         const std::uint32_t rings = bell.rings();
         if (look_twice()) {
             nap = shortest;

@@ -3,12 +3,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <vector>
 
@@ -18,6 +16,7 @@
 
 #include "machine_board.hpp"
 #include "modelled_link.hpp"
+#include "waiting_room.hpp"
 
 namespace rudder::comm {
 
@@ -68,19 +67,13 @@ public:
     /// operation's memory any more.
     void wait(const Operation& operation);
     /// All waits end with it from now on; the first one counts.
-    void fail(const std::exception_ptr& failure) noexcept;
+    void fail(const std::exception_ptr& failure) noexcept { room_.fail(failure); }
     /// Nothing is written to the operation's memory any more.
     void withdraw(const Operation& operation) noexcept { abandon(&operation); }
     /// Called when an operation ends: wakes who waits.
-    void completed();
+    void completed() { room_.completed(); }
 
 private:
-    /// A task that waits for the thread.
-    struct Sleeper {
-        const Operation* operation;
-        std::condition_variable wake{};
-        bool called = false;
-    };
     enum class Thorough : std::uint8_t { no, yes };
 
     [[nodiscard]] Duration next_due() const noexcept {
@@ -91,16 +84,11 @@ private:
     [[nodiscard]] bool cores_are_scarce() const {
         return board_.ranks() * threads_.load() > cores_;
     }
-    void check_failure();
-    void leave_if_interrupted(std::optional<Duration>& since);
     void abandon(const Operation* operation) noexcept;
     [[nodiscard]] bool cancel_receives(const Operation* operation);
     void wait_for(const Operation& operation);
     void note_threads(Duration now);
-    [[nodiscard]] bool may_watch(Duration now);
-    void watch_due(const Operation& operation, Duration due);
     bool wait_awake(const Operation& operation);
-    void wait_asleep(const Operation& operation);
     bool look_until(const Operation& operation);
     void leave_awake();
     bool look_twice();
@@ -129,17 +117,10 @@ private:
     std::atomic<int> active_count_{0};
     std::atomic<int> active_sends_{0};
 
-    std::mutex sleep_mutex_;  ///< guards what follows
-    std::vector<Sleeper*> sleepers_;
-    int awake_ = 0;         ///< tasks that wait awake
-    Duration watch_left_;   ///< for which tasks may stay awake until what they wait for is due
-    Duration watch_noted_;  ///< when that was reckoned
-    std::atomic<int> asleep_{0};
-
-    std::atomic<bool> failed_{false};
-    std::atomic<bool> interrupted_{false};  ///< who waits ends the rank, not the thread
-    std::mutex failure_mutex_;
-    std::exception_ptr failure_;  ///< set once, before `failed_`
+    std::mutex awake_mutex_;
+    int awake_ = 0;  ///< tasks that wait awake; under its lock
+    WaitingRoom room_;
+    WaitingRoom::Link due_;
 
     std::atomic<bool> dozing_{false};  ///< the thread sleeps for long: nothing is under way
     std::atomic<bool> stopping_{false};

@@ -11,12 +11,11 @@
 #include <cstring>
 #include <map>
 
-#include <fmt/format.h>
 #include <unistd.h>
 
-#include "rudder/comm/channels.hpp"
 #include "rudder/core/check.hpp"
 
+#include "machine_ranks.hpp"
 #include "mpi_progress.hpp"
 #include "window.hpp"
 
@@ -24,8 +23,6 @@ namespace rudder::comm {
 
 namespace {
 
-/// Of the communicator of all ranks.
-constexpr Tag share_tag = channel_of(Talk::windows);
 constexpr int arrivals_per_poll = 16;
 
 int wire_tag(Tag tag, Kind kind, bool piece) {
@@ -66,7 +63,7 @@ public:
                             static_cast<std::uint64_t>(machine_now().count());
         check_mpi(MPI_Bcast(&job, 1, MPI_UINT64_T, 0, comm_), "MPI_Bcast");
         job_ = job;
-        MachineBoard board = group_hosts();
+        MachineBoard board = meet_hosts();
         if (options_.link) {
             set_link_figures(options_.link->bytes_under_way(), options_.link->bytes_per_second);
             link_.emplace(*options_.link, inbox(), [this, board](int source) -> LinkClock& {
@@ -88,7 +85,9 @@ public:
     void wait(Operation& operation) override { progress_->wait(operation); }
     void completed() override { progress_->completed(); }
     [[nodiscard]] std::shared_ptr<std::span<std::byte>> share(std::size_t bytes,
-                                                              std::uint64_t key) override;
+                                                              std::uint64_t key) override {
+        return share_on_host(*this, job_, bytes, key);
+    }
 
 protected:
     void do_send(int to, Tag tag, Kind kind, std::span<const std::byte> bytes,
@@ -101,8 +100,7 @@ protected:
 private:
     using Active = MpiProgress::Active;
 
-    MachineBoard group_hosts();
-    [[nodiscard]] HostMap make_hosts(const std::vector<int>& nodes) const;
+    MachineBoard meet_hosts();
     [[nodiscard]] std::vector<std::string> machine_names() const;
     [[nodiscard]] MachineBoard meet_machine(MPI_Comm node, std::span<const int> machines) const;
     bool probe();
@@ -130,7 +128,7 @@ private:
 };
 
 /// Labels machines by their first rank, and hosts; meets the ranks of this machine.
-MachineBoard MpiTransport::group_hosts() {
+MachineBoard MpiTransport::meet_hosts() {
     MPI_Comm node = MPI_COMM_NULL;
     check_mpi(MPI_Comm_split_type(comm_, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &node),
               "MPI_Comm_split_type");
@@ -139,7 +137,8 @@ MachineBoard MpiTransport::group_hosts() {
     std::vector<int> nodes(static_cast<std::size_t>(size()));
     check_mpi(MPI_Allgather(&first, 1, MPI_INT, nodes.data(), 1, MPI_INT, comm_), "MPI_Allgather");
     if (options_.link) refuse_link_between(nodes, machine_names());
-    set_hosts(make_hosts(nodes));
+    const bool alone = options_.ranks_per_host == 0 && options_.link;
+    set_hosts(group_hosts(nodes, alone ? 1 : options_.ranks_per_host));
     MachineBoard board = meet_machine(node, nodes);
     MPI_Comm_free(&node);
     return board;
@@ -164,7 +163,7 @@ std::vector<std::string> MpiTransport::machine_names() const {
 MachineBoard MpiTransport::meet_machine(MPI_Comm node, std::span<const int> machines) const {
     const int first = machines[static_cast<std::size_t>(rank())];
     const auto ranks = static_cast<int>(std::ranges::count(machines, first));
-    const std::string name = fmt::format("{}{:x}-{}-board", window_prefix, job_, first);
+    const std::string name = window_name(job_, first, "board");
     std::shared_ptr<std::span<std::byte>> memory;
     if (rank() == first) memory = create_shared_window(name, MachineBoard::bytes_for(ranks));
     check_mpi(MPI_Barrier(node), "MPI_Barrier");
@@ -172,27 +171,6 @@ MachineBoard MpiTransport::meet_machine(MPI_Comm node, std::span<const int> mach
     check_mpi(MPI_Barrier(node), "MPI_Barrier");
     if (rank() == first) unlink_shared_window(name);
     return {machines, rank(), std::move(memory)};
-}
-
-HostMap MpiTransport::make_hosts(const std::vector<int>& nodes) const {
-    const int per_host = options_.ranks_per_host > 0 ? options_.ranks_per_host
-                         : options_.link             ? 1
-                                                     : 0;
-    if (per_host == 0) return HostMap(nodes);
-    HostMap map = HostMap::consecutive(size(), per_host);
-    for (int host = 0; host < map.hosts(); ++host) {
-        for (const int member : map.members(host)) {
-            if (nodes[static_cast<std::size_t>(member)] ==
-                nodes[static_cast<std::size_t>(map.members(host).front())]) {
-                continue;
-            }
-            throw usage_error(fmt::format("{} ranks per host would join ranks {} and {}, which are "
-                                          "on different machines",
-                                          per_host, map.members(host).front(), member),
-                              "--ranks-per-host", "give a number that divides those per machine");
-        }
-    }
-    return map;
 }
 
 // ---- sending -----------------------------------------------------------------------------------
@@ -387,34 +365,6 @@ bool MpiTransport::probe() {
         begin_receive(&message, status.MPI_SOURCE, status.MPI_TAG, static_cast<std::size_t>(bytes));
     }
     return any;
-}
-
-// ---- windows -----------------------------------------------------------------------------------
-
-std::shared_ptr<std::span<std::byte>> MpiTransport::share(std::size_t bytes, std::uint64_t key) {
-    const auto& members = hosts().members(hosts().host_of(rank()));
-    if (members.size() == 1) return private_window(bytes);  // on huge pages, unlike shared memory
-    const std::string name =
-        fmt::format("{}{:x}-{}-{:x}", window_prefix, job_, members.front(), key);
-    const std::byte sign{1};
-    if (rank() == members.front()) {
-        auto window = create_shared_window(name, bytes);
-        std::vector<Request> requests;
-        for (const int member : members) {
-            if (member == rank()) continue;
-            requests.emplace_back(send(member, share_tag, Kind::control, std::span(&sign, 1)));
-        }
-        for (const int member : members) {
-            if (member != rank()) requests.emplace_back(receive_message(member, share_tag));
-        }
-        wait_all(requests);
-        unlink_shared_window(name);
-        return window;
-    }
-    Request(receive_message(members.front(), share_tag)).wait();
-    auto window = open_shared_window(name, bytes);
-    Request(send(members.front(), share_tag, Kind::control, std::span(&sign, 1))).wait();
-    return window;
 }
 
 }  // namespace

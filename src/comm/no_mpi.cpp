@@ -7,8 +7,9 @@
 namespace rudder::comm {
 
 void require_mpi() {
-    throw usage_error("this build has no MPI: it runs as one rank only", "RUDDER_MPI=OFF",
-                      "leave mpirun and --ranks out, or build with -DRUDDER_MPI=ON");
+    throw usage_error("this build has no MPI", "RUDDER_MPI=OFF",
+                      "start ranks with --ranks or torchrun, whose messages go over sockets, or "
+                      "build with -DRUDDER_MPI=ON");
 }
 
 MpiSession::MpiSession() {

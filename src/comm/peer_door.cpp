@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include <arpa/inet.h>
 #include <ifaddrs.h>
@@ -17,29 +16,18 @@
 
 #include "rudder/core/error.hpp"
 
+#include "door_guests.hpp"
+
 namespace rudder::comm {
 
 namespace {
 
-using DoorClock = std::chrono::steady_clock;
-
 constexpr int connect_limit_ms = 2000;
-/// For a guest to say who it is, and how many may be about to.
-constexpr auto greeting_limit = std::chrono::seconds(2);
-constexpr std::size_t most_guests = 256;
 
 /// What a connecting rank says first.
 struct Hello {
     JobToken token{};
     std::int64_t rank = 0;
-};
-
-/// Somebody who has connected and not yet said who it is.
-struct Guest {
-    int fd;
-    DoorClock::time_point until;
-    std::array<char, sizeof(Hello)> said{};
-    std::size_t bytes = 0;
 };
 
 sockaddr_in socket_address(std::uint32_t host, std::uint16_t port) {
@@ -81,87 +69,6 @@ int connect_to(const Address& address) {
     return -1;
 }
 
-/// Those who stand at the door, until each has said who it is or its time is up.
-class Guests {
-public:
-    Guests(int listener, const JobToken& token, int first, const std::vector<bool>& expected)
-        : listener_(listener),
-          token_(token),
-          first_(first),
-          expected_(expected),
-          sockets_(expected.size(), -1) {
-        for (std::size_t r = static_cast<std::size_t>(first); r < expected.size(); ++r)
-            missing_ += expected[r] ? 1 : 0;
-    }
-    ~Guests() {
-        for (const Guest& guest : guests_)
-            ::close(guest.fd);
-    }
-    Guests(Guests&&) = delete;
-
-    [[nodiscard]] bool all_here() const noexcept { return missing_ == 0; }
-    [[nodiscard]] std::vector<int> sockets() const { return sockets_; }
-
-    /// Waits for something to happen at the door, and sees to it.
-    void attend(std::chrono::milliseconds longest) {
-        std::vector<pollfd> polls{{listener_, POLLIN, 0}};
-        for (const Guest& guest : guests_)
-            polls.push_back({guest.fd, POLLIN, 0});
-        ::poll(polls.data(), polls.size(), static_cast<int>(longest.count()));
-        const auto now = DoorClock::now();
-        std::vector<Guest> staying;
-        for (std::size_t i = 0; i < guests_.size(); ++i) {
-            const bool stays =
-                polls[i + 1].revents == 0 ? now < guests_[i].until : listen_to(guests_[i]);
-            if (stays) {
-                staying.push_back(guests_[i]);
-            } else if (guests_[i].fd >= 0) {
-                ::close(guests_[i].fd);
-            }
-        }
-        guests_ = std::move(staying);
-        if ((polls[0].revents & POLLIN) != 0) let_come(now);
-    }
-
-private:
-    void let_come(DoorClock::time_point now) {
-        const int fd = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (fd < 0) return;
-        if (guests_.size() == most_guests) {  // the one who has been silent for longest goes
-            ::close(guests_.front().fd);
-            guests_.erase(guests_.begin());
-        }
-        guests_.push_back({fd, now + greeting_limit});
-    }
-    /// Whether it has more to say. Its socket is taken where it is one of ours.
-    bool listen_to(Guest& guest) {
-        const ssize_t got =
-            ::recv(guest.fd, guest.said.data() + guest.bytes, guest.said.size() - guest.bytes, 0);
-        if (got < 0) return errno == EAGAIN || errno == EINTR;
-        if (got == 0) return false;
-        guest.bytes += static_cast<std::size_t>(got);
-        if (guest.bytes < guest.said.size()) return true;
-        Hello hello;
-        std::memcpy(&hello, guest.said.data(), sizeof(hello));
-        const auto size = static_cast<std::int64_t>(sockets_.size());
-        const bool known = hello.token == token_ && hello.rank >= first_ && hello.rank < size;
-        if (!known) return false;
-        const auto rank = static_cast<std::size_t>(hello.rank);
-        if (!expected_[rank] || sockets_[rank] >= 0) return false;
-        sockets_[rank] = std::exchange(guest.fd, -1);
-        --missing_;
-        return false;
-    }
-
-    int listener_;
-    JobToken token_;
-    int first_;
-    const std::vector<bool>& expected_;
-    std::vector<int> sockets_;
-    std::vector<Guest> guests_;
-    int missing_ = 0;
-};
-
 }  // namespace
 
 JobToken draw_token() {
@@ -171,8 +78,9 @@ JobToken draw_token() {
     return token;
 }
 
-PeerDoor::PeerDoor() : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-    const sockaddr_in any = socket_address(htonl(INADDR_ANY), 0);
+PeerDoor::PeerDoor(Reach reach) : listener_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const sockaddr_in any =
+        socket_address(htonl(reach == Reach::everywhere ? INADDR_ANY : INADDR_LOOPBACK), 0);
     sockaddr generic{};
     std::memcpy(&generic, &any, sizeof(generic));
     sockaddr name{};
@@ -217,16 +125,20 @@ Address PeerDoor::address() const {
 std::vector<int> PeerDoor::admit(const JobToken& token, int first,
                                  const std::vector<bool>& expected,
                                  std::chrono::milliseconds limit) const {
-    const auto end = DoorClock::now() + limit;
-    Guests guests(listener_, token, first, expected);
-    while (!guests.all_here()) {
-        const auto left =
-            std::chrono::duration_cast<std::chrono::milliseconds>(end - DoorClock::now());
-        if (left.count() <= 0) break;
-        // Now and then somebody's time is up.
-        guests.attend(std::min(left, std::chrono::milliseconds(200)));
-    }
-    std::vector<int> sockets = guests.sockets();
+    std::vector<int> sockets(expected.size(), -1);
+    auto missing = std::count(expected.begin() + first, expected.end(), true);
+    DoorGuests guests(listener_, sizeof(Hello), [&](int fd, std::span<const std::byte> said) {
+        Hello hello;
+        std::memcpy(&hello, said.data(), sizeof(hello));
+        const auto size = static_cast<std::int64_t>(sockets.size());
+        if (hello.token != token || hello.rank < first || hello.rank >= size) return false;
+        const auto rank = static_cast<std::size_t>(hello.rank);
+        if (!expected[rank] || sockets[rank] >= 0) return false;
+        sockets[rank] = fd;
+        --missing;
+        return true;
+    });
+    guests.attend_until([&] { return missing == 0; }, limit);
     for (const int fd : sockets) {
         if (fd >= 0) prepare(fd);
     }

@@ -18,11 +18,14 @@ struct Address {
     std::uint16_t port = 0;
 };
 
+/// From where a port can be reached.
+enum class Reach : std::uint8_t { this_machine, everywhere };
+
 /// A port that listens while it lives.
 class PeerDoor {
 public:
     /// A system Error if no port can be had.
-    PeerDoor();
+    explicit PeerDoor(Reach reach = Reach::everywhere);
     ~PeerDoor();
     PeerDoor(PeerDoor&&) = delete;
 

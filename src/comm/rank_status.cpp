@@ -46,7 +46,7 @@ std::optional<std::string> read_whole(const std::filesystem::path& file) {
 }  // namespace
 
 int launched_rank() {
-    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
+    for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "RANK"}) {
         if (const char* text = std::getenv(name)) return std::atoi(text);
     }
     return -1;

@@ -18,7 +18,7 @@ struct RankStatus {
     std::string reason;
 };
 
-/// The rank a launcher has given this process, before MPI is up; -1 if it cannot be told.
+/// The rank a launcher has given this process, before the ranks have met; -1 if it cannot be told.
 [[nodiscard]] int launched_rank();
 
 /// How far a rank has come. One that is joining may be ended by MPI, which then tells nobody.

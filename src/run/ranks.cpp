@@ -20,7 +20,9 @@
 #include "comm/launcher_watch.hpp"
 #include "comm/mpi_transport.hpp"
 #include "comm/rank_status.hpp"
+#include "comm/socket_transport.hpp"
 #include "comm/watchdog.hpp"
+#include "core/build_parts.hpp"
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
 #include "core/mapped_files.hpp"
@@ -62,8 +64,27 @@ std::vector<std::string> rank_arguments(const std::vector<std::string>& argument
     return kept;
 }
 
+/// Of ranks that are to be started.
+comm::Carrier carrier_of(const RankOptions& options) {
+    if (options.transport == "sockets") return comm::Carrier::sockets;
+    const bool mpi = options.transport == "mpi" || (built_in("MPI") && comm::has_mpirun());
+    return mpi ? comm::Carrier::mpi : comm::Carrier::sockets;
+}
+
+/// Of this rank; a usage Error where its launcher is not for what was asked for.
+comm::Carrier carrier_of_rank(const RankOptions& options) {
+    if (options.transport == "sockets") return comm::Carrier::sockets;
+    const comm::Carrier launched = comm::launched_with().value();
+    if (options.transport == "mpi" && launched != comm::Carrier::mpi) {
+        throw usage_error("--transport mpi requires ranks that MPI has started", "transport",
+                          "start them with mpirun or srun, or leave --transport out");
+    }
+    return launched;
+}
+
 int launch_with(const RankOptions& options, const std::vector<std::string>& arguments) {
-    comm::LaunchOptions launch{.ranks = options.ranks, .command = {}};
+    comm::LaunchOptions launch{
+        .ranks = options.ranks, .carrier = carrier_of(options), .command = {}};
     launch.command.push_back(std::filesystem::read_symlink("/proc/self/exe").string());
     for (std::string& word : rank_arguments(arguments)) {
         launch.command.push_back(std::move(word));
@@ -76,9 +97,9 @@ bool died(int code) {
 }
 
 int launch(const RankOptions& options) {
-    if (comm::MpiSession::launched()) {
+    if (comm::launched_with()) {
         throw usage_error("--ranks starts ranks, but a launcher has already started this one",
-                          "--ranks", "leave --ranks out under mpirun or srun");
+                          "--ranks", "leave --ranks out under mpirun, srun or torchrun");
     }
     partition::check_ranks(options.ranks, options.parts);
     ::setenv(launched_variable, "1", 1);
@@ -220,15 +241,29 @@ class WorkingRank {
 public:
     explicit WorkingRank(const RankOptions& options) : options_(options) {}
 
-    [[nodiscard]] comm::MpiOptions mpi_options() const {
-        comm::MpiOptions mpi;
-        mpi.ranks_per_host = options_.ranks_per_host;
+    /// Meets the others.
+    [[nodiscard]] std::shared_ptr<comm::Transport> join(comm::Carrier carrier) const {
+        std::optional<comm::LinkModel> link;
+        std::vector<comm::LinkChange> changes;
         if (!options_.link.empty()) {
-            comm::LinkSchedule link = comm::parse_link_schedule(options_.link);
-            mpi.link = link.first;
-            mpi.link_changes = std::move(link.changes);
+            comm::LinkSchedule schedule = comm::parse_link_schedule(options_.link);
+            link = schedule.first;
+            changes = std::move(schedule.changes);
         }
-        return mpi;
+        if (carrier == comm::Carrier::mpi) {
+            return comm::make_mpi_transport({.ranks_per_host = options_.ranks_per_host,
+                                             .link = link,
+                                             .link_changes = std::move(changes)});
+        }
+        // Who is missing is told before the guard of the start ends this rank.
+        const std::chrono::duration<double> patience(
+            std::min(options_.stuck_after * 0.9, most_patience));
+        return comm::make_socket_transport(
+            {.job = comm::socket_job(),
+             .ranks_per_host = options_.ranks_per_host,
+             .link = link,
+             .link_changes = std::move(changes),
+             .patience = std::chrono::duration_cast<std::chrono::milliseconds>(patience)});
     }
     void set_rank(int rank) {
         rank_ = rank;
@@ -260,6 +295,7 @@ public:
     }
 
 private:
+    static constexpr double most_patience = 60;  ///< seconds, for ranks to come together
     const RankOptions& options_;
     std::atomic<int> rank_{0};
     std::unique_ptr<comm::Watchdog> owned_;
@@ -274,8 +310,9 @@ int run_rank(const RankOptions& options, const comm::Fingerprint& fingerprint,
     std::optional<comm::MpiSession> session;  // a rank that fails must not wait for the others
     WorkingRank rank(options);
     try {
-        session.emplace();
-        const comm::Communicator comm(comm::make_mpi_transport(rank.mpi_options()));
+        const comm::Carrier carrier = carrier_of_rank(options);
+        if (carrier == comm::Carrier::mpi) session.emplace();
+        const comm::Communicator comm(rank.join(carrier));
         rank.set_rank(comm.rank());
         comm.set_paranoid(options.paranoid);
         comm::Fingerprint all = fingerprint;
@@ -326,7 +363,7 @@ void refuse_strangers() {
 }  // namespace
 
 bool is_launched_rank() noexcept {
-    return std::getenv(launched_variable) != nullptr && comm::MpiSession::launched();
+    return std::getenv(launched_variable) != nullptr && comm::launched_with().has_value();
 }
 
 std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int ranks) {
@@ -338,16 +375,16 @@ std::vector<std::string> typed_arguments(std::vector<std::string> arguments, int
 }
 
 bool is_rank() {
-    return comm::MpiSession::launched();
+    return comm::launched_with().has_value();
 }
 
 int run_ranked(const RankOptions& options, const comm::Fingerprint& fingerprint,
                const RankBody& body) {
     if (!options.link.empty()) static_cast<void>(comm::parse_link_schedule(options.link));
     log::set_format(format_of(options.log_format));
-    if (comm::MpiSession::launched()) log::set_rank(comm::launched_rank());
+    if (is_rank()) log::set_rank(comm::launched_rank());
     if (options.ranks > 0) return with_remedies(options, [&] { return launch(options); });
-    if (comm::MpiSession::launched()) return run_rank(options, fingerprint, body);
+    if (is_rank()) return run_rank(options, fingerprint, body);
     refuse_strangers();
     const LostFileWatch files([](const Error& error) {
         LastWords::speak(error.exit_code(), in_one_line(error));

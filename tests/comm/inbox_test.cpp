@@ -110,6 +110,22 @@ TEST_F(InboxTest, BytesGoStraightToAPlaceOfTheirSize) {
     EXPECT_NO_THROW(receive->check());
 }
 
+/// A message that was announced first has a place of its own: it is copied when it is there, unless
+/// the receive was given up by then.
+TEST_F(InboxTest, WhatIsGivenUpWhileItsMessageComesIsLeftAlone) {
+    const auto ticket = inbox_.announce(1, 5, comm::Kind::features, 3);
+    std::array<char, 3> place{'o', 'l', 'd'};
+    const auto receive = post_into(1, 5, std::as_writable_bytes(std::span(place)));
+    EXPECT_FALSE(receive->done());
+    EXPECT_TRUE(inbox_.withdraw(*receive));
+    std::memcpy(ticket->bytes.data(), "new", 3);
+    inbox_.arrived(ticket);
+    ASSERT_TRUE(receive->done());
+    EXPECT_EQ(std::string(place.begin(), place.end()), "old");
+    EXPECT_EQ(text(*receive), "new") << "it is the operation's";
+    EXPECT_FALSE(inbox_.withdraw(*receive)) << "it is no longer here";
+}
+
 TEST_F(InboxTest, WrongSizeIsAnErrorOfTheReceive) {
     std::vector<std::byte> place(3);
     const auto receive = post_into(1, 5, place);

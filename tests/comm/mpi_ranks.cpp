@@ -1,21 +1,28 @@
-// One rank of the suite under mpirun: runs the programs it is told and prints what failed.
+// One rank of the suite, under mpirun or over sockets: runs the programs it is told and prints what
+// failed.
 //
 //   mpi_ranks suite [RANKS_PER_HOST [PIECE_BYTES [LINK]]]
 //   mpi_ranks exchange FIRST LAST     random exchanges; rank 0 prints "SEED DIGEST" lines
 //   mpi_ranks large [LINK]            one message of over 2 GiB
 //   mpi_ranks abandon                 receives that are given up, into memory that is used again
+//   mpi_ranks die RANK                that rank ends without a word; the others say what they see
+//   mpi_ranks launch RANKS ...        starts so many ranks of the rest over sockets
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "comm/launcher.hpp"
 #include "comm/mpi_transport.hpp"
+#include "comm/rank_status.hpp"
+#include "comm/socket_transport.hpp"
 #include "comm/suite.hpp"
 #include "core/executor/executor.hpp"
 #include "rudder/core/array.hpp"
@@ -24,12 +31,26 @@ namespace {
 
 using namespace rudder;
 
+bool over_sockets() {
+    return comm::launched_with() == comm::Carrier::sockets;
+}
+
+comm::Communicator join(const comm::MpiOptions& options) {
+    if (!over_sockets()) return comm::Communicator(comm::make_mpi_transport(options));
+    const char* seconds = std::getenv("RUDDER_TEST_PATIENCE");
+    return comm::Communicator(comm::make_socket_transport(
+        {.job = comm::socket_job(),
+         .ranks_per_host = options.ranks_per_host,
+         .link = options.link,
+         .patience = std::chrono::seconds(seconds == nullptr ? 20 : std::stoi(seconds))}));
+}
+
 void run_suite(const std::vector<std::string>& arguments) {
     comm::MpiOptions options;
     if (!arguments.empty()) options.ranks_per_host = std::stoi(arguments[0]);
     if (arguments.size() > 1) options.piece_bytes = std::stoull(arguments[1]);
     if (arguments.size() > 2) options.link = comm::parse_link(arguments[2]);
-    const comm::Communicator comm(comm::make_mpi_transport(options));
+    const comm::Communicator comm = join(options);
     for (const test::RankProgram& program : test::rank_programs()) {
         program.run(comm);
         comm.barrier();
@@ -38,7 +59,7 @@ void run_suite(const std::vector<std::string>& arguments) {
 }
 
 void run_exchange(std::uint64_t first, std::uint64_t last) {
-    const comm::Communicator comm(comm::make_mpi_transport({}));
+    const comm::Communicator comm = join({});
     for (std::uint64_t seed = first; seed < last; ++seed) {
         const std::uint64_t digest = test::random_exchange(comm, seed);
         if (comm.rank() == 0) fmt::print("{} {:x}\n", seed, digest);
@@ -49,7 +70,7 @@ void run_exchange(std::uint64_t first, std::uint64_t last) {
 void run_large(const std::vector<std::string>& arguments) {
     comm::MpiOptions options;
     if (!arguments.empty()) options.link = comm::parse_link(arguments[0]);
-    const comm::Communicator comm(comm::make_mpi_transport(options));
+    const comm::Communicator comm = join(options);
     constexpr std::size_t size = (std::size_t{1} << 31) + 5;
     auto bytes = Array<std::uint8_t>::zeroed(size);
     if (comm.rank() == 0) {
@@ -83,7 +104,7 @@ void give_up(const comm::Communicator& comm, std::span<std::byte> bytes, bool wa
 /// A receive that is given up leaves its memory alone, whenever its message comes; that is dropped,
 /// and the next receive gets the next message.
 void run_abandon() {
-    const comm::Communicator comm(comm::make_mpi_transport({}));
+    const comm::Communicator comm = join({});
     for (const std::size_t size : {std::size_t{8}, std::size_t{1000}, std::size_t{1} << 20}) {
         for (const bool waiting : {true, false}) {
             std::vector<std::byte> bytes(size, std::byte{1});
@@ -108,11 +129,31 @@ void run_abandon() {
     if (comm.rank() == 0) fmt::print("abandon passed\n");
 }
 
+/// The others wait for a message of that rank, and for one that they send it.
+void run_die(int rank) {
+    const comm::Communicator comm = join({});
+    comm.barrier();
+    if (comm.rank() == rank) std::_Exit(0);
+    int value = 0;
+    comm.receive(rank, comm::user_channels, std::span(&value, 1)).wait();
+}
+
+int launch(const std::vector<std::string>& arguments) {
+    comm::LaunchOptions options{.ranks = std::stoi(arguments.at(0)),
+                                .carrier = comm::Carrier::sockets,
+                                .command = {"/proc/self/exe"}};
+    options.command.insert(options.command.end(), arguments.begin() + 1, arguments.end());
+    return comm::launch_ranks(options);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    const comm::MpiSession session;
+    if (arguments.at(0) == "launch") return launch({arguments.begin() + 1, arguments.end()});
+    std::optional<comm::MpiSession> session;
+    if (!over_sockets()) session.emplace();
+    comm::write_rank_process(comm::launched_rank(), comm::RankStage::joined);
     try {
         const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
         if (arguments.at(0) == "suite") run_suite(rest);
@@ -120,10 +161,13 @@ int main(int argc, char** argv) {
             run_exchange(std::stoull(rest.at(0)), std::stoull(rest.at(1)));
         if (arguments[0] == "large") run_large(rest);
         if (arguments[0] == "abandon") run_abandon();
+        if (arguments[0] == "die") run_die(std::stoi(rest.at(0)));
     } catch (const std::exception& error) {
         fmt::print(stderr, "failed: {}\n", error.what());
+        comm::write_rank_status(1, error.what());
         std::fflush(nullptr);
         std::_Exit(1);
     }
+    comm::write_rank_status(0, "");
     return 0;
 }

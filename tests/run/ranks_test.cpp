@@ -21,8 +21,9 @@ using Arguments = std::vector<std::string>;
 class RanksAlone : public testing::Test {
 protected:
     void SetUp() override {
-        for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK",
-                                 "RUDDER_LAUNCHED", "SLURM_STEP_NUM_TASKS"}) {
+        for (const char* name :
+             {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "PMI_RANK", "RUDDER_LAUNCHED",
+              "SLURM_STEP_NUM_TASKS", "RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
             const char* value = std::getenv(name);
             before_[name] = value == nullptr ? std::nullopt : std::optional<std::string>(value);
             ::unsetenv(name);
@@ -98,6 +99,12 @@ TEST_F(RanksAlone, ALauncherWithinALauncherIsRefused) {
         EXPECT_THAT(refusal.remedy, testing::HasSubstr("leave --ranks out"));
         ::unsetenv(name);
     }
+    for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
+        EXPECT_FALSE(is_rank()) << "without " << name;
+        ::setenv(name, "2", 1);
+    }
+    EXPECT_TRUE(is_rank()) << "of torchrun";
+    EXPECT_EQ(refusal_of([&] { run({.ranks = 2}); }).where, "--ranks");
     EXPECT_EQ(bodies_, 0);
 }
 

@@ -71,8 +71,8 @@ public:
     /// bytes: accounts for it and completes its operation.
     void direct(int source, Tag tag, Kind kind, std::size_t bytes, std::size_t expected,
                 Operation& operation);
-    /// Takes back the place that a receive names, if its message has not been announced: that will
-    /// go to the operation instead. False where the receive is not here, or has its message.
+    /// Takes back the place that a receive names, unless its message is being written there: that
+    /// will go to the operation instead. False where that is so, or the receive is not here.
     bool withdraw(const Operation& operation);
     /// Lets go of receives whose messages will never come. What their callbacks hold may hold this
     /// inbox.
@@ -81,6 +81,7 @@ public:
 private:
     using Posted = std::list<PostedReceive>;
     static void finish(Arrival& arrival);
+    [[nodiscard]] std::list<Ticket>::iterator coming_for(const Operation& operation);
     [[nodiscard]] Posted::iterator first_match(int source, Tag tag);
     /// Gives a receive its message, or the message a place in the queue.
     void match(const Ticket& ticket, Posted::iterator receive);
@@ -90,6 +91,7 @@ private:
     std::mutex mutex_;
     Posted posted_;
     std::list<Ticket> unclaimed_;
+    std::list<Ticket> coming_;  ///< had no receive when they were announced, and have one now
 };
 
 }  // namespace rudder::comm

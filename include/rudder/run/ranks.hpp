@@ -1,4 +1,4 @@
-// Verbs that run on ranks: started by us, by mpirun or srun, or alone.
+// Verbs that run on ranks: started by us, by mpirun, srun or torchrun, or alone.
 #pragma once
 
 #include <functional>
@@ -16,6 +16,9 @@ struct RankOptions {
     int ranks = 0;  ///< to start; 0: none of our own
     int ranks_per_host = 0;
     std::string link;
+    /// What carries messages between ranks: mpi, sockets, or auto: what the launcher is for; of
+    /// ranks that are to be started, mpi where it can be had.
+    std::string transport = "auto";
     bool paranoid = false;
     double stuck_after = 600;            ///< seconds
     std::vector<std::string> arguments;  ///< the whole command line, to start again as a rank
@@ -37,7 +40,7 @@ void share_cores(const comm::Communicator& comm, int typed_threads);
 /// Whether this process is a rank that --ranks launched.
 [[nodiscard]] bool is_launched_rank() noexcept;
 
-/// Whether a launcher (ours, mpirun, srun) started this process as a rank.
+/// Whether a launcher (ours, mpirun, srun, torchrun) started this process as a rank.
 [[nodiscard]] bool is_rank();
 
 /// A rank's work; its result is the exit code.

@@ -13,7 +13,6 @@
 #include "cli/train_settings.hpp"
 #include "cli/train_view.hpp"
 #include "cli/verb.hpp"
-#include "comm/mpi_transport.hpp"
 #include "comm/together.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
@@ -220,7 +219,7 @@ int TrainVerb::run(const Context& context) {
         run::RunFolder::check(out(), settings_.existing());
     divide(context);
     const partition::PartitionedDataset data(settings_.data);
-    if (settings_.resume && !comm::MpiSession::launched() && already_done(context)) return 0;
+    if (settings_.resume && !run::is_rank() && already_done(context)) return 0;
     run::RankOptions& ranks = settings_.ranks;
     ranks.arguments = context.arguments;
     ranks.arguments_again = resuming(context.arguments);
