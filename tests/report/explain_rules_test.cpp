@@ -347,14 +347,14 @@ TEST(FindingRules, TooFewStepsLeaveTimeBetweenThem) {
 }
 
 /// A profile of steps of 20 ms, twice those of the run.
-ExplainedRun profiled_steps() {
+ExplainedRun steps_with_profile() {
     ExplainedRun run = plain_steps();
     run.profile = report::ProfileTimes{.steps = 20, .step = 20 * ms, .stall = 8 * ms};
     return run;
 }
 
 TEST(FindingRules, SlowSamplingByAProfile) {
-    ExplainedRun run = profiled_steps();
+    ExplainedRun run = steps_with_profile();
     run.profile->sampling = {1.99 * ms, 30 * ms};
     EXPECT_FALSE(report::find_slow_sampling(run)) << "less than a tenth";
     run.profile->sampling = {4 * ms, 30 * ms};
@@ -376,7 +376,7 @@ TEST(FindingRules, SlowSamplingByAProfile) {
 }
 
 TEST(FindingRules, SlowAssemblingAndPolicyByAProfile) {
-    ExplainedRun run = profiled_steps();
+    ExplainedRun run = steps_with_profile();
     run.profile->assembling = {5 * ms, 20 * ms};
     EXPECT_NEAR(gain_of(report::find_slow_assembling(run)), 0.25, 1e-12);
     EXPECT_EQ(the(report::find_slow_assembling(run)).change, "--in-flight 4");
@@ -392,7 +392,7 @@ TEST(FindingRules, SlowAssemblingAndPolicyByAProfile) {
 }
 
 TEST(FindingRules, EvaluationBesideTrainingByAProfile) {
-    ExplainedRun run = profiled_steps();
+    ExplainedRun run = steps_with_profile();
     run.profile->compute_alone = 10 * ms;
     run.profile->compute_beside = 20 * ms;
     run.profile->beside = 0.5;
