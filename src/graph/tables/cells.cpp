@@ -34,6 +34,26 @@ void for_number_words(std::string_view text, F&& f) {
     }
 }
 
+/// Of a number that no double holds: whether it is too small, by the power of ten of its first
+/// digit.
+bool is_tiny(std::string_view text) noexcept {
+    const std::size_t mark = std::min(text.find_first_of("eE"), text.size());
+    std::int32_t exponent = 0;
+    if (mark < text.size()) {
+        std::string_view digits = text.substr(mark + 1);
+        if (digits.starts_with('+')) digits.remove_prefix(1);
+        const auto [stop, code] =
+            std::from_chars(digits.data(), digits.data() + digits.size(), exponent);
+        if (code == std::errc::result_out_of_range) return digits.starts_with('-');
+    }
+    const std::string_view digits = text.substr(0, mark);
+    const std::size_t point = std::min(digits.find('.'), mark);
+    const std::size_t first = std::min(digits.find_first_of("123456789"), mark);
+    const std::int64_t power = first < point ? static_cast<std::int64_t>(point - first) - 1
+                                             : -static_cast<std::int64_t>(first - point);
+    return power + exponent < 0;
+}
+
 /// Keeps the first cell of each column, and stops the walk.
 class Sampler final : public TableVisitor {
 public:
@@ -80,16 +100,13 @@ std::optional<double> parse_number(std::string_view text) noexcept {
         text.remove_prefix(1);
     while (!text.empty() && text.back() == ' ')
         text.remove_suffix(1);
-    if (text.starts_with('+')) text.remove_prefix(1);
+    if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
     double value = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, code] = std::from_chars(text.data(), end, value);
     if (text.empty() || stop != end || code == std::errc::invalid_argument) return std::nullopt;
-    if (code == std::errc::result_out_of_range) {
-        const bool tiny =
-            text.find("e-") != std::string_view::npos || text.find("E-") != std::string_view::npos;
-        return tiny ? 0.0 : std::numeric_limits<double>::infinity();
-    }
+    if (code == std::errc::result_out_of_range)
+        return is_tiny(text) ? 0.0 : std::numeric_limits<double>::infinity();
     return value;
 }
 

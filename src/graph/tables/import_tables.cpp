@@ -15,10 +15,26 @@ namespace rudder::graph {
 
 namespace {
 
+/// A folder in front of a pattern: what patterns use stands for itself in it.
+std::filesystem::path as_pattern(const std::filesystem::path& folder) {
+    std::string escaped;
+    for (const char c : folder.string()) {
+        if (std::string_view("*?[\\").find(c) != std::string_view::npos) escaped += '\\';
+        escaped += c;
+    }
+    return escaped;
+}
+
 /// Files as they are found from anywhere.
 void make_absolute(std::vector<std::string>& files, const std::filesystem::path& base) {
-    for (std::string& file : files)
-        file = std::filesystem::absolute(base / file).lexically_normal().string();
+    const std::filesystem::path folder = std::filesystem::absolute(base / ".").lexically_normal();
+    for (std::string& file : files) {
+        std::error_code code;
+        const bool pattern = file.find_first_of("*?[") != std::string::npos &&
+                             !std::filesystem::exists(folder / file, code);
+        const std::filesystem::path from = pattern ? as_pattern(folder) : folder;
+        file = (from / file).lexically_normal().string();
+    }
 }
 
 TableSchema schema_of(const ImportOptions& options) {

@@ -265,8 +265,22 @@ private:
 
 std::string quoted(const std::string& text) {
     std::ostringstream out;
-    out << toml::value<std::string>(text);
-    return out.str();
+    if (text.find('\n') == std::string::npos) {
+        out << toml::value<std::string>(text);
+        return out.str();
+    }
+    // In one line: a string over several loses a line end at its beginning.
+    std::string escaped = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte < 0x20 || byte == 0x7f) {
+            escaped += fmt::format("\\u{:04x}", byte);
+        } else {
+            if (c == '"' || c == '\\') escaped += '\\';
+            escaped += c;
+        }
+    }
+    return escaped + "\"";
 }
 
 std::string quoted_list(const std::vector<std::string>& texts) {
