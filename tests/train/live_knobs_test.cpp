@@ -328,7 +328,7 @@ TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
             for (const std::uint64_t steps : {1U, 3U, 9U, 1U}) {
                 pipeline.set_in_flight(steps);
                 EXPECT_EQ(pipeline.in_flight(), std::min<std::uint64_t>(steps, 4));
-                known += pipeline.next().received;
+                known += pipeline.next().received.travelled;
                 Executor::current().sleep_for(1s);
                 beyond.push_back(fetched() - known);
                 pipeline.release();
@@ -338,7 +338,7 @@ TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
             EXPECT_GT(beyond[2], beyond[1]) << "one step more";
             EXPECT_LT(beyond[3], beyond[2]) << "what is there stays, and nothing is added";
             while (beyond[3] > 0) {
-                const std::uint64_t received = pipeline.next().received;
+                const std::uint64_t received = pipeline.next().received.travelled;
                 Executor::current().sleep_for(1s);
                 EXPECT_EQ(fetched() - known, beyond[3]) << "until all of it has been in hand";
                 pipeline.release();

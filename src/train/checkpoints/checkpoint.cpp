@@ -29,6 +29,9 @@ Json to_json(const RunState& state) {
 RunState run_state_from_json(const Json& json, const std::string& where) {
     auto state = fields_from_json<RunState>(json, where);
     state.digest = from_hex(json_string(json, "digest", where), where);
+    // Earlier versions did not keep it.
+    if (!json_field(json, "counts", where).contains("received_total"))
+        state.counts.received_total = state.counts.bytes.total();
     return state;
 }
 

@@ -1,7 +1,5 @@
 #include "run.hpp"
 
-#include <array>
-
 #include <fmt/format.h>
 
 #include "core/interrupt.hpp"
@@ -137,25 +135,23 @@ void Run::write_checkpoint() {
     gather_score();
     const Steering::Standing agents =
         s_.steering != nullptr ? s_.steering->standing() : Steering::Standing{};
-    const std::array<double, 2> seconds{process_cpu_seconds() - cpu_before_,
-                                        buffer_.policy_seconds()};
-    const auto all_seconds = s_.ground.comm.all_gather(std::span<const double>(seconds));
-    const std::uint64_t received = loop_.received_rows();
-    const auto all_received = s_.ground.comm.all_gather(std::span(&received, 1));
+    const CheckpointFigures own{.cpu_seconds = process_cpu_seconds() - cpu_before_,
+                                .policy_seconds = buffer_.policy_seconds(),
+                                .pilot_seconds = buffer_.pilot_seconds(),
+                                .rows = loop_.received_rows().travelled,
+                                .but_rows = loop_.received_but_rows(),
+                                .coding = loop_.decoded()};
+    const auto all = s_.ground.comm.all_gather(std::span(&own, 1));
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
     state.epoch_seconds += progress_.at_end_of_epoch() ? 0 : epoch_watch_.passed();
     state.metrics_bytes = observer_.metrics_bytes();
     state.counts.wall_seconds += whole_.passed();
-    for (const auto& of_rank : all_seconds) {
-        state.counts.cpu_seconds += of_rank[0];
-        state.counts.policy_seconds += of_rank[1];
-    }
     // Rows fetched for steps that are not done belong to whoever does them.
     state.counts.bytes.features = s_.start.counts.bytes.features;
-    for (const auto& of_rank : all_received)
-        state.counts.bytes.features += of_rank.front();
+    for (const auto& of_rank : all)
+        of_rank.front().add_to(state.counts);
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     std::vector<std::string> open = count_agents(agents, state);
@@ -246,11 +242,14 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.step_seconds = counts.seconds;
     result.edges = counts.edges;
     result.cpu_seconds = before.cpu_seconds + all.cpu_seconds;
-    result.received_total = report.accounts.received_total + before.bytes.total();
-    result.sent_total = report.accounts.sent_total + before.bytes.total();
+    result.received_total = report.accounts.received_total + before.received_total;
+    result.sent_total = report.accounts.sent_total + before.received_total;
     result.bytes = before.bytes;
     result.bytes += report.accounts.received;
-    if (s_.ground.coders.used()) result.coding = all.coding;
+    if (s_.ground.coders.used() || before.coding.features.messages != 0) {
+        result.coding = before.coding;
+        *result.coding += all.coding;
+    }
     result.peak_rss = all.peak_rss;
     result.in_flight_bytes = all.in_flight_bytes;
     result.buffer_bytes = all.buffer_bytes;
@@ -258,7 +257,7 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.policy = s_.buffer.policy;
     if (result.floor) result.floor = all.floor;
     result.policy_seconds = before.policy_seconds + all.policy_seconds;
-    result.pilot_seconds = all.pilot_seconds;
+    result.pilot_seconds = before.pilot_seconds + all.pilot_seconds;
 }
 
 }  // namespace rudder::train
