@@ -143,6 +143,23 @@ void File::close() {
     }
 }
 
+void check_inside(const std::filesystem::path& folder, const std::filesystem::path& file) {
+    std::error_code code;
+    if (!std::filesystem::is_symlink(file, code)) return;
+    const auto root = std::filesystem::canonical(folder, code);
+    const auto target = std::filesystem::canonical(file, code);
+    if (!code && std::ranges::mismatch(root, target).in1 == root.end()) return;
+    throw input_error("a symbolic link leads out of the folder", file.string(),
+                      "put the file itself there");
+}
+
+void check_files_inside(const std::filesystem::path& folder) {
+    std::error_code code;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+        if (!entry.is_directory(code)) check_inside(folder, entry.path());
+    }
+}
+
 std::string read_text(const std::filesystem::path& path, std::uint64_t limit) {
     const File file = File::open(path);
     const auto too_large = [&](const std::string& size) {
