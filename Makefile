@@ -65,11 +65,11 @@ test-kill: setup-tests program ## kill training runs at random moments and resum
 test-soak: setup-tests program ## train for MINUTES=30 and watch memory and open files
 	@tests/kill/soak.py --build build/$(PRESET) --ranks $(JOBS) $(if $(MINUTES),--minutes $(MINUTES))
 
-fuzz: setup-fuzz ## run the fuzzers of all readers (FUZZ_SECONDS=60 each, JOBS at a time)
+fuzz: setup-fuzz ## run the fuzzers of all readers (FUZZ_SECONDS=60 each, or FUZZ_RUNS, or up to FUZZ_TOTAL; JOBS at a time)
 	@mkdir -p build
 	@cmake --preset fuzz >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build --preset fuzz -j $(JOBS)
-	@FUZZ_SECONDS=$(or $(FUZZ_SECONDS),60) FUZZ_JOBS=$(JOBS) scripts/fuzz
+	@FUZZ_SECONDS=$(FUZZ_SECONDS) FUZZ_RUNS=$(FUZZ_RUNS) FUZZ_TOTAL=$(FUZZ_TOTAL) FUZZ_JOBS=$(JOBS) scripts/fuzz
 
 test-mutants: setup-tests ## break single lines and see whether tests notice (COUNT=60, SEED=1)
 	@scripts/mutants --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

@@ -25,7 +25,7 @@ set(rudder_tests_CURL "LlmAgent.*:LlmChat.*:LlmHttp.*:LlmEndpoint.*:BadReplies.*
 AgentVerbs.AHostileServer*:AgentVerbs.TheKeyOfAModel*:ExplainWordsLive.*:ExplainCli.InTheWords*")
 set(rudder_tests_MICROHTTPD "PrometheusHttp.*:SinksOf.MetricsCan*:SinksOf.APort*")
 set(rudder_tests_LIBLINEAR "*Fitting*/0:*Fitting*/1:ClassifierVerbs.*")
-set(rudder_tests_ZSTD "Coded*:*.TheSameRowsCoded:*.CodedOrNot:*.CodedWhere*:Train.CodedMessages*:Train.TheDigest*:*.CodedAnswers*:ZstdBytes.*")
+set(rudder_tests_ZSTD "Coded*:*.TheSameRowsCoded:*.CodedOrNot:*.CodedWhere*:Train.CodedMessages*:Resume.CodedMessages*:Train.TheDigest*:*.CodedAnswers*:ZstdBytes.*")
 set(rudder_tests_PARQUET "Parquet*")
 set(rudder_left_out "")
 foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR ZSTD PARQUET)

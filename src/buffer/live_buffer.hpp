@@ -136,9 +136,9 @@ public:
     /// A step has been done: `received` is not asked for earlier ones any more.
     void step_done(std::uint64_t step);
     /// Waits until the rows that steps up to this one, the last that was done, fetched or had
-    /// fetched for the buffer have landed: in how many bytes of messages they came, counted; 0 on
-    /// ranks that are not the first.
-    [[nodiscard]] std::uint64_t received(std::uint64_t step) const;
+    /// fetched for the buffer have landed: the messages they came in, counted; none on ranks that
+    /// are not the first.
+    [[nodiscard]] comm::CodedBytes received(std::uint64_t step) const;
     /// Memory of the slots, and of rows under way, on this rank.
     [[nodiscard]] std::uint64_t slot_bytes() const;
     [[nodiscard]] std::uint64_t landing_bytes() const;

@@ -92,6 +92,7 @@ std::optional<fs::path> found_folder(const fs::path& output) {
 
 void expect_same_run(const fs::path& folder, const TraceHeader& header) {
     std::error_code code;
+    check_files_inside(folder);  // which are read, and written on
     const bool whole = fs::exists(folder / manifest_file, code);
     const fs::path file = folder / (whole ? manifest_file : begun_file);
     const Json found = read_json(file);

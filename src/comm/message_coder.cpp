@@ -136,7 +136,7 @@ MessageCoder::Bytes MessageCoder::encoded(std::span<const std::byte> plain, std:
 
 // ---- reading ------------------------------------------------------------------------------------
 
-void MessageCoder::count(const Message& message, std::size_t plain, double seconds) {
+CodedBytes MessageCoder::count(const Message& message, std::size_t plain, double seconds) {
     Counts& counts = received_[static_cast<std::size_t>(counted_as(message.kind))];
     const bool coded = message.bytes.front() != static_cast<std::byte>(MessageForm::plain);
     counts.messages.fetch_add(1, std::memory_order_relaxed);
@@ -144,9 +144,10 @@ void MessageCoder::count(const Message& message, std::size_t plain, double secon
     counts.plain.fetch_add(plain, std::memory_order_relaxed);
     counts.travelled.fetch_add(message.bytes.size(), std::memory_order_relaxed);
     seconds_.fetch_add(seconds, std::memory_order_relaxed);
+    return {1, coded ? 1U : 0U, plain, message.bytes.size()};
 }
 
-void MessageCoder::decode(const Message& message, int from, std::span<std::byte> plain) {
+CodedBytes MessageCoder::decode(const Message& message, int from, std::span<std::byte> plain) {
     const CodingWatch watch(terms_.timed);
     const MessageForm form = form_of(message, from);
     const auto body = std::span<const std::byte>(message.bytes).subspan(1);
@@ -157,10 +158,10 @@ void MessageCoder::decode(const Message& message, int from, std::span<std::byte>
     } else if (!decode_planes(body, plain)) {
         refuse_message(from, "it cannot be decoded to what was asked for");
     }
-    count(message, plain.size(), form == MessageForm::plain ? 0 : watch.passed());
+    return count(message, plain.size(), form == MessageForm::plain ? 0 : watch.passed());
 }
 
-MessageCoder::Bytes MessageCoder::decoded(const Message& message, int from) {
+CodedBytes MessageCoder::decode_any(const Message& message, int from, Bytes& plain) {
     const auto body = [&] { return std::span<const std::byte>(message.bytes).subspan(1); };
     std::size_t size = 0;
     if (form_of(message, from) == MessageForm::plain) {
@@ -170,9 +171,8 @@ MessageCoder::Bytes MessageCoder::decoded(const Message& message, int from) {
     } else {
         refuse_message(from, "it cannot be decoded");
     }
-    Bytes plain(size);
-    decode(message, from, plain);
-    return plain;
+    plain.resize(size);
+    return decode(message, from, plain);
 }
 
 CodingTotals MessageCoder::totals() const {
@@ -202,7 +202,7 @@ CodingTotals Coders::totals() const {
 }
 
 Request place_message(const Communicator& comm, const Request& message, int from, std::size_t bytes,
-                      std::function<void(const Message& came)> place) {
+                      std::function<CodedBytes(const Message& came)> place) {
     auto placed = std::make_shared<Operation>(
         comm.transport(),
         OperationName{OperationName::Type::receive, comm.global_rank(from), 0, bytes});
@@ -213,7 +213,7 @@ Request place_message(const Communicator& comm, const Request& message, int from
             if (failure == nullptr) {
                 placed->received = came.bytes.size();
                 try {
-                    gate->pass([&] { place(came); });
+                    gate->pass([&] { placed->decoded = place(came); });
                 } catch (...) {
                     failure = std::current_exception();
                 }
@@ -227,7 +227,7 @@ Request place_decoded(const Communicator& comm, const Request& message, int from
                       const std::shared_ptr<MessageCoder>& coder, std::span<std::byte> plain) {
     return place_message(
         comm, message, from, plain.size(),
-        [from, coder, plain](const Message& came) { coder->decode(came, from, plain); });
+        [from, coder, plain](const Message& came) { return coder->decode(came, from, plain); });
 }
 
 }  // namespace rudder::comm

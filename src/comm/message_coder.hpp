@@ -87,17 +87,23 @@ public:
     [[nodiscard]] Bytes encoded(std::span<const std::byte> plain, std::size_t width);
 
     // A message that is not what `encode` makes is an Error that names who sent it (`from`).
+    // Both say what they count the message as.
     /// Of exactly the size of `plain`.
-    void decode(const Message& message, int from, std::span<std::byte> plain);
-    /// Of any size.
-    [[nodiscard]] Bytes decoded(const Message& message, int from);
+    CodedBytes decode(const Message& message, int from, std::span<std::byte> plain);
+    /// Of any size; its bytes are put in the place of `plain`.
+    CodedBytes decode_any(const Message& message, int from, Bytes& plain);
+    [[nodiscard]] Bytes decoded(const Message& message, int from) {
+        Bytes plain;
+        decode_any(message, from, plain);
+        return plain;
+    }
 
     /// What has been received.
     [[nodiscard]] CodingTotals totals() const;
 
 private:
     [[nodiscard]] bool code(std::span<const std::byte> plain, std::size_t width, Bytes& out);
-    void count(const Message& message, std::size_t plain, double seconds);
+    CodedBytes count(const Message& message, std::size_t plain, double seconds);
 
     CodingTerms terms_;
     std::mutex mutex_;  ///< guards the judge; held for a few instructions
@@ -123,10 +129,11 @@ struct Coders {
 };
 
 /// A message under way, put into place by `place` when it comes: done once it is there; an Error of
-/// `place` is that of the request. `bytes` (what it fills) names the request.
+/// `place` is that of the request, and what it returns is what the request says that it decoded.
+/// `bytes` (what it fills) names the request.
 [[nodiscard]] Request place_message(const Communicator& comm, const Request& message, int from,
                                     std::size_t bytes,
-                                    std::function<void(const Message& came)> place);
+                                    std::function<CodedBytes(const Message& came)> place);
 /// The same by `coder`. `plain` must stay until then.
 [[nodiscard]] Request place_decoded(const Communicator& comm, const Request& message, int from,
                                     const std::shared_ptr<MessageCoder>& coder,

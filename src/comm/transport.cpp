@@ -22,25 +22,36 @@ void Accounts::sent(int peer, Kind kind, std::uint64_t bytes) noexcept {
 }
 
 void Accounts::handed_over(int peer, Kind kind, std::uint64_t bytes) noexcept {
-    received_total_.fetch_add(bytes, std::memory_order_relaxed);
-    messages_.fetch_add(1, std::memory_order_relaxed);
+    // Whoever sees one of these counts also sees that counting has begun.
+    begun_.fetch_add(1, std::memory_order_acq_rel);
+    received_total_.fetch_add(bytes, std::memory_order_release);
+    messages_.fetch_add(1, std::memory_order_release);
     received_[static_cast<std::size_t>(counted_as(kind))].fetch_add(bytes,
-                                                                    std::memory_order_relaxed);
-    received_from_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_relaxed);
+                                                                    std::memory_order_release);
+    received_from_[static_cast<std::size_t>(peer)].fetch_add(bytes, std::memory_order_release);
+    ended_.fetch_add(1, std::memory_order_release);
 }
 
 AccountTotals Accounts::totals() const {
+    while (true) {
+        const std::uint64_t ended = ended_.load(std::memory_order_acquire);
+        AccountTotals totals = look();
+        if (begun_.load(std::memory_order_acquire) == ended) return totals;
+    }
+}
+
+AccountTotals Accounts::look() const {
     AccountTotals totals;
     for (std::size_t k = 0; k < kind_count; ++k) {
         totals.sent[k] = sent_[k].load(std::memory_order_relaxed);
-        totals.received[k] = received_[k].load(std::memory_order_relaxed);
+        totals.received[k] = received_[k].load(std::memory_order_acquire);
         totals.sent_total += totals.sent[k];
     }
-    totals.received_total = received_total_.load(std::memory_order_relaxed);
-    totals.messages = messages_.load(std::memory_order_relaxed);
+    totals.received_total = received_total_.load(std::memory_order_acquire);
+    totals.messages = messages_.load(std::memory_order_acquire);
     for (std::size_t r = 0; r < sent_to_.size(); ++r) {
         totals.sent_to.push_back(sent_to_[r].load(std::memory_order_relaxed));
-        totals.received_from.push_back(received_from_[r].load(std::memory_order_relaxed));
+        totals.received_from.push_back(received_from_[r].load(std::memory_order_acquire));
     }
     return totals;
 }

@@ -26,9 +26,12 @@ std::size_t transfer_size(std::size_t left) {
 
 }  // namespace
 
+// The path is copied before a file is opened: where there is no memory for it, nothing stays open.
+
 File File::open(const std::filesystem::path& path) {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    if (fd < 0) {
+    File file(-1, path);
+    file.fd_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file.fd_ < 0) {
         const int code = errno;
         if (code == ENOENT || code == ENOTDIR) {
             throw input_error("no such file", path.string(), "check the path");
@@ -36,32 +39,33 @@ File File::open(const std::filesystem::path& path) {
         throw system_error("cannot open the file", path.string(), code);
     }
     struct stat status {};
-    if (::fstat(fd, &status) == 0 && S_ISDIR(status.st_mode)) {
-        ::close(fd);
+    if (::fstat(file.fd_, &status) == 0 && S_ISDIR(status.st_mode))
         throw input_error("a folder where a file is expected", path.string(), "check the path");
-    }
-    return {fd, path};
+    return file;
 }
 
 File File::create(const std::filesystem::path& path) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    if (fd < 0) throw system_error("cannot create the file", path.string(), errno);
-    return {fd, path};
+    File file(-1, path);
+    file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    if (file.fd_ < 0) throw system_error("cannot create the file", path.string(), errno);
+    return file;
 }
 
 std::optional<File> File::create_private(const std::filesystem::path& path) {
-    const int fd = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (fd >= 0) return File(fd, path);
+    File file(-1, path);
+    file.fd_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (file.fd_ >= 0) return file;
     if (errno == EEXIST || errno == ELOOP) return std::nullopt;
     throw system_error("cannot create the file", path.string(), errno);
 }
 
 File File::append(const std::filesystem::path& path, std::uint64_t size) {
-    const int fd = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (fd < 0) throw system_error("cannot open the file for writing", path.string(), errno);
-    File file(fd, path);
+    File file(-1, path);
+    file.fd_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file.fd_ < 0) throw system_error("cannot open the file for writing", path.string(), errno);
     const bool longer = file.size() > size;
-    if ((longer && ::ftruncate(fd, static_cast<off_t>(size)) != 0) || ::lseek(fd, 0, SEEK_END) < 0)
+    if ((longer && ::ftruncate(file.fd_, static_cast<off_t>(size)) != 0) ||
+        ::lseek(file.fd_, 0, SEEK_END) < 0)
         throw system_error("cannot truncate the file", path.string(), errno);
     return file;
 }
@@ -140,6 +144,23 @@ void File::close() {
     if (fd_ < 0) return;
     if (::close(std::exchange(fd_, -1)) != 0) {
         throw system_error("cannot close the file", path_.string(), errno);
+    }
+}
+
+void check_inside(const std::filesystem::path& folder, const std::filesystem::path& file) {
+    std::error_code code;
+    if (!std::filesystem::is_symlink(file, code)) return;
+    const auto root = std::filesystem::canonical(folder, code);
+    const auto target = std::filesystem::canonical(file, code);
+    if (!code && std::ranges::mismatch(root, target).in1 == root.end()) return;
+    throw input_error("a symbolic link leads out of the folder", file.string(),
+                      "put the file itself there");
+}
+
+void check_files_inside(const std::filesystem::path& folder) {
+    std::error_code code;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, code)) {
+        if (!entry.is_directory(code)) check_inside(folder, entry.path());
     }
 }
 

@@ -42,18 +42,6 @@ ArrayInfo array_info(const Json& entry, const std::string& where) {
     return info;
 }
 
-/// Refuses a file that symbolic links lead out of its folder: whoever made the data set must not
-/// choose what else is read. Links that stay inside are fine, and so is one to the folder itself.
-void check_inside(const std::filesystem::path& folder, const std::filesystem::path& file) {
-    std::error_code code;
-    if (!std::filesystem::is_symlink(file, code)) return;
-    const auto root = std::filesystem::canonical(folder, code);
-    const auto target = std::filesystem::canonical(file, code);
-    if (!code && std::ranges::mismatch(root, target).in1 == root.end()) return;
-    throw input_error("a symbolic link leads out of the folder", file.string(),
-                      "put the file itself there");
-}
-
 }  // namespace
 
 std::uint64_t ArrayInfo::count() const {

@@ -16,6 +16,7 @@ struct PrometheusOptions {
     std::size_t ranks = 1;
     std::vector<std::pair<std::string, std::string>> info;  ///< labels of rudder_run_info
     RunPlan plan{};                                         ///< what GET /status begins with
+    unsigned int patience = 10;  ///< seconds with a client that says nothing
 };
 
 /// A usage Error where this is no address of IPv4 or IPv6, written as a number.

@@ -71,6 +71,7 @@ RunFolder RunFolder::reopen(const fs::path& folder, const std::string& config, s
     run.folder_ = folder;
     std::error_code code;
     fs::create_directories(folder, code);
+    check_files_inside(folder);  // which are written on
     run.lock_ = lock_metrics(folder, folder);
     sweep_staged(folder, "", Garbage::of_dead);
     // Who has the lock is the only one to write checkpoints, on whatever machine the last one was.

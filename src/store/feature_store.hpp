@@ -38,7 +38,7 @@ struct RowsWanted {
 struct Pulled {
     Rows rows;                                  ///< local, demand and saved
     std::vector<std::uint64_t> bytes_by_owner;  ///< of the rows that were asked for, by rank
-    std::uint64_t received = 0;                 ///< bytes of the messages they came in, counted
+    comm::CodedBytes received;                  ///< the messages they came in, counted
 };
 
 /// A pull under way. Must be waited for before its rows are read or freed, and before its store

@@ -173,7 +173,7 @@ struct Pull::State {
     void finish() {
         for (RemoteFetch::Piece& piece : fetch.pieces()) {
             piece.landed.wait();
-            accounts.received += piece.landed.received();
+            accounts.received += piece.landed.counted();
             decode(piece);
         }
         parallel_chunks(scratch->repeats.size(), pull_chunk_rows, [&](const Chunk& chunk) {

@@ -99,9 +99,15 @@ struct RowExchange::State {
         if (!trimmed.empty()) refuse_rows(from);
     }
 
-    void place(int from, const comm::Message& came, std::span<std::byte> rows) const {
-        if (coder == nullptr) return fill_up(from, came.bytes, rows);
-        fill_up(from, coder->decoded(came, from), rows);
+    comm::CodedBytes place(int from, const comm::Message& came, std::span<std::byte> rows) const {
+        if (coder == nullptr) {
+            fill_up(from, came.bytes, rows);
+            return {};
+        }
+        comm::MessageCoder::Bytes plain;
+        const comm::CodedBytes counted = coder->decode_any(came, from, plain);
+        fill_up(from, plain, rows);
+        return counted;
     }
 
     [[noreturn]] static void refuse_rows(int from) {
@@ -145,7 +151,7 @@ void RowExchange::ask(const FetchRun& run, RemoteFetch::Piece& piece, comm::Kind
         piece.landed = comm::place_message(
             comm_, service_->ask_message(run.owner, kind, question), run.owner, rows.size(),
             [state = state_, from = run.owner, rows](const comm::Message& came) {
-                state->place(from, came, rows);
+                return state->place(from, came, rows);
             });
         return;
     }

@@ -13,6 +13,7 @@
 
 #include "random_trace.hpp"
 #include "support/npz_bytes.hpp"
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace rudder::test {
@@ -105,6 +106,27 @@ TEST_F(Traces, LongArchivesAreUnpackedIntoFilesOfOurOwn) {
     EXPECT_EQ(read_text(folder_ / "precious", 100), "gold");
     for (const auto& entry : fs::directory_iterator(shared))
         EXPECT_TRUE(entry.is_symlink()) << entry.path() << " was left";
+}
+
+TEST_F(Traces, LinksLeadNowhereOutside) {
+    const PlainTrace plain = random_trace(5);
+    const fs::path trace = write(plain, header_of(plain, 0, 1));
+    fs::path ids;
+    for (const auto& entry : fs::recursive_directory_iterator(trace))
+        if (entry.path().filename() == "ids.bin") ids = entry.path();
+    ASSERT_FALSE(ids.empty());
+    fs::rename(ids, ids.parent_path() / "aside");
+    fs::create_symlink("aside", ids);
+    EXPECT_EQ(buffer::read_trace(trace).size(), 1U) << "stays inside";
+    fs::rename(ids.parent_path() / "aside", folder_ / "outside");
+    for (const fs::path& target : {fs::path(folder_ / "outside"), fs::path("gone")}) {
+        fs::remove(ids);
+        fs::create_symlink(target, ids);
+        const Refusal refusal = refusal_of([&] { static_cast<void>(buffer::read_trace(trace)); });
+        EXPECT_EQ(refusal.kind, ErrorKind::input);
+        EXPECT_EQ(refusal.problem, "a symbolic link leads out of the folder");
+        EXPECT_EQ(refusal.where, ids.string());
+    }
 }
 
 TEST_F(Traces, WhatIsWrittenIsRead) {

@@ -95,7 +95,7 @@ TEST_F(AgentVerbs, ATrainedRunLeavesItsDecisionsAndTheSameDigest) {
     EXPECT_FALSE(std::filesystem::exists(folder_ / "x"));
 }
 
-TEST_F(AgentVerbs, AnInterruptedRunGoesOnWithItsLog) {
+TEST_F(AgentVerbs, ARunThatHadEndedGoesOnWithItsLog) {
     if (!no_mpirun().empty()) GTEST_SKIP() << no_mpirun();
     const Words base = {"--policy", "scored", "--agent", "every:2", "--out", "run"};
     ok_json(on_ranks(train(base)));

@@ -69,6 +69,51 @@ TEST_F(Disk, FullWhileExporting) {
     fails("size=256k", "export data disk/out.npz", "No space left");
 }
 
+/// Some checkpoints fit. The run goes on to its end without the others, says so in spite of
+/// --quiet, and ends with 1; on a larger disk it is resumed from the last that fitted, to the
+/// losses of a run left alone.
+TEST_F(Disk, FullWhileTraining) {
+    ok({"partition", "data", "parts", "--parts", "2", "--method", "ldg"});
+    const std::string train = fmt::format(
+        "'{}' train parts --epochs 12 --hidden 512 --batch 300 --policy scored --quiet "
+        "--json --out ",
+        program().string());
+    const Outcome alone = run({"sh", "-c", train + "alone"}, here());
+    ASSERT_EQ(alone.code, 0) << alone.err;
+    const Json whole = parse_json(alone.out, "alone");
+    // Room for a few checkpoints of those that are kept at a time, and what else the run writes.
+    std::uintmax_t checkpoint = 0;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             folder_ / "alone/checkpoints" /
+             fmt::format("step-{:010}", whole.at("steps").get<int>())))
+        checkpoint += entry.file_size();
+    const std::uintmax_t room = checkpoint * 5 / 2;
+    Words words = unshare_;
+    words.insert(words.end(),
+                 {"sh", "-c",
+                  fmt::format("mount -t tmpfs -o size={} none disk && {{ {}disk/run >full.json; "
+                              "echo $? >full.code; cp -r disk/run full; ls -AR disk/run >left; "
+                              "mount -o remount,size=100m disk && {}disk/run --resume; }}",
+                              room, train, train)});
+    const Outcome outcome = run(words, here());
+    EXPECT_EQ(bytes_of(folder_ / "full.code"), "1\n") << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("No space left"));
+    EXPECT_THAT(outcome.err, HasSubstr("the last or the best weights were not written"));
+    const Json full = read_json(folder_ / "full.json");
+    EXPECT_EQ(full.at("loss"), whole.at("loss")) << "training went on";
+    EXPECT_GT(full.at("checkpoints").at("written"), 0);
+    EXPECT_GT(full.at("checkpoints").at("failed"), 0);
+    EXPECT_FALSE(full.at("checkpoints").at("complete"));
+    EXPECT_THAT(bytes_of(folder_ / "left"), testing::Not(HasSubstr("partial")));
+    ok({"info", "full", "--check"});
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const Json resumed = parse_json(outcome.out, "resumed");
+    EXPECT_EQ(resumed.at("resumed_at"), full.at("checkpoints").at("last"));
+    EXPECT_LT(resumed.at("resumed_at"), whole.at("steps"));
+    EXPECT_EQ(resumed.at("loss"), whole.at("loss"));
+    EXPECT_TRUE(resumed.at("checkpoints").at("complete"));
+}
+
 TEST_F(Disk, ReadOnly) {
     fails("ro", "generate sbm disk/out --vertices 500", "Read-only");
     fails("ro", "import edges.txt disk/out", "Read-only");

@@ -144,7 +144,12 @@ TEST_F(Mpi, RandomExchangesGiveTheSameDigestsAsSimulated) {
 }
 
 TEST_F(LongMpi, ThousandRandomExchangesGiveTheSameDigestsAsSimulated) {
+#if defined(__SANITIZE_THREAD__)
+    compare_exchanges(100);
+    std::cout << "ran 100 of 1000 seeds: each rank is many times slower here\n";
+#else
     compare_exchanges(1000);
+#endif
 }
 
 TEST_F(LongMpi, MessageLargerThanTwoGiB) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -171,6 +172,26 @@ TEST(Accounts, SumsCloseWhateverIsCounted) {
     }
     EXPECT_EQ(totals.sent_total, sum(sent, [](const auto&) { return true; }));
     EXPECT_EQ(totals.received_total, sum(received, [](const auto&) { return true; }));
+}
+
+/// Totals of one moment, whoever is counting just then.
+TEST(Accounts, SumsCloseWhileMessagesCome) {
+    comm::Accounts accounts(2);
+    std::atomic<bool> stop{false};
+    std::vector<std::jthread> counting;
+    for (int thread = 0; thread < 3; ++thread) {
+        counting.emplace_back([&, thread] {
+            for (std::size_t k = 0; !stop; ++k)
+                accounts.handed_over(thread % 2, static_cast<comm::Kind>(k % comm::kind_count),
+                                     k % 1000);
+        });
+    }
+    for (int look = 0; look < 20'000; ++look) {
+        const comm::AccountTotals totals = accounts.totals();
+        ASSERT_EQ(comm::Bytes(totals.received).total(), totals.received_total) << look;
+        ASSERT_EQ(totals.received_from[0] + totals.received_from[1], totals.received_total);
+    }
+    stop = true;
 }
 
 // ---- hosts -------------------------------------------------------------------------------------

@@ -161,6 +161,41 @@ TEST(FileErrors, AnOffsetNoFileCanHave) {
     EXPECT_THROW((void)file.read_at(std::uint64_t{1} << 63, std::span(&out, 1)), Error);
 }
 
+TEST(Inside, LinksMayNotLeadOut) {
+    const TempDir folder;
+    namespace fs = std::filesystem;
+    const fs::path home = folder / "home";
+    fs::create_directories(home / "deep");
+    write_text(home / "file", "a");
+    write_text(folder / "outside", "b");
+    fs::create_directory_symlink(home, folder / "alias");
+    const auto link = [&](const fs::path& target, const char* name) {
+        fs::remove(home / name);
+        fs::create_symlink(target, home / name);
+    };
+    EXPECT_NO_THROW(check_inside(home, home / "file"));
+    EXPECT_NO_THROW(check_inside(home, home / "missing"));
+    for (const fs::path& target : {fs::path("file"), home / "file", folder / "alias/file"}) {
+        link(target, "link");
+        EXPECT_NO_THROW(check_inside(home, home / "link")) << target;
+        EXPECT_NO_THROW(check_inside(folder / "alias", folder / "alias/link")) << target;
+        EXPECT_NO_THROW(check_files_inside(home)) << target;
+    }
+    for (const fs::path& target : {fs::path("../outside"), folder / "outside", fs::path("gone"),
+                                   fs::path("link"), fs::path("deep/../../outside")}) {
+        link(target, "link");
+        const Error error = error_of([&] { check_inside(home, home / "link"); });
+        EXPECT_EQ(error.kind(), ErrorKind::input);
+        EXPECT_EQ(error.problem(), "a symbolic link leads out of the folder");
+        EXPECT_EQ(error.where(), (home / "link").string());
+        EXPECT_EQ(error_of([&] { check_files_inside(home); }).where(), (home / "link").string());
+    }
+    fs::remove(home / "link");
+    fs::create_directory_symlink(folder.path(), home / "elsewhere");
+    EXPECT_NO_THROW(check_files_inside(home)) << "a folder may lie elsewhere";
+    EXPECT_NO_THROW(check_files_inside(folder / "missing"));
+}
+
 TEST(ReadText, RefusesWhatIsLargerThanItsLimit) {
     const TempDir folder;
     write_text(folder / "file", "123456");

@@ -1,7 +1,9 @@
-// Runs a fuzzer without libFuzzer: over its corpus, and over seeded damage to each file of it; or
-// writes the corpus.
+// Runs a fuzzer without libFuzzer: over its corpus and its own seeds, and over seeded damage to
+// each of them; or writes the corpus.
 //
-//     fuzz_NAME CORPUS [DAMAGED]     each file of the folder, and so many damaged copies of each
+//     fuzz_NAME CORPUS [DAMAGED]     each file of the folder, if it is there, and each of the
+//     seeds,
+//                                    and so many damaged copies of each
 //     fuzz_NAME --write CORPUS       the fuzzer's own seeds
 #include <algorithm>
 #include <cstdio>
@@ -52,21 +54,28 @@ int write_seeds(const fs::path& folder) {
 
 int replay(const fs::path& folder, std::uint64_t copies) {
     std::vector<fs::path> files;
-    for (const auto& entry : fs::directory_iterator(folder))
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(folder, none))
         files.push_back(entry.path());
     std::sort(files.begin(), files.end());
-    if (files.empty()) {
-        std::fprintf(stderr, "%s: no files\n", folder.c_str());
+    std::vector<std::string> inputs;
+    for (const fs::path& file : files)
+        inputs.push_back(bytes_of(file));
+    for (std::string& seed : seeds()) {
+        if (std::find(inputs.begin(), inputs.end(), seed) == inputs.end())
+            inputs.push_back(std::move(seed));
+    }
+    if (inputs.empty()) {
+        std::fprintf(stderr, "%s: no files, and no seeds\n", folder.c_str());
         return 1;
     }
     Draws draws(RandomStream({.purpose = Purpose::test, .seed = 19}), 0);
-    for (const fs::path& file : files) {
-        const std::string bytes = bytes_of(file);
+    for (const std::string& bytes : inputs) {
         run_once(bytes);
         for (std::uint64_t i = 0; i < copies; ++i)
             run_once(damaged(bytes, draws));
     }
-    std::printf("%zu files, %llu damaged copies of each\n", files.size(),
+    std::printf("%zu files and seeds, %llu damaged copies of each\n", inputs.size(),
                 static_cast<unsigned long long>(copies));
     return 0;
 }

@@ -21,3 +21,14 @@ awk '/^  src/ { place = $0 } /^      - / { old = substr($0, 9) } /^      \+ / {
 } END { exit bad }' "$folder/first"
 "$mutants" --list --layers comm --count 3 | grep -c '^  src/comm/' | grep -qx 3
 ! "$mutants" --list --layers nothing 2>/dev/null || { echo "an unknown layer was taken"; exit 1; }
+# Entries of explained survivors: read, and refused where the source has no such line, or the form is another.
+"$mutants" --list --count 1 >"$folder/one"
+{
+    sed -n 's/^  \(src[^:]*\):.*/\1/p; s/^      \([-+] .*\)/\1/p' "$folder/one"
+    echo "Nobody could tell."
+} >"$folder/explained"
+"$mutants" --list --count 1 --explained "$folder/explained" >/dev/null
+sed -i 's/^- .*/- no such line/' "$folder/explained"
+! "$mutants" --list --count 1 --explained "$folder/explained" >/dev/null 2>&1 || { echo "a line that has gone was taken"; exit 1; }
+echo "src/comm/inbox.cpp" >"$folder/explained"
+! "$mutants" --list --count 1 --explained "$folder/explained" >/dev/null 2>&1 || { echo "an entry without a reason was taken"; exit 1; }

@@ -3,8 +3,9 @@
 
     kill_runs.py --build build/release [--kills 200] [--seed 1] [--jobs 2] [--only N]
 
-Each must end, leave no process and nothing half-written behind, have no checkpoint that cannot be read, and come to the
-digest of a run that was left alone. A failure prints the command that repeats it; ends with 1 if there was one.
+Each must end, leave no process, nothing half-written and nothing in /dev/shm behind, have no checkpoint that cannot be read,
+and come to what a run that was left alone comes to: the losses of every line of metrics.jsonl, accuracy and digest. A failure
+prints the command that repeats it; ends with 1 if there was one.
 """
 import argparse
 import concurrent.futures
@@ -27,6 +28,7 @@ OPTIONS = ["--epochs", "15", "--batch", "20", "--hidden", "16", "--fanout", "4,6
            "--ranks", str(RANKS), "--ranks-per-host", "1", "--policy", "scored"]
 # Slow enough that a run lasts for some seconds; what it comes to does not depend on the link.
 SLOW = ["--link", "4ms,1gbit"]
+SEGMENTS = ("rudder-", "vader_segment.", "sm_segment.")  # names in /dev/shm
 
 
 class Failure(Exception):
@@ -76,6 +78,25 @@ def wait_for(condition, seconds):
             return True
         time.sleep(0.005)
     return condition()
+
+
+def shared_memory():
+    """Segments that ranks, and Open MPI for them, have made, and that no living process has mapped."""
+    found = {path.name for path in pathlib.Path("/dev/shm").glob("*") if path.name.startswith(SEGMENTS)}
+    for entry in pathlib.Path("/proc").iterdir():
+        if found and entry.name.isdigit():
+            try:
+                maps = (entry / "maps").read_text(errors="replace")
+            except OSError:
+                continue
+            found = {name for name in found if f"/dev/shm/{name}" not in maps}
+    return found
+
+
+def told(run):
+    """Step, epoch, rank and loss of every line of metrics.jsonl; the rest (seconds, rows by then) differs from run to run."""
+    lines = [json.loads(line) for line in (run / "metrics.jsonl").read_text().splitlines()]
+    return [[line[key] for key in ("step", "epoch", "rank", "loss")] for line in lines]
 
 
 class Job:
@@ -166,13 +187,18 @@ class Job:
         for key in ("loss", "accuracy", "steps", "epochs"):
             if summary[key] != self.alone[key]:
                 raise Failure(f"{key}: {summary[key]}, left alone {self.alone[key]}")
-        lines = (self.run / "metrics.jsonl").read_text().splitlines()
-        steps = [json.loads(line)["step"] for line in lines]
-        if steps != [step for step in range(summary["steps"]) for _ in range(RANKS)]:
-            raise Failure(f"metrics.jsonl: {len(steps)} lines of {summary['steps']} steps")
+        lines = told(self.run)
+        if len(lines) != len(self.alone["lines"]):
+            raise Failure(f"metrics.jsonl: {len(lines)} lines, left alone {len(self.alone['lines'])}")
+        for number, (line, expected) in enumerate(zip(lines, self.alone["lines"])):
+            if line != expected:
+                raise Failure(f"metrics.jsonl, line {number + 1}: {line}, left alone {expected}")
         left = [str(path) for path in [*self.run.rglob(".*"), *self.temporary.glob("rudder*")] if path.name != ".lock"]
         if left:
             raise Failure(f"left behind: {left}")
+        # Those of other jobs may lie there for a moment before they are mapped.
+        if not wait_for(lambda: not shared_memory() - self.alone["segments"], 8):
+            raise Failure(f"left behind in /dev/shm: {sorted(shared_memory() - self.alone['segments'])}")
 
     def go(self):
         """What was killed, and how it ended."""
@@ -211,7 +237,8 @@ def run_alone(place, rudder):
     words = [rudder, "train", "parts", "--out", "alone", *OPTIONS, "--agent", "every:2", *SLOW]
     subprocess.run(words, cwd=place, check=True, stdout=subprocess.DEVNULL)
     summary = json.loads((place / "alone" / "summary.json").read_text())
-    return {**{key: summary[key] for key in ("loss", "accuracy", "steps", "epochs")}, "seconds": time.monotonic() - begin}
+    return {**{key: summary[key] for key in ("loss", "accuracy", "steps", "epochs")}, "lines": told(place / "alone"),
+            "seconds": time.monotonic() - begin}
 
 
 def show(counts, kills):
@@ -238,13 +265,13 @@ def main():
     if shutil.which("mpirun") is None:
         print("SKIPPED: there is no mpirun")
         return 77
-    counts, failures = {}, []
+    counts, failures, segments = {}, [], shared_memory()
     with tempfile.TemporaryDirectory(prefix="rudder-kill-") as folder:
         place = pathlib.Path(folder)
         for words in (["generate", "sbm", "graph", "--vertices", "800", "--seed", "5"],
                       ["partition", "graph", "parts", "--parts", str(RANKS), "--method", "ldg"]):
             subprocess.run([rudder, *words, "--quiet"], cwd=place, check=True, stdout=subprocess.DEVNULL)
-        alone = run_alone(place, rudder)
+        alone = {**run_alone(place, rudder), "segments": segments}
         print(f"a run left alone takes {alone['seconds']:.1f} s")
 
         def one(number):

@@ -1,6 +1,8 @@
 // Metrics for Prometheus: the text, and HTTP over real sockets.
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <memory>
 #include <regex>
 #include <set>
 #include <thread>
@@ -133,6 +135,20 @@ public:
         }
         return sent;
     }
+    /// Whether the server closes without a further word; waits for a while.
+    [[nodiscard]] bool closed() const {
+        char one = 0;
+        pollfd wait{fd_, POLLIN, 0};
+        return ::poll(&wait, 1, 20'000) == 1 && ::recv(fd_, &one, 1, 0) <= 0;
+    }
+    /// What comes within so many milliseconds, and no more than one piece.
+    [[nodiscard]] std::string receive_within(int milliseconds) const {
+        char buffer[4096];
+        pollfd wait{fd_, POLLIN, 0};
+        if (::poll(&wait, 1, milliseconds) != 1) return "";
+        const ssize_t got = ::recv(fd_, buffer, sizeof(buffer), 0);
+        return {buffer, static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+    }
     /// All until the server closes.
     [[nodiscard]] std::string receive() const {
         std::string text;
@@ -160,6 +176,51 @@ std::string ask(const report::PrometheusSink& sink, const std::string& request) 
 
 std::string get(const std::string& path, const std::string& method = "GET") {
     return method + " " + path + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+}
+
+/// As many clients as may be, each answered and still connected; one more waits until another goes.
+TEST(PrometheusHttp, HasSixtyFourClientsAtMost) {
+    const std::string request = "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    report::PrometheusOptions options = some_options();
+    options.patience = 600;
+    report::PrometheusSink sink(options);
+    std::vector<std::unique_ptr<Client>> clients;
+    for (int i = 0; i < 64; ++i) {
+        clients.push_back(std::make_unique<Client>(sink));
+        clients.back()->send(request);
+        ASSERT_THAT(clients.back()->receive_within(20'000), HasSubstr("200 OK")) << "client " << i;
+    }
+    {
+        const Client one_more(sink);
+        one_more.send(request);
+        EXPECT_EQ(one_more.receive_within(500), "");
+    }
+    clients.erase(clients.begin());
+    std::string answer;
+    for (int tries = 0; tries < 100 && answer.empty(); ++tries) {
+        const Client later(sink);
+        later.send(request);
+        answer = later.receive_within(200);
+    }
+    EXPECT_THAT(answer, HasSubstr("200 OK")) << "once another has gone";
+}
+
+/// One that says nothing, one that has begun to, and one that has been answered.
+TEST(PrometheusHttp, ClosesConnectionsThatAreSilent) {
+    report::PrometheusOptions options = some_options();
+    EXPECT_EQ(options.patience, 10U);
+    options.patience = 1;
+    report::PrometheusSink sink(options);
+    const Client nothing(sink);
+    const Client half(sink);
+    half.send("GET /metrics HTT");
+    const Client answered(sink);
+    answered.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_THAT(answered.receive_within(20'000), HasSubstr("200 OK"));
+    EXPECT_TRUE(nothing.closed());
+    EXPECT_TRUE(half.closed());
+    EXPECT_TRUE(answered.closed());
+    EXPECT_THAT(ask(sink, get("/healthz")), HasSubstr("200 OK")) << "others are served";
 }
 
 TEST(PrometheusHttp, GetHeadAndWhatIsRefused) {

@@ -128,6 +128,23 @@ TEST(Folder, ThatWasRemovedIsMadeAgain) {
     EXPECT_EQ(names_below(place / "a/run"), (Names{"config.toml", "metrics.jsonl"}));
 }
 
+TEST(Folder, WritesNothingThroughLinksThatLeadOut) {
+    const TempDir place;
+    for (const char* name : {"metrics.jsonl", "decisions.jsonl", "epochs.jsonl"}) {
+        std::filesystem::remove_all(place / "run");
+        std::filesystem::create_directory(place / "run");
+        write_text(place / "precious", "gold");
+        std::filesystem::create_symlink("../precious", place / "run" / name);
+        const auto refusal =
+            refusal_of([&] { static_cast<void>(RunFolder::reopen(place / "run", "second", 0)); });
+        EXPECT_EQ(refusal.kind, ErrorKind::input);
+        EXPECT_EQ(refusal.problem, "a symbolic link leads out of the folder");
+        EXPECT_EQ(refusal.where, (place / "run" / name).string());
+        EXPECT_EQ(text_at(place / "precious"), "gold");
+        EXPECT_EQ(names_below(place / "run"), Names{name}) << "nothing was touched";
+    }
+}
+
 TEST(Folder, HasOneWriterAtATime) {
     const TempDir place;
     {

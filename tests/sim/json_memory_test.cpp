@@ -1,4 +1,6 @@
-// Objects of JSON where memory runs out while they are made.
+// Objects of JSON, and files, where memory runs out while they are made or opened.
+#include <filesystem>
+#include <iterator>
 #include <new>
 #include <string>
 #include <vector>
@@ -7,6 +9,7 @@
 
 #include "core/json.hpp"
 #include "core/safetensors.hpp"
+#include "rudder/core/file.hpp"
 
 #include "support/counted_heap.hpp"
 #include "support/temp_dir.hpp"
@@ -71,6 +74,38 @@ TEST(WrittenTensors, LoseNothingWhereMemoryRunsOut) {
             << "allocation " << nth;
     }
     EXPECT_GT(nth, 10U) << "not many allocations have failed";
+}
+
+/// Descriptors of this program; the one that looks is counted, too.
+std::ptrdiff_t descriptors() {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+}
+
+TEST(OpenFiles, AreClosedWhereMemoryRunsOut) {
+    const TempDir folder;
+    const std::filesystem::path path =
+        folder / "a name that is too long for the room that a string has of its own";
+    write_text(path, "text");
+    const std::ptrdiff_t before = descriptors();
+    const std::vector<void (*)(const std::filesystem::path&)> ways{
+        [](const auto& at) { static_cast<void>(File::open(at)); },
+        [](const auto& at) { static_cast<void>(File::create(at)); },
+        [](const auto& at) { static_cast<void>(File::append(at, 0)); }};
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        bool succeeded = false;
+        for (std::uint64_t nth = 1; !succeeded; ++nth) {
+            fail_allocation(nth, everybody);
+            try {
+                ways[way](path);
+                succeeded = true;
+            } catch (const std::bad_alloc&) {
+                // the next one, then
+            }
+            const std::uint64_t allocations = stop_failing();
+            ASSERT_GE(allocations, 1U);
+            ASSERT_EQ(descriptors(), before) << "way " << way << ", allocation " << nth;
+        }
+    }
 }
 
 }  // namespace

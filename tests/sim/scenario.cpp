@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/build_parts.hpp"
 #include "steer/scripted_agent.hpp"
 #include "train/fixture.hpp"
 
@@ -37,7 +38,7 @@ private:
 std::string draw_agent(Dice& dice) {
     if (!dice.one_in(2)) return dice.of<std::string>({"never", "every:3", "random:0.5", "bandit"});
     std::vector<Fault> ways = faults();
-    ways.push_back({"says everything twice", [](const steer::Observation& seen) {
+    ways.push_back({"changes its mind every other time", [](const steer::Observation& seen) {
                         const auto action = seen.sequence % 4 < 2
                                                 ? steer::Action::replace(steer::Reason::none)
                                                 : steer::Action::keep(steer::Reason::none);
@@ -91,9 +92,29 @@ void draw_cluster(Dice& dice, Scenario& scenario) {
     }
 }
 
+void draw_rest(Dice& dice, Scenario& scenario) {
+    scenario.sinks = true;
+    scenario.every_epochs = dice.of<std::uint32_t>({1, 1, 1, 2, 3, 0});
+    scenario.disk_fills = dice.one_in(2);
+    scenario.part_damaged = dice.one_in(2);
+    scenario.short_reads = dice.one_in(4);
+    if (dice.one_in(3) && built_in("Zstandard")) scenario.options.coding = "auto";
+    scenario.options.steer.replies_twice = dice.one_in(3);
+    comm::SimulationOptions& cluster = scenario.cluster;
+    if (!cluster.link.active()) return;
+    std::uint64_t step = 0;
+    for (std::uint64_t changes = dice.below(3); changes > 0; --changes) {
+        step += 1 + dice.below(6);
+        cluster.link_changes.push_back(
+            {.step = step,
+             .model = {.delay = dice.up_to(1ms),
+                       .bytes_per_second = dice.of<double>({2e5, 5e6, 125e6})}});
+    }
+}
+
 }  // namespace
 
-Scenario draw_scenario(std::uint64_t seed) {
+Scenario draw_scenario(std::uint64_t seed, Drawn drawn) {
     Dice dice(seed);
     Scenario scenario;
     scenario.seed = seed;
@@ -107,6 +128,8 @@ Scenario draw_scenario(std::uint64_t seed) {
         static_cast<int>(dice.below(static_cast<std::uint64_t>(scenario.cluster.ranks)));
     scenario.moment = dice.fraction();
     scenario.kind = dice.of<ErrorKind>({ErrorKind::failed, ErrorKind::input});
+    Dice rest(~seed);
+    if (drawn == Drawn::all) draw_rest(rest, scenario);
     return scenario;
 }
 
@@ -114,11 +137,17 @@ std::string Scenario::text() const {
     static const std::vector<std::string> troubles{"none", "death",  "failure", "interrupt",
                                                    "disk", "memory", "bits"};
     return fmt::format(
-        "seed {}: {} ranks, {} a host, {}, agent {}, policy {}, trouble {} of rank {} at {:.0f} %",
+        "seed {}: {} ranks, {} a host, {}, agent {}{}, policy {}, coding {}, a checkpoint each {} "
+        "epochs, {} changes of the link{}, trouble {}{} of rank {} at {:.0f} %",
         seed, cluster.ranks, cluster.ranks_per_host,
         options.topology == train::TopologyChoice::partitioned ? "partitioned" : "replicated",
-        options.steer.agent, options.policy, troubles[static_cast<std::size_t>(trouble)], rank,
-        moment * 100);
+        options.steer.agent, options.steer.replies_twice ? " twice" : "", options.policy,
+        options.coding, every_epochs, cluster.link_changes.size(),
+        short_reads ? ", short reads" : "", troubles[static_cast<std::size_t>(trouble)],
+        trouble == Trouble::disk && disk_fills     ? " that fills"
+        : trouble == Trouble::bits && part_damaged ? " of a part"
+                                                   : "",
+        rank, moment * 100);
 }
 
 }  // namespace rudder::test

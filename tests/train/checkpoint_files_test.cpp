@@ -54,6 +54,45 @@ TEST(CheckpointFiles, ComeBackBitForBit) {
     }
 }
 
+/// Whoever made the run does not choose which other files are read.
+TEST(CheckpointFiles, LinksLeadNowhereOutside) {
+    const TempDir folder;
+    const fs::path run = folder / "run";
+    const fs::path made = train::write_checkpoint(run, made_checkpoint(3));
+    fs::create_directory_symlink(run, folder / "alias");
+    EXPECT_EQ(train::load_network(folder / "alias").step, 3U) << "the run itself may be anywhere";
+    for (const char* name : {"state.json", "weights.safetensors", "optimiser.safetensors"}) {
+        fs::rename(made / name, made / "aside");
+        fs::create_symlink("aside", made / name);
+        EXPECT_NO_THROW(static_cast<void>(train::read_checkpoint(made))) << name << " stays inside";
+        fs::rename(made / "aside", folder / "outside");
+        for (const fs::path& target : {fs::path("../../../outside"), folder / "outside"}) {
+            fs::remove(made / name);
+            fs::create_symlink(target, made / name);
+            const Refusal refusal =
+                refusal_of([&] { static_cast<void>(train::read_checkpoint(made)); });
+            EXPECT_EQ(refusal.kind, ErrorKind::input);
+            EXPECT_THAT(refusal.problem, HasSubstr("symbolic link leads out")) << target;
+            EXPECT_EQ(refusal.where, (made / name).string());
+            EXPECT_THROW(static_cast<void>(train::read_run_state(made)), Error);
+        }
+        fs::remove(made / name);
+        fs::rename(folder / "outside", made / name);
+    }
+    train::mark_best(run, made);
+    fs::rename(run / "checkpoints/best.json", folder / "best.json");
+    fs::create_symlink(folder / "best.json", run / "checkpoints/best.json");
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(train::load_network(run)); }).problem,
+                HasSubstr("symbolic link leads out"));
+    fs::remove(run / "checkpoints/best.json");
+    // A checkpoint as a whole is no link, either.
+    fs::rename(made, folder / "elsewhere");
+    fs::create_directory_symlink(folder / "elsewhere", made);
+    EXPECT_THAT(refusal_of([&] { static_cast<void>(train::load_network(run)); }).problem,
+                HasSubstr("symbolic link leads out"));
+    EXPECT_EQ(train::load_network(folder / "elsewhere").step, 3U);
+}
+
 // What was not counted then is nothing; all else is as it was.
 TEST(CheckpointFiles, ThoseOfVersionsThatDidNotCountTiesAreRead) {
     const TempDir folder;

@@ -125,6 +125,9 @@ public:
     void epoch_done(const train::EpochRecord& record, std::uint32_t epochs) override {
         if (other_) other_->epoch_done(record, epochs);
     }
+    [[nodiscard]] std::uint64_t metrics_bytes() const override {
+        return other_ ? other_->metrics_bytes() : 0;
+    }
 
 private:
     std::uint64_t step_;

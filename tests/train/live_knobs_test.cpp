@@ -330,7 +330,7 @@ TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
                 times.in_flight = steps;
                 pipeline.set_times(times);
                 EXPECT_EQ(pipeline.times().in_flight, std::min<std::uint64_t>(steps, 4));
-                known += pipeline.next().received;
+                known += pipeline.next().received.travelled;
                 Executor::current().sleep_for(1s);
                 beyond.push_back(fetched() - known);
                 pipeline.release();
@@ -340,7 +340,7 @@ TEST_F(LiveKnobs, SoManyStepsAreAssembledAtATime) {
             EXPECT_GT(beyond[2], beyond[1]) << "one step more";
             EXPECT_LT(beyond[3], beyond[2]) << "what is there stays, and nothing is added";
             while (beyond[3] > 0) {
-                const std::uint64_t received = pipeline.next().received;
+                const std::uint64_t received = pipeline.next().received.travelled;
                 Executor::current().sleep_for(1s);
                 EXPECT_EQ(fetched() - known, beyond[3]) << "until all of it has been in hand";
                 pipeline.release();

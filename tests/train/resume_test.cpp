@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "core/safetensors.hpp"
 #include "rudder/core/error.hpp"
 #include "run/run_folder.hpp"
@@ -117,8 +118,80 @@ TEST(Resume, WhatACheckpointKeepsIsWhatCame) {
                   (cut.rows.fetched() - kept.rows.fetched()) * cut.row_bytes);
         EXPECT_EQ(kept.bytes.gradients, cut.bytes.gradients);
         EXPECT_EQ(kept.edges, cut.edges);
-        EXPECT_LE(kept.bytes.total(), cut.received_total);
+        EXPECT_EQ(kept.received_total, kept.bytes.total()) << "counted apart from the kinds";
+        EXPECT_LE(kept.received_total, cut.received_total);
     }
+}
+
+/// The same of what was coded, and of the seconds of a buffer's bookkeeping and of its agent: the
+/// accounts of the whole run close, however often it was cut and on whichever ranks.
+TEST(Resume, CodedMessagesAreCountedOverAllStretches) {
+    const TempDir folder;
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    train::TrainOptions options = small_options();
+    options.epochs = 4;
+    options.eval_every = 1;
+    options.coding = "auto";
+    const Trained whole = train_alone(data, options);
+    for (const std::string policy : {"none", "scored"}) {
+        for (const auto topology :
+             {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
+            options.policy = policy;
+            options.steer.agent = policy == "none" ? "never" : "every:3";
+            options.topology = topology;
+            const fs::path run =
+                folder.path() / (policy + std::to_string(static_cast<int>(topology)));
+            const auto go_on = [&](int ranks, std::uint64_t stop) {
+                comm::SimulatedCluster machines(
+                    {.ranks = ranks,
+                     .seed = stop,
+                     .link = {.delay = std::chrono::microseconds(50), .bytes_per_second = 1e6}});
+                return stretch(data, options, run, machines, stop).front();
+            };
+            train::RunCounts last;
+            for (const std::uint64_t stop : {2U, 5U, 7U}) {
+                const Trained cut = go_on(stop == 5 ? 2 : 4, stop);
+                ASSERT_TRUE(cut.result.interrupted);
+                expect_closed(cut.result);
+                const train::RunCounts kept =
+                    train::read_checkpoint(train::list_checkpoints(run).back()).state.counts;
+                EXPECT_EQ(kept.received_total, kept.bytes.total());
+                EXPECT_EQ(kept.coding.features.travelled, kept.bytes.features);
+                EXPECT_EQ(kept.coding.features.plain, kept.rows.fetched() * cut.result.row_bytes);
+                EXPECT_EQ(kept.coding.gradients.travelled, kept.bytes.gradients);
+                EXPECT_LE(kept.coding.topology.travelled, kept.bytes.topology);
+                EXPECT_LE(kept.coding.evaluation.travelled, kept.bytes.evaluation);
+                EXPECT_GT(kept.coding.features.messages, last.coding.features.messages);
+                EXPECT_GT(kept.coding.gradients.coded, last.coding.gradients.coded);
+                EXPECT_GE(kept.pilot_seconds, last.pilot_seconds);
+                last = kept;
+            }
+            const Trained end = go_on(4, 0);
+            expect_same(end, whole);
+            expect_closed(end.result);
+            ASSERT_TRUE(end.result.coding);
+            EXPECT_GT(end.result.coding->gradients.messages, last.coding.gradients.messages);
+            EXPECT_GE(end.result.pilot_seconds, last.pilot_seconds);
+        }
+    }
+}
+
+/// Checkpoints of versions that kept no total of their own say the sum of their kinds.
+TEST(Resume, EarlierCheckpointsHaveNoTotal) {
+    const TempDir folder;
+    const partition::PartitionedDataset data = make_parts(folder.path(), {});
+    static_cast<void>(stretch(data, small_options(), folder / "run", 4, 2));
+    const train::RunState state =
+        train::read_checkpoint(train::list_checkpoints(folder / "run").back()).state;
+    Json json = to_json(state);
+    ASSERT_GT(state.counts.received_total, 0U);
+    EXPECT_EQ(train::run_state_from_json(json, "here").counts.received_total,
+              state.counts.received_total);
+    json["counts"].erase("received_total");
+    json["counts"].erase("coding");
+    json["counts"].erase("pilot_seconds");
+    EXPECT_EQ(train::run_state_from_json(json, "here").counts.received_total,
+              state.counts.bytes.total());
 }
 
 TEST(Resume, EarlyStopAndPlateausActAtTheSameStep) {

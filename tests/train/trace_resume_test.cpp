@@ -10,6 +10,7 @@
 #include "run/run_folder.hpp"
 #include "train/fixture.hpp"
 
+#include "support/refusal.hpp"
 #include "support/temp_dir.hpp"
 
 namespace rudder::test {
@@ -118,6 +119,27 @@ TEST_F(ResumedTrace, ThatDoesNotReachTheCheckpointIsRefused) {
     refuse(run, 3, "steps before the checkpoint");
     fs::remove_all(host);
     refuse(run, 2, "the run has no trace of the");
+}
+
+/// What is gone on with is written: a link that leads elsewhere is not followed there.
+TEST_F(ResumedTrace, LinksLeadNowhereOutside) {
+    const fs::path run = folder_.path() / "run";
+    static_cast<void>(go(run, 7));
+    const fs::path host = run / "trace/.host-00002.partial";
+    for (const char* name : {"ids.bin", "offsets.bin", "halo.bin"}) {
+        const fs::path outside = folder_ / "outside";
+        fs::rename(host / name, outside);
+        fs::create_symlink(outside, host / name);
+        const std::string before = bytes_of(outside);
+        const Refusal refusal = refusal_of([&] { static_cast<void>(go(run, 0)); });
+        EXPECT_EQ(refusal.kind, ErrorKind::input);
+        EXPECT_THAT(refusal.problem, HasSubstr("symbolic link leads out"));
+        EXPECT_THAT(refusal.problem + refusal.where, HasSubstr(name));
+        EXPECT_EQ(bytes_of(outside), before);
+        fs::remove(host / name);
+        fs::rename(outside, host / name);
+    }
+    static_cast<void>(go(run, 0));
 }
 
 TEST(CutLines, KeepsThoseOfStepsBefore) {

@@ -53,14 +53,20 @@ public:
     void sent(int peer, Kind kind, std::uint64_t bytes) noexcept;
     /// The one place where a message's bytes enter `received_total`.
     void handed_over(int peer, Kind kind, std::uint64_t bytes) noexcept;
+    /// Of one moment: the kinds received add up to the total, also while messages come.
     [[nodiscard]] AccountTotals totals() const;
 
 private:
+    [[nodiscard]] AccountTotals look() const;
+
     using Count = std::atomic<std::uint64_t>;
     std::array<Count, kind_count> sent_{};
     std::array<Count, kind_count> received_{};
     Count received_total_{0};
     Count messages_{0};
+    // Messages whose counting has begun, and ended: where both are the same, no count is half done.
+    Count begun_{0};
+    Count ended_{0};
     std::vector<Count> sent_to_;
     std::vector<Count> received_from_;
 };

@@ -52,6 +52,10 @@ struct CodedBytes {
                    field("plain", &CodedBytes::plain, FieldKind::count),
                    field("travelled", &CodedBytes::travelled, FieldKind::count));
     CodedBytes& operator+=(const CodedBytes& other) noexcept { return add_fields(*this, other); }
+    friend CodedBytes operator-(const CodedBytes& a, const CodedBytes& b) noexcept {
+        return minus_fields(a, b);
+    }
+    friend bool operator==(const CodedBytes&, const CodedBytes&) = default;
 };
 static_assert(lists_all_fields<CodedBytes>);
 
@@ -70,6 +74,9 @@ struct CodingTotals {
         field("seconds", &CodingTotals::seconds, FieldKind::seconds));
     CodingTotals& operator+=(const CodingTotals& other) noexcept {
         return add_fields(*this, other);
+    }
+    friend CodingTotals operator-(const CodingTotals& a, const CodingTotals& b) noexcept {
+        return minus_fields(a, b);
     }
 };
 static_assert(lists_all_fields<CodingTotals>);

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "rudder/comm/accounts.hpp"
+#include "rudder/comm/bytes.hpp"
 
 namespace rudder::comm {
 
@@ -73,6 +73,7 @@ public:
 
     Message message;           ///< of a receive of unknown size
     std::size_t received = 0;  ///< bytes that came; 0 before the end, and of what did not receive
+    CodedBytes decoded;        ///< of a message that may be coded: what it was counted as
 
 private:
     friend class Request;
@@ -119,6 +120,12 @@ public:
     /// How many bytes a receive that is done has brought.
     [[nodiscard]] std::size_t received() const {
         return operation_ == nullptr ? 0 : operation_->received;
+    }
+    /// The same as one message that may have been coded.
+    [[nodiscard]] CodedBytes counted() const {
+        if (operation_ == nullptr) return {};
+        if (operation_->decoded.messages != 0) return operation_->decoded;
+        return {1, 0, operation_->received, operation_->received};
     }
     /// Waits, and takes the message of a receive of unknown size.
     [[nodiscard]] Message take();

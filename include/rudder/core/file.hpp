@@ -52,6 +52,13 @@ private:
     std::filesystem::path path_;
 };
 
+/// Refuses (input Error) a file that symbolic links lead out of its folder: whoever made the folder
+/// must not choose what else is read or written. Links that stay inside are fine, and so is one to
+/// the folder itself.
+void check_inside(const std::filesystem::path& folder, const std::filesystem::path& file);
+/// The same of every file that lies in the folder itself; folders in it may lie elsewhere.
+void check_files_inside(const std::filesystem::path& folder);
+
 /// The whole of a small file as text; an input Error when it is larger than `limit`.
 [[nodiscard]] std::string read_text(const std::filesystem::path& path, std::uint64_t limit);
 /// Writes `text` to a new file and flushes it.

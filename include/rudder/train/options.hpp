@@ -31,10 +31,11 @@ struct SteerOptions {
     std::string agent = "never";  ///< NAME[:VALUE]{,KEY:VALUE}
     steer::AgentMode mode = steer::AgentMode::async;
     steer::AgentScope scope = steer::AgentScope::host;
-    double deadline = 30;  ///< seconds an answer may take
-    double guard = 0.01;   ///< rows steering may cost, as a share of the built-in rule's
-    bool link = false;     ///< hosts talk over a modelled link: what counts is time
-    bool force = false;    ///< repeat the decisions of another run
+    double deadline = 30;        ///< seconds an answer may take
+    double guard = 0.01;         ///< rows steering may cost, as a share of the built-in rule's
+    bool link = false;           ///< hosts talk over a modelled link: what counts is time
+    bool force = false;          ///< repeat the decisions of another run
+    bool replies_twice = false;  ///< for tests: every answer comes a second time
     steer::LlmOptions llm{};
     /// Nobody steers: each buffer is told by chance, and both answers are tried.
     std::optional<steer::CollectOptions> collect{};

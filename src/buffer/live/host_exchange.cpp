@@ -55,6 +55,9 @@ Head head_of(const comm::Message& message) {
 }
 
 RankNeeds needs_of(const comm::Message& message, const Head& head) {
+    const std::size_t ids = (message.bytes.size() - sizeof(Head)) / sizeof(VertexId);
+    RUDDER_CHECK(head.a <= ids && head.b == ids - head.a &&
+                 message.bytes.size() == sizeof(Head) + ids * sizeof(VertexId));
     RankNeeds needs;
     needs.remote.resize(head.a);
     needs.local.resize(head.b);

@@ -327,8 +327,8 @@ void LiveBuffer::step_done(std::uint64_t step) {
     if (state_->steps) state_->steps->slots().forget_marks(step);
 }
 
-std::uint64_t LiveBuffer::received(std::uint64_t step) const {
-    return state_->steps ? state_->steps->slots().received(step) : 0;
+comm::CodedBytes LiveBuffer::received(std::uint64_t step) const {
+    return state_->steps ? state_->steps->slots().received(step) : comm::CodedBytes{};
 }
 
 std::uint64_t LiveBuffer::slot_bytes() const {

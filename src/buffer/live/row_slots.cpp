@@ -381,7 +381,7 @@ void RowSlots::put_into_slots() {
             give_pages_back(slots_.span().subspan(link->give_back * row_bytes_));
         Monitor::Lock lock(monitor_);
         for (const comm::Request& request : link->requests)
-            received_ += request.received();
+            received_ += request.counted();
         if (link->background) background_rows_ -= link->landing->ids.size();
         let_go(chain_.front());
         chain_.pop_front();
@@ -416,7 +416,7 @@ void RowSlots::forget_marks(std::uint64_t step) {
         marks_.pop_front();
 }
 
-std::uint64_t RowSlots::received(std::uint64_t step) {
+comm::CodedBytes RowSlots::received(std::uint64_t step) {
     Monitor::Lock lock(monitor_);
     const auto found = std::ranges::find(marks_, step, &Mark::step);
     RUDDER_CHECK(found != marks_.end());

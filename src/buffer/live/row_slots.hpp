@@ -81,9 +81,9 @@ public:
 
     /// All plans so far belong to steps up to this one.
     void mark(std::uint64_t step);
-    /// Waits until the rows of all plans up to that mark have landed: how many bytes of messages
-    /// they came in, counted as they came. Every step up to it must have been read.
-    [[nodiscard]] std::uint64_t received(std::uint64_t step);
+    /// Waits until the rows of all plans up to that mark have landed: the messages they came in,
+    /// counted as they came. Every step up to it must have been read.
+    [[nodiscard]] comm::CodedBytes received(std::uint64_t step);
     /// Marks of steps before this one are not asked for any more.
     void forget_marks(std::uint64_t step);
 
@@ -137,11 +137,11 @@ private:
     std::uint32_t first_ = 1;            ///< number of the chain's first link
     std::uint64_t unasked_rows_ = 0;     ///< of `unasked_`
     std::uint64_t background_rows_ = 0;  ///< asked for and not in their slots
-    std::uint64_t received_ = 0;         ///< bytes, of links that have left the chain
+    comm::CodedBytes received_;          ///< of links that have left the chain
     struct Mark {
         std::uint64_t step;
-        std::uint32_t link;      ///< the last that belongs to it
-        std::uint64_t received;  ///< once that has left
+        std::uint32_t link;         ///< the last that belongs to it
+        comm::CodedBytes received;  ///< once that has left
     };
     std::deque<Mark> marks_;
     bool finishing_ = false;

@@ -17,7 +17,6 @@ namespace rudder::report {
 
 namespace {
 
-constexpr unsigned int seconds_of_patience = 10;  ///< with a client that says nothing
 constexpr unsigned int most_clients = 64;
 constexpr std::size_t client_memory = std::size_t{32} << 10;
 constexpr std::uintptr_t most_body = std::uintptr_t{64}
@@ -119,7 +118,7 @@ PrometheusSink::PrometheusSink(const PrometheusOptions& options)
                                six ? "]" : "", port);
     server_->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Server::handle, server_.get(),
-        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_TIMEOUT, seconds_of_patience,
+        MHD_OPTION_LISTEN_SOCKET, fd, MHD_OPTION_CONNECTION_TIMEOUT, options.patience,
         MHD_OPTION_CONNECTION_LIMIT, most_clients, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         client_memory, MHD_OPTION_NOTIFY_COMPLETED, &Server::completed, server_.get(),
         MHD_OPTION_END);

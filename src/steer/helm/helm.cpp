@@ -58,8 +58,9 @@ Helm::State::State(HelmOptions given)
     o.facts.repeatable = o.mode != AgentMode::async;
     // Else it is within the answer, and counted there.
     if (!o.facts.repeatable) o.facts.refit_cpu = &cpu;
-    questions.emplace(o.make ? o.make(o.facts) : make_agent(o.agent, o.facts), o.mode, o.deadline,
-                      cpu);
+    questions.emplace(
+        o.make ? o.make(o.facts) : make_agent(o.agent, o.facts),
+        Questions::Terms{.mode = o.mode, .deadline = o.deadline, .twice = o.replies_twice}, cpu);
 }
 
 Helm::Helm(HelmOptions options) : state_(std::make_unique<State>(std::move(options))) {}

@@ -33,6 +33,7 @@ struct HelmOptions {
     std::uint64_t set_horizon = 64;  ///< the same of a change of knobs
     double guard = 0.01;             ///< as buffer::GuardTerms::share
     bool guarded = true;             ///< false: no change is refused or taken back
+    bool replies_twice = false;      ///< for tests: the agent's task gives every answer twice
     /// Decisions that are judged at once, at most: each needs two more shadows.
     std::uint32_t judged_at_once = 1;
     /// Answers wait for `send` and `order` before they take effect: other ranks follow.

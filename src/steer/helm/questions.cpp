@@ -9,12 +9,13 @@
 
 namespace rudder::steer {
 
-Questions::Questions(std::unique_ptr<Agent> agent, AgentMode mode, double deadline,
+Questions::Questions(std::unique_ptr<Agent> agent, const Terms& terms,
                      std::atomic<std::uint64_t>& cpu)
     : agent_(std::move(agent)),
-      mode_(mode),
+      mode_(terms.mode),
+      twice_(terms.twice),
       deadline_(std::chrono::duration_cast<Duration>(
-          std::chrono::duration<double>(std::min(deadline, 1e9)))),
+          std::chrono::duration<double>(std::min(terms.deadline, 1e9)))),
       cpu_(cpu) {
     if (mode_ != AgentMode::inline_call)
         task_ = Executor::current().spawn("agent", [this] { work(); });
@@ -82,8 +83,11 @@ Reply Questions::answer_to(const Observation& observation) {
 
 /// The agent's task.
 void Questions::work() {
-    while (const auto observation = box_.take())
-        box_.reply(answer_to(*observation));
+    while (const auto observation = box_.take()) {
+        Reply given = answer_to(*observation);
+        if (twice_) box_.reply(given);
+        box_.reply(std::move(given));
+    }
 }
 
 }  // namespace rudder::steer

@@ -15,9 +15,14 @@ namespace rudder::steer {
 /// One question at a time. All calls but `counts` are of the task that runs the steps.
 class Questions {
 public:
+    /// How the agent is asked.
+    struct Terms {
+        AgentMode mode = AgentMode::async;
+        double deadline = 30;  ///< seconds
+        bool twice = false;    ///< HelmOptions::replies_twice
+    };
     /// Where the agent is asked on its own task, that begins. `cpu` (nanoseconds) must outlive it.
-    Questions(std::unique_ptr<Agent> agent, AgentMode mode, double deadline,
-              std::atomic<std::uint64_t>& cpu);
+    Questions(std::unique_ptr<Agent> agent, const Terms& terms, std::atomic<std::uint64_t>& cpu);
     /// Ends the agent's task.
     ~Questions();
 
@@ -53,6 +58,7 @@ private:
 
     std::unique_ptr<Agent> agent_;
     AgentMode mode_;
+    bool twice_;
     Duration deadline_;
     std::atomic<std::uint64_t>& cpu_;
     Mailbox box_;

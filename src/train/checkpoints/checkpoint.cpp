@@ -29,6 +29,9 @@ Json to_json(const RunState& state) {
 RunState run_state_from_json(const Json& json, const std::string& where) {
     auto state = fields_from_json<RunState>(json, where);
     state.digest = from_hex(json_string(json, "digest", where), where);
+    // Earlier versions did not keep it.
+    if (!json_field(json, "counts", where).contains("received_total"))
+        state.counts.received_total = state.counts.bytes.total();
     return state;
 }
 
@@ -40,6 +43,7 @@ constexpr const char* weights_file = "weights.safetensors";
 constexpr const char* optimiser_file = "optimiser.safetensors";
 constexpr const char* state_file = "state.json";
 constexpr const char* best_file = "best.json";
+constexpr const char* checkpoints_name = "checkpoints";
 constexpr std::string_view folder_prefix = "step-";
 constexpr std::string_view best_prefix = "best-";
 
@@ -153,6 +157,11 @@ std::vector<float> flat_weights(const Safetensors& file, std::span<const nn::Par
 /// state.json, verified.
 Json read_state(const fs::path& folder) {
     const fs::path file = folder / state_file;
+    // A run may come from anywhere: none of its files is chosen by a link that leads elsewhere.
+    if (folder.parent_path().filename() == checkpoints_name)
+        check_inside(folder.parent_path(), folder);
+    for (const char* name : {state_file, weights_file, optimiser_file})
+        check_inside(folder, folder / name);
     Json state;
     std::string text;
     try {
@@ -180,6 +189,7 @@ void verify_files(const fs::path& folder, const Json& state) {
     for (const auto& [name, sum] : json_field(state, "files", where).items()) {
         if (fs::path(name).filename() != name || !sum.is_string())
             throw damaged(folder, "state.json names files that are not its own");
+        check_inside(folder, folder / name);
         std::error_code code;
         if (!fs::exists(folder / name, code)) throw damaged(folder, name + " is missing");
         if (checksum_of(folder / name) != sum.get<std::string>())
@@ -224,7 +234,7 @@ void write_folder(const fs::path& output, const Checkpoint& c) {
 std::vector<fs::path> list_folders(const fs::path& run, std::string_view prefix) {
     std::vector<fs::path> list;
     std::error_code code;
-    for (const auto& entry : fs::directory_iterator(run / "checkpoints", code)) {
+    for (const auto& entry : fs::directory_iterator(run / checkpoints_name, code)) {
         if (entry.path().filename().string().starts_with(prefix)) list.push_back(entry.path());
     }
     std::ranges::sort(list);
@@ -243,11 +253,11 @@ void copy_floats(std::span<const float> values, std::vector<float>& copy) {
 }
 
 fs::path checkpoint_folder(const fs::path& run, std::uint64_t step) {
-    return run / "checkpoints" / fmt::format("{}{:010}", folder_prefix, step);
+    return run / checkpoints_name / fmt::format("{}{:010}", folder_prefix, step);
 }
 
 fs::path best_folder(const fs::path& run, std::uint64_t step) {
-    return run / "checkpoints" / fmt::format("{}{:010}", best_prefix, step);
+    return run / checkpoints_name / fmt::format("{}{:010}", best_prefix, step);
 }
 
 std::optional<std::uint64_t> checkpoint_step(const fs::path& folder) {
@@ -357,18 +367,19 @@ void check_same_run(const RunIdentity& saved, const RunIdentity& now, const std:
 }
 
 void mark_best(const fs::path& run, const fs::path& checkpoint) {
-    Staging staging = Staging::file(run / "checkpoints" / best_file, Existing::replace);
+    Staging staging = Staging::file(run / checkpoints_name / best_file, Existing::replace);
     write_text(staging.path(),
                json_object({{"checkpoint", checkpoint.filename().string()}}).dump() + "\n");
     staging.commit();
 }
 
 std::optional<fs::path> best_checkpoint(const fs::path& run) {
-    const fs::path file = run / "checkpoints" / best_file;
+    const fs::path file = run / checkpoints_name / best_file;
     std::error_code code;
     if (!fs::exists(file, code)) return std::nullopt;
+    check_inside(file.parent_path(), file);
     const std::string name = json_string(read_json(file), "checkpoint", file.string());
-    const fs::path folder = run / "checkpoints" / name;
+    const fs::path folder = run / checkpoints_name / name;
     if (!checkpoint_step(folder) || fs::path(name).filename() != name) {
         throw input_error(fmt::format("invalid checkpoint name: '{}'", name), file.string(),
                           "remove the file: the last checkpoint is taken then");
@@ -386,7 +397,7 @@ void settle_best(const fs::path& run, std::uint64_t step, std::optional<std::uin
          {checkpoint_folder(run, best.value_or(0)), best_folder(run, best.value_or(0))}) {
         if (best && fs::exists(folder, code)) return mark_best(run, folder);
     }
-    fs::remove(run / "checkpoints" / best_file, code);
+    fs::remove(run / checkpoints_name / best_file, code);
 }
 
 namespace {

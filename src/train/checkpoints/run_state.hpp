@@ -22,6 +22,11 @@ struct RunCounts {
     double cpu_seconds = 0;
     double policy_seconds = 0;
     steer::HelmTotals agent;  ///< of decisions of the steps done
+    /// As transports counted it, not summed from `bytes`. So much was sent, too: what had not come
+    /// when a checkpoint was taken is in neither.
+    std::uint64_t received_total = 0;
+    double pilot_seconds = 0;
+    comm::CodingTotals coding;  ///< of steps in which messages could be coded
 
     static constexpr auto fields = field_list(
         field("rows", &RunCounts::rows), field("seconds", &RunCounts::seconds),
@@ -29,7 +34,10 @@ struct RunCounts {
         field("wall_seconds", &RunCounts::wall_seconds, FieldKind::seconds),
         field("cpu_seconds", &RunCounts::cpu_seconds, FieldKind::seconds),
         added_field("policy_seconds", &RunCounts::policy_seconds, FieldKind::seconds, ""),
-        added_field("agent", &RunCounts::agent, FieldKind::plain, ""));
+        added_field("agent", &RunCounts::agent, FieldKind::plain, ""),
+        added_field("received_total", &RunCounts::received_total, FieldKind::count, ""),
+        added_field("pilot_seconds", &RunCounts::pilot_seconds, FieldKind::seconds, ""),
+        added_field("coding", &RunCounts::coding, FieldKind::plain, ""));
 };
 static_assert(lists_all_fields<RunCounts>);
 

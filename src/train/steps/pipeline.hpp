@@ -25,7 +25,7 @@ struct AssembledStep {
     std::vector<std::span<float>> rows;  ///< by own part: its vertices x row_floats
     Rows counts;
     std::vector<std::uint64_t> bytes_by_owner;  ///< of rows asked for by this rank, by rank
-    std::uint64_t received = 0;                 ///< bytes they came in, where there is no buffer
+    comm::CodedBytes received;                  ///< messages they came in, where there is no buffer
     std::optional<buffer::Knobs> knobs;         ///< as the buffer was set; none: no buffer
     std::optional<buffer::TimeKnobs> times{};   ///< that its pilot ordered before the step
     double fetch_seconds = 0;

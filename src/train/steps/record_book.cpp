@@ -30,6 +30,15 @@ std::vector<StepRecord> RecordBook::gather() {
     return records;
 }
 
+void CheckpointFigures::add_to(RunCounts& counts) const noexcept {
+    counts.cpu_seconds += cpu_seconds;
+    counts.policy_seconds += policy_seconds;
+    counts.pilot_seconds += pilot_seconds;
+    counts.bytes.features += rows;
+    counts.received_total += rows + but_rows;
+    counts.coding += coding;
+}
+
 comm::AccountTotals open_accounts(const comm::Communicator& comm) {
     comm.barrier();  // all that was sent before has arrived
     constexpr std::byte ready{1};

@@ -6,6 +6,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/train/records.hpp"
+#include "train/checkpoints/run_state.hpp"
 
 namespace rudder::train {
 
@@ -65,6 +66,19 @@ struct ClosingFigures {
     }
 };
 static_assert(lists_all_fields<ClosingFigures>);
+
+/// What ranks say of themselves where a checkpoint is taken: of the steps done since the run
+/// began or went on.
+struct CheckpointFigures {
+    double cpu_seconds = 0;
+    double policy_seconds = 0;
+    double pilot_seconds = 0;
+    std::uint64_t rows = 0;      ///< bytes of messages that rows came in
+    std::uint64_t but_rows = 0;  ///< all other bytes received
+    comm::CodingTotals coding;
+
+    void add_to(RunCounts& counts) const noexcept;
+};
 
 /// Collective: where the accounts of a run begin, at a moment when nothing is under way.
 [[nodiscard]] comm::AccountTotals open_accounts(const comm::Communicator& comm);

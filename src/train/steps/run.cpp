@@ -4,28 +4,12 @@
 
 #include "core/interrupt.hpp"
 #include "core/log.hpp"
-#include "core/packed.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
 #include "steer/helm/records.hpp"
 #include "steer/samples/sample_table.hpp"
 
 namespace rudder::train {
-
-namespace {
-
-/// What a rank has spent since the start, for a checkpoint.
-struct RankSpending {
-    double cpu_seconds = 0;
-    double policy_seconds = 0;
-    std::uint64_t received = 0;  ///< bytes of rows
-
-    static constexpr auto fields = unnamed_fields(
-        &RankSpending::cpu_seconds, &RankSpending::policy_seconds, &RankSpending::received);
-};
-static_assert(lists_all_fields<RankSpending>);
-
-}  // namespace
 
 Run::Run(Trainer::State& trainer, TrainObserver& observer, const CheckpointPlan& checkpoints)
     : s_(trainer),
@@ -151,9 +135,13 @@ void Run::write_checkpoint() {
     gather_score();
     const Steering::Standing agents =
         s_.steering != nullptr ? s_.steering->standing() : Steering::Standing{};
-    const RankSpending own{process_cpu_seconds() - cpu_before_, buffer_.policy_seconds(),
-                           loop_.received_rows()};
-    const auto all = s_.ground.comm.all_gather(std::span<const std::byte>(packed(own)));
+    const CheckpointFigures own{.cpu_seconds = process_cpu_seconds() - cpu_before_,
+                                .policy_seconds = buffer_.policy_seconds(),
+                                .pilot_seconds = buffer_.pilot_seconds(),
+                                .rows = loop_.received_rows().travelled,
+                                .but_rows = loop_.received_but_rows(),
+                                .coding = loop_.decoded()};
+    const auto all = s_.ground.comm.all_gather(std::span(&own, 1));
     if (!checkpoints_.writes()) return;
     RunState state = progress_.state();
     state.digest = loop_.digest();
@@ -162,12 +150,8 @@ void Run::write_checkpoint() {
     state.counts.wall_seconds += whole_.passed();
     // Rows fetched for steps that are not done belong to whoever does them.
     state.counts.bytes.features = s_.start.counts.bytes.features;
-    for (const auto& bytes : all) {
-        const auto spent = unpacked<RankSpending>(bytes);
-        state.counts.cpu_seconds += spent.cpu_seconds;
-        state.counts.policy_seconds += spent.policy_seconds;
-        state.counts.bytes.features += spent.received;
-    }
+    for (const auto& of_rank : all)
+        of_rank.front().add_to(state.counts);
     // At the end of an epoch the weights under evaluation are the network's; later they are others.
     const bool others = s_.evaluation.pending() && !progress_.at_end_of_epoch();
     std::vector<std::string> open = count_agents(agents, state);
@@ -258,11 +242,14 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.step_seconds = counts.seconds;
     result.edges = counts.edges;
     result.cpu_seconds = before.cpu_seconds + all.cpu_seconds;
-    result.received_total = report.accounts.received_total + before.bytes.total();
-    result.sent_total = report.accounts.sent_total + before.bytes.total();
+    result.received_total = report.accounts.received_total + before.received_total;
+    result.sent_total = report.accounts.sent_total + before.received_total;
     result.bytes = before.bytes;
     result.bytes += report.accounts.received;
-    if (s_.ground.coders.used()) result.coding = all.coding;
+    if (s_.ground.coders.used() || before.coding.features.messages != 0) {
+        result.coding = before.coding;
+        *result.coding += all.coding;
+    }
     result.peak_rss = all.peak_rss;
     result.in_flight_bytes = all.in_flight_bytes;
     result.buffer_bytes = all.buffer_bytes;
@@ -270,7 +257,7 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     result.policy = s_.buffer.policy;
     if (result.floor) result.floor = all.floor;
     result.policy_seconds = before.policy_seconds + all.policy_seconds;
-    result.pilot_seconds = all.pilot_seconds;
+    result.pilot_seconds = before.pilot_seconds + all.pilot_seconds;
 }
 
 }  // namespace rudder::train

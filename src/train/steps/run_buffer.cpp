@@ -132,6 +132,10 @@ double RunBuffer::policy_seconds() const {
     return live_ == nullptr ? 0 : live_->policy_seconds();
 }
 
+double RunBuffer::pilot_seconds() const {
+    return live_ == nullptr ? 0 : live_->pilot_seconds();
+}
+
 void RunBuffer::close(ClosingFigures& figures) const {
     if (live_ == nullptr) return;
     figures.in_flight_bytes += live_->landing_bytes();

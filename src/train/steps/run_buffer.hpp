@@ -45,6 +45,8 @@ public:
     void finish_trace(std::uint64_t steps);
     /// CPU time of its bookkeeping so far.
     [[nodiscard]] double policy_seconds() const;
+    /// The same of who steers it.
+    [[nodiscard]] double pilot_seconds() const;
     /// Adds what the buffer came to.
     void close(ClosingFigures& figures) const;
     /// Whether the fewest rows possible are known at the end.

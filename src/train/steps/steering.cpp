@@ -193,6 +193,7 @@ steer::HelmOptions Steering::helm_options(std::uint64_t most_groups) {
     helm.mode = o.steer.mode;
     helm.deadline = o.steer.deadline;
     helm.guard = o.steer.guard;
+    helm.replies_twice = o.steer.replies_twice;
     helm.deferred = leads_ && road_ != Road::none;
     helm.follower = !leads_;
     helm.clock_turn = !takes_turns();

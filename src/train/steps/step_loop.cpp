@@ -29,7 +29,9 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
               process_memory),
       queue_bytes_(ground.queue_limit()),
       digest_(digest),
-      received_(ground.comm.accounts().received) {
+      before_(ground.comm.accounts()),
+      coded_before_(ground.coders.totals()),
+      received_(before_.received) {
     skip_time();  // all watches begin at one moment
 }
 
@@ -78,9 +80,7 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     done_ = record.step;
     pipeline_.release();
     if (buffer_.live() != nullptr) buffer_.live()->step_done(record.step);
-    const comm::Bytes now(ground_.comm.accounts().received);
-    record.bytes = now - received_;
-    received_ = now;
+    count_received(record);
     const Duration end = Executor::current().now();
     seconds.rest += phase_watch_.lap(end);
     seconds.step = step_watch_.lap(end);
@@ -90,8 +90,25 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     return consensus;
 }
 
-std::uint64_t StepLoop::received_rows() {
-    if (!done_) return 0;
+/// What is decoded has come before: it is looked at first, so that it is never more.
+void StepLoop::count_received(StepRecord& record) {
+    if (ground_.coders.used()) coded_ = ground_.coders.totals() - coded_before_;
+    const comm::AccountTotals accounts = ground_.comm.accounts();
+    const comm::Bytes now(accounts.received);
+    record.bytes = now - received_;
+    received_ = now;
+    but_rows_ = (accounts.received_total - now.features) -
+                (before_.received_total - comm::Bytes(before_.received).features);
+}
+
+comm::CodingTotals StepLoop::decoded() {
+    comm::CodingTotals totals = coded_;
+    if (ground_.coders.used()) totals.features = received_rows();
+    return totals;
+}
+
+comm::CodedBytes StepLoop::received_rows() {
+    if (!done_) return {};
     return buffer_.live() == nullptr ? pulled_ : buffer_.live()->received(*done_);
 }
 

@@ -45,13 +45,19 @@ public:
     /// As Pipeline::stop.
     [[nodiscard]] Rows stop() { return pipeline_.stop(); }
     [[nodiscard]] std::uint64_t row_bytes() const { return pipeline_.row_bytes(); }
-    /// Bytes that the rows of the steps done came in, counted as they came; waits for those that
+    /// What this rank has received since its first step, but for rows: up to the end of the last
+    /// step, by the transport's own total and not by its kinds.
+    [[nodiscard]] std::uint64_t received_but_rows() const noexcept { return but_rows_; }
+    /// Messages that the rows of the steps done came in, counted as they came; waits for those that
     /// are still on their way to the buffer. Rows of steps that are not done are not among them.
-    [[nodiscard]] std::uint64_t received_rows();
+    [[nodiscard]] comm::CodedBytes received_rows();
+    /// What was decoded since the first step, up to the end of the last one; rows of steps done.
+    [[nodiscard]] comm::CodingTotals decoded();
 
 private:
     [[nodiscard]] sample::LookAheadOptions look_ahead(std::uint64_t first) const;
     [[nodiscard]] AssembledStep& next(std::uint64_t step);
+    void count_received(StepRecord& record);
     void compute(const AssembledStep& step, std::uint64_t number);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
     void note(const AssembledStep& step, StepRecord& record);
@@ -75,8 +81,12 @@ private:
     bool all_given_back_ = false;  ///< that could be
     Score score_;
     LossDigest digest_;
+    comm::AccountTotals before_;         ///< of this rank, at the start
+    comm::CodingTotals coded_before_;    ///< likewise
     comm::Bytes received_;               ///< by this rank, up to the last step
-    std::uint64_t pulled_ = 0;           ///< bytes of rows, of steps done without a buffer
+    std::uint64_t but_rows_ = 0;         ///< likewise
+    comm::CodingTotals coded_;           ///< likewise
+    comm::CodedBytes pulled_;            ///< rows of steps done without a buffer
     std::optional<std::uint64_t> done_;  ///< the last step
 };
 
