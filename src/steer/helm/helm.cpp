@@ -81,9 +81,9 @@ void Helm::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffe
     s.now.policy = buffer.spec();
     s.o.facts.limits.slots = slots;
     s.now.capacity = std::min<std::uint64_t>(s.now.capacity, slots);
-    if (s.o.watch_class) s.rivals.emplace(facts, slots, first);
+    if (s.o.watch_class) s.rivals.emplace(facts, slots, first, s.scan);
     if (s.o.follower) return;
-    s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback());
+    s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback(), s.scan);
 }
 
 std::uint64_t Helm::horizon() const {
@@ -97,8 +97,8 @@ void Helm::published(std::uint64_t step, std::span<const buffer::RowKey> rows) {
     if (!s.shadows && !s.rivals) return;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    if (s.shadows) s.shadows->publish(step, rows);
-    if (s.rivals) s.rivals->publish(step, rows);
+    s.scan.publish(step, rows);
+    if (s.rivals) s.rivals->published(step, rows);
 }
 
 /// Asks, if that is due and nothing that was answered is still to take effect.

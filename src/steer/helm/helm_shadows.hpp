@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "helm.hpp"
@@ -20,13 +19,12 @@ struct ShadowRows {
 
 class HelmShadows {
 public:
-    /// `now` is how the real buffer is set, `fallback` how the built-in rule is.
+    /// `now` is how the real buffer is set, `fallback` how the built-in rule is; `scan` publishes
+    /// steps to them.
     HelmShadows(const HelmOptions& options, const buffer::PolicyFacts& facts, buffer::SlotId slots,
-                std::uint64_t first_step, const Setting& now, const Setting& fallback);
+                std::uint64_t first_step, const Setting& now, const Setting& fallback,
+                buffer::ShadowScan& scan);
 
-    void publish(std::uint64_t step, std::span<const buffer::RowKey> rows) {
-        shadows_.publish(step, rows);
-    }
     [[nodiscard]] std::uint64_t horizon() const { return shadows_.horizon(); }
 
     /// The real buffer is told to replace in the coming step, or not to. True if that is judged

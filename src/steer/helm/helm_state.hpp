@@ -96,6 +96,7 @@ struct Helm::State {
 
     Monitor monitor;  ///< guards what follows
     buffer::PolicyFacts facts;
+    buffer::ShadowScan scan;             ///< of what shadows and rivals follow
     std::optional<HelmShadows> shadows;  ///< none: a follower, or not started
     std::optional<ClassWatch> rivals;    ///< where that is wanted
     Guard guard;

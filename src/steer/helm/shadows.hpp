@@ -70,6 +70,8 @@ public:
     /// Real rows per row that is followed, so far.
     [[nodiscard]] double scale() const;
     [[nodiscard]] std::uint64_t bytes() const;
+    /// For whoever publishes to several feeds at once, in place of `publish`.
+    [[nodiscard]] const std::shared_ptr<buffer::ShadowFeed>& feed() const { return feed_; }
 
 private:
     Shadow& add(std::unique_ptr<Shadow> made);
