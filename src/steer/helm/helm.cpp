@@ -57,7 +57,10 @@ Helm::State::State(HelmOptions given)
     if (o.follower) return;
     o.facts.repeatable = o.mode != AgentMode::async;
     // Else it is within the answer, and counted there.
-    if (!o.facts.repeatable) o.facts.refit_cpu = &cpu;
+    if (!o.facts.repeatable) {
+        o.facts.refit_cpu = &cpu;
+        o.facts.shadow_cpu = &shadow_cpu;
+    }
     questions.emplace(o.make ? o.make(o.facts) : make_agent(o.agent, o.facts), o.mode, o.deadline,
                       cpu);
 }
@@ -84,6 +87,7 @@ void Helm::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffe
     if (s.o.watch_class) s.rivals.emplace(facts, slots, first, s.scan);
     if (s.o.follower) return;
     s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback(), s.scan);
+    s.shadows->meter(s.shadow_cpu);
 }
 
 std::uint64_t Helm::horizon() const {

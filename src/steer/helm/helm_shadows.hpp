@@ -1,6 +1,8 @@
 // The shadows of a helm: the twin, the built-in rule beside it, what is judged, and an agent's own.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <vector>
 
@@ -25,6 +27,8 @@ public:
                 std::uint64_t first_step, const Setting& now, const Setting& fallback,
                 buffer::ShadowScan& scan);
 
+    /// Adds the CPU time (nanoseconds) of the agent's own to a sum, which must outlive it.
+    void meter(std::atomic<std::uint64_t>& cpu) { shadows_.meter(cpu); }
     [[nodiscard]] std::uint64_t horizon() const { return shadows_.horizon(); }
 
     /// The real buffer is told to replace in the coming step, or not to. True if that is judged

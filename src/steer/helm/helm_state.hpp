@@ -90,7 +90,8 @@ private:
 struct Helm::State {
     explicit State(HelmOptions given);
 
-    std::atomic<std::uint64_t> cpu{0};  ///< nanoseconds
+    std::atomic<std::uint64_t> cpu{0};         ///< nanoseconds
+    std::atomic<std::uint64_t> shadow_cpu{0};  ///< those of the agent's own shadows, of that
     HelmOptions o;
     std::optional<Questions> questions;  ///< none: a follower
 
