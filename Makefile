@@ -120,5 +120,5 @@ clean: ## remove what was built (.venv stays)
 accuracy: program ## train every model on the real graphs (DATA=../shared/data), print the table
 	@scripts/accuracy build/$(PRESET)/src/cli/rudder $(DATA)
 
-steering-model: program ## train the language model for steering: SIZE=0.3|1|2|5, MINUTES=40
+steering-model: program ## make the built-in language model again, or another one: SIZE=0.3|1|2|5, MINUTES=40
 	@tools/steering-model/build.sh model build/$(PRESET)/src/cli/rudder build/steering-model $(if $(SIZE),--size $(SIZE)) $(if $(MINUTES),--minutes $(MINUTES))

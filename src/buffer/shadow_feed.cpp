@@ -9,7 +9,7 @@ namespace rudder::buffer {
 
 namespace {
 
-/// A row is followed if this is below 2^32 / sample.
+/// A row is followed if this, of 2^32, lies in the part that is asked for.
 std::uint32_t hash_of(VertexId v, std::uint32_t salt) noexcept {
     std::uint64_t x = v + 0x9E3779B97F4A7C15ULL * (salt + 1ULL);
     x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9ULL;
@@ -17,8 +17,21 @@ std::uint32_t hash_of(VertexId v, std::uint32_t salt) noexcept {
     return static_cast<std::uint32_t>((x ^ (x >> 31)) >> 32);
 }
 
+/// Those rows whose bit is set, in order, in front of `found`; how many they are. Without a branch:
+/// which rows are followed is random.
+std::size_t sift(std::span<const RowKey> rows, std::span<const std::uint64_t> bits,
+                 std::vector<RowKey>& found) {
+    if (found.size() < rows.size()) found.resize(rows.size());
+    std::size_t count = 0;
+    for (const RowKey row : rows) {
+        found[count] = row;
+        count += bits[row / 64] >> (row % 64) & 1U;
+    }
+    return count;
+}
+
 bool chosen(VertexId v, const ShadowOptions& options) noexcept {
-    return (std::uint64_t{hash_of(v, options.salt)} * options.sample) >> 32 == 0;
+    return (std::uint64_t{hash_of(v, options.salt)} * options.sample) >> 32 == options.part;
 }
 
 }  // namespace
@@ -26,7 +39,7 @@ bool chosen(VertexId v, const ShadowOptions& options) noexcept {
 ShadowFeed::ShadowFeed(const PolicyFacts& facts, const ShadowOptions& options,
                        std::uint64_t first_step)
     : options_(options), real_(facts), first_(first_step) {
-    RUDDER_CHECK(options.sample >= 1);
+    RUDDER_CHECK(options.sample >= 1 && options.part < options.sample);
     std::vector<VertexId> halo;
     const RowNumbering& real = *facts.rows;
     followed_.resize((real.halo() + std::size_t{63}) / 64);
@@ -71,6 +84,11 @@ void ShadowFeed::follow_new() {
 }
 
 void ShadowFeed::publish(std::uint64_t step, std::span<const RowKey> rows) {
+    publish_found(step, rows, rows.size());
+}
+
+void ShadowFeed::publish_found(std::uint64_t step, std::span<const RowKey> rows,
+                               std::uint64_t size) {
     RUDDER_CHECK(step == end());
     follow_new();
     std::shared_ptr<Step> kept;
@@ -80,13 +98,8 @@ void ShadowFeed::publish(std::uint64_t step, std::span<const RowKey> rows) {
         kept = std::move(spare_.back());
         spare_.pop_back();
     }
-    kept->size = rows.size();
-    if (found_.size() < rows.size()) found_.resize(rows.size());
-    std::size_t count = 0;
-    for (const RowKey row : rows) {  // without a branch: which rows are followed is random
-        found_[count] = row;
-        count += followed(row) ? 1U : 0U;
-    }
+    kept->size = size;
+    const std::size_t count = sift(rows, followed_, found_);
     kept->rows.resize(count);
     for (std::size_t i = 0; i < count; ++i)
         kept->rows[i] = sample_row_[found_[i]];
@@ -116,6 +129,35 @@ std::uint64_t ShadowFeed::bytes() const noexcept {
     for (const auto& step : steps_)
         bytes += step->rows.capacity() * sizeof(RowKey);
     return bytes;
+}
+
+void ShadowScan::add(std::shared_ptr<ShadowFeed> feed) {
+    RUDDER_CHECK(feeds_.empty() || feed->end() == feeds_.front()->end());
+    feeds_.push_back(std::move(feed));
+    merge(0);
+}
+
+void ShadowScan::merge(std::size_t from) {
+    for (const auto& feed : feeds_) {
+        any_.resize(std::max(any_.size(), feed->followed_.size()));
+        for (std::size_t i = from; i < feed->followed_.size(); ++i)
+            any_[i] |= feed->followed_[i];
+    }
+}
+
+void ShadowScan::publish(std::uint64_t step, std::span<const RowKey> rows) {
+    if (feeds_.empty()) return;
+    RowKey decided = no_row;
+    for (const auto& feed : feeds_) {
+        decided = std::min(decided, feed->decided_);
+        feed->follow_new();
+    }
+    if (decided != feeds_.front()->decided_) merge(decided / 64);
+    const std::size_t count = sift(rows, any_, found_);
+    const auto found = std::span<const RowKey>(found_).first(count);
+    for (const auto& feed : feeds_)
+        feed->publish_found(step, found, rows.size());
+    scanned_ += rows.size();
 }
 
 }  // namespace rudder::buffer

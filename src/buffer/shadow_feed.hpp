@@ -19,12 +19,14 @@ struct ShadowOptions {
     /// alike, so that rates stay what they are.
     std::uint32_t sample = 16;
     std::uint32_t salt = 0;  ///< another one follows other rows
+    /// Which of the `sample` parts that a salt divides all rows into; no row is in two of them.
+    std::uint32_t part = 0;
 };
 
-/// One row in so many, so that shadows hold about 4,096 rows where the real buffer has `slots`;
+/// One row in so many, so that shadows hold about 2,048 rows where the real buffer has `slots`;
 /// `least` where that is more. Beyond, a larger sample costs more and tells hardly more.
 [[nodiscard]] constexpr std::uint32_t sample_for(SlotId slots, std::uint32_t least) noexcept {
-    constexpr SlotId enough = 4096;
+    constexpr SlotId enough = 2048;
     return std::max(least, std::bit_floor(slots / enough));
 }
 
@@ -42,8 +44,12 @@ public:
                std::uint64_t first_step = 0);
     ShadowFeed(ShadowFeed&&) = delete;
 
-    /// The rows of the next step; in order of steps. The only call that looks at the real facts.
+    /// The rows of the next step; in order of steps. Of the calls on a feed only this one and the
+    /// next look at the real facts.
     void publish(std::uint64_t step, std::span<const RowKey> rows);
+    /// The same where somebody has looked at all rows: `found` are those of them, in order, that
+    /// may be followed, of a step of `size` rows.
+    void publish_found(std::uint64_t step, std::span<const RowKey> found, std::uint64_t size);
     /// No shadow will ask for steps before this one any more; those that have one keep it.
     void forget(std::uint64_t before);
 
@@ -60,11 +66,10 @@ public:
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
 private:
+    friend class ShadowScan;
+
     /// Decides about rows that were numbered since.
     void follow_new();
-    [[nodiscard]] bool followed(RowKey row) const noexcept {
-        return (followed_[row / 64] >> (row % 64) & 1U) != 0;
-    }
     void follow(RowKey row) { followed_[row / 64] |= std::uint64_t{1} << (row % 64); }
 
     ShadowOptions options_;
@@ -79,6 +84,26 @@ private:
     std::deque<std::shared_ptr<const Step>> steps_;
     std::vector<std::shared_ptr<Step>> spare_;
     std::vector<RowKey> found_;  ///< scratch: real rows of a step that are followed
+};
+
+/// Publishes steps to several feeds, and looks at each row once for all of them.
+class ShadowScan {
+public:
+    /// A feed over the same real rows, which has had all steps so far.
+    void add(std::shared_ptr<ShadowFeed> feed);
+    void publish(std::uint64_t step, std::span<const RowKey> rows);
+
+    /// Rows that it has looked at, in all.
+    [[nodiscard]] std::uint64_t scanned() const noexcept { return scanned_; }
+
+private:
+    /// Takes over what feeds have decided about rows from this word on.
+    void merge(std::size_t from);
+
+    std::vector<std::shared_ptr<ShadowFeed>> feeds_;
+    std::vector<std::uint64_t> any_;  ///< bits, by real row: one of the feeds follows it
+    std::vector<RowKey> found_;       ///< scratch
+    std::uint64_t scanned_ = 0;
 };
 
 }  // namespace rudder::buffer

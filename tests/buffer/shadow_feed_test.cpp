@@ -23,10 +23,10 @@ std::vector<VertexId> followed(const buffer::ShadowFeed& feed, std::uint64_t ste
 
 TEST(ShadowSample, OfLargeBuffersIsSmaller) {
     EXPECT_EQ(buffer::sample_for(0, 16), 16U);
-    EXPECT_EQ(buffer::sample_for(100'000, 16), 16U);
-    EXPECT_EQ(buffer::sample_for(131'071, 16), 16U);
-    EXPECT_EQ(buffer::sample_for(131'072, 16), 32U);
-    EXPECT_EQ(buffer::sample_for(403'000, 16), 64U);
+    EXPECT_EQ(buffer::sample_for(50'000, 16), 16U);
+    EXPECT_EQ(buffer::sample_for(65'535, 16), 16U);
+    EXPECT_EQ(buffer::sample_for(65'536, 16), 32U);
+    EXPECT_EQ(buffer::sample_for(403'000, 16), 128U);
     EXPECT_EQ(buffer::sample_for(403'000, 4096), 4096U);
     EXPECT_EQ(buffer::sample_for(100, 1), 1U);
 }
@@ -77,6 +77,58 @@ TEST(ShadowFeeds, AnotherSaltFollowsOtherRows) {
     std::vector<VertexId> both;
     std::ranges::set_intersection(first, second, std::back_inserter(both));
     EXPECT_LT(both.size(), first.size() / 2);  // about a quarter
+}
+
+TEST(ShadowFeeds, PartsOfASaltShareTheRowsOut) {
+    const PlainTrace plain = random_trace(3, {3000, 1, 3000});
+    const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
+    std::vector<VertexId> all;
+    for (std::uint32_t part = 0; part < 4; ++part) {
+        buffer::ShadowFeed feed(trace->facts(), {4, 9, part});
+        feed.publish(0, steps.step(0));
+        const auto list = followed(feed, 0);
+        EXPECT_NEAR(static_cast<double>(list.size()),
+                    static_cast<double>(plain.steps[0].size()) / 4,
+                    0.1 * static_cast<double>(plain.steps[0].size()));
+        all.insert(all.end(), list.begin(), list.end());
+    }
+    // Each once.
+    EXPECT_EQ(all.size(), plain.steps[0].size());
+    EXPECT_EQ(std::set<VertexId>(all.begin(), all.end()).size(), all.size());
+    EXPECT_THROW(buffer::ShadowFeed(trace->facts(), {4, 9, 4}), InternalError);
+}
+
+/// What feeds are given does not depend on whether they look at the rows themselves; a scan looks
+/// once at each, however many there are.
+TEST(ShadowScans, GiveEveryFeedItsOwnRows) {
+    const PlainTrace plain = random_trace(11, {900, 40, 200});
+    const auto trace = plain.host();
+    buffer::TraceWindow steps(*trace);
+    const std::vector<buffer::ShadowOptions> options{{16, 0, 0}, {8, 0, 7}, {8, 0, 6}, {3, 5, 1}};
+    buffer::ShadowScan scan;
+    std::vector<std::shared_ptr<buffer::ShadowFeed>> scanned;
+    std::vector<std::unique_ptr<buffer::ShadowFeed>> alone;
+    std::uint64_t rows = 0;
+    for (std::uint64_t s = 0; s < trace->steps(); ++s) {
+        // One after the other joins, with what there was before; rows are new all the time.
+        if (s % 5 == 0 && scanned.size() < options.size()) {
+            const auto& of = options[scanned.size()];
+            scanned.push_back(std::make_shared<buffer::ShadowFeed>(trace->facts(), of, s));
+            alone.push_back(std::make_unique<buffer::ShadowFeed>(trace->facts(), of, s));
+            scan.add(scanned.back());
+        }
+        scan.publish(s, steps.step(s));
+        rows += steps.step(s).size();
+        for (std::size_t i = 0; i < alone.size(); ++i) {
+            alone[i]->publish(s, steps.step(s));
+            EXPECT_EQ(followed(*scanned[i], s), followed(*alone[i], s)) << s << ' ' << i;
+            EXPECT_EQ(scanned[i]->step(s)->size, plain.steps[s].size());
+        }
+    }
+    EXPECT_EQ(scan.scanned(), rows);
+    const auto late = std::make_shared<buffer::ShadowFeed>(trace->facts(), options[0], 7);
+    EXPECT_THROW(scan.add(late), InternalError) << "it has not had all steps";
 }
 
 TEST(ShadowFeeds, TheChoiceDependsOnTheVertexAlone) {

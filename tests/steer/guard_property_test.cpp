@@ -1,9 +1,10 @@
 // Breaker, harm watch, guard and the adaptive window against slow and obvious bodies, on random
 // histories.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <deque>
-#include <limits>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -73,55 +74,97 @@ TEST(BreakerProperties, FollowItsDescriptionOnAnyHistory) {
     }
 }
 
-/// Mean, and standard error of the mean, in two passes.
-struct TwoPasses {
-    double mean = 0;
-    double error = std::numeric_limits<double>::infinity();
-    template <class Numbers>
-    explicit TwoPasses(const Numbers& numbers) {
-        const auto n = static_cast<double>(numbers.size());
-        for (const double x : numbers)
-            mean += x / n;
-        double squares = 0;
-        for (const double x : numbers)
-            squares += (x - mean) * (x - mean);
-        if (numbers.size() > 1) error = std::sqrt(squares / (n - 1) / n);
+/// The sum of all wagers against numbers that are at least 0 in the mean, one for every beginning:
+/// slow and obvious. Numbers are clipped by the mean size of those before them.
+struct SlowAlarm {
+    double least, most;
+    std::vector<double> numbers{};  ///< clipped
+    double sizes = 0;
+
+    void add(double x, double off = 0) {
+        const double scale =
+            numbers.empty() ? most
+                            : std::clamp(sizes / static_cast<double>(numbers.size()), least, most);
+        numbers.push_back(std::clamp((x + off) / scale, -1.0, 1.0));
+        sizes += std::abs(x);
+    }
+    [[nodiscard]] double capital(std::size_t first) const {
+        constexpr std::array<std::array<double, 2>, 8> stakes{{{31.0 / 32, 0.25},
+                                                               {7.0 / 8, 0.25},
+                                                               {3.0 / 4, 0.2},
+                                                               {1.0 / 2, 0.15},
+                                                               {1.0 / 4, 0.06},
+                                                               {1.0 / 8, 0.03},
+                                                               {1.0 / 16, 0.03},
+                                                               {1.0 / 32, 0.03}}};
+        double all = 0;
+        for (const auto& [share, part] : stakes) {
+            double left = part;
+            for (std::size_t i = first; i < numbers.size(); ++i)
+                left *= 1 - share * numbers[i];
+            all += left;
+        }
+        return all;
+    }
+    [[nodiscard]] double sum() const {
+        double all = 0;
+        for (std::size_t first = 0; first < numbers.size(); ++first)
+            all += capital(first);
+        return all;
     }
 };
 
 TEST(HarmProperties, RowsAreJudgedBlockByBlock) {
     int complaints = 0;
     int calm = 0;
+    int later = 0;
     for (std::uint64_t seed = 0; seed < 300; ++seed) {
         Draws draws = guard_draws(seed);
         steer::HarmWatch watch(steer::CostKind::rows);
-        const double more = draws.uniform() * 6 - 1;
+        const double more = draws.uniform() * 8 - 2;
         std::uint64_t good = 0;
-        for (int block = 0; block < 3; ++block) {
-            std::vector<double> differences;
+        SlowAlarm alarm{0.01, 0.1};
+        double known = 0;  // of the built-in rule, and of how many pairs
+        double pairs = 0;
+        for (int block = 0; block < 4; ++block) {
+            double difference = 0;
             double reference = 0;
-            for (std::uint64_t i = 0; i < steer::HarmWatch::block; ++i) {
-                EXPECT_FALSE(watch.verdict()) << "before the block's end";
-                const double built_in = 100 + 10 * draws.normal();
-                const double twin = built_in + more + 5 * draws.normal();
-                watch.rows(twin, built_in);
-                differences.push_back(twin - built_in);
-                reference += built_in / static_cast<double>(steer::HarmWatch::block);
+            for (std::uint64_t i = 0; i < steer::HarmWatch::block / 2; ++i) {
+                double of_pair = 0;
+                double built_in_pair = 0;
+                for (int j = 0; j < 2; ++j) {
+                    EXPECT_FALSE(watch.verdict()) << "before the block's end";
+                    const double built_in = 100 + 10 * draws.normal();
+                    const double twin = built_in + more + 5 * draws.normal();
+                    watch.rows(twin, built_in);
+                    of_pair += (twin - built_in) / 2;
+                    built_in_pair += built_in / 2;
+                }
+                if (pairs > 0) alarm.add(-of_pair / (known / pairs));
+                known += built_in_pair;
+                ++pairs;
+                difference += of_pair / 16;
+                reference += built_in_pair / 16;
             }
-            const TwoPasses both(differences);
-            const bool harm = both.mean > 0.01 * reference && both.mean > 3 * both.error;
+            const bool harm = difference > 0.01 * reference && alarm.sum() >= 1600;
             const auto verdict = watch.verdict();
-            ASSERT_EQ(verdict.has_value(), harm) << seed << ": " << both.mean;
+            ASSERT_EQ(verdict.has_value(), harm) << seed << ": " << difference;
             EXPECT_FALSE(watch.verdict()) << "told once";
+            if (harm) {
+                later += block > 0 && pairs > 16 ? 1 : 0;
+                alarm = {0.01, 0.1};
+                known = pairs = 0;
+            }
             good += harm ? 0U : 1U;
             EXPECT_EQ(watch.good_blocks(), good);
             (harm ? complaints : calm) += 1;
         }
-        watch.changed(96);
+        watch.changed(128);
         EXPECT_EQ(watch.good_blocks(), 0U);
     }
     EXPECT_GT(complaints, 100);
     EXPECT_GT(calm, 100);
+    EXPECT_GT(later, 10) << "what is seen in several blocks adds up";
 }
 
 TEST(HarmProperties, TimeIsComparedWithTheLastBlockBeforeTheChange) {
@@ -139,24 +182,48 @@ TEST(HarmProperties, TimeIsComparedWithTheLastBlockBeforeTheChange) {
             watch.step_seconds(step, seconds);
         }
         watch.changed(change);
+        double then = 0;
+        for (const double seconds : before)
+            then += seconds / static_cast<double>(before.size());
         const double slower = 0.12 * draws.uniform();
-        std::vector<double> after;
-        for (; step < change + 2 * steer::HarmWatch::block; ++step) {
+        SlowAlarm wager{0.01, 0.3};
+        double now = 0;
+        for (std::uint64_t i = 0; i < 2 * steer::HarmWatch::block; ++i, ++step) {
             const double seconds = 1 + slower + 0.02 * draws.normal();
-            if (after.size() < steer::HarmWatch::block) after.push_back(seconds);
+            if (i < steer::HarmWatch::block) {
+                EXPECT_FALSE(watch.verdict()) << "before the block's end";
+                now += seconds / static_cast<double>(steer::HarmWatch::block);
+                wager.add(1 - seconds / then, 0.03);
+            }
             watch.step_seconds(step, seconds);
         }
-        const TwoPasses then(before);
-        const TwoPasses now(after);
-        const double longer = now.mean - then.mean;
         const bool enough = before.size() >= steer::HarmWatch::block / 2;
-        const bool harm =
-            enough && longer > 0.03 * then.mean && longer > 3 * std::hypot(then.error, now.error);
+        const bool harm = enough && now - then > 0.03 * then && wager.capital(0) >= 100;
         ASSERT_EQ(watch.verdict().has_value(), harm) << seed;
         complaints += harm ? 1 : 0;
+        if (slower < 0.02) {
+            EXPECT_FALSE(harm) << seed;
+        }
     }
     EXPECT_GT(complaints, 60);
     EXPECT_LT(complaints, 280);
+}
+
+/// A change that fetches more rows is kept where steps have become shorter, beyond the noise.
+TEST(HarmProperties, MoreRowsAreForgivenWhereStepsAreShorter) {
+    for (const double seconds : {0.8, 1.0}) {
+        Draws draws = guard_draws(77);
+        steer::HarmWatch watch(steer::CostKind::seconds);
+        std::uint64_t step = 0;
+        for (; step < 40; ++step)
+            watch.step_seconds(step, 1 + 0.02 * draws.normal());
+        watch.changed(step);
+        for (std::uint64_t i = 0; i < steer::HarmWatch::block; ++i, ++step) {
+            watch.step_seconds(step, seconds + 0.02 * draws.normal());
+            watch.rows(110, 100);
+        }
+        EXPECT_EQ(watch.verdict().has_value(), seconds == 1.0);
+    }
 }
 
 // Whatever happens: an agent is never taken back to what it has, nothing is found while the guard

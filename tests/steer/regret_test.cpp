@@ -81,24 +81,109 @@ TEST(DeclaredClass, ThresholdIsTheAgents) {
     }
 }
 
+struct Watched {
+    steer::ClassRows rows;
+    std::uint64_t looked = 0;   ///< by rivals
+    std::uint64_t scanned = 0;  ///< to find what they follow
+};
+
 /// Runs the watch beside a policy that looks that far ahead.
-steer::ClassRows watch(const buffer::HostTrace& trace, const std::string& policy,
-                       buffer::SlotId slots) {
+Watched watched(const buffer::HostTrace& trace, const std::string& policy, buffer::SlotId slots) {
     buffer::TraceWindow steps(trace);
     buffer::IdBuffer real(buffer::PolicySpec::parse(policy), trace.facts(), slots, slots);
-    steer::ClassWatch watch(trace.facts(), slots, 0);
+    buffer::ShadowScan scan;
+    steer::ClassWatch watch(trace.facts(), slots, 0, scan);
     Rows before;
     std::uint64_t published = 0;
     for (std::uint64_t s = 0; s < trace.steps(); ++s) {
         for (; published < trace.steps() && published <= s + real.horizon(); ++published) {
             real.publish(published, steps.step(published));
-            watch.publish(published, steps.step(published));
+            scan.publish(published, steps.step(published));
+            watch.published(published, steps.step(published));
         }
         real.advance();
         watch.taken(real.accounts() - before);
         before = real.accounts();
     }
-    return watch.finish();
+    Watched all{.rows = watch.finish()};
+    all.looked = watch.looked();
+    all.scanned = scan.scanned();
+    return all;
+}
+
+steer::ClassRows watch(const buffer::HostTrace& trace, const std::string& policy,
+                       buffer::SlotId slots) {
+    return watched(trace, policy, slots).rows;
+}
+
+/// A trace whose steps all have about so many rows.
+buffer::Trace even_steps(std::uint64_t rows, std::uint64_t steps, std::uint64_t small_first = 0) {
+    PlainTrace plain = random_trace(5, {.vertices = 40 * rows, .steps = 0});
+    Draws draws(RandomStream({Purpose::test, rows}), 0);
+    for (std::uint64_t s = 0; s < steps; ++s) {
+        std::vector<VertexId>& step = plain.steps.emplace_back();
+        const std::uint64_t stride = 1 + draws.below(39);
+        for (std::uint64_t i = 0; i < (s < small_first ? 1 : rows); ++i)
+            step.push_back(i * stride);
+        plain.listed.push_back(0);
+    }
+    buffer::Trace trace;
+    trace.push_back(plain.host());
+    return trace;
+}
+
+/// The cost of following the class, in rows: each row of a step is looked at once to find what is
+/// followed, and rivals look at so many as `rival_looks` says, in large runs and in small ones.
+TEST(ClassWatch, LooksAtABoundedNumberOfRows) {
+    constexpr std::uint64_t steps = 150;
+    for (const std::uint64_t rows : {20U, 130U, 400U, 600U, 5'000U, 60'000U}) {
+        const buffer::Trace trace = even_steps(rows, steps);
+        const auto slots = static_cast<buffer::SlotId>(3 * rows);
+        const Watched all = watched(*trace[0], "lru", slots);
+        // The first steps are looked at apart, once.
+        EXPECT_LE(all.scanned, steps * rows) << rows;
+        EXPECT_GE(all.scanned, (steps - 16) * rows) << rows;
+        const auto allowed = static_cast<double>(steps * steer::rival_looks(rows));
+        const std::uint64_t whole = 17 * rows * steps;
+        const auto regret = steer::regret_of(all.rows);
+        ASSERT_TRUE(regret) << rows;
+        // All rows, or a part: which rows are followed is drawn.
+        if (whole <= std::uint64_t{1} << 20) {
+            EXPECT_EQ(all.looked, whole) << rows;
+            EXPECT_EQ(regret->error, 0) << rows;
+        } else {
+            EXPECT_LE(static_cast<double>(all.looked), 1.25 * allowed) << rows;
+            EXPECT_GE(static_cast<double>(all.looked), 0.3 * allowed)
+                << rows << ": much less tells less than it could";
+            EXPECT_GT(regret->error, 0) << rows;
+        }
+    }
+    EXPECT_EQ(steer::rival_looks(0), 2048U);
+    EXPECT_EQ(steer::rival_looks(32'768), 2048U);
+    EXPECT_EQ(steer::rival_looks(90'000), 5625U);
+}
+
+/// A first step that is smaller than others does not make rivals follow all rows for good.
+TEST(ClassWatch, TheSampleGoesByTheLargestOfTheFirstSteps) {
+    const buffer::Trace trace = even_steps(5'000, 120, 15);
+    const Watched all = watched(*trace[0], "lru", 15'000);
+    EXPECT_LE(static_cast<double>(all.looked),
+              1.25 * 120 * static_cast<double>(steer::rival_looks(5'000)));
+}
+
+/// The same rows and steps give the same regret, and so do fewer steps than it waits for.
+TEST(ClassWatch, IsTheSameEveryTimeAndKnownAfterAFewSteps) {
+    for (const std::uint64_t steps : {3U, 15U, 16U, 17U, 90U}) {
+        const buffer::Trace trace = even_steps(25'000, steps);
+        const auto first = steer::regret_of(watch(*trace[0], "lru", 80'000));
+        const auto again = steer::regret_of(watch(*trace[0], "lru", 80'000));
+        ASSERT_TRUE(first && again) << steps;
+        EXPECT_EQ(first->best, again->best);
+        EXPECT_EQ(first->value, again->value);
+        EXPECT_EQ(first->error, again->error);
+        EXPECT_TRUE(steps < 90 || first->error > 0) << "of a sample";
+        EXPECT_EQ(first->steps, steps);
+    }
 }
 
 TEST(ClassWatch, IsExactBesideASmallBufferThatSeesNothingAhead) {
@@ -168,9 +253,12 @@ TEST(ClassWatch, SumsOfBuffersAreThoseOfTheJob) {
 TEST(ClassWatch, StepsThatWereNotTakenDoNotCount) {
     const buffer::Trace trace = one_host(3, medium);
     buffer::TraceWindow steps(*trace[0]);
-    steer::ClassWatch watch(trace[0]->facts(), 30, 0);
-    for (std::uint64_t s = 0; s < 100; ++s)
-        watch.publish(s, steps.step(s));
+    buffer::ShadowScan scan;
+    steer::ClassWatch watch(trace[0]->facts(), 30, 0, scan);
+    for (std::uint64_t s = 0; s < 100; ++s) {
+        scan.publish(s, steps.step(s));
+        watch.published(s, steps.step(s));
+    }
     std::uint64_t needed = 0;
     for (std::uint64_t s = 0; s < 10; ++s) {
         needed += steps.step(s).size();

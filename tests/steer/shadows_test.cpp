@@ -2,6 +2,7 @@
 #include "steer/helm/shadows.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <optional>
 #include <string>
@@ -140,6 +141,39 @@ TEST(ShadowsAhead, WaitTogetherForWhatOneOfThemLooksFor) {
     EXPECT_EQ(shadows.horizon(), 3U + 16U);
     EXPECT_EQ(near.by_step.size(), 10U);
     EXPECT_TRUE(twin.by_step.empty());
+}
+
+/// What an agent's own ones take is counted apart; what the helm's take is not.
+TEST(ShadowsMetered, TheWorkOfAnAgentsOwnIsCounted) {
+    const buffer::Trace trace = trace_of(11);
+    const buffer::PolicyFacts facts = trace.front()->facts();
+    buffer::TraceWindow window(*trace.front());
+    steer::Shadows shadows(facts, 1, capacity, 0);
+    std::atomic<std::uint64_t> cpu{0};
+    shadows.meter(cpu);
+    static_cast<void>(shadows.open(steer::ShadowRole::twin, setting_of("window:16")));
+    static_cast<void>(shadows.open(steer::ShadowRole::built_in, setting_of("lru")));
+    static_cast<void>(shadows.open(steer::ShadowRole::trial, setting_of("lfu")));
+    std::uint64_t published = 0;
+    const auto advance = [&] {
+        for (; published <= shadows.next_step() + shadows.horizon() && published < steps;
+             ++published)
+            shadows.publish(published, window.step(published));
+        shadows.advance();
+    };
+    for (int i = 0; i < 20; ++i)
+        advance();
+    EXPECT_EQ(cpu, 0U);
+    const steer::Shadow& own =
+        shadows.open(steer::ShadowRole::agent, setting_of("scored,every:4"), "own");
+    for (int i = 0; i < 20; ++i)
+        advance();
+    const std::uint64_t taken = cpu;
+    EXPECT_GT(taken, 0U);
+    shadows.close(own);
+    for (int i = 0; i < 20; ++i)
+        advance();
+    EXPECT_EQ(cpu, taken) << "it is gone";
 }
 
 }  // namespace

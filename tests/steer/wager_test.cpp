@@ -66,6 +66,62 @@ TEST(Wager, AFairGameIsWonNoMoreOftenThanTheLevelSaysHoweverOftenOneLooks) {
     }
 }
 
+TEST(Alarm, AddsUpWagersThatBeginBeforeEveryNumber) {
+    Draws draws(RandomStream({Purpose::test, 43}), 0);
+    steer::Alarm alarm;
+    EXPECT_EQ(alarm.sum(), 0);
+    std::vector<double> numbers;
+    for (int i = 0; i < 30; ++i) {
+        numbers.push_back(2.4 * draws.uniform() - 1.4);
+        alarm.add(numbers.back());
+        double slow = 0;
+        for (std::size_t first = 0; first < numbers.size(); ++first) {
+            steer::Wager wager;
+            for (std::size_t k = first; k < numbers.size(); ++k)
+                wager.add(numbers[k]);
+            slow += wager.capital();
+        }
+        EXPECT_NEAR(alarm.sum(), slow, 1e-9 * slow) << i;
+    }
+}
+
+/// As long as there is no reason, the time until it goes off is as long as is said, on average.
+TEST(Alarm, GoesOffWithoutReasonNoMoreOftenThanIsSaid) {
+    const RandomStream stream({Purpose::test, 44});
+    constexpr int runs = 2000;
+    for (const double rarely : {20.0, 200.0}) {
+        double waited = 0;
+        for (int run = 0; run < runs; ++run) {
+            Draws draws(stream, static_cast<VertexId>(run));
+            steer::Alarm alarm;
+            double x = 0;
+            int i = 0;
+            for (; alarm.sum() < rarely && i < 100'000; ++i) {
+                x = fair_number(draws, i, x);
+                alarm.add(x);
+            }
+            waited += static_cast<double>(i) / runs;
+        }
+        EXPECT_GE(waited, rarely);
+        EXPECT_LT(waited, 50 * rarely) << "it would never go off";
+    }
+}
+
+TEST(Alarm, WhatWasGoodForLongDoesNotHideWhatComes) {
+    for (const int good : {0, 10, 10'000}) {
+        steer::Alarm alarm;
+        for (int i = 0; i < good; ++i)
+            alarm.add(0.5);
+        int bad = 0;
+        for (; alarm.sum() < 1600 && bad < 100; ++bad)
+            alarm.add(-1);
+        EXPECT_LE(bad, 12) << good;
+        for (int i = 0; i < 5000; ++i)
+            alarm.add(-1);
+        EXPECT_TRUE(std::isfinite(alarm.sum()));
+    }
+}
+
 TEST(ErrorBudget, IsNeverSpentWhateverTheNumberOfTestsAndPhases) {
     steer::ErrorBudget budget(0.01);
     EXPECT_DOUBLE_EQ(budget.take(), 0.01 / 4);

@@ -2,11 +2,14 @@
 # Makes the steering model from nothing: environment, decisions, training, files, checks.
 #
 #   build.sh environment                    the environment alone (.cache/steering-model)
+#   build.sh options                        the OPTIONs that the model in the tree was made with
 #   build.sh model RUDDER OUT [OPTION...]   the model; OPTIONs are train.py's
 #
-# Decisions are collected on made graphs (collect.py) for COLLECT_MINUTES (10; 0: made-up worlds are all it learns from), never on
-# real ones. HELD_OUT names graphs of them that are tested on alone (the last one).
+# Without OPTIONs it makes the model in the tree once more, which learned from made-up worlds alone, and says whether it has the
+# same bytes. With some, decisions are collected on made graphs (collect.py) for COLLECT_MINUTES (10; 0: none), never on real
+# ones. HELD_OUT names graphs of them that are tested on alone (the last one).
 set -euo pipefail
+in_tree=(--size 0.3 --short 1600 --steps 200 --threads 1 --checkpoint 20 --test-groups 20)
 here=$(cd "$(dirname "$0")" && pwd)
 cache=$here/../../.cache/steering-model
 # shellcheck source=../../tests/support/venv.sh
@@ -23,10 +26,16 @@ environment() {
 model() {
     local rudder=$1 out=$2 samples=() held=()
     shift 2
+    local again=no minutes=${COLLECT_MINUTES:-10}
+    if [ $# = 0 ]; then
+        set -- "${in_tree[@]}"
+        minutes=${COLLECT_MINUTES:-0}
+        [ "$minutes" = 0 ] && again=yes
+    fi
     environment
     mkdir -p "$out/decisions"
-    if [ "${COLLECT_MINUTES:-10}" != 0 ]; then
-        "$here/collect.py" --rudder "$rudder" --out "$out/decisions" --minutes "${COLLECT_MINUTES:-10}"
+    if [ "$minutes" != 0 ]; then
+        "$here/collect.py" --rudder "$rudder" --out "$out/decisions" --minutes "$minutes"
         mapfile -t samples < <(find "$out/decisions" -name '*.jsonl' -size +0 | sort)
     fi
     if [ "${#samples[@]}" -gt 1 ]; then
@@ -42,10 +51,17 @@ model() {
         server=(--server "$here/../../.cache/llama/venv/bin/python" "$here/../../tests/llama/serve.py")
     "$cache/venv/bin/python" "$here/check.py" "$out" "${server[@]}"
     echo "$out: model.safetensors, model.gguf, Modelfile, card.md"
+    [ $again = no ] && return
+    if cmp -s "$out/model.safetensors" "$here/../../models/steering.safetensors"; then
+        echo "the same bytes as models/steering.safetensors"
+    else
+        echo "not the bytes of models/steering.safetensors: another kind of machine, or other tools than it was made with"
+    fi
 }
 
 case ${1:-} in
     environment) environment ;;
+    options) echo "${in_tree[@]}" ;;
     model) [ $# -ge 3 ] || usage; shift; model "$@" ;;
     *) usage ;;
 esac

@@ -67,6 +67,8 @@ struct AgentFacts {
     bool refit = false;      ///< classifiers fit their last layer again while they run
     std::atomic<std::uint64_t>* refit_cpu = nullptr;  ///< where the CPU time of that is added
     bool repeatable = true;  ///< the same questions get the same answers: nothing goes by the clock
+    /// What the agent's own shadows have taken, in nanoseconds; null: nothing goes by the clock.
+    const std::atomic<std::uint64_t>* shadow_cpu = nullptr;
 };
 
 /// Makes the agent of a spec. A usage or input Error where it lacks what it needs.

@@ -53,7 +53,7 @@ constexpr std::array<SpecParameter, 15> llm_parameters{{
      .minimum = 0,
      .maximum = 1,
      .fallback = 0.02,
-     .help = "in this process: largest CPU time of answers, of the run's time",
+     .help = "in this process: largest CPU time of answers and shadows, of the run's time",
      .above_minimum = true},
     {"shadows", Kind::whole, 0, 7, 7, "number of policies that run on shadows, for the prompt"},
 }};
@@ -198,7 +198,7 @@ public:
     ~LlmAgent() override;
 
     [[nodiscard]] std::uint64_t interval() const noexcept override {
-        return pace_.interval(std::chrono::duration<double>(Clock::now() - start_).count());
+        return pace_.interval(run_seconds(), shadow_seconds());
     }
     [[nodiscard]] Answer decide(const Observation& observation) override;
     void cancel() noexcept override { model_->cancel(); }
@@ -213,6 +213,17 @@ private:
     [[nodiscard]] Answer read(const std::string& text, const Json& schema,
                               const Observation& observation);
     [[nodiscard]] Clock::time_point deadline() const;
+    /// Another turn than asking.
+    [[nodiscard]] Answer between(QuestionPace::Turn turn, const Observation& observation) const;
+    [[nodiscard]] Answer question(const Observation& observation);
+    [[nodiscard]] double run_seconds() const noexcept {
+        return std::chrono::duration<double>(Clock::now() - start_).count();
+    }
+    /// CPU time of its own shadows.
+    [[nodiscard]] double shadow_seconds() const noexcept {
+        if (facts_.shadow_cpu == nullptr) return 0;
+        return 1e-9 * static_cast<double>(facts_.shadow_cpu->load(std::memory_order_relaxed));
+    }
 
     LlmAgent(const AgentSpec& spec, const AgentFacts& facts, ChosenModel chosen);
 
@@ -251,7 +262,8 @@ LlmAgent::LlmAgent(const AgentSpec& spec, const AgentFacts& facts, ChosenModel c
       timed_(here_ && !facts.repeatable && !Executor::current().simulated()),
       history_(spec.whole("history")),
       beside_(spec.whole("shadows")),
-      pace_(spec.whole("interval"), spec.number("share")),
+      pace_(spec.whole("interval"), timed_ ? spec.number("share") : 1,
+            beside_ > 0 && !spec.given("faithful")),
       deadline_(spec.number("deadline")) {
     if (spec.given("faithful")) {
         published_.emplace(facts);
@@ -361,26 +373,66 @@ Clock::time_point LlmAgent::deadline() const {
     return in_seconds(deadline_);
 }
 
-Answer LlmAgent::decide(const Observation& observation) {
+/// Shadows that an agent has, to be closed.
+std::vector<ShadowOrder> without_shadows(const Observation& seen) {
+    std::vector<ShadowOrder> orders;
+    for (const ShadowReading& shadow : seen.shadows)
+        orders.push_back({ShadowOrder::Kind::close, shadow.name});
+    return orders;
+}
+
+Answer LlmAgent::between(QuestionPace::Turn turn, const Observation& observation) const {
+    Answer answer;
+    answer.action = Action::keep();
+    if (turn == QuestionPace::Turn::rest) {
+        answer.shadows = without_shadows(observation);
+        answer.note = "no question: its shadows have taken the CPU time for it";
+    } else {
+        answer.shadows = policies_beside(observation, facts_.built_in, beside_);
+        answer.note =
+            turn == QuestionPace::Turn::begin ? "its shadows begin" : "its shadows find their feet";
+    }
+    return answer;
+}
+
+Answer LlmAgent::question(const Observation& observation) {
     const Clock::time_point start = Clock::now();
-    const std::uint64_t cpu = thread_cpu_nanoseconds();
-    const auto pay = [&] {
-        if (!timed_) return;
-        pace_.answered(1e-9 * static_cast<double>(thread_cpu_nanoseconds() - cpu));
-    };
     ++asked_;
     try {
         const Clock::time_point until = deadline();
         if (!here_) wait_until_warm(until);
         Answer answer = ask(observation, until);
-        if (!published_) answer.shadows = policies_beside(observation, facts_.built_in, beside_);
         ++answered_;
         seconds_ += std::chrono::duration<double>(Clock::now() - start).count();
-        pay();
         return answer;
     } catch (const Error& error) {
         problem_ = error.problem();
-        pay();
+        throw;
+    }
+}
+
+Answer LlmAgent::decide(const Observation& observation) {
+    const std::uint64_t before = thread_cpu_nanoseconds();
+    const auto taken = [&] {
+        return 1e-9 * static_cast<double>(thread_cpu_nanoseconds() - before);
+    };
+    const QuestionPace::Turn turn = pace_.turn(run_seconds(), shadow_seconds());
+    if (turn != QuestionPace::Turn::ask) {
+        Answer answer = between(turn, observation);
+        pace_.add(taken());
+        return answer;
+    }
+    try {
+        Answer answer = question(observation);
+        pace_.answered(taken());
+        if (pace_.rests(run_seconds(), shadow_seconds())) {
+            answer.shadows = without_shadows(observation);
+        } else if (!published_) {
+            answer.shadows = policies_beside(observation, facts_.built_in, beside_);
+        }
+        return answer;
+    } catch (const Error&) {
+        pace_.answered(taken());
         throw;
     }
 }

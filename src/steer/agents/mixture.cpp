@@ -33,9 +33,8 @@ constexpr std::size_t most_lines = 12;
 // cheap in the one may not be in the other. So the real one is held against the other members.
 constexpr std::uint64_t block = 16;  ///< observations over which it is
 constexpr double tolerated = 0.02;   ///< rows beyond those of another member's shadow
-constexpr std::uint64_t few = 3;     ///< observations, where it is far off
-constexpr double far_off = 0.5;
-constexpr double sigmas = 3;
+constexpr double far_off = 0.5;      ///< is left before the block is over
+constexpr double rarely = 256;       ///< observations to one alarm without reason, on average
 constexpr std::uint64_t first_pause = 256;  ///< steps that a member which failed so is not followed
 
 class Mixture final : public Agent {
@@ -154,20 +153,20 @@ std::optional<std::size_t> Mixture::cheaper(double real, std::span<const double>
     for (std::size_t i = 0; i < members_.size(); ++i)
         trials_[i].real.add(real, costs[i]);
     // Only where the leader's own shadow does better, too: else the weights will tell. What is far
-    // off shows after a few steps, and each costs.
+    // off shows after some ten observations, and each costs.
     const PairedCosts& own = trials_[leader_].real;
-    const bool gross = own.count() >= few && own.worse(far_off, sigmas);
-    if (own.count() < block && !gross) return std::nullopt;
-    const bool differs = own.worse(tolerated, sigmas);
+    if (own.count() < block && !own.worse(far_off, rarely)) return std::nullopt;
+    const bool differs = own.worse(tolerated, rarely);
     std::optional<std::size_t> found;
     for (std::size_t i = 0; differs && i < members_.size(); ++i) {
         if (i == leader_ || step < trials_[i].barred_until) continue;
         const PairedCosts& one = trials_[i].real;
-        if (!one.worse(tolerated, sigmas)) continue;
+        if (!one.worse(tolerated, rarely)) continue;
         if (!found || one.reference() < trials_[*found].real.reference()) found = i;
     }
+    // Where nobody else is cheaper either, the same is told only once.
     for (Trial& trial : trials_)
-        trial.real.clear();
+        differs ? trial.real.clear() : trial.real.begin_block();
     return found;
 }
 

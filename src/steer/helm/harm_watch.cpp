@@ -1,85 +1,87 @@
 #include "harm_watch.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace rudder::steer {
 
-void Spread::add(double x) noexcept {
-    const double before = x - mean_;
-    mean_ += before / static_cast<double>(++count_);
-    squares_ += before * (x - mean_);
-}
-
-double Spread::error() const noexcept {
-    if (count_ < 2) return std::numeric_limits<double>::infinity();
-    const auto n = static_cast<double>(count_);
-    return std::sqrt(squares_ / (n - 1) / n);
-}
-
 void PairedCosts::add(double cost, double reference) noexcept {
-    differences_.add(cost - reference);
-    reference_sum_ += reference;
+    if (known_.count() != 0) {
+        const double x = (cost - reference) / std::max(std::abs(known_.value()), 1e-9);
+        alarm_.add(-x / scale_.now());
+        scale_.add(x);
+    }
+    known_.add(reference);
+    difference_.add(cost - reference);
+    reference_.add(reference);
 }
 
-double PairedCosts::reference() const noexcept {
-    return count() == 0 ? 0 : reference_sum_ / static_cast<double>(count());
+void PairedCosts::begin_block() noexcept {
+    difference_ = {};
+    reference_ = {};
 }
 
-bool PairedCosts::worse(double share, double sigmas) const noexcept {
-    return count() >= 2 && difference() > share * std::abs(reference()) &&
-           difference() > sigmas * error();
-}
-
-bool PairedCosts::better(double share, double sigmas) const noexcept {
-    return count() >= 2 && -difference() > share * std::abs(reference()) &&
-           -difference() > sigmas * error();
+bool PairedCosts::worse(double share, double rarely) const noexcept {
+    return difference() > share * std::abs(reference()) && alarm_.sum() >= rarely;
 }
 
 void HarmWatch::changed(std::uint64_t step) {
     change_ = step;
     good_ = 0;
     rows_.clear();
+    in_pair_ = 0;
+    twin_ = built_in_ = 0;
     before_ = {};
     after_ = {};
+    time_scale_ = {1, 0.01, 0.3};
+    slow_ = Wager();
+    fast_ = Wager();
     timing_ = cost_ == CostKind::seconds;
     for (const double seconds : recent_)
         before_.add(seconds);
 }
 
 void HarmWatch::rows(double twin, double built_in) {
-    rows_.add(twin, built_in);
-    if (rows_.count() < block) return;
-    const bool more = rows_.worse(tolerated, sigmas);
+    static_assert(block % paired == 0);
+    twin_ += twin / paired;
+    built_in_ += built_in / paired;
+    if (++in_pair_ < paired) return;
+    in_pair_ = 0;
+    rows_.add(std::exchange(twin_, 0), std::exchange(built_in_, 0));
+    if (rows_.count() < block / paired) return;
+    const bool more = rows_.worse(tolerated, rarely);
     if (more && !(cost_ == CostKind::seconds && faster())) {
         verdict_ = fmt::format("{:.1f} % more rows than the built-in rule over {} steps",
-                               100 * rows_.difference() / rows_.reference(), rows_.count());
-    } else {
-        ++good_;
+                               100 * rows_.difference() / rows_.reference(), block);
+        rows_.clear();
+        return;
     }
-    rows_.clear();
+    ++good_;
+    rows_.begin_block();
 }
 
 bool HarmWatch::faster() const {
     if (before_.count() < block / 2 || after_.count() < block / 2) return false;
-    return before_.mean() - after_.mean() > 2 * std::hypot(before_.error(), after_.error());
+    return after_.value() < before_.value() && fast_.capital() >= 1 / fast_wrongly;
 }
 
 void HarmWatch::step_seconds(std::uint64_t step, double seconds) {
     recent_.push_back(seconds);
     if (recent_.size() > block) recent_.pop_front();
-    if (!timing_ || step < change_) return;
+    if (!timing_ || step < change_ || before_.count() < block / 2) return;
     after_.add(seconds);
-    if (after_.count() < block || before_.count() < block / 2) return;
+    const double longer = seconds / std::max(before_.value(), 1e-12) - 1;
+    slow_.add((tolerated_time - longer) / time_scale_.now());
+    fast_.add(longer / time_scale_.now());
+    time_scale_.add(longer);
+    if (after_.count() < block) return;
     timing_ = false;
-    const double slower = after_.mean() - before_.mean();
-    if (slower > tolerated_time * before_.mean() &&
-        slower > sigmas * std::hypot(before_.error(), after_.error())) {
-        verdict_ = fmt::format("steps took {:.1f} % longer", 100 * slower / before_.mean());
-    }
+    const double slower = after_.value() - before_.value();
+    if (slower > tolerated_time * before_.value() && slow_.capital() >= 1 / wrongly)
+        verdict_ = fmt::format("steps took {:.1f} % longer", 100 * slower / before_.value());
 }
 
 std::optional<std::string> HarmWatch::verdict() {

@@ -7,43 +7,48 @@
 #include <string>
 
 #include "rudder/steer/observation.hpp"
+#include "steer/agents/bandit/wager.hpp"
 
 namespace rudder::steer {
 
-/// Mean and spread of numbers that come one by one (Welford: no loss of digits where the numbers
-/// are large and their differences small).
-class Spread {
+/// Mean of numbers that come one by one, without loss of digits where they are large and differ by
+/// little.
+class Mean {
 public:
-    void add(double x) noexcept;
+    void add(double x) noexcept { value_ += (x - value_) / static_cast<double>(++count_); }
     [[nodiscard]] std::uint64_t count() const noexcept { return count_; }
-    [[nodiscard]] double mean() const noexcept { return mean_; }
-    /// Standard error of the mean; infinite with fewer than two.
-    [[nodiscard]] double error() const noexcept;
+    [[nodiscard]] double value() const noexcept { return value_; }  ///< 0 without numbers
 
 private:
     std::uint64_t count_ = 0;
-    double mean_ = 0;
-    double squares_ = 0;
+    double value_ = 0;
 };
 
-/// Compares two sequences of costs, pairwise by step: their difference, and how sure it is.
+/// Compares two sequences of costs, pairwise: their difference, and how sure it is that the first
+/// is higher. Differences, relative to what was known of the reference before and clipped, go into
+/// an alarm against the hypothesis that the first is no higher.
 class PairedCosts {
 public:
     void add(double cost, double reference) noexcept;
     void clear() noexcept { *this = {}; }
-    [[nodiscard]] std::uint64_t count() const noexcept { return differences_.count(); }
+    /// Means are of what follows; the alarm goes on.
+    void begin_block() noexcept;
+
+    // Of the block.
+    [[nodiscard]] std::uint64_t count() const noexcept { return difference_.count(); }
     /// Mean of cost - reference.
-    [[nodiscard]] double difference() const noexcept { return differences_.mean(); }
-    /// Standard error of that mean.
-    [[nodiscard]] double error() const noexcept { return differences_.error(); }
-    [[nodiscard]] double reference() const noexcept;  ///< its mean
-    /// Whether cost is higher by more than `share` of the reference and `sigmas` standard errors.
-    [[nodiscard]] bool worse(double share, double sigmas) const noexcept;
-    [[nodiscard]] bool better(double share, double sigmas) const noexcept;
+    [[nodiscard]] double difference() const noexcept { return difference_.value(); }
+    [[nodiscard]] double reference() const noexcept { return reference_.value(); }  ///< its mean
+    /// Whether cost is higher by more than `share` of the reference, and the alarm has gone off:
+    /// without reason at most once in `rarely` pairs, on average.
+    [[nodiscard]] bool worse(double share, double rarely) const noexcept;
 
 private:
-    Spread differences_;
-    double reference_sum_ = 0;
+    Mean difference_;
+    Mean reference_;
+    Mean known_;  ///< reference, of all pairs
+    Scale scale_{1, 0.01, 0.1};
+    Alarm alarm_;
 };
 
 /// Compares the twin with the built-in rule in blocks of steps, and the time of steps after a
@@ -51,9 +56,12 @@ private:
 class HarmWatch {
 public:
     static constexpr std::uint64_t block = 32;  ///< steps
+    static constexpr std::uint64_t paired = 2;  ///< steps whose rows are compared as one number
     static constexpr double tolerated = 0.01;   ///< of the rows
     static constexpr double tolerated_time = 0.03;
-    static constexpr double sigmas = 3;
+    static constexpr double rarely = 1600;        ///< pairs to one complaint without reason
+    static constexpr double wrongly = 0.01;       ///< chance to call a change slow that is not
+    static constexpr double fast_wrongly = 0.05;  ///< chance to call one fast that is not
 
     explicit HarmWatch(CostKind cost) : cost_(cost) {}
 
@@ -73,9 +81,15 @@ private:
 
     CostKind cost_;
     PairedCosts rows_;
+    std::uint64_t in_pair_ = 0;  ///< steps, and their rows
+    double twin_ = 0;
+    double built_in_ = 0;
     std::deque<double> recent_;  ///< seconds of the last steps
-    Spread before_;
-    Spread after_;
+    Mean before_;
+    Mean after_;
+    Scale time_scale_{1, 0.01, 0.3};
+    Wager slow_;  ///< that steps take no longer than is tolerated, after the change
+    Wager fast_;  ///< that they are not shorter
     std::uint64_t change_ = 0;
     bool timing_ = false;
     std::uint64_t good_ = 0;

@@ -57,7 +57,10 @@ Helm::State::State(HelmOptions given)
     if (o.follower) return;
     o.facts.repeatable = o.mode != AgentMode::async;
     // Else it is within the answer, and counted there.
-    if (!o.facts.repeatable) o.facts.refit_cpu = &cpu;
+    if (!o.facts.repeatable) {
+        o.facts.refit_cpu = &cpu;
+        o.facts.shadow_cpu = &shadow_cpu;
+    }
     questions.emplace(
         o.make ? o.make(o.facts) : make_agent(o.agent, o.facts),
         Questions::Terms{.mode = o.mode, .deadline = o.deadline, .twice = o.replies_twice}, cpu);
@@ -82,9 +85,10 @@ void Helm::start(const buffer::PolicyFacts& facts, const buffer::IdBuffer& buffe
     s.now.policy = buffer.spec();
     s.o.facts.limits.slots = slots;
     s.now.capacity = std::min<std::uint64_t>(s.now.capacity, slots);
-    if (s.o.watch_class) s.rivals.emplace(facts, slots, first);
+    if (s.o.watch_class) s.rivals.emplace(facts, slots, first, s.scan);
     if (s.o.follower) return;
-    s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback());
+    s.shadows.emplace(s.o, facts, slots, first, s.now, s.fallback(), s.scan);
+    s.shadows->meter(s.shadow_cpu);
 }
 
 std::uint64_t Helm::horizon() const {
@@ -98,8 +102,8 @@ void Helm::published(std::uint64_t step, std::span<const buffer::RowKey> rows) {
     if (!s.shadows && !s.rivals) return;
     const CpuMeter meter(s.cpu);
     Monitor::Lock lock(s.monitor);
-    if (s.shadows) s.shadows->publish(step, rows);
-    if (s.rivals) s.rivals->publish(step, rows);
+    s.scan.publish(step, rows);
+    if (s.rivals) s.rivals->published(step, rows);
 }
 
 /// Asks, if that is due and nothing that was answered is still to take effect.

@@ -20,13 +20,14 @@ constexpr std::uint64_t farthest_ahead = 64;  ///< steps that one may be ahead
 
 HelmShadows::HelmShadows(const HelmOptions& options, const buffer::PolicyFacts& facts,
                          buffer::SlotId slots, std::uint64_t first_step, const Setting& now,
-                         const Setting& fallback)
+                         const Setting& fallback, buffer::ShadowScan& scan)
     : shadows_(facts, buffer::sample_for(slots, options.sample), slots, first_step),
       judge_(shadows_, fallback.policy,
              Judge::Rules{options.horizon, options.set_horizon, options.judged_at_once}),
       fallback_(fallback),
       twin_(&shadows_.open(ShadowRole::twin, now)) {
     if (now.policy != fallback.policy) fork_built_in();
+    scan.add(shadows_.feed());
 }
 
 void HelmShadows::fork_built_in() {

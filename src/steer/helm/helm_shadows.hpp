@@ -1,8 +1,9 @@
 // The shadows of a helm: the twin, the built-in rule beside it, what is judged, and an agent's own.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
-#include <span>
 #include <vector>
 
 #include "helm.hpp"
@@ -20,13 +21,14 @@ struct ShadowRows {
 
 class HelmShadows {
 public:
-    /// `now` is how the real buffer is set, `fallback` how the built-in rule is.
+    /// `now` is how the real buffer is set, `fallback` how the built-in rule is; `scan` publishes
+    /// steps to them.
     HelmShadows(const HelmOptions& options, const buffer::PolicyFacts& facts, buffer::SlotId slots,
-                std::uint64_t first_step, const Setting& now, const Setting& fallback);
+                std::uint64_t first_step, const Setting& now, const Setting& fallback,
+                buffer::ShadowScan& scan);
 
-    void publish(std::uint64_t step, std::span<const buffer::RowKey> rows) {
-        shadows_.publish(step, rows);
-    }
+    /// Adds the CPU time (nanoseconds) of the agent's own to a sum, which must outlive it.
+    void meter(std::atomic<std::uint64_t>& cpu) { shadows_.meter(cpu); }
     [[nodiscard]] std::uint64_t horizon() const { return shadows_.horizon(); }
 
     /// The real buffer is told to replace in the coming step, or not to. True if that is judged

@@ -90,12 +90,14 @@ private:
 struct Helm::State {
     explicit State(HelmOptions given);
 
-    std::atomic<std::uint64_t> cpu{0};  ///< nanoseconds
+    std::atomic<std::uint64_t> cpu{0};         ///< nanoseconds
+    std::atomic<std::uint64_t> shadow_cpu{0};  ///< those of the agent's own shadows, of that
     HelmOptions o;
     std::optional<Questions> questions;  ///< none: a follower
 
     Monitor monitor;  ///< guards what follows
     buffer::PolicyFacts facts;
+    buffer::ShadowScan scan;             ///< of what shadows and rivals follow
     std::optional<HelmShadows> shadows;  ///< none: a follower, or not started
     std::optional<ClassWatch> rivals;    ///< where that is wanted
     Guard guard;

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/cpu_meter.hpp"
+
 namespace rudder::steer {
 
 namespace {
@@ -29,8 +31,19 @@ void Shadows::advance() {
     needed_ += static_cast<double>(step.size);
     followed_ += static_cast<double>(step.rows.size());
     const std::uint64_t known = known_ahead();
-    for (const auto& shadow : all_)
-        advance(*shadow, known);
+    const auto advance_all = [&](bool of_agent) {
+        for (const auto& shadow : all_)
+            if ((shadow->role == ShadowRole::agent) == of_agent) advance(*shadow, known);
+    };
+    advance_all(false);
+    const bool agents = std::ranges::any_of(
+        all_, [](const auto& shadow) { return shadow->role == ShadowRole::agent; });
+    if (agents && cpu_ != nullptr) {
+        const CpuMeter meter(*cpu_);
+        advance_all(true);
+    } else if (agents) {
+        advance_all(true);
+    }
     feed_->forget(++next_);
 }
 

@@ -1,6 +1,7 @@
 // Shadow buffers, all on the same sample of the ids.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -46,6 +47,8 @@ public:
     Shadows(const buffer::PolicyFacts& facts, std::uint32_t sample, buffer::SlotId slots,
             std::uint64_t first_step);
 
+    /// Adds the CPU time (nanoseconds) of an agent's to a sum, which must outlive it.
+    void meter(std::atomic<std::uint64_t>& cpu) { cpu_ = &cpu; }
     /// The rows of a step that is coming.
     void publish(std::uint64_t step, std::span<const buffer::RowKey> rows);
     /// All take the next step.
@@ -70,6 +73,8 @@ public:
     /// Real rows per row that is followed, so far.
     [[nodiscard]] double scale() const;
     [[nodiscard]] std::uint64_t bytes() const;
+    /// For whoever publishes to several feeds at once, in place of `publish`.
+    [[nodiscard]] const std::shared_ptr<buffer::ShadowFeed>& feed() const { return feed_; }
 
 private:
     Shadow& add(std::unique_ptr<Shadow> made);
@@ -88,6 +93,7 @@ private:
     std::uint64_t next_;
     double needed_ = 0;  ///< rows of all steps, and those of them that were followed
     double followed_ = 0;
+    std::atomic<std::uint64_t>* cpu_ = nullptr;
 };
 
 /// Counts of a sample, scaled to all rows.

@@ -34,38 +34,53 @@ static_assert(lists_all_fields<ClassRows>);
 /// Nothing where no step was seen, or the best rival fetches nothing.
 [[nodiscard]] std::optional<Regret> regret_of(const ClassRows& rows);
 
+/// The rows that all rivals of all groups may look at in a step of so many rows, about: what
+/// following the class costs. A look takes some 50 ns, so that is at most a tenth of a millisecond
+/// per step, or 3 ns for each row of the step, where the run itself takes hundreds. A million looks
+/// in a whole run are allowed, too.
+[[nodiscard]] std::size_t rival_looks(std::size_t rows) noexcept;
+
 /// Runs every rival on some groups of rows, as many steps behind as the class looks ahead, so that
-/// nobody has to look ahead for them. Small buffers are followed whole; beside others all rivals
-/// together look at a bounded number of rows per step.
+/// nobody has to look ahead for them. Where the looks suffice for all rows there is one group, of
+/// all of them; else four, which are as large as `rival_looks` allows.
 class ClassWatch {
 public:
-    ClassWatch(const buffer::PolicyFacts& facts, buffer::SlotId slots, std::uint64_t first_step);
+    /// `scan`, which must outlive it, publishes steps to its feeds once it has begun.
+    ClassWatch(const buffer::PolicyFacts& facts, buffer::SlotId slots, std::uint64_t first_step,
+               buffer::ShadowScan& scan);
     ~ClassWatch();
     ClassWatch(ClassWatch&&) = delete;
 
-    /// The rows of a step, in order.
-    void publish(std::uint64_t step, std::span<const buffer::RowKey> rows);
+    /// The rows of a step, in order; after the scan was told of them.
+    void published(std::uint64_t step, std::span<const buffer::RowKey> rows);
     /// A step of the real buffer was taken, with these counts.
     void taken(const Rows& step);
     /// What they come to by now; takes the steps that are still due, of those that the real buffer
     /// has taken. Nothing may be published after it.
     [[nodiscard]] ClassRows finish();
 
+    /// Rows that rivals have looked at, in all.
+    [[nodiscard]] std::uint64_t looked() const noexcept { return looked_; }
+
 private:
     struct Group;
 
-    /// How many rows are followed goes by the size of a step, the first one's.
-    void begin(std::size_t rows);
+    /// How many rows are followed goes by the largest of the first steps.
+    void begin();
     void catch_up();
     void advance();
 
     buffer::PolicyFacts facts_;
     buffer::SlotId slots_;
-    std::vector<std::unique_ptr<Group>> groups_;  ///< none before the first step
+    buffer::ShadowScan& scan_;
+    std::vector<std::vector<buffer::RowKey>> held_;  ///< the first steps, until it has begun
+    std::vector<std::unique_ptr<Group>> groups_;     ///< none before that
+    std::uint64_t first_;
     std::uint64_t horizon_;
     std::uint64_t published_;
     std::uint64_t advanced_;
     std::uint64_t taken_;
+    std::uint64_t looked_ = 0;
     Rows real_;
 };
 

@@ -51,6 +51,22 @@ double Wager::capital() const noexcept {
     return all;
 }
 
+void Alarm::add(double x) noexcept {
+    const double clipped = std::clamp(x, -1.0, 1.0);
+    constexpr double most = 1e12;  // of use to nobody, and soon lost again
+    for (std::size_t i = 0; i < capital_.size(); ++i) {
+        const double grown = (capital_[i] + stakes[i].part) * (1 - stakes[i].share * clipped);
+        capital_[i] = std::min(grown, most);
+    }
+}
+
+double Alarm::sum() const noexcept {
+    double all = 0;
+    for (const double part : capital_)
+        all += part;
+    return all;
+}
+
 void Scale::add(double x) noexcept {
     sum_ += std::abs(x);
     ++count_;

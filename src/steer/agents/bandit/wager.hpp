@@ -36,6 +36,21 @@ private:
     std::size_t count_ = 0;
 };
 
+/// Wagers against the same hypothesis that begin before every number, each with 1, added up: what
+/// was good for long does not hide what comes then. As long as the hypothesis holds, it takes at
+/// least n numbers on average until the sum reaches n, however numbers depend on each other, since
+/// sum less count is a supermartingale (Shiryaev 1963, Roberts 1966; of wagers: Shin, Ramdas and
+/// Rinaldo, "E-detectors", 2024).
+class Alarm {
+public:
+    /// Clipped to [-1, 1].
+    void add(double x) noexcept;
+    [[nodiscard]] double sum() const noexcept;
+
+private:
+    std::array<double, 8> capital_{};
+};
+
 /// The chance of ever being wrong, dealt out over tests: phase p of a run has a share of
 /// 1 / (p (p + 1)) of it, batch k of a phase 1 / (k (k + 1)) of that, and all tests of a batch,
 /// which begin together, the same. So all of them together are wrong with a chance of at most

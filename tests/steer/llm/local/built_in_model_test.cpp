@@ -2,6 +2,9 @@
 #include "steer/llm/local/built_in_model.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -119,6 +122,60 @@ TEST(BuiltInModel, WhatIsForServersIsWrongUse) {
     facts.llm.url = "http://127.0.0.1:1";
     EXPECT_THAT(refusal_of([&] { (void)agent_of("llm:built-in", facts); }).problem,
                 HasSubstr("'--llm-url' is for servers, and 'built-in' runs without one"));
+}
+
+/// Where things go by the clock, its shadows run for a question that is due, and rest again when
+/// they have taken what there was for it.
+TEST(BuiltInModel, ItsShadowsRunInRoundsAndTheirWorkCounts) {
+    using Kind = steer::ShadowOrder::Kind;
+    constexpr std::uint64_t an_hour = 3'600'000'000'000;
+    std::atomic<std::uint64_t> shadow_cpu{an_hour};
+    steer::AgentFacts facts = some_facts();
+    facts.repeatable = false;
+    facts.shadow_cpu = &shadow_cpu;
+    const auto agent = agent_of("llm:built-in,share:0.5", facts);
+    EXPECT_EQ(agent->interval(), 16U) << "the first question waits for nobody";
+    const steer::Answer first = agent->decide(seen(16));
+    EXPECT_TRUE(first.shadows.empty()) << "nothing is due after it";
+    EXPECT_GT(agent->interval(), 1'000'000U);
+    shadow_cpu = 0;
+    while (agent->interval() != 16)
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const steer::Answer begins = agent->decide(seen(32));
+    EXPECT_EQ(begins.action.kind, steer::ActionKind::keep);
+    EXPECT_THAT(begins.note, HasSubstr("shadows begin"));
+    ASSERT_FALSE(begins.shadows.empty());
+    steer::Observation o = seen(48);
+    for (const steer::ShadowOrder& order : begins.shadows) {
+        EXPECT_EQ(order.kind, Kind::copy);
+        o.shadows.push_back(o.twin);
+        o.shadows.back().name = order.name;
+        o.shadows.back().setting = *order.setting;
+    }
+    EXPECT_EQ(agent->interval(), 16U);
+    EXPECT_EQ(agent->decide(o).action.kind, steer::ActionKind::keep);
+    EXPECT_THAT(agent->learned(), HasSubstr("was asked 1 times")) << "they find their feet";
+    shadow_cpu = an_hour;
+    EXPECT_EQ(agent->interval(), 16U) << "the round has begun";
+    const steer::Answer asked = agent->decide(o);
+    EXPECT_THAT(agent->learned(), HasSubstr("was asked 2 times"));
+    ASSERT_EQ(asked.shadows.size(), begins.shadows.size());
+    for (const steer::ShadowOrder& order : asked.shadows)
+        EXPECT_EQ(order.kind, Kind::close) << order.name;
+    EXPECT_GT(agent->interval(), 1'000'000U) << "their work counts";
+}
+
+/// Where nothing goes by the clock, and where everything is allowed, no shadow rests.
+TEST(BuiltInModel, ItsShadowsStayWhereNothingIsBounded) {
+    steer::AgentFacts timed = some_facts();
+    timed.repeatable = false;
+    for (const auto& agent : {agent_of("llm:built-in"), agent_of("llm:built-in,share:1", timed)}) {
+        for (const std::uint64_t step : {16U, 32U, 48U}) {
+            EXPECT_FALSE(agent->decide(seen(step)).shadows.empty());
+            EXPECT_EQ(agent->interval(), 16U);
+        }
+        EXPECT_THAT(agent->learned(), HasSubstr("was asked 3 times"));
+    }
 }
 
 /// Prompts of all kinds, with their schemas.

@@ -253,6 +253,77 @@ TEST(QuestionPace, AnswersTakeAtMostTheirShareOfTheRun) {
     bound.answered(1);
     EXPECT_EQ(bound.interval(3.9), steer::QuestionPace::not_yet);
     EXPECT_EQ(bound.interval(4), 4U);
+    EXPECT_EQ(bound.interval(4, 0.01), steer::QuestionPace::not_yet)
+        << "shadows count as answers do";
+}
+
+/// A run of so many steps with an agent that has shadows: what it spends in all, and its questions.
+struct PacedRun {
+    double spent = 0;
+    double seconds = 0;
+    std::uint64_t asked = 0;
+    std::uint64_t unseen =
+        0;                   ///< asked before shadows had run for two windows, the first one apart
+    double least_gap = 1e9;  ///< windows between questions
+
+    PacedRun(double share, double step_seconds, double answer, double shadow_step,
+             std::uint64_t steps) {
+        using Turn = steer::QuestionPace::Turn;
+        steer::QuestionPace pace(16, share, true);
+        double shadows = 0;
+        double answers = 0;
+        std::uint64_t since = 0;  ///< step at which shadows began; 0: they rest
+        std::uint64_t last = 0;
+        std::uint64_t last_asked = 0;
+        for (std::uint64_t step = 1; step <= steps; ++step) {
+            seconds = step_seconds * static_cast<double>(step);
+            if (since != 0) shadows += shadow_step;
+            if (step >= last + pace.interval(seconds, shadows)) {
+                last = step;
+                const Turn turn = pace.turn(seconds, shadows);
+                if (turn == Turn::begin) since = step;
+                if (turn == Turn::rest) since = 0;
+                if (turn == Turn::ask) {
+                    if (asked > 0) {
+                        unseen += since == 0 || step < since + 32 ? 1U : 0U;
+                        least_gap =
+                            std::min(least_gap, static_cast<double>(step - last_asked) / 16);
+                    }
+                    last_asked = step;
+                    ++asked;
+                    answers += answer;
+                    pace.answered(answer);
+                    if (pace.rests(seconds, shadows)) {
+                        since = 0;
+                    } else if (since == 0) {
+                        since = step;
+                    }
+                }
+            }
+            spent = answers + shadows;
+        }
+    }
+};
+
+TEST(QuestionPace, ShadowsRestWhereTheirWorkWouldExceedTheShare) {
+    for (const double step_seconds : {0.001, 0.025}) {
+        for (const double answer : {0.0005, 0.005}) {
+            for (const double shadow : {1e-6, 2e-5, 0.0006}) {
+                const PacedRun run(0.02, step_seconds, answer, shadow, 200'000);
+                EXPECT_LE(run.spent, 0.02 * run.seconds * 1.05 + 2 * answer + 32 * shadow)
+                    << step_seconds << ' ' << answer << ' ' << shadow;
+                EXPECT_EQ(run.unseen, 0U);
+                // What it may spend is spent, if questions every 16 steps would take as much.
+                const double all = 200'000 * (shadow + answer / 16);
+                EXPECT_GE(run.spent, 0.5 * std::min(0.02 * run.seconds, all));
+                EXPECT_GT(run.asked, 10U);
+            }
+        }
+    }
+    // Where all of it is affordable, nothing rests, and questions come as often as asked for.
+    const PacedRun cheap(0.02, 0.1, 0.001, 1e-6, 10'000);
+    EXPECT_EQ(cheap.least_gap, 1);
+    EXPECT_GT(cheap.asked, 500U);
 }
 
 }  // namespace
