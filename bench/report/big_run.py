@@ -17,8 +17,12 @@ def templates(ranks, count=509):
         seconds = {"sample": random.random() / 100, "fetch": random.random() / 10,
                    "stall": random.expovariate(200), "compute": random.gauss(0.03, 0.002),
                    "reduce": random.random() / 50}
+        # The waits are stall and reduce once more, divided: what is late in reduce is for rows, or for slower ranks.
+        late, rows, agent = seconds["reduce"] * random.random(), random.random() / 2, seconds["stall"] * random.random() / 20
+        seconds |= {"wait_rows": seconds["stall"] - agent + late * rows, "wait_gradients": seconds["reduce"] - late,
+                    "wait_ranks": late * (1 - rows), "wait_agent": agent, "rest": random.random() / 1000}
         line = {"loss": random.random(),
-                "seconds": {"step": seconds["stall"] + seconds["compute"] + seconds["reduce"], **seconds},
+                "seconds": {"step": seconds["stall"] + seconds["compute"] + seconds["reduce"] + seconds["rest"], **seconds},
                 "rows": {"needed": local + hit + demand, "local": local, "hit": hit, "demand": demand,
                          "replacement": 0, "ahead": random.randint(0, 300), "wasted": 0,
                          "saved": random.randint(0, 50)},

@@ -57,8 +57,10 @@ void warn_of_other(const train::SavedNetwork& saved, const graph::DatasetInfo& i
                    const train::DataMatch& match) {
     if (match.same) return;
     if (saved.trained_on && saved.trained_on->symmetric != info.symmetric) {
-        log::warning(fmt::format("edges go {} in the graph of the run, and {} in this one",
-                                 ways(saved.trained_on->symmetric), ways(info.symmetric)));
+        log::warning(
+            fmt::format("scores may be lower than those of the run: edges go {} in its graph, and "
+                        "{} in this one",
+                        ways(saved.trained_on->symmetric), ways(info.symmetric)));
     }
     const bool named = saved.trained_on && !saved.trained_on->class_names.empty();
     if (match.classes == train::ClassMatch::by_number && named == info.targets.names.empty() &&
@@ -138,9 +140,9 @@ int InferenceJob::run(const Context& context, Labels labels, const Body& body) {
     train::SavedNetwork saved = train::load_network(run_);
     if (saved.lost_best && !run::is_rank()) {
         log::lasting_warning(
-            fmt::format("the weights of the best epoch (step {}) were not kept: those of step {} "
-                        "are used",
-                        *saved.lost_best, saved.step));
+            fmt::format("the weights of step {} are used: those of the best epoch (step {}) could "
+                        "not be written, or were removed",
+                        saved.step, *saved.lost_best));
     }
     if (!data_.empty()) complete(saved);
     const partition::PartitionedDataset data(data_.empty() ? own_data(saved)

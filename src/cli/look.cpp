@@ -123,17 +123,17 @@ Looked look_at_checkpoint(const fs::path& path) {
               {"data", c.identity.data},
               {"data_checksum", c.identity.data_checksum},
               {"bytes", size_of(path)}};
-    KeyValues lines{
-        {"kind", "checkpoint"},
-        {"step", fmt::format("{}, after {} epochs", c.state.step, c.state.epochs.size())},
-        {"model",
-         fmt::format("{}, {} layers, {} hidden", network.model, network.layers, network.hidden)},
-        {"parameters", format_count(c.weights.size())},
-        {"best of its run", is_best ? "yes" : "no"},
-        {"last loss", fmt::format("{:.4f}", c.state.last_loss)},
-        {"data", c.identity.data},
-        {"size", format_bytes(size_of(path))},
-        {"sound", "whole; all checksums hold"}};
+    KeyValues lines{{"kind", "checkpoint"},
+                    {"step", fmt::format("{}, after {} epochs", format_count(c.state.step),
+                                         format_count(c.state.epochs.size()))},
+                    {"model", fmt::format("{}, {} layers, {} hidden", network.model, network.layers,
+                                          network.hidden)},
+                    {"parameters", format_count(c.weights.size())},
+                    {"best of its run", is_best ? "yes" : "no"},
+                    {"last loss", fmt::format("{:.4f}", c.state.last_loss)},
+                    {"data", c.identity.data},
+                    {"size", format_bytes(size_of(path))},
+                    {"sound", "whole; all checksums hold"}};
     return {std::move(json), std::move(lines)};
 }
 
@@ -192,23 +192,27 @@ Json warnings_of(const Json& summary, const Metrics& metrics, const Json& checkp
                  const std::string& state) {
     Json warnings = Json::array();
     if (state == "running") return warnings;
-    if (!metrics.whole) warnings.push_back("metrics.jsonl ends in the middle of a line");
+    if (!metrics.whole) {
+        warnings.push_back(
+            "metrics.jsonl ends in the middle of a line: the run ended while it wrote it");
+    }
     if (summary.is_null()) {
         const auto goes_on = [](const Json& one) {
             return one.at("name").get<std::string>().starts_with("step-");
         };
         warnings.push_back(std::ranges::none_of(checkpoints, goes_on)
-                               ? "the run has not finished and has no checkpoint to resume from"
-                               : "the run has not finished; continue it with --resume");
+                               ? "the run cannot be resumed: it ended before its first checkpoint"
+                               : "the run has not finished: it has no summary; continue it with "
+                                 "--resume");
         return warnings;
     }
     const auto steps = summary.value("steps", std::uint64_t{0});
     const auto ranks = summary.value("ranks", std::uint64_t{1});
     if (metrics.lines != steps * ranks) {
         warnings.push_back(
-            fmt::format("metrics.jsonl has {} lines, and {} steps of {} ranks were "
-                        "done",
-                        metrics.lines, steps, ranks));
+            fmt::format("lines of metrics.jsonl were lost or added: it has {}, and {} steps of {} "
+                        "ranks were done",
+                        format_count(metrics.lines), format_count(steps), format_count(ranks)));
     }
     return warnings;
 }
@@ -252,7 +256,8 @@ std::string progress_text(const report::Standing& s) {
     const double share =
         s.steps == 0 ? 0 : static_cast<double>(s.step) / static_cast<double>(s.steps);
     return fmt::format("step {} of {} ({:.0f} %), epoch {} of {}", format_count(s.step),
-                       format_count(s.steps), std::floor(share * 100), s.epoch, s.epochs);
+                       format_count(s.steps), std::floor(share * 100), format_count(s.epoch),
+                       format_count(s.epochs));
 }
 
 /// The policy at first, and the last where it has changed since.
@@ -311,7 +316,7 @@ KeyValues run_lines(const Json& json, const Json& summary, const Json& card,
         add("time", time_text(summary));
     } else if (standing.valid) {
         add("accuracy", fmt::format("valid {:.2f} % after epoch {}", *standing.valid * 100,
-                                    standing.valid_epoch.value_or(0)));
+                                    format_count(standing.valid_epoch.value_or(0))));
     }
     if (summary.is_null() && standing.loss)
         add("loss", fmt::format("{:.4f} at step {}", *standing.loss, format_count(standing.step)));

@@ -35,11 +35,13 @@ void add_answer(const Summary& s, KeyValues& lines) {
     lines.emplace_back(
         "accuracy", fmt::format("test {}, valid {}, train {} (epoch {} of {}, best by validation)",
                                 share_text(s.accuracy.test), share_text(s.accuracy.valid),
-                                share_text(s.accuracy.train), *s.best_epoch, s.epochs));
+                                share_text(s.accuracy.train), format_count(*s.best_epoch),
+                                format_count(s.epochs)));
     if (s.evaluations.value_or(s.epochs) != s.epochs) {
-        lines.emplace_back("evaluated",
-                           fmt::format("{} of {} epochs, lately every {}", *s.evaluations, s.epochs,
-                                       s.eval_every.value_or(0)));
+        lines.emplace_back(
+            "evaluated",
+            fmt::format("{} of {} epochs, lately every {}", format_count(*s.evaluations),
+                        format_count(s.epochs), format_count(s.eval_every.value_or(0))));
     }
 }
 

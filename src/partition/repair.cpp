@@ -113,7 +113,9 @@ std::vector<std::string> describe_excess(const PartitionInput& input, const Load
             "the {} are not balanced: the largest part has {:.3f} times the mean, "
             "{:.3f} was asked for",
             names[c], loads.imbalance(c), 1 + slack);
-        if (c == 2) {
+        if (c != 2) {
+            text += " (moving single vertices did not mend it)";
+        } else {
             VertexId hub = 0;
             for (VertexId v = 1; v < input.vertices(); ++v) {
                 if (input.stored.degree(v) > input.stored.degree(hub)) hub = v;

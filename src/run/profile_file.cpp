@@ -20,7 +20,7 @@ void ProfileFile::profile(const RunProfile& profile) {
     for (const RankProfile& rank : profile.ranks)
         dropped += rank.dropped;
     if (dropped == 0) return;
-    log::warning(fmt::format("the profile lacks {} events, the last of threads that had no room",
+    log::warning(fmt::format("the profile lacks {} events: threads had no room for their last ones",
                              format_count(dropped)));
 }
 

@@ -105,7 +105,7 @@ int launch(const RankOptions& options) {
     ::setenv(launched_variable, "1", 1);
     int code = launch_with(options, options.arguments);
     for (int again = 1; again <= options.restarts && died(code); ++again) {
-        log::warning(fmt::format("a rank died; starting again from the last checkpoint ({} of {})",
+        log::warning(fmt::format("starting again from the last checkpoint ({} of {}): a rank died",
                                  again, options.restarts));
         code = launch_with(options, options.arguments_again);
     }

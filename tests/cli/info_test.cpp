@@ -48,6 +48,16 @@ TEST_F(Info, OfARunThatHasNotFinished) {
     EXPECT_THAT(ok({"info", "run"}), HasSubstr("middle of a line"));
 }
 
+TEST_F(Info, NumbersOfALongRunAreGrouped) {
+    std::filesystem::remove(path("run/summary.json"));
+    Json card = read_json(path("run/run.json"));
+    card["state"] = "failed";
+    card["epochs"] = 1000000;
+    card["steps_per_epoch"] = 4000;
+    write("run/run.json", card.dump());
+    EXPECT_THAT(ok({"info", "run"}), HasSubstr("of 4,000,000,000 (0 %), epoch 1 of 1,000,000\n"));
+}
+
 TEST_F(Info, OfACheckpoint) {
     const Json c = ok_json({"info", checkpoint().string()});
     EXPECT_EQ(c.at("kind"), "checkpoint");

@@ -319,8 +319,8 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     if (first) run::recorded(records, [&] { finish(result, end, context); });
     if (!result.interrupted) return 0;
     if (first) {
-        log::warning(fmt::format("interrupted after step {} of {}{}", result.steps,
-                                 result.steps_per_epoch * options().epochs,
+        log::warning(fmt::format("interrupted after step {} of {}{}", format_count(result.steps),
+                                 format_count(result.steps_per_epoch * options().epochs),
                                  kept ? "; continue with --resume" : ""));
     }
     return static_cast<int>(ErrorKind::interrupted);

@@ -88,7 +88,7 @@ void warn_unlabelled(const Targets& targets, std::span<const Role> roles) {
         if (roles[v] == Role::train && !is_labelled(targets.info, targets.view(), v)) ++without;
     }
     if (without == 0) return;
-    log::warning(fmt::format("{} training vertices have no label, and are not trained on",
+    log::warning(fmt::format("{} training vertices are not trained on: they have no label",
                              format_count(without)));
 }
 

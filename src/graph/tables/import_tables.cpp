@@ -106,7 +106,7 @@ TableGraph read_tables(const ImportOptions& options, const std::filesystem::path
     auto made = read_edge_table(edge_table, edges, *map, tables.ids.size(), options.unknown,
                                 options.missing, room, progress);
     if (made->dropped() != 0) {
-        log::warning(fmt::format("{} of {} edges name a vertex that has no row, and are left out",
+        log::warning(fmt::format("{} of {} edges are left out: they name a vertex that has no row",
                                  format_count(made->dropped()),
                                  format_count(made->dropped() + made->edges())));
     }
