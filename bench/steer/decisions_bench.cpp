@@ -29,9 +29,8 @@ namespace {
 
 using namespace rudder;
 
-constexpr std::array<std::string_view, 9> names{"lru",           "lfu",        "clock",
-                                                "window",        "scored",     "static",
-                                                "static-degree", "static-vip", "static-random"};
+constexpr std::array<std::string_view, 8> names{
+    "lru", "lfu", "clock", "window", "scored", "static-degree", "static-vip", "static-random"};
 
 /// Puts other names in the place of these, wherever they stand as a word.
 class Renaming {
