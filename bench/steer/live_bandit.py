@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What `bandit` makes of live runs: its cost over the best fixed setting, and how fast it follows a link.
+"""What `bandit`, or another agent, makes of live runs: its cost over the best fixed setting, and how fast it follows a link.
 
     bench/steer/live_bandit.py --rudder build/release/src/cli/rudder --data ../shared/data
 
 Every graph is in 4 parts, on 4 ranks that are a host each, with --link, so that cost means exposed seconds
-(design.md, section 7). `--mode start` runs `train --agent bandit` from each start and every member of the
+(design.md, section 7). `--mode start` runs `train --agent AGENT` (`--agent`, bandit) from each start and every member of the
 declared class (agents.md, "Excess and regret") by itself, and prints, of the steps after the first epoch: rows,
 and stall summed over the ranks, each beside the least of the class (which may be two members); what stall
 exceeds the least by, as a share of the time of a step; the changes that were taken and the agent's share of the
@@ -14,6 +14,8 @@ longer than one in the setting it left. Each is listed.
 
 `--mode link` lets the link fall to a tenth after a third of the steps and come back after two thirds, and prints the
 steps until the mean time of 16 steps is within 5 % of that of the best member under the link as it then is.
+
+`--starts` and `--graphs` know more than they take by themselves: `scored-faithful`, and `coauthor_phy`.
 
 A tenth of the rows means a tenth of --buffer: a start below the configured size cannot be expressed, so there the
 class has that size, too. Results are kept in --work, one file per run: a second call goes on where the first was
@@ -34,17 +36,20 @@ GRAPHS = {
     "npm_deps": "--hidden 64 --fanout 10,25 --batch 250 --epochs 16",
     "debian_bookworm": "--hidden 64 --fanout 10,25 --batch 250 --epochs 16",
     "generated": "--hidden 64 --fanout 10,25 --batch 1000 --epochs 4",
+    "coauthor_phy": "--hidden 64 --fanout 10,25 --batch 125 --epochs 16",
 }
-IMPORT = {"npm_deps": ["--features", "structure:100"], "debian_bookworm": []}
+USUAL_GRAPHS = ["npm_deps", "debian_bookworm", "generated"]
+IMPORT = {"npm_deps": ["--features", "structure:100"], "debian_bookworm": [], "coauthor_phy": ["--row-normalise"]}
 SCORED = [f"scored,every:{every}" for every in (1, 2, 4, 8, 16, 32)]
 CLASS = ["none", "static-degree", "static-vip", "static-random", "lru", "lfu", *SCORED, "threshold",
          *(f"window:{window}" for window in (4, 8, 16, 32, 64))]
 STARTS = {"window:16": ("window:16", 1), "window:1": ("window:1", 1), "lru": ("lru", 1),
-          "a tenth of the rows": ("window:16", 0.1)}
+          "a tenth of the rows": ("window:16", 0.1), "scored-faithful": ("scored-faithful", 1)}
+USUAL_STARTS = ["window:16", "window:1", "lru", "a tenth of the rows"]
 TOLERATED = 0.005   # of the cost, by which a setting that was taken may be worse
 NEAR = 0.05         # of the time of a step
 SMOOTHED = 16       # steps
-TAKEN = ("shadow_better", "timed_better")
+TAKEN = ("shadow_better", "timed_better")  # by bandit, for good; what other agents set is meant so
 
 
 def slug(text):
@@ -84,13 +89,15 @@ def settings(folder):
     return {(line["rank"], line["step"]): line["knobs"] for line in lines_of(folder / "metrics.jsonl")}
 
 
-def taken(folder):
+def taken(folder, agent="bandit"):
     """The changes that were taken for good, each with the settings it left and took."""
     knobs = settings(folder)
     changes = []
     for line in lines_of(folder / "decisions.jsonl"):
         at = (line["rank"], line["effective_step"])
-        if line["reason"] not in TAKEN or line["action"]["action"] != "set" or at not in knobs:
+        if line["action"]["action"] != "set" or at not in knobs:
+            continue
+        if agent.startswith("bandit") and line["reason"] not in TAKEN:
             continue
         if line["status"] == "refused":
             continue
@@ -186,7 +193,7 @@ class Bench:
             kept = {"steps": by_step(out), "digest": summary["loss"]["digest"], "agent": summary["agent"],
                     "command": " ".join(words)}
             if trace:
-                kept["taken"] = taken(out)
+                kept["taken"] = taken(out, self.options.agent)
                 kept["replayed"] = self.replayed(out, size, kept["taken"])
             shutil.rmtree(out)
             return kept
@@ -230,7 +237,7 @@ def wrong(bench, graph, link, share, run):
     """Changes that hindsight says were for the worse, as text."""
     found = []
     for one in run["taken"]:
-        if one["reason"] == "shadow_better":
+        if one["reason"] != "timed_better":
             left, took = (run["replayed"][one[side]["policy"]] for side in ("left", "took"))
             unit = "rows"
         else:
@@ -247,7 +254,7 @@ def start_line(bench, graph, start):
     """A line of the table, and the changes that were wrong."""
     link = bench.options.link
     policy, share = STARTS[start]
-    runs = bench.trained(graph, link, share, ["--policy", policy, "--agent", "bandit"], trace=True)
+    runs = bench.trained(graph, link, share, ["--policy", policy, "--agent", bench.options.agent], trace=True)
     rivals = bench.rivals(graph, link, share)
     fewest, rows = min(((m, f.rows) for m, f in rivals.items()), key=lambda pair: pair[1])
     least, best = min(rivals.items(), key=lambda pair: pair[1].stall)
@@ -295,7 +302,7 @@ def fastest(rivals):
 def link_line(bench, graph, start):
     link, slow = bench.options.link, slower(bench.options.link)
     policy, share = STARTS[start]
-    words = ["--policy", policy, "--agent", "bandit"]
+    words = ["--policy", policy, "--agent", bench.options.agent]
     all_rivals = {each: bench.rivals(graph, each, share) for each in (link, slow)}
     count = len(bench.alone(graph, link, share, bench.options.rivals[0])[0]["steps"])
     falls, back = count // 3, 2 * count // 3
@@ -307,7 +314,7 @@ def link_line(bench, graph, start):
         name, best = fastest(all_rivals[where])
         steps = near_after(times, begin, end, best.time)
         cells += [f"`{name}`, {best.time * 1e3:.2f} ms", f"not in {end - begin}" if steps is None else steps]
-    changed = sum("the run changed 0 times" not in text for text in run["agent"]["learned"])
+    changed = sum("the run changed" in text and "the run changed 0 times" not in text for text in run["agent"]["learned"])
     return "| " + " | ".join(map(str, [*cells, f"{changed} of {len(run['agent']['learned'])}"])) + " |"
 
 
@@ -333,11 +340,12 @@ def listed_in(known):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rudder", default="build/release/src/cli/rudder")
-    parser.add_argument("--data", default="../shared/data", help="folder of npm_deps.npz and debian_bookworm.npz")
+    parser.add_argument("--data", default="../shared/data", help="folder of npm_deps.npz and the like")
+    parser.add_argument("--agent", default="bandit", help="bandit, llm:built-in or any other")
     parser.add_argument("--work", default="build/live-bandit", help="folder for graphs and results, which are kept")
     parser.add_argument("--mode", choices=["start", "link", "all"], default="all")
-    parser.add_argument("--graphs", type=listed_in(GRAPHS), default=list(GRAPHS), help="some, joined by ;")
-    parser.add_argument("--starts", type=listed_in(STARTS), default=list(STARTS), help="some, joined by ;")
+    parser.add_argument("--graphs", type=listed_in(GRAPHS), default=USUAL_GRAPHS, help="some, joined by ;")
+    parser.add_argument("--starts", type=listed_in(STARTS), default=USUAL_STARTS, help="some, joined by ;")
     parser.add_argument("--rivals", type=listed_in(CLASS), default=CLASS, help="some of the class, joined by ;")
     parser.add_argument("--link", default="100us,100mbit")
     parser.add_argument("--buffer", type=float, default=0.25)

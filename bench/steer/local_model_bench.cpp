@@ -1,7 +1,15 @@
 // What a decision of a model in this process takes: a question of 600 tokens behind a first message
 // that was read before, and a reply, for models of several sizes; and decisions of the built-in
 // model. CPU time of the one thread.
+//
+//     bench_steer_local_model                  all of that
+//     bench_steer_local_model --prompts FILE   the built-in model alone, with 600 tokens behind the
+//                                              first message; its prompts, with what each took by
+//                                              the clock, go to FILE, for local_latency.py
 #include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -105,11 +113,11 @@ void measure(std::size_t layers, std::size_t width, std::size_t heads, std::size
         counts.written / (repeats + 1));
 }
 
-/// As long as prompts get: five past decisions, and all policies beside the run.
-steer::Observation long_observation(std::uint64_t step) {
+/// As long as prompts get: past decisions, and all policies beside the run.
+steer::Observation long_observation(std::uint64_t step, std::uint64_t history) {
     steer::Observation o = seen(step);
     o.rows.demand += step % 97;
-    for (std::uint64_t before = 0; before < 5; ++before) {
+    for (std::uint64_t before = 0; before < history; ++before) {
         o.history.push_back(past(step + before));
         if (before % 2 == 1)
             o.history.back().action =
@@ -126,20 +134,44 @@ steer::Observation long_observation(std::uint64_t step) {
     return o;
 }
 
-void measure_built_in() {
+/// Past decisions that make a question at least so many tokens long.
+std::uint64_t history_of(const steer::LocalModel& model, std::uint64_t tokens) {
+    std::uint64_t history = 5;
+    const auto length = [&] {
+        const auto o = long_observation(16, history);
+        return model.tokens(steer::user_message(o, history, {}, {100000}).text);
+    };
+    while (length() < tokens && history < 100)
+        ++history;
+    return history;
+}
+
+/// Questions with at least so many tokens behind the first message.
+void measure_built_in(std::uint64_t at_least, std::ostream* prompts = nullptr) {
+    using Clock = steer::LocalModel::Clock;
     steer::LocalModel model(steer::built_in_model(), 0, 256);
+    const std::uint64_t history = history_of(model, at_least);
     std::vector<double> seconds;
     std::uint64_t tokens = 0;
     for (std::uint64_t step = 16; seconds.size() < decisions; step += 16) {
-        const steer::Observation o = long_observation(step);
+        const steer::Observation o = long_observation(step, history);
         const std::vector<steer::ChatMessage> messages{
             {steer::ChatRole::system, steer::system_message(some_facts())},
-            {steer::ChatRole::user, steer::user_message(o, 5, {}, {100000}).text}};
+            {steer::ChatRole::user, steer::user_message(o, history, {}, {100000}).text}};
+        const Json schema = reply_schema(o, some_facts().built_in);
+        const Clock::time_point clock = Clock::now();
         const std::uint64_t start = thread_cpu_nanoseconds();
-        static_cast<void>(model.chat(messages, reply_schema(o, some_facts().built_in),
-                                     steer::LocalModel::Clock::time_point::max()));
-        if (step > 16) seconds.push_back(since(start));
+        const std::string reply = model.chat(messages, schema, Clock::time_point::max());
+        if (step > 16) seconds.push_back(since(start));  // the first reads the first message
+        const double by_clock = std::chrono::duration<double>(Clock::now() - clock).count();
         tokens = model.tokens(messages[1].text);
+        if (prompts != nullptr) {
+            *prompts << Json{{"system", messages[0].text}, {"user", messages[1].text},
+                             {"schema", schema},           {"reply", reply},
+                             {"seconds", by_clock},        {"tokens", tokens}}
+                            .dump()
+                     << '\n';
+        }
     }
     fmt::print(
         "built-in, {}: {} tokens behind the first message; a decision {:.1f} ms (median), {:.1f} "
@@ -149,7 +181,16 @@ void measure_built_in() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+    if (argc == 3 && std::string(argv[1]) == "--prompts") {
+        std::ofstream prompts(argv[2]);
+        measure_built_in(question_tokens, &prompts);
+        return prompts.good() ? 0 : 1;
+    }
+    if (argc != 1) {
+        fmt::print(stderr, "usage: bench_steer_local_model [--prompts FILE]\n");
+        return 2;
+    }
     steer::Observation o = seen(160);
     o.history.push_back(past(144));
     const std::string text = steer::system_message(some_facts()) +
@@ -161,5 +202,6 @@ int main() {
     measure(4, 128, 4, 344, pieces);
     measure(6, 160, 5, 430, pieces);
     measure(6, 256, 8, 684, pieces);
-    measure_built_in();
+    measure_built_in(0);
+    measure_built_in(question_tokens);
 }

@@ -39,6 +39,27 @@ class Tiny(unittest.TestCase):
             self.assertEqual(line.count("|"), len(agents_table.HEAD) + 1, line)
         self.assertEqual(lines[2].split("|")[3].strip(), "1.000")
 
+    def test_several_starts_and_live_runs_with_their_seconds(self):
+        with tempfile.TemporaryDirectory() as folder:
+            traced(folder)
+            run, parts = os.path.join(folder, "run"), os.path.join(folder, "parts")
+            done = subprocess.run([sys.executable, DRIVER, RUDDER, run, "--starts", "window:4;lru"], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            lines = done.stdout.splitlines()
+            self.assertEqual([[cell.strip(" `") for cell in line.split("|")[1:3]] for line in lines[2:]],
+                             [[start, agent] for start in ("window:4", "lru") for agent in ("never", *agents_table.SETTERS)])
+            live = subprocess.run([sys.executable, DRIVER, RUDDER, parts, "0.25", "scored", "bandit", "--live", "--", "--ranks", "2",
+                                   "--ranks-per-host", "1", "--epochs", "2", "--batch", "20", "--hidden", "4", "--fanout", "4,6"],
+                                  capture_output=True, text=True)
+        self.assertEqual(live.returncode, 0, live.stderr)
+        lines = [[cell.strip(" `") for cell in line.split("|")[1:-1]] for line in live.stdout.splitlines()]
+        self.assertEqual(lines[0][2:4], agents_table.SECONDS)
+        self.assertEqual([line[0] for line in lines[2:]], [agents_table.BUILT_IN, "bandit"])
+        for line in lines[2:]:
+            self.assertEqual(len(line), len(agents_table.HEAD) + 2)
+            self.assertGreater(float(line[2]), 0)
+            self.assertTrue(line[5].endswith("%"), line)
+
     def test_classifiers_that_are_there_are_found(self):
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)

@@ -70,6 +70,8 @@ class Parts(unittest.TestCase):
             (folder / "metrics.jsonl").write_text("\n".join(map(json.dumps, steps)))
             (folder / "decisions.jsonl").write_text("\n".join(map(json.dumps, decisions)))
             changes = live_bandit.taken(folder)
+            # Another agent says of nothing that it only tries it.
+            self.assertEqual([c["step"] for c in live_bandit.taken(folder, "llm:built-in")], [1, 2, 3])
         self.assertEqual([(c["step"], c["left"]["policy"], c["took"]["policy"]) for c in changes],
                          [(1, "lru", "window:16"), (3, "window:16", "lfu")])
         run = {"taken": changes, "replayed": {"lru": 1000, "window:16": 1004, "lfu": 1010}}

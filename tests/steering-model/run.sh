@@ -18,7 +18,11 @@ python=$cache/steering-model/venv/bin/python
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
 "$python" "$here/model_test.py" "$samples"
-"$python" "$here/local_test.py" "$local" "$here/../../models/steering.safetensors" 200
+# The model that is in the program: 1,000 prompts against torch, 200 against llama.cpp's server.
+"$python" "$here/local_test.py" "$local" "$here/../../models/steering.safetensors" 1000
+mkdir "$place/built-in"
+cp "$here/../../models/steering.safetensors" "$place/built-in/model.safetensors"
+"$python" "$tools/export_gguf.py" "$place/built-in/model.safetensors" "$place/built-in"
 for name in first again; do
     "$python" "$tools/train.py" "$place/$name" --short 8 --short-batch 16 --steps 12 --batch 4 --most-lines 2 --threads 1 --test-groups 1 >"$place/log"
 done
@@ -26,8 +30,13 @@ cmp "$place/first/model.safetensors" "$place/again/model.safetensors"
 cmp "$place/first/model.gguf" "$place/again/model.gguf"
 "$python" "$here/local_test.py" "$local" "$place/first/model.safetensors" 8
 if installed "$here/../llama" "$cache/llama"; then
-    "$python" "$tools/check.py" "$place/first" --prompts 3 --server "$cache/llama/venv/bin/python" "$here/../llama/serve.py"
+    server="$cache/llama/venv/bin/python $here/../llama/serve.py"
+    # shellcheck disable=SC2086  # two words
+    "$python" "$tools/check.py" "$place/first" --prompts 3 --server $server
+    # shellcheck disable=SC2086
+    "$python" "$tools/check.py" "$place/built-in" --prompts 200 --server $server
 else
     echo "llama.cpp's server is not installed (llama.decisions does that): replies of it are not compared"
     "$python" "$tools/check.py" "$place/first" --prompts 3
+    "$python" "$tools/check.py" "$place/built-in" --prompts 200
 fi

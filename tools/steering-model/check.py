@@ -103,8 +103,8 @@ class Server:
 
 
 def check_server(server, c, weights, vocabulary, drawn):
-    """Tokens, prompts and replies are the same there."""
-    same = True
+    """Tokens, prompts and replies are the same there. Those that are not are shown."""
+    same = 0
     for w in drawn:
         head, row = vocabulary.prompt(w.system(), w.user())
         tokens = server.ask("/tokenize", {"content": w.user(), "add_special": False, "parse_special": False})["tokens"]
@@ -116,9 +116,11 @@ def check_server(server, c, weights, vocabulary, drawn):
             wanted = batches.reply_of(c, weights, vocabulary, w.system(), w.user())
         found = {"tokens": tokens == row[1:-2], "length": answer["usage"]["prompt_tokens"] == len(head + row),
                  "reply": reply == wanted}
-        print(f"server: {found}  {wanted}" + ("" if found["reply"] else f"  but there {reply}"))
-        same = same and all(found.values())
-    return same
+        same += all(found.values())
+        if not all(found.values()):
+            print(f"server: {found}  {wanted}" + ("" if found["reply"] else f"  but there {reply}"))
+    print(f"server: {same} of {len(drawn)} the same")
+    return same == len(drawn)
 
 
 def main():
@@ -131,7 +133,8 @@ def main():
     config, tokens, arrays = files.read_model(os.path.join(options.folder, "model.safetensors"))
     vocabulary = words.Vocabulary(tokens)
     weights = {name: torch.from_numpy(array.copy()) for name, array in arrays.items()}
-    drawn = [worlds.draw_group(77, index, 1, worlds.Names(test=True))[0] for index in range(options.prompts)]
+    drawn = [worlds.draw_group(77, index, 1, worlds.RealNames() if index % 4 == 3 else worlds.Names(test=True))[0]
+             for index in range(options.prompts)]
     good = check_logits(config, weights, arrays, [vocabulary.prompt(w.system(), w.user()) for w in drawn])
     if options.server:
         with Server(*options.server, os.path.join(options.folder, "model.gguf")) as server:
