@@ -12,6 +12,10 @@ import sys
 
 import numpy as np
 
+# What a step's time consists of, and the keys in `seconds`: they add up to `step`.
+PARTS = {"computing": "compute", "waiting for rows": "wait_rows", "gradients": "wait_gradients",
+         "slower ranks": "wait_ranks", "agent": "wait_agent", "rest": "rest"}
+
 
 def lines(file):
     """The objects of a file of JSON lines; a last line that is still being written is left out."""
@@ -27,12 +31,12 @@ def lines(file):
 
 def read_steps(run):
     """The steps of all ranks as one structured array, in the order they were written."""
-    seconds = ("step", "stall", "compute", "reduce", "fetch", "sample")
+    seconds = ("step", *PARTS.values())
     rows = ("needed", "local", "hit", "demand", "replacement", "ahead")
     kind = [("step", int), ("rank", int), ("loss", float)]
     kind += [(name + "_seconds" if name == "step" else name, float) for name in seconds]
     kind += [(name, int) for name in rows]
-    return np.array([(line["step"], line["rank"], line["loss"], *(line["seconds"][n] for n in seconds),
+    return np.array([(line["step"], line["rank"], line["loss"], *(line["seconds"].get(n, 0) for n in seconds),
                       *(line["rows"][n] for n in rows)) for line in lines(run / "metrics.jsonl")], dtype=kind)
 
 
@@ -53,8 +57,8 @@ def table(run, steps, decisions, summary):
            ("loss", f"{steps['loss'][0]:.4f} at first, {steps['loss'][-1]:.4f} at last")]
     if summary and summary["accuracy"]["test"] is not None:
         out.append(("test accuracy", f"{100 * summary['accuracy']['test']:.2f} %"))
-    for name in ("compute", "stall", "reduce"):
-        out.append((name, f"{100 * steps[name].sum() / total:.1f} % of the steps' time"))
+    for words, name in PARTS.items():
+        out.append((words, f"{100 * steps[name].sum() / total:.1f} % of the steps' time"))
     out += [("remote rows", f"{remote.sum():,} needed, {fetched.sum():,} fetched"),
             ("hit rate", f"{100 * steps['hit'].sum() / max(1, remote.sum()):.1f} %")]
     if summary and summary["rows"]["floor"]:
@@ -65,13 +69,13 @@ def table(run, steps, decisions, summary):
         what = d["action"].get("knobs", d["action"]["action"])
         out.append(("", f"step {d['step']}, rank {d['rank']}: {what} ({d['status']})"))
     for name, value in out:
-        print(f"{name:14} {value}")
+        print(f"{name:16} {value}")
 
 
 def epochs_table(run):
     for e in lines(run / "epochs.jsonl"):
         scores = ", ".join(f"{k} {100 * v:.2f} %" for k, v in (e.get("accuracy") or {}).items() if v is not None)
-        print(f"epoch {e['epoch'] + 1:<8} loss {e['loss']:.4f}, {e['seconds']:.2f} s{', ' if scores else ''}{scores}")
+        print(f"epoch {e['epoch'] + 1:<10} loss {e['loss']:.4f}, {e['seconds']:.2f} s{', ' if scores else ''}{scores}")
 
 
 def draw(steps, decisions, out):
@@ -84,8 +88,8 @@ def draw(steps, decisions, out):
     first = steps[steps["rank"] == steps["rank"].min()]
     loss.plot(first["step"], first["loss"])
     loss.set_ylabel("loss")
-    stacked = [by_step(steps, steps[n] / ranks * 1e3) for n in ("compute", "reduce", "stall")]
-    time.stackplot(stacked[0][0], *(s[1] for s in stacked), labels=("compute", "gradients", "stall"))
+    stacked = [by_step(steps, steps[n] / ranks * 1e3) for n in PARTS.values()]
+    time.stackplot(stacked[0][0], *(s[1] for s in stacked), labels=PARTS.keys())
     time.set_ylabel("ms per step, mean of ranks")
     time.legend(loc="upper right")
     for name in ("hit", "demand", "ahead", "replacement"):

@@ -10,6 +10,23 @@ namespace rudder::cli {
 
 namespace {
 
+/// How a part of a step is drawn.
+struct PartLook {
+    std::string_view letter;
+    std::string_view block;
+    std::string_view colour;
+};
+
+/// In the order of `step_parts`.
+constexpr std::array<PartLook, step_parts.size()> part_looks{{
+    {"#", "█", colours::green},
+    {"!", "▓", colours::red},
+    {"~", "▒", colours::yellow},
+    {"=", "░", colours::cyan},
+    {"?", "▚", colours::magenta},
+    {".", "·", colours::dim},
+}};
+
 std::string repeated(std::string_view text, std::size_t times) {
     std::string all;
     for (std::size_t i = 0; i < times; ++i)
@@ -81,15 +98,24 @@ std::string progress_bar(double share, std::size_t width, const ScreenLook& look
            painted(repeated("─", width - filled), colours::dim, look);
 }
 
-std::string time_bar(double compute, double stall, std::size_t width, const ScreenLook& look) {
-    const std::size_t first = cells_of(compute, width);
-    const std::size_t second = std::min(cells_of(stall, width), width - first);
-    const std::size_t rest = width - first - second;
-    if (!look.utf8)
-        return std::string(first, '#') + std::string(second, '!') + std::string(rest, '.');
-    return painted(repeated("█", first), colours::green, look) +
-           painted(repeated("▓", second), colours::red, look) +
-           painted(repeated("·", rest), colours::dim, look);
+std::string part_sign(std::size_t part, const ScreenLook& look) {
+    const PartLook& sign = part_looks[part];
+    return painted(std::string(look.utf8 ? sign.block : sign.letter), sign.colour, look);
+}
+
+std::string time_bar(const Seconds& step, double whole, std::size_t width, const ScreenLook& look) {
+    std::string bar;
+    double until = 0;
+    std::size_t drawn = 0;
+    for (std::size_t i = 0; i < step_parts.size(); ++i) {
+        until += step.*step_parts[i].seconds;
+        const std::size_t end = std::max(drawn, cells_of(until / whole, width));
+        const PartLook& sign = part_looks[i];
+        bar +=
+            painted(repeated(look.utf8 ? sign.block : sign.letter, end - drawn), sign.colour, look);
+        drawn = end;
+    }
+    return bar + std::string(width - drawn, ' ');
 }
 
 std::string row_bar(const Rows& rows, std::size_t width, const ScreenLook& look) {

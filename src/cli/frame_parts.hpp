@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/step_time.hpp"
 #include "rudder/core/rows.hpp"
 
 #include "terminal.hpp"
@@ -16,6 +17,7 @@ namespace colours {
 inline constexpr std::string_view green = "32";
 inline constexpr std::string_view yellow = "33";
 inline constexpr std::string_view red = "31";
+inline constexpr std::string_view magenta = "35";
 inline constexpr std::string_view cyan = "36";
 inline constexpr std::string_view dim = "2";
 }  // namespace colours
@@ -50,8 +52,10 @@ private:
 
 /// A share of a whole, so many columns wide.
 [[nodiscard]] std::string progress_bar(double share, std::size_t width, const ScreenLook& look);
-/// Two shares of a whole behind each other, and what is left: computing, waiting, the rest.
-[[nodiscard]] std::string time_bar(double compute, double stall, std::size_t width,
+/// The sign of a part of a step in bars, with its colour; parts are those of `step_parts`.
+[[nodiscard]] std::string part_sign(std::size_t part, const ScreenLook& look);
+/// The parts of a step behind each other, as shares of `whole`, and blanks where it is longer.
+[[nodiscard]] std::string time_bar(const Seconds& step, double whole, std::size_t width,
                                    const ScreenLook& look);
 /// Rows by where they came from: own host, buffer, network. Empty where there are none.
 [[nodiscard]] std::string row_bar(const Rows& rows, std::size_t width, const ScreenLook& look);

@@ -66,11 +66,46 @@ std::string speed_line(const Standing& s, const ScreenLook& look) {
     line.add(0, "speed");
     line.add(4, fmt::format("{:.1f} steps/s", s.steps_per_second));
     line.add(2, fmt::format("{:.1f} MB/s", s.bytes_per_second / 1e6));
-    line.add(1, "waiting for rows " + format_percent(s.wait_rows),
-             s.wait_rows > red_wait ? colours::red : "");
     if (const std::uint64_t remote = s.rows.hit + s.rows.demand; remote != 0)
         line.add(3, "hit rate " + format_percent(share(s.rows.hit, remote)));
     if (!s.policy.empty()) line.add(5, "policy " + shown_text(s.policy, look.utf8), colours::dim);
+    return line.text();
+}
+
+Seconds mean_of(const std::vector<RankPace>& ranks) {
+    Seconds sum;
+    for (const RankPace& rank : ranks)
+        sum += rank.parts();
+    const auto count = static_cast<double>(std::max<std::size_t>(ranks.size(), 1));
+    sum.step /= count;
+    sum.stall /= count;
+    for (const StepPart& part : step_parts)
+        sum.*part.seconds /= count;
+    return sum;
+}
+
+/// Where the time of a step went, in the words of the closing lines; empty: no step is known.
+/// Waiting for rows is always told, since it is what is steered; of the others the longest stay.
+std::string time_line(const Standing& s, const ScreenLook& look) {
+    const Seconds mean = mean_of(s.by_rank);
+    if (!(mean.step > 0)) return {};
+    FrameLine line(look);
+    line.add(0, "time");
+    for (std::size_t i = 0; i < step_parts.size(); ++i) {
+        const double seconds = mean.*step_parts[i].seconds;
+        const double of_step = seconds / mean.step;
+        const bool rows = step_parts[i].seconds == &Seconds::wait_rows;
+        if (!rows && !(of_step >= least_shown_part)) continue;
+        int importance = rows ? 1 : 2;
+        for (std::size_t k = 0; k < step_parts.size() && !rows; ++k) {
+            const double other = mean.*step_parts[k].seconds;
+            if (other > seconds || (other == seconds && k < i)) ++importance;
+        }
+        const std::string text = fmt::format("{} {}", step_parts[i].words, format_percent(of_step));
+        line.add_painted(importance,
+                         part_sign(i, look) + " " +
+                             painted(text, rows && of_step > red_wait ? colours::red : "", look));
+    }
     return line.text();
 }
 
@@ -109,32 +144,19 @@ double longest_step(const std::vector<RankPace>& ranks) {
     return longest > 0 ? longest : 1;
 }
 
-RankPace mean_of(const std::vector<RankPace>& ranks) {
-    RankPace mean;
-    for (const RankPace& rank : ranks) {
-        mean.compute_seconds += rank.compute_seconds / static_cast<double>(ranks.size());
-        mean.stall_seconds += rank.stall_seconds / static_cast<double>(ranks.size());
-    }
-    return mean;
-}
-
 /// The mean and the slowest, which the others wait for.
 std::string ranks_line(const Standing& s, const ScreenLook& look) {
     const auto slowest = std::ranges::max_element(s.by_rank, {}, &RankPace::own_seconds);
-    const RankPace mean = mean_of(s.by_rank);
+    const Seconds mean = mean_of(s.by_rank);
     const double whole = longest_step(s.by_rank);
     const std::size_t width = std::clamp<std::size_t>(look.columns / 8, 4, 24);
-    const auto bar = [&](const RankPace& rank) {
-        return time_bar(rank.compute_seconds / whole, rank.stall_seconds / whole, width, look);
-    };
     FrameLine line(look);
     line.add(0, "ranks");
-    line.add(2, "mean " + milliseconds(mean.own_seconds()));
-    line.add_painted(4, bar(mean));
+    line.add(2, "mean " + milliseconds(mean.own()));
+    line.add_painted(4, time_bar(mean, whole, width, look));
     line.add(1, fmt::format("slowest {} {}", slowest->rank, milliseconds(slowest->own_seconds())),
-             slowest->own_seconds() > 1.2 * mean.own_seconds() ? colours::red : "");
-    line.add_painted(3, bar(*slowest));
-    line.add(5, look.utf8 ? "█ compute ▓ rows" : "# compute ! rows", colours::dim);
+             slowest->own_seconds() > 1.2 * mean.own() ? colours::red : "");
+    line.add_painted(3, time_bar(slowest->parts(), whole, width, look));
     return line.text();
 }
 
@@ -143,8 +165,7 @@ constexpr std::size_t cell_columns = 37 + cell_gap;
 
 /// 37 columns.
 std::string rank_cell(const RankPace& rank, double whole, const ScreenLook& look) {
-    const std::string bar =
-        time_bar(rank.compute_seconds / whole, rank.stall_seconds / whole, 10, look);
+    const std::string bar = time_bar(rank.parts(), whole, 10, look);
     const std::string numbers = fmt::format("{:>9} {:>5.1f} MB/s", milliseconds(rank.own_seconds()),
                                             rank.bytes_per_second / 1e6);
     return fmt::format("{:>5} {} {:<20}", rank.rank, bar, cut_to(numbers, 20, false));
@@ -189,8 +210,9 @@ std::string progress_line(const Standing& s, const ScreenLook& look) {
     FrameLine line(look);
     line.add(3, shown_text(s.name, look.utf8), colours::cyan);
     if (s.state != "running") line.add(2, s.state, colours::yellow);
-    line.add(1, s.epochs == 0 ? fmt::format("epoch {}", epoch)
-                              : fmt::format("epoch {}/{}", epoch, s.epochs));
+    line.add(1, s.epochs == 0
+                    ? "epoch " + format_count(epoch)
+                    : fmt::format("epoch {}/{}", format_count(epoch), format_count(s.epochs)));
     line.add_painted(5, progress_bar(done, std::clamp<std::size_t>(look.columns / 4, 6, 60), look));
     line.add(0, fmt::format("{:3.0f} %", std::floor(done * 100)));
     line.add(6, fmt::format("step {}/{}", format_count(s.step), format_count(s.steps)));
@@ -202,6 +224,7 @@ std::string progress_line(const Standing& s, const ScreenLook& look) {
 std::vector<std::string> live_frame(const Standing& s, const ScreenLook& look) {
     std::vector<std::string> lines{progress_line(s, look), loss_line(s, look)};
     if (s.rows.needed != 0) lines.push_back(rows_line(s, look));
+    if (std::string time = time_line(s, look); !time.empty()) lines.push_back(std::move(time));
     lines.push_back(speed_line(s, look));
     if (std::string agent = agent_line(s, look); !agent.empty()) lines.push_back(std::move(agent));
     if (s.by_rank.size() > 1) lines.push_back(ranks_line(s, look));

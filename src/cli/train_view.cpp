@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 
 #include "describe.hpp"
 #include "live_frame.hpp"
@@ -22,8 +23,8 @@ std::string score_text(const train::Score& score) {
 std::string epoch_line(const std::string& title, const train::EpochRecord& record,
                        std::uint32_t epochs) {
     std::string line = title.empty() ? "" : title + "  ";
-    line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs, record.loss,
-                        score_text(record.scores.train));
+    line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", format_count(record.epoch + 1),
+                        format_count(epochs), record.loss, score_text(record.scores.train));
     if (record.scores.evaluated) {
         line += fmt::format("  valid {}  test {}", score_text(record.scores.valid),
                             score_text(record.scores.test));

@@ -52,7 +52,7 @@ enum class Derived : std::uint8_t {
     remote,       ///< hit + demand: what a run without a buffer would fetch
     hit_rate,     ///< of a step; its mean over steps is hit over remote
     rest,         ///< seconds of a step that no phase accounts for
-    worst_stall,  ///< of the rank that waited longest
+    worst_stall,  ///< waiting for rows, of the rank that waited longest
     floor,        ///< rows the clairvoyant optimum fetches; empty without a trace
 };
 inline constexpr std::size_t derived_count = 6;

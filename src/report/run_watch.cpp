@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/step_time.hpp"
+
 namespace rudder::report {
 
 namespace {
@@ -120,19 +122,25 @@ Standing RunWatch::standing(std::optional<double> elapsed) const {
         sum.rows += ranks_[r].now.rows;
         if (sum.steps == 0) continue;
         const auto steps = static_cast<double>(sum.steps);
+        const Seconds parts = with_all_parts(sum.seconds);
         const double seconds = std::max(sum.seconds.step, 1e-9);
         const auto remote = static_cast<double>(sum.rows.hit + sum.rows.demand);
         all.by_rank.push_back(
             {.rank = r,
-             .step_seconds = sum.seconds.step / steps,
-             .compute_seconds = sum.seconds.compute / steps,
-             .stall_seconds = sum.seconds.stall / steps,
+             .step_seconds = parts.step / steps,
+             .compute_seconds = parts.compute / steps,
+             .stall_seconds = parts.stall / steps,
              .bytes_per_second = static_cast<double>(sum.bytes) / seconds,
-             .hit_rate = remote > 0 ? static_cast<double>(sum.rows.hit) / remote : 0});
+             .hit_rate = remote > 0 ? static_cast<double>(sum.rows.hit) / remote : 0,
+             .wait_rows_seconds = parts.wait_rows / steps,
+             .wait_gradients_seconds = parts.wait_gradients / steps,
+             .wait_ranks_seconds = parts.wait_ranks / steps,
+             .wait_agent_seconds = parts.wait_agent / steps,
+             .rest_seconds = parts.rest / steps});
         all.bytes_per_second += all.by_rank.back().bytes_per_second;
         all.rows += sum.rows;
         step_seconds += sum.seconds.step;
-        waited_seconds += sum.seconds.wait_rows;
+        waited_seconds += parts.wait_rows;
         if (r == 0) all.steps_per_second = steps / seconds;
     }
     all.wait_rows = step_seconds > 0 ? waited_seconds / step_seconds : 0;

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "core/fields_json.hpp"
+#include "core/step_time.hpp"
 
 namespace rudder::report {
 
@@ -47,6 +48,19 @@ void without_strange_numbers(Json& json) {
 }
 
 }  // namespace
+
+Seconds RankPace::parts() const noexcept {
+    Seconds seconds;
+    seconds.step = step_seconds;
+    seconds.compute = compute_seconds;
+    seconds.stall = stall_seconds;
+    seconds.wait_rows = wait_rows_seconds;
+    seconds.wait_gradients = wait_gradients_seconds;
+    seconds.wait_ranks = wait_ranks_seconds;
+    seconds.wait_agent = wait_agent_seconds;
+    seconds.rest = rest_seconds;
+    return with_all_parts(seconds);
+}
 
 Json to_json(const Standing& standing) {
     Standing known = standing;

@@ -10,6 +10,7 @@
 #include "rudder/core/fields.hpp"
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/core/rows.hpp"
+#include "rudder/core/seconds.hpp"
 #include "steer/log/decision_log.hpp"
 
 namespace rudder::report {
@@ -19,20 +20,34 @@ struct RankPace {
     std::uint64_t rank = 0;
     double step_seconds = 0;
     double compute_seconds = 0;
-    double stall_seconds = 0;  ///< waiting for its rows
+    double stall_seconds = 0;  ///< waiting for its own rows, before the gradients
     double bytes_per_second = 0;
     double hit_rate = 0;  ///< of rows of other hosts
+    // With computing, the parts of a step: core/step_time.hpp.
+    double wait_rows_seconds = 0;
+    double wait_gradients_seconds = 0;
+    double wait_ranks_seconds = 0;
+    double wait_agent_seconds = 0;
+    double rest_seconds = 0;
 
-    static constexpr auto fields =
-        field_list(field("rank", &RankPace::rank, FieldKind::plain),
-                   field("step_seconds", &RankPace::step_seconds, FieldKind::plain),
-                   field("compute_seconds", &RankPace::compute_seconds, FieldKind::plain),
-                   field("stall_seconds", &RankPace::stall_seconds, FieldKind::plain),
-                   field("bytes_per_second", &RankPace::bytes_per_second, FieldKind::plain),
-                   field("hit_rate", &RankPace::hit_rate, FieldKind::plain));
+    static constexpr auto fields = field_list(
+        field("rank", &RankPace::rank, FieldKind::plain),
+        field("step_seconds", &RankPace::step_seconds, FieldKind::plain),
+        field("compute_seconds", &RankPace::compute_seconds, FieldKind::plain),
+        field("stall_seconds", &RankPace::stall_seconds, FieldKind::plain),
+        field("bytes_per_second", &RankPace::bytes_per_second, FieldKind::plain),
+        field("hit_rate", &RankPace::hit_rate, FieldKind::plain),
+        added_field("wait_rows_seconds", &RankPace::wait_rows_seconds, FieldKind::plain, {}),
+        added_field("wait_gradients_seconds", &RankPace::wait_gradients_seconds, FieldKind::plain,
+                    {}),
+        added_field("wait_ranks_seconds", &RankPace::wait_ranks_seconds, FieldKind::plain, {}),
+        added_field("wait_agent_seconds", &RankPace::wait_agent_seconds, FieldKind::plain, {}),
+        added_field("rest_seconds", &RankPace::rest_seconds, FieldKind::plain, {}));
 
     /// What the others wait for.
     [[nodiscard]] double own_seconds() const noexcept { return compute_seconds + stall_seconds; }
+    /// Where the time of its step went, also where an earlier version told less of it.
+    [[nodiscard]] Seconds parts() const noexcept;
 };
 static_assert(lists_all_fields<RankPace>);
 

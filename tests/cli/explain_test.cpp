@@ -62,22 +62,23 @@ TEST_F(ExplainCli, OfTwoRunsSaysWhatDiffers) {
     EXPECT_THAT(ok({"explain", "a", "b"}), testing::StartsWith("Of the "));
 }
 
+/// A server that words every finding so, the last perhaps otherwise, in the order they have.
+FakeServer::Handler wording(const std::string& words, const std::string& last = {}) {
+    return openai([words, last](const FakeRequest& request) {
+        Json reply = Json::object();
+        std::string order;
+        for (int i = 1; request.body.find(fmt::format("finding_{}", i)) != std::string::npos; ++i) {
+            reply[fmt::format("finding_{}", i)] = words;
+            order += fmt::format("{}{}", i > 1 ? "," : "", i);
+        }
+        if (!last.empty()) reply[fmt::format("finding_{}", reply.size())] = last;
+        reply["order"] = order;
+        return FakeReply::of(200, openai_envelope(reply.dump()));
+    });
+}
+
 TEST_F(ExplainCli, InTheWordsOfAModelOrPlain) {
     write_slow_run("slow");
-    // Words every finding so, in the order they have.
-    const auto wording = [](const std::string& words) {
-        return openai([words](const FakeRequest& request) {
-            Json reply = Json::object();
-            std::string order;
-            for (int i = 1; request.body.find(fmt::format("finding_{}", i)) != std::string::npos;
-                 ++i) {
-                reply[fmt::format("finding_{}", i)] = words;
-                order += fmt::format("{}{}", i > 1 ? "," : "", i);
-            }
-            reply["order"] = order;
-            return FakeReply::of(200, openai_envelope(reply.dump()));
-        });
-    };
     FakeServer honest(wording("No buffer."));
     EXPECT_THAT(ok({"explain", "slow", "--llm", "--llm-url", honest.url()}),
                 testing::StartsWith("1. No buffer.\n"));
@@ -88,6 +89,59 @@ TEST_F(ExplainCli, InTheWordsOfAModelOrPlain) {
     EXPECT_THAT(plain.out, HasSubstr("   change   "));
     EXPECT_THAT(plain.err, HasSubstr("the language model's words are not used: the number "
                                      "123456789 is not of the evidence"));
+}
+
+/// Of two runs both are worded; where the words of one cannot be used, that one is plain.
+TEST_F(ExplainCli, OfTwoRunsBothAreInTheWordsOfAModel) {
+    write_slow_run("a");
+    write_slow_run("b");
+    FakeServer server(wording("No buffer."));
+    const Words both{"explain", "a", "b", "--llm", "--llm-url", server.url()};
+    const Json json = ok_json(both);
+    for (const Json& run : json.at("runs"))
+        EXPECT_THAT(run.at("words").get<std::string>(), testing::StartsWith("1. No buffer.\n"));
+    const std::string text = ok(both);
+    EXPECT_THAT(text, HasSubstr("\na:\n1. No buffer.\n"));
+    EXPECT_THAT(text, HasSubstr("\nb:\n1. No buffer.\n"));
+    EXPECT_THAT(text, Not(HasSubstr("   change   ")));
+    // Both have too few steps per epoch, and only the second a batch of 7654: what a model says of
+    // that is used for the second, not for the first.
+    write_file(folder_ / "b/config.toml", "policy = 'none'\nlink = '1ms,8mbit'\nbatch = 7654\n");
+    FakeServer numbered(wording("Rows.", "A batch of 7654."));
+    const Outcome mixed =
+        rudder({"explain", "a", "b", "--llm", "--llm-url", numbered.url()}, here());
+    EXPECT_EQ(mixed.code, 0);
+    EXPECT_THAT(mixed.out, HasSubstr("\nb:\n1. Rows.\n"));
+    EXPECT_THAT(mixed.out, HasSubstr(". A batch of 7654.\n"));
+    EXPECT_THAT(mixed.out, HasSubstr("   change   --policy window --buffer 0.25\n"));
+    EXPECT_THAT(mixed.err, HasSubstr("the number 7654 is not of the evidence"));
+    EXPECT_THAT(mixed.err, HasSubstr("the findings of a are in plain text"));
+    EXPECT_THAT(mixed.err, Not(HasSubstr("the findings of b ")));
+}
+
+/// Nobody answers at the address: the same text as without a model, and why.
+TEST_F(ExplainCli, WithoutAServerTheTextIsPlain) {
+    write_slow_run("a");
+    write_slow_run("b");
+    std::string gone;
+    {
+        const FakeServer server(wording("No buffer."));
+        gone = server.url();
+    }
+    for (const Words& runs : {Words{"a"}, Words{"a", "b"}}) {
+        Words words{"explain"};
+        words.insert(words.end(), runs.begin(), runs.end());
+        const std::string plain = ok(words);
+        words.insert(words.end(), {"--llm", "--llm-url", gone});
+        const Outcome outcome = rudder(words, here());
+        EXPECT_EQ(outcome.code, 0) << outcome.err;
+        EXPECT_EQ(outcome.out, plain);
+        for (const std::string& run : runs) {
+            EXPECT_THAT(outcome.err, HasSubstr("the language model's words are not used: "));
+            EXPECT_THAT(outcome.err,
+                        HasSubstr(fmt::format("the findings of {} are in plain text", run)));
+        }
+    }
 }
 
 TEST_F(ExplainCli, OfARunWithoutStepsSaysSoInOneSentence) {

@@ -13,6 +13,7 @@
 namespace rudder::cli {
 namespace {
 
+using report::RankPace;
 using report::Standing;
 
 Standing some_standing(std::mt19937& random) {
@@ -36,7 +37,12 @@ Standing some_standing(std::mt19937& random) {
                              .compute_seconds = static_cast<double>(number(10'000)) * 0.01,
                              .stall_seconds = static_cast<double>(number(10'000)) * 0.01,
                              .bytes_per_second = static_cast<double>(number(1'000'000'000'000)),
-                             .hit_rate = 0.5});
+                             .hit_rate = 0.5,
+                             .wait_rows_seconds = static_cast<double>(number(20'000)) * 0.01,
+                             .wait_gradients_seconds = static_cast<double>(number(10'000)) * 0.01,
+                             .wait_ranks_seconds = static_cast<double>(number(10'000)) * 0.01,
+                             .wait_agent_seconds = static_cast<double>(number(2)) * 0.01,
+                             .rest_seconds = static_cast<double>(number(1000)) * 0.01});
     }
     s.rows.local = number(100'000'000);
     s.rows.hit = number(100'000'000);
@@ -90,7 +96,7 @@ TEST(LiveFrame, EvenOnTheNarrowestScreen) {
     }
 }
 
-/// A run of four ranks, one of which is slow.
+/// A run of four ranks, one of which is slow: the others wait for it, two of them not only.
 Standing four_ranks() {
     Standing s;
     s.step = 50;
@@ -125,17 +131,25 @@ Standing four_ranks() {
                              .compute_seconds = r == 2 ? 0.016 : 0.008,
                              .stall_seconds = 0.004,
                              .bytes_per_second = 3e6,
-                             .hit_rate = 0.6});
+                             .hit_rate = 0.6,
+                             .wait_rows_seconds = 0.004,
+                             .wait_ranks_seconds = r == 2 ? 0 : 0.008});
+        if (r % 2 == 0) continue;
+        RankPace& rank = s.by_rank.back();
+        for (double RankPace::*part :
+             {&RankPace::wait_gradients_seconds, &RankPace::wait_ranks_seconds,
+              &RankPace::wait_agent_seconds, &RankPace::rest_seconds})
+            rank.*part = 0.002;
     }
     return s;
 }
 
 using Lines = std::vector<std::string>;
 
-constexpr const char* fast_0 = "    0 ####!!....   12.0 ms   3.0 MB/s";
-constexpr const char* fast_1 = "    1 ####!!....   12.0 ms   3.0 MB/s";
+constexpr const char* fast_0 = "    0 ####!!====   12.0 ms   3.0 MB/s";
+constexpr const char* fast_1 = "    1 ####!!~=?.   12.0 ms   3.0 MB/s";
 constexpr const char* slow_2 = "    2 ########!!   20.0 ms   3.0 MB/s";
-constexpr const char* fast_3 = "    3 ####!!....   12.0 ms   3.0 MB/s";
+constexpr const char* fast_3 = "    3 ####!!~=?.   12.0 ms   3.0 MB/s";
 
 std::string beside(std::initializer_list<const char*> cells) {
     return fmt::format("{}", fmt::join(cells, "   "));
@@ -146,9 +160,10 @@ TEST(LiveFrame, Captured80x24) {
               (Lines{"epoch 2/4  [=====               ]   25 %  step 50/200  ETA 1:15",
                      "loss  0.5000  #^^=~~--,.._  valid 87.50 %  after epoch 1",
                      "rows  #######++++..  local 50 %  hit 30 %  demand 20 %  ahead 10 %",
-                     "speed  50.0 steps/s  12.3 MB/s  waiting for rows 20 %  hit rate 60 %",
+                     "time  # computing 50 %  ! waiting for rows 20 %  = slower ranks 15 %",
+                     "speed  50.0 steps/s  12.3 MB/s  hit rate 60 %  policy window:32",
                      "agent bandit: policy window:32  at step 32  10.0 % fewer rows than otherwise",
-                     "ranks  mean 14.0 ms  #####!!...  slowest 2 20.0 ms  ########!!",
+                     "ranks  mean 14.0 ms  #####!!~=.  slowest 2 20.0 ms  ########!!",
                      beside({fast_0, slow_2}), beside({fast_1, fast_3})}));
 }
 
@@ -159,25 +174,27 @@ TEST(LiveFrame, Captured200x50) {
                      "loss  0.5000  #^^=~~--,.._  valid 87.50 %  after epoch 1",
                      "rows  " + std::string(17, '#') + std::string(10, '+') + std::string(6, '.') +
                          "  local 50 %  hit 30 %  demand 20 %  ahead 10 %",
-                     "speed  50.0 steps/s  12.3 MB/s  waiting for rows 20 %  hit rate 60 %  policy "
-                     "window:32",
+                     "time  # computing 50 %  ! waiting for rows 20 %  ~ gradients 5 %  = slower "
+                     "ranks 15 %  ? agent 5 %  . rest 5 %",
+                     "speed  50.0 steps/s  12.3 MB/s  hit rate 60 %  policy window:32",
                      "agent bandit: policy window:32  (shadow_better)  at step 32  10.0 % fewer "
                      "rows than otherwise  1 of 6 decisions applied",
-                     "ranks  mean 14.0 ms  ############!!!!!.......  slowest 2 20.0 ms  "
-                     "###################!!!!!  # compute ! rows",
+                     "ranks  mean 14.0 ms  ############!!!!!~====?.  slowest 2 20.0 ms  "
+                     "###################!!!!!",
                      beside({fast_0, fast_1, slow_2, fast_3})}));
 }
 
 TEST(LiveFrame, NarrowLowScreensKeepWhatMattersMost) {
-    const auto lines = live_frame(four_ranks(), {40, 10, false, false});
-    ASSERT_EQ(lines.size(), 9U);
+    const auto lines = live_frame(four_ranks(), {40, 11, false, false});
+    ASSERT_EQ(lines.size(), 10U);
     EXPECT_EQ(lines[0], "epoch 2/4   25 %  ETA 1:15");
-    EXPECT_EQ(lines[4], "agent bandit: policy window:32");
-    EXPECT_THAT(lines[5], testing::HasSubstr("slowest 2 20.0 ms"));
+    EXPECT_EQ(lines[3], "time  ! waiting for rows 20 %");
+    EXPECT_EQ(lines[5], "agent bandit: policy window:32");
+    EXPECT_THAT(lines[6], testing::HasSubstr("slowest 2 20.0 ms"));
     // Not all four fit: the slowest are shown, and that they are.
-    EXPECT_EQ(lines[6], slow_2);
-    EXPECT_EQ(lines[7], fast_0);
-    EXPECT_EQ(lines[8], "      the slowest of 4 ranks");
+    EXPECT_EQ(lines[7], slow_2);
+    EXPECT_EQ(lines[8], fast_0);
+    EXPECT_EQ(lines[9], "      the slowest of 4 ranks");
     EXPECT_EQ(live_frame(four_ranks(), {24, 3, false, false}).size(), 2U);
 }
 
@@ -186,11 +203,14 @@ TEST(LiveFrame, SaysWhatIsNotKnownYet) {
     s.decision.reset();
     s.by_rank.resize(1);
     const auto lines = live_frame(s, {100, 24, false, false});
-    ASSERT_EQ(lines.size(), 5U);
+    ASSERT_EQ(lines.size(), 6U);
     EXPECT_THAT(lines[2], testing::EndsWith("(1 of 4 ranks)"));
-    EXPECT_EQ(lines[4], "agent bandit  6 decisions, none changed anything");
+    EXPECT_EQ(lines[3], "time  # computing 40 %  ! waiting for rows 20 %  = slower ranks 40 %");
+    EXPECT_EQ(lines[5], "agent bandit  6 decisions, none changed anything");
     s.agent = "never";
-    EXPECT_EQ(live_frame(s, {100, 24, false, false}).size(), 4U);
+    EXPECT_EQ(live_frame(s, {100, 24, false, false}).size(), 5U);
+    s.by_rank.clear();
+    EXPECT_EQ(live_frame(s, {100, 24, false, false}).size(), 4U) << "no step is known";
     s.seconds_left.reset();
     EXPECT_THAT(progress_line(s, {100, 24, false, false}), testing::EndsWith("ETA -"));
     s.state = "killed";

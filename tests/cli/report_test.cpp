@@ -69,6 +69,31 @@ TEST_F(Report, SeveralRunsAndWhereTheyGo) {
     refuse({"report", "a", "--out", "one.html"}, 2, {"exists already"});
 }
 
+/// Three folders of runs that differ in policy, agent and link: titles, columns and bars say so.
+TEST_F(Report, OfThreeRunsSideBySide) {
+    ok(train("a", {"--policy", "none"}));
+    ok(train("b", {"--policy", "lru", "--agent", "every:4"}));
+    ok(train("c", {"--policy", "window:8", "--link", "1us,1gbit"}));
+    const Json said = ok_json({"report", "a", "b", "c", "--out", "three.html"});
+    EXPECT_EQ(said.at("file"), "three.html");
+    ASSERT_EQ(said.at("runs").size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) {
+        EXPECT_EQ(said.at("runs")[i].at("path"), std::string(1, static_cast<char>('a' + i)));
+        EXPECT_EQ(said.at("runs")[i].at("missing"), Json::array());
+    }
+    const std::string text = page("three.html");
+    for (const char* words :
+         {"Side by side", "none", "lru", "every:4", "window:8", "1us,10gbit", "1us,1gbit",
+          "Bytes of rows", "Rows fetched", "Time of a step", "Waiting for rows, step by step"})
+        EXPECT_THAT(text, HasSubstr(words));
+    // All of them train the same, so that their losses are drawn once.
+    EXPECT_THAT(text, HasSubstr("The curves of all 3 are equal: drawn once."));
+    // Each has its own part of the page below.
+    for (const char* id : {"id=\"r1-time\"", "id=\"r2-time\"", "id=\"r3-time\""})
+        EXPECT_THAT(text, HasSubstr(id));
+    EXPECT_THAT(text, Not(HasSubstr("id=\"r4-time\"")));
+}
+
 TEST_F(Report, WhatIsNoRunIsRefused) {
     refuse({"report", "graph"}, 3, {"not a run folder", "graph", "rudder train --out"});
     refuse({"report", "nothing"}, 3, {"no such folder", "nothing"});

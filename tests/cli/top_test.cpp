@@ -1,12 +1,22 @@
 // Runs as they stand: info and top while a run goes on, after it ended, and when it was killed.
+#include <algorithm>
+#include <array>
 #include <csignal>
+#include <ctime>
 #include <functional>
+#include <numeric>
+#include <regex>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <unistd.h>
+
+#include "report/run_writer.hpp"
 
 #include "cli_support.hpp"
 #include "support/mpirun.hpp"
+#include "support/terminal.hpp"
 
 namespace rudder::test {
 namespace {
@@ -67,7 +77,7 @@ TEST_F(Top, ARunningRunIsToldFromOneThatWasKilled) {
     EXPECT_EQ(info.at("standing").at("epochs"), 1'000'000);
     EXPECT_THAT(text, HasSubstr("running, "));
     EXPECT_THAT(text, HasSubstr(" to go"));
-    EXPECT_THAT(text, HasSubstr("of 1000000"));
+    EXPECT_THAT(text, HasSubstr("of 1,000,000"));
     EXPECT_EQ(top.at("state"), "running");
     EXPECT_GT(top.at("steps"), top.at("step"));
     EXPECT_GT(top.at("seconds_left"), 0);
@@ -140,6 +150,121 @@ TEST_F(Top, ThePolicyAtTheEndIsTold) {
     EXPECT_EQ(info.at("standing").at("by_rank").size(), 2U);
     EXPECT_THAT(ok({"info", "run"}), HasSubstr("lru at first, window:8 at the end"));
     EXPECT_THAT(ok({"top", "run"}), HasSubstr("ranks  mean "));
+}
+
+// ---- on a terminal -----------------------------------------------------------------------------
+
+constexpr int shown_ranks = 40;
+constexpr int slow_rank = 7;
+
+/// Ten steps of a run that goes on, of 20 ms each, in which all ranks wait for one.
+void write_shown_run(const fs::path& folder) {
+    fs::create_directories(folder);
+    // A minute ago: the time to go is by the clock.
+    const std::time_t start = std::time(nullptr) - 60;
+    std::array<char, 32> started{};
+    std::strftime(started.data(), started.size(), "%Y-%m-%dT%H:%M:%SZ", std::gmtime(&start));
+    const Json card{{"schema", 1},          {"state", "running"},   {"started", started.data()},
+                    {"epochs", 4},          {"ranks", shown_ranks}, {"steps_per_epoch", 50},
+                    {"policy", "window:8"}, {"agent", "bandit"}};
+    write_file(folder / "run.json", card.dump());
+    std::string text;
+    for (int line = 0; line < 10 * shown_ranks; ++line) {
+        const bool slow = line % shown_ranks == slow_rank;
+        const Json step{
+            {"step", line / shown_ranks},
+            {"epoch", 0},
+            {"rank", line % shown_ranks},
+            {"loss", 0.5},
+            {"seconds",
+             {{"step", 0.02},
+              {"stall", 0.004},
+              {"compute", slow ? 0.016 : 0.008},
+              {"reduce", slow ? 0.0 : 0.008},
+              {"wait_rows", 0.004},
+              {"wait_ranks", slow ? 0.0 : 0.008}}},
+            {"rows", {{"needed", 100}, {"local", 50}, {"hit", 30}, {"demand", 20}, {"ahead", 10}}},
+            {"bytes", {{"features", 60'000}}},
+            {"knobs", {{"policy", "window:8"}}}};
+        text += step.dump() + "\n";
+    }
+    write_file(folder / "metrics.jsonl", text);
+}
+
+std::string shown_cell(int rank) {
+    return fmt::format(
+        "{:>5} {}   {}.0 ms   3.0 MB/s", rank,
+        rank == slow_rank ? "########!!" : "####!!====", rank == slow_rank ? 20 : 12);
+}
+
+/// Down the columns.
+std::string shown_cells(const std::vector<int>& ranks, std::size_t across) {
+    const std::size_t high = (ranks.size() + across - 1) / across;
+    std::vector<std::string> lines(high);
+    for (std::size_t i = 0; i < ranks.size(); ++i)
+        lines[i % high] += (i < high ? "" : "   ") + shown_cell(ranks[i]);
+    return fmt::format("{}\n", fmt::join(lines, "\n"));
+}
+
+/// What a person sees on a terminal of this size, once `last` is to be seen.
+std::string seen_of_top(const fs::path& folder, unsigned short columns, unsigned short rows,
+                        const std::string& last) {
+    std::string seen;
+    const auto watch = [&](const std::string& bytes, int, pid_t program) {
+        if (!bytes.ends_with("\x1b[J")) return;  // in the midst of a frame
+        FakeScreen screen(columns);
+        screen.feed(bytes);
+        if (!seen.empty() || screen.text().find(last) == std::string::npos) return;
+        seen = screen.text();
+        seen.pop_back();  // the line of the cursor
+        EXPECT_EQ(screen.overflows(), 0);
+        EXPECT_THAT(screen.unknown(), testing::IsEmpty());
+        ::kill(program, SIGINT);
+    };
+    const Outcome outcome =
+        run_on_terminal({program().string(), "top", "run"}, {.columns = columns,
+                                                             .rows = rows,
+                                                             .folder = folder,
+                                                             .extra = {"NO_COLOR=1", "LANG=C"},
+                                                             .watch = watch});
+    EXPECT_EQ(outcome.code, 0) << outcome.out;
+    return std::regex_replace(seen, std::regex("ETA [0-9:]+"), "ETA T");
+}
+
+TEST_F(Top, CapturedOnTerminalsOf80x24And200x50) {
+    write_shown_run(folder_ / "run");
+    // As whoever writes a run does.
+    const int lock = ::open((folder_ / "run/metrics.jsonl").c_str(), O_RDWR | O_CLOEXEC);
+    ASSERT_EQ(::flock(lock, LOCK_EX | LOCK_NB), 0);
+    std::vector<int> all(shown_ranks);
+    std::iota(all.begin(), all.end(), 0);
+    std::vector<int> slowest = all;
+    std::ranges::stable_partition(slowest, [](int rank) { return rank == slow_rank; });
+    slowest.resize(30);
+    const std::string small = seen_of_top(folder_.path(), 80, 24, "the slowest of 40 ranks");
+    EXPECT_EQ(small,
+              "run  epoch 1/4  [=                   ]    5 %  step 10/200  ETA T\n"
+              "loss  0.5000\n"
+              "rows  #######++++..  local 50 %  hit 30 %  demand 20 %  ahead 10 %\n"
+              "time  # computing 41 %  ! waiting for rows 20 %  = slower ranks 39 %\n"
+              "speed  50.0 steps/s  120.0 MB/s  hit rate 60 %  policy window:8\n"
+              "agent bandit  no decision yet\n"
+              "ranks  mean 12.2 ms  ####!!====  slowest 7 20.0 ms  ########!!\n" +
+                  shown_cells(slowest, 2) + "      the slowest of 40 ranks\n");
+    EXPECT_EQ(std::ranges::count(small, '\n'), 23) << "the last line is the cursor's";
+    EXPECT_EQ(seen_of_top(folder_.path(), 200, 50, shown_cell(39)),
+              "run  epoch 1/4  [==" + std::string(48, ' ') +
+                  "]    5 %  step 10/200  ETA T\n"
+                  "loss  0.5000\n"
+                  "rows  #################++++++++++......  local 50 %  hit 30 %  demand 20 %  "
+                  "ahead 10 %\n"
+                  "time  # computing 41 %  ! waiting for rows 20 %  = slower ranks 39 %\n"
+                  "speed  50.0 steps/s  120.0 MB/s  hit rate 60 %  policy window:8\n"
+                  "agent bandit  no decision yet\n"
+                  "ranks  mean 12.2 ms  ##########!!!!!=========  slowest 7 20.0 ms  "
+                  "###################!!!!!\n" +
+                  shown_cells(all, 5));
+    ::close(lock);
 }
 
 // ---- messages ----------------------------------------------------------------------------------

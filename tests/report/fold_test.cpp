@@ -215,9 +215,13 @@ TEST(MetricsFold, IsWhatASlowFoldGives) {
                                          if (!SlowFold::has(lines, index("seconds.step")))
                                              return std::nullopt;
                                          double worst = 0;
-                                         for (const MetricsLine* line : lines)
-                                             worst = std::max(worst,
-                                                              line->values[index("seconds.stall")]);
+                                         for (const MetricsLine* line : lines) {
+                                             const auto divided = index("seconds.wait_rows");
+                                             const auto waited = line->seen[divided] != 0
+                                                                     ? divided
+                                                                     : index("seconds.stall");
+                                             worst = std::max(worst, line->values[waited]);
+                                         }
                                          return worst;
                                      }),
                          "worst stall");

@@ -5,6 +5,8 @@
 
 #include <gmock/gmock.h>
 
+#include "core/json.hpp"
+#include "core/step_time.hpp"
 #include "rudder/core/file.hpp"
 
 #include "run_writer.hpp"
@@ -44,6 +46,44 @@ TEST(ReportPage, IsWellFormedAndSelfContained) {
           "Feature bytes by owner", "rudder train parts --out &#39;my run&#39;",
           "shadow better: tried something: took it", "Numbers", "1.010 of the mean"})
         EXPECT_THAT(page, HasSubstr(words));
+}
+
+/// A run that waited so long for rows in each step; without the division, as earlier versions
+/// wrote.
+void write_waiting_run(const std::filesystem::path& folder, bool divided) {
+    const FakeRun run{.steps = 20, .ranks = 2, .steps_per_epoch = 10};
+    write_fake_run(folder, run);
+    std::string text;
+    for (std::uint64_t line = 0; line < run.steps * run.ranks; ++line) {
+        Json step = test::fake_step(run, line / run.ranks, line % run.ranks);
+        Json& seconds = step.at("seconds");
+        seconds["stall"] = 0.0417;
+        seconds["wait_rows"] = 0.0923;
+        for (const char* key : {"wait_rows", "wait_gradients", "wait_ranks", "wait_agent", "rest"})
+            if (!divided) seconds.erase(key);
+        text += step.dump() + "\n";
+    }
+    write_file(folder / "metrics.jsonl", text);
+}
+
+TEST(ReportPage, WaitingForRowsIsOneFigureEverywhere) {
+    const TempDir folder;
+    write_waiting_run(folder / "now", true);
+    write_waiting_run(folder / "earlier", false);
+    for (const bool divided : {true, false}) {
+        const std::string page = page_of(folder / (divided ? "now" : "earlier"));
+        EXPECT_THAT(page, HasSubstr("Waiting for rows alone"));
+        EXPECT_THAT(page, Not(HasSubstr("tall alone")));
+        EXPECT_THAT(page, HasSubstr(divided ? "92.3" : "41.7"));
+        EXPECT_THAT(page, Not(HasSubstr(divided ? "41.7" : "92.3")));
+        for (const StepPart& part : step_parts)
+            EXPECT_THAT(page, HasSubstr(std::string(part.words) + " s<")) << "by rank";
+    }
+    const std::vector runs{report::read_run(folder / "now"), report::read_run(folder / "earlier")};
+    const std::string both = report::report_page(runs);
+    EXPECT_THAT(both, HasSubstr("Waiting for rows, step by step"));
+    EXPECT_THAT(both, HasSubstr("92.3"));
+    EXPECT_THAT(both, HasSubstr("41.7"));
 }
 
 TEST(ReportPage, WithoutAnyOneFileItIsStillAPage) {

@@ -6,11 +6,13 @@
 #include <memory>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include "core/json.hpp"
+#include "core/step_time.hpp"
 #include "report/json_lines_sink.hpp"
 #include "report/run_follower.hpp"
 #include "report/run_watch.hpp"
@@ -37,6 +39,10 @@ train::StepRecord a_step(std::uint64_t step, std::uint32_t rank, double own = 0.
     record.seconds.stall = 0.02;
     record.seconds.wait_rows = 0.02;
     record.seconds.compute = own - 0.02;
+    record.seconds.wait_gradients = 0.01;
+    record.seconds.wait_ranks = 0.005;
+    record.seconds.wait_agent = 0.002;
+    record.seconds.rest = 0.003;
     record.rows = {.needed = 10, .local = 4, .hit = 3, .demand = 3};
     record.bytes.features = 1000;
     record.buffered = true;
@@ -84,6 +90,53 @@ TEST(RunWatch, RanksAreKnownOnceTheirRecordsCame) {
     EXPECT_NEAR(s.by_rank[1].own_seconds(), 0.08, 1e-9);
     EXPECT_NEAR(s.by_rank[0].hit_rate, 0.5, 1e-9);
     EXPECT_NEAR(s.bytes_per_second, 30'000, 1e-3);
+}
+
+TEST(RunWatch, PartsOfAStepAreToldOfEachRankAndAddUp) {
+    RunWatch watch({.epochs = 1, .steps = 10, .ranks = 2});
+    train::StepRecord divided = a_step(0, 0);
+    divided.seconds = {.step = 0.1,
+                       .stall = 0.01,
+                       .compute = 0.04,
+                       .reduce = 0.045,
+                       .wait_rows = 0.02,
+                       .wait_gradients = 0.01,
+                       .wait_ranks = 0.02,
+                       .wait_agent = 0.005,
+                       .rest = 0.005};
+    // As earlier versions told it: neither divided nor with the rest.
+    train::StepRecord earlier = a_step(0, 1);
+    earlier.seconds = {.step = 0.1, .stall = 0.03, .compute = 0.04, .reduce = 0.02};
+    watch.records(std::vector{divided, earlier});
+    const Standing s = watch.standing();
+    ASSERT_EQ(s.by_rank.size(), 2U);
+    for (const report::RankPace& rank : s.by_rank) {
+        const Seconds parts = rank.parts();
+        double sum = 0;
+        for (const StepPart& part : step_parts)
+            sum += parts.*part.seconds;
+        EXPECT_NEAR(sum, rank.step_seconds, 1e-12);
+    }
+    EXPECT_NEAR(s.by_rank[0].stall_seconds, 0.01, 1e-12) << "keeps its meaning";
+    EXPECT_NEAR(s.by_rank[0].wait_rows_seconds, 0.02, 1e-12);
+    EXPECT_NEAR(s.by_rank[0].wait_gradients_seconds, 0.01, 1e-12);
+    EXPECT_NEAR(s.by_rank[0].wait_ranks_seconds, 0.02, 1e-12);
+    EXPECT_NEAR(s.by_rank[0].wait_agent_seconds, 0.005, 1e-12);
+    EXPECT_NEAR(s.by_rank[0].rest_seconds, 0.005, 1e-12);
+    EXPECT_NEAR(s.by_rank[1].wait_rows_seconds, 0.03, 1e-12);
+    EXPECT_NEAR(s.by_rank[1].wait_gradients_seconds, 0.02, 1e-12);
+    EXPECT_NEAR(s.by_rank[1].rest_seconds, 0.01, 1e-12);
+    EXPECT_NEAR(s.wait_rows, 0.25, 1e-12);
+    // What an earlier server answers lacks them: they are made of what it has.
+    Json answer = to_json(s);
+    for (Json& rank : answer.at("by_rank")) {
+        for (const char* part : {"rows", "gradients", "ranks", "agent"})
+            EXPECT_EQ(rank.erase(fmt::format("wait_{}_seconds", part)), 1U);
+        EXPECT_EQ(rank.erase("rest_seconds"), 1U);
+    }
+    const Seconds parts = report::standing_from_json(answer, "server").by_rank[1].parts();
+    EXPECT_NEAR(parts.wait_rows, 0.03, 1e-12);
+    EXPECT_NEAR(parts.rest, 0.03, 1e-12);
 }
 
 steer::DecisionRecord a_decision(const steer::Action& action, std::uint64_t step) {
@@ -186,7 +239,10 @@ TEST_F(Follower, SeesTheLockAndWhatComesSince) {
     EXPECT_EQ(s.step, 1U);
     EXPECT_EQ(s.steps, 200U);
     EXPECT_EQ(s.epochs, 4U);
-    EXPECT_EQ(s.by_rank.size(), 2U);
+    RunWatch told({.ranks = 2});
+    told.records(std::vector{a_step(0, 0), a_step(0, 1)});
+    EXPECT_EQ(to_json(s).at("by_rank"), to_json(told.standing()).at("by_rank"))
+        << "the file says the same as the run";
     EXPECT_EQ(s.policy, "window:16");
     EXPECT_EQ(s.agent, "bandit");
     EXPECT_NEAR(*s.loss, 1000, 1e-9);

@@ -50,7 +50,7 @@ namespace {
 
 /// A number of a run.
 struct Quantity {
-    std::string name;  ///< in the table
+    std::string name;  ///< in the table; empty: not shown there
     std::string key;   ///< in CSV and JSON
     std::function<double(const ComparedRun&)> value;
     std::function<std::string(double)> text;
@@ -85,7 +85,8 @@ std::vector<Quantity> quantities(int ranks) {
             {"bytes", "feature_bytes",
              [](const ComparedRun& run) { return static_cast<double>(run.result.bytes.features); },
              [](double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }},
-            {"stall ms", "stall_ms", time(&Seconds::stall), fixed},
+            {"", "stall_ms", time(&Seconds::stall), fixed},
+            {"wait rows ms", "wait_rows_ms", time(&Seconds::wait_rows), fixed},
             {"step ms", "step_ms", time(&Seconds::step), fixed}};
 }
 
@@ -119,15 +120,17 @@ std::string compare_table(std::span<const ComparedRow> rows, const CompareFacts&
     const auto all = quantities(facts.run.ranks);
     std::vector<std::string> header{"policy"};
     for (const Quantity& quantity : all)
-        header.push_back(quantity.name);
+        if (!quantity.name.empty()) header.push_back(quantity.name);
     header.insert(header.end(), {"test", "of floor"});
     const bool steered = std::ranges::any_of(rows, &ComparedRow::steered);
     if (steered) header.insert(header.end(), {"excess", "regret"});
     Table table(header);
     for (const ComparedRow& row : rows) {
         std::vector<std::string> cells{row.name()};
-        for (const Quantity& quantity : all)
-            cells.push_back(spread_text(row_spread(row, quantity), quantity));
+        for (const Quantity& quantity : all) {
+            if (!quantity.name.empty())
+                cells.push_back(spread_text(row_spread(row, quantity), quantity));
+        }
         const train::TrainResult& middle = row.middle().result;
         const train::Score score = test_score(middle);
         const auto floor = of_floor(row_spread(row, all.front()).median, facts);

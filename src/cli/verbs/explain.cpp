@@ -37,9 +37,19 @@ private:
     struct Explained {
         report::ExplainedRun run;
         std::vector<report::Finding> findings;
+        std::string words;  ///< of a language model; empty: plain text
+
+        [[nodiscard]] std::string text() const {
+            return report::explanation_text(run, findings, words);
+        }
+        [[nodiscard]] Json json() const {
+            Json value = report::explanation_json(run, findings);
+            if (!words.empty()) value["words"] = words;
+            return value;
+        }
     };
     [[nodiscard]] static Explained explain(const std::string& folder);
-    [[nodiscard]] std::string words_for(const std::vector<report::Finding>& findings) const;
+    void find_words(Explained& explained) const;
 
     std::string run_;
     std::string other_;
@@ -49,7 +59,7 @@ private:
 
 ExplainVerb::Explained ExplainVerb::explain(const std::string& folder) {
     const report::RunData data = report::read_run(folder, report::ReadDepth::averages);
-    Explained explained{report::explained_run(data), {}};
+    Explained explained{report::explained_run(data), {}, {}};
     if (!explained.run.timed()) {
         throw input_error("the run has recorded no steps, so that nothing can be said of it",
                           folder, "wait for its first step, or train again");
@@ -59,34 +69,38 @@ ExplainVerb::Explained ExplainVerb::explain(const std::string& folder) {
 }
 
 /// Those of the language model, where one is wanted and its words can be used.
-std::string ExplainVerb::words_for(const std::vector<report::Finding>& findings) const {
-    if (!llm_ || findings.empty()) return {};
+void ExplainVerb::find_words(Explained& explained) const {
+    if (!llm_ || explained.findings.empty()) return;
     try {
-        return report::worded_by(options_.steer.llm, findings);
+        explained.words = report::worded_by(options_.steer.llm, explained.findings);
     } catch (const Error& error) {
         if (error.kind() != ErrorKind::failed) throw;
-        log::warning(fmt::format("the language model's words are not used: {}", error.problem()));
-        return {};
+        log::warning(
+            fmt::format("the language model's words are not used: {} ({}); the findings "
+                        "of {} are in plain text",
+                        error.problem(), error.where(), explained.run.name));
     }
 }
 
 int ExplainVerb::run(const Context& context) {
-    const Explained first = explain(run_);
-    const std::string words = words_for(first.findings);
-    Json json = report::explanation_json(first.run, first.findings);
-    if (!words.empty()) json["words"] = words;
-    std::string text = report::explanation_text(first.run, first.findings, words);
-    if (!other_.empty()) {
-        const Explained second = explain(other_);
-        const report::RunDifference difference = report::difference_of(first.run, second.run);
-        json = {{"runs", Json::array({std::move(json),
-                                      report::explanation_json(second.run, second.findings)})},
-                {"difference", report::difference_json(difference)}};
-        text = fmt::format("{}\n{}:\n{}\n{}:\n{}",
-                           report::difference_text(first.run, second.run, difference), run_, text,
-                           other_, report::explanation_text(second.run, second.findings));
+    Explained first = explain(run_);
+    if (other_.empty()) {
+        find_words(first);
+        context.json ? print_json(first.json()) : print_text(first.text());
+        return 0;
     }
-    context.json ? print_json(json) : print_text(text);
+    Explained second = explain(other_);
+    find_words(first);
+    find_words(second);
+    const report::RunDifference difference = report::difference_of(first.run, second.run);
+    if (context.json) {
+        print_json({{"runs", Json::array({first.json(), second.json()})},
+                    {"difference", report::difference_json(difference)}});
+        return 0;
+    }
+    print_text(fmt::format("{}\n{}:\n{}\n{}:\n{}",
+                           report::difference_text(first.run, second.run, difference), run_,
+                           first.text(), other_, second.text()));
     return 0;
 }
 

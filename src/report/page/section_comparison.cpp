@@ -223,6 +223,10 @@ LineOf column_line(std::size_t column) {
     };
 }
 
+Series rows_wait_line(const ShownRun& shown, const StepAxis& axis, std::string name, int colour) {
+    return step_layer(shown, axis, std::move(name), colour, rows_wait_column(shown.run.metrics));
+}
+
 void draw_accuracy(Html& html, const std::vector<ShownRun>& runs) {
     LineChart chart;
     chart.text.id = "all-accuracy";
@@ -279,8 +283,8 @@ void write_comparison(Html& html, const std::vector<ShownRun>& runs) {
     draw_accuracy(html, runs);
     draw_steps(html, runs, {"all-step", "Time of a step, step by step", "Mean over ranks."},
                Unit::seconds, {}, column_line(series_column("seconds.step")));
-    draw_steps(html, runs, {"all-stall", "Stall", "Waiting for rows, mean over ranks."},
-               Unit::seconds, {}, column_line(series_column("seconds.stall")));
+    draw_steps(html, runs, {"all-stall", "Waiting for rows, step by step", "Mean over ranks."},
+               Unit::seconds, {}, rows_wait_line);
     draw_steps(html, runs, {"all-fetched", "Rows fetched per step", "Over all ranks."}, Unit::count,
                {}, column_line(series_column(Derived::fetched)));
     draw_steps(html, runs, {"all-hits", "Hit rate", "Of the remote rows."}, Unit::share, 1.0,

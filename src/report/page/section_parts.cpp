@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "report/catalogue.hpp"
 #include "rudder/core/text.hpp"
 
 #include "sections.hpp"
@@ -86,6 +87,12 @@ Series epoch_line(const ShownRun& shown, const EpochAxis& axis, std::string name
         line.high.push_back(any ? std::optional(stat.max) : std::nullopt);
     }
     return line;
+}
+
+std::size_t rows_wait_column(const MetricsData& metrics) {
+    const std::size_t waited = metric_index("seconds.wait_rows");
+    const bool divided = waited < metrics.seen.size() && metrics.seen[waited] != 0;
+    return series_column(divided ? "seconds.wait_rows" : "seconds.stall");
 }
 
 Series step_layer(const ShownRun& shown, const StepAxis& axis, std::string name, int colour,

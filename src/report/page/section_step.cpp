@@ -22,7 +22,7 @@ struct CategoryLook {
 constexpr std::array category_looks{
     CategoryLook{"compute", "computing", colour::compute},
     CategoryLook{"stall", "waiting for rows", colour::stall},
-    CategoryLook{"reduce", "gradients", colour::reduce},
+    CategoryLook{"reduce", "gradients and slower ranks", colour::reduce},
     CategoryLook{"fetch", "fetching rows", colour::ahead},
     CategoryLook{"sample", "sampling", colour::replacement},
     CategoryLook{"buffer", "the buffer's bookkeeping", colour::slower},

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/step_time.hpp"
 #include "report/catalogue.hpp"
 
 #include "sections.hpp"
@@ -43,28 +44,29 @@ void write_bar(Html& html, const std::vector<Part>& parts) {
 
 void write_ranks(Html& html, const ShownRun& shown) {
     const MetricsData& metrics = shown.run.metrics;
-    NumberTable table{"Time and rows by rank",
-                      {"rank", "lines", "step s", "compute s", "stall s", "reduce s", "rows needed",
-                       "local", "hit", "fetched", "hit rate"},
-                      {},
-                      {}};
+    NumberTable table{"Time and rows by rank", {"rank", "lines", "step s"}, {}, {}};
+    for (const StepPart& part : step_parts)
+        table.header.push_back(fmt::format("{} s", part.words));
+    table.header.insert(table.header.end(), {"rows needed", "local", "hit", "fetched", "hit rate"});
     for (std::size_t g = 0; g < metrics.by_rank.size(); ++g) {
         const RankTotals& r = metrics.by_rank[g];
         const auto count = [](std::uint64_t rows) { return count_text(static_cast<double>(rows)); };
-        const Seconds& s = r.seconds;
+        const Seconds s = with_all_parts(r.seconds);
         const auto hit = static_cast<double>(r.rows.hit);
         const double remote = hit + static_cast<double>(r.rows.demand);
-        table.rows.push_back({rank_name(metrics, g), count(r.lines), exact_text(s.step),
-                              exact_text(s.compute), exact_text(s.stall), exact_text(s.reduce),
-                              count(r.rows.needed), count(r.rows.local), count(r.rows.hit),
-                              count(r.rows.fetched()),
-                              remote > 0 ? percent_text(hit / remote) : "-"});
+        std::vector<std::string> row{rank_name(metrics, g), count(r.lines), exact_text(s.step)};
+        for (const StepPart& part : step_parts)
+            row.push_back(exact_text(s.*part.seconds));
+        row.insert(row.end(),
+                   {count(r.rows.needed), count(r.rows.local), count(r.rows.hit),
+                    count(r.rows.fetched()), remote > 0 ? percent_text(hit / remote) : "-"});
+        table.rows.push_back(std::move(row));
     }
     html.open("figure", {{"class", "chart wide table"}, {"id", shown.id + "ranks"}});
     html.open("figcaption").leaf("h4", "By rank");
     html.leaf("p",
-              "Sums over the run. A rank that computes longer, or waits longer for rows, makes the "
-              "others wait for gradients (reduce).");
+              "Sums over the run. A rank that computes longer makes the others wait for it (slower "
+              "ranks), one that waits longer for rows makes them wait for rows.");
     html.close();
     numbers(html, table);
     html.close();
@@ -74,7 +76,8 @@ void write_ranks(Html& html, const ShownRun& shown) {
 std::vector<Series> phase_layers(const ShownRun& shown, const StepAxis& axis) {
     const MetricsData& metrics = shown.run.metrics;
     const auto seen = [&](const char* path) { return metrics.seen[metric_index(path)] != 0; };
-    const bool divided = seen("seconds.wait_rows");
+    const std::size_t waiting = rows_wait_column(metrics);
+    const bool divided = waiting == series_column("seconds.wait_rows");
     const auto layer = [&](const char* name, int colour, std::size_t column) {
         return step_layer(shown, axis, name, colour, column);
     };
@@ -89,8 +92,7 @@ std::vector<Series> phase_layers(const ShownRun& shown, const StepAxis& axis) {
     if (shown.answers.agent_wait.value_or(0) > 0 && seen("seconds.wait_agent"))
         layers.push_back(layer("agent", colour::agent, series_column("seconds.wait_agent")));
     layers.push_back(layer("rest", colour::rest, series_column(Derived::rest)));
-    layers.push_back(layer("waiting for rows", colour::stall,
-                           series_column(divided ? "seconds.wait_rows" : "seconds.stall")));
+    layers.push_back(layer("waiting for rows", colour::stall, waiting));
     return layers;
 }
 
@@ -125,13 +127,14 @@ void write_time(Html& html, const ShownRun& shown) {
     Series worst =
         step_line(shown, axis, "rank that waited longest", 7, series_column(Derived::worst_stall));
     worst.dash = 2;
-    draw(html, LineChart{.text = {shown.id + "stall", "Stall alone",
-                                  "How long a step waited for rows with nothing else to do." +
+    draw(html, LineChart{.text = {shown.id + "stall", "Waiting for rows alone",
+                                  "How long a step waited for rows, those of the slowest rank "
+                                  "included." +
                                       width_note(shown)},
                          .x = axis.x,
                          .unit = Unit::seconds,
                          .lines = {worst, step_line(shown, axis, "mean over ranks", colour::stall,
-                                                    series_column("seconds.stall"))}});
+                                                    rows_wait_column(shown.run.metrics))}});
     write_ranks(html, shown);
 }
 

@@ -102,6 +102,9 @@ struct EpochAxis {
 /// The same without a band.
 [[nodiscard]] Series step_layer(const ShownRun& shown, const StepAxis& axis, std::string name,
                                 int colour, std::size_t column);
+/// Of the time that steps waited for rows; runs of earlier versions did not divide their waits, and
+/// know only how long each rank waited for its own.
+[[nodiscard]] std::size_t rows_wait_column(const MetricsData& metrics);
 /// Hits over remote rows.
 [[nodiscard]] Series hit_rate_line(const ShownRun& shown, const StepAxis& axis, std::string name,
                                    int colour);

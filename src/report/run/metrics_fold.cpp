@@ -11,6 +11,7 @@ namespace {
 /// Where the catalogue's numbers that are derived from stand.
 struct Places {
     std::size_t step = metric_index("seconds.step");
+    std::size_t fetch = metric_index("seconds.fetch");
     std::size_t stall = metric_index("seconds.stall");
     std::size_t compute = metric_index("seconds.compute");
     std::size_t reduce = metric_index("seconds.reduce");
@@ -74,7 +75,10 @@ void MetricsFold::add(const MetricsLine& line) {
                         std::vector<std::uint64_t>(line.values.size(), 0)};
     }
     ++current_->lines;
-    current_->worst_stall = std::max(current_->worst_stall, line.values[places().stall]);
+    // Earlier versions did not divide what was waited for.
+    const Places& p = places();
+    const std::size_t waited = line.seen[p.wait_rows] != 0 ? p.wait_rows : p.stall;
+    current_->worst_stall = std::max(current_->worst_stall, line.values[waited]);
     for (std::size_t m = 0; m < line.values.size(); ++m) {
         current_->sums[m] += line.values[m];
         current_->counts[m] += line.seen[m];
@@ -90,6 +94,7 @@ void MetricsFold::add_to_rank(const MetricsLine& line) {
         return value >= 0 && value < 1e18 ? static_cast<std::uint64_t>(value) : 0;
     };
     const Seconds seconds{.step = line.values[p.step],
+                          .fetch = line.values[p.fetch],
                           .stall = line.values[p.stall],
                           .compute = line.values[p.compute],
                           .reduce = line.values[p.reduce],

@@ -135,7 +135,10 @@ std::optional<Seconds> summary_seconds(const Facts& summary) {
     const auto number = [&](std::string_view key) {
         return summary.number(fmt::format("seconds.{}", key)).value_or(0);
     };
-    Seconds seconds{.step = number("step"), .stall = number("stall"), .reduce = number("reduce")};
+    Seconds seconds{.step = number("step"),
+                    .fetch = number("fetch"),
+                    .stall = number("stall"),
+                    .reduce = number("reduce")};
     if (!(seconds.step > 0)) return std::nullopt;
     for (const StepPart& part : step_parts)
         seconds.*part.seconds = number(part.key);

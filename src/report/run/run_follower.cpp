@@ -1,12 +1,15 @@
 #include "report/run_follower.hpp"
 
 #include <algorithm>
+#include <array>
 #include <ctime>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "core/json.hpp"
+#include "core/step_time.hpp"
 #include "report/catalogue.hpp"
 #include "report/run_watch.hpp"
 #include "rudder/core/error.hpp"
@@ -60,8 +63,8 @@ struct Columns {
     std::size_t loss = metric_index("loss");
     std::size_t step = metric_index("seconds.step");
     std::size_t stall = metric_index("seconds.stall");
-    std::size_t wait_rows = metric_index("seconds.wait_rows");
-    std::size_t compute = metric_index("seconds.compute");
+    std::size_t reduce = metric_index("seconds.reduce");
+    std::array<std::size_t, step_parts.size()> parts{};
     std::size_t needed = metric_index("rows.needed");
     std::size_t local = metric_index("rows.local");
     std::size_t hit = metric_index("rows.hit");
@@ -71,6 +74,8 @@ struct Columns {
     std::vector<std::size_t> bytes;
 
     Columns() {
+        for (std::size_t i = 0; i < parts.size(); ++i)
+            parts[i] = metric_index(fmt::format("seconds.{}", step_parts[i].key));
         for (std::size_t m = 0; m < metric_count; ++m) {
             if (metric_catalogue()[m].path.starts_with("bytes.")) bytes.push_back(m);
         }
@@ -90,8 +95,9 @@ WatchedStep step_of(const MetricsLine& line, const Columns& at) {
                      .bytes = 0};
     step.seconds.step = line.values[at.step];
     step.seconds.stall = line.values[at.stall];
-    step.seconds.wait_rows = line.values[at.wait_rows];
-    step.seconds.compute = line.values[at.compute];
+    step.seconds.reduce = line.values[at.reduce];
+    for (std::size_t i = 0; i < at.parts.size(); ++i)
+        step.seconds.*step_parts[i].seconds = line.values[at.parts[i]];
     step.rows.needed = count(at.needed);
     step.rows.local = count(at.local);
     step.rows.hit = count(at.hit);
