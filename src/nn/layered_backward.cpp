@@ -177,7 +177,9 @@ BatchResult LayeredNetwork::train(const sample::Batch& batch, const InputRows& r
     check(batch, rows);
     const PassPlan places = begin(batch, Pass::train);
     forward(batch, rows, places, Pass::train);
-    write_statistics(weight * static_cast<float>(batch.seeds), gradient);
+    // The part's share of the step, whose seeds (of links: groups) all count the same.
+    const std::size_t counted = pairs_ ? targets.pairs.size() / targets.pairs.group : batch.seeds;
+    write_statistics(weight * static_cast<float>(counted), gradient);
     const LossSums total = loss(targets, weight, places, gradient);
     const std::size_t head = pair_parameters_.any() ? 1 : 0;
     if (head != 0) ready(0);

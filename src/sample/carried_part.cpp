@@ -8,8 +8,10 @@
 
 namespace rudder::sample {
 
-CarriedPart::CarriedPart(const partition::Part& part, SourceCarries carries)
-    : neighbours_(part.neighbours()) {
+CarriedPart::CarriedPart(const partition::Part& part, const RowsView& rows, SourceCarries carries)
+    : neighbours_(rows.neighbours) {
+    const bool own = rows.neighbours.data() == part.neighbours().data();
+    RUDDER_CHECK(own || (!carries.weights && !carries.times));
     const graph::EdgeData data = part.edge_data();
     RUDDER_CHECK(!carries.weights || part.info().edge_weight);
     RUDDER_CHECK(!carries.times || part.info().edge_time);

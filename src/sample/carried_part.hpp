@@ -7,6 +7,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/partition/part.hpp"
 
+#include "message_rows.hpp"
 #include "neighbour_source.hpp"
 
 namespace rudder::sample {
@@ -15,7 +16,8 @@ namespace rudder::sample {
 /// time (those of equal times stay as they were). The part must outlive it.
 class CarriedPart {
 public:
-    CarriedPart(const partition::Part& part, SourceCarries carries);
+    /// `rows` are the part's, or others, which carry nothing and must outlive it.
+    CarriedPart(const partition::Part& part, const RowsView& rows, SourceCarries carries);
 
     [[nodiscard]] std::span<const LocalId> neighbours() const noexcept { return neighbours_; }
     /// Empty where they are not wanted.

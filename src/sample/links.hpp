@@ -13,6 +13,8 @@
 #include "rudder/graph/split.hpp"
 #include "rudder/partition/part.hpp"
 
+#include "message_rows.hpp"
+
 namespace rudder::sample {
 
 /// Shares of the links that are kept for validation and test; the rest are trained on.
@@ -65,13 +67,9 @@ struct PartLinks {
     [[nodiscard]] LinkList& of(graph::Role role) noexcept {
         return role == graph::Role::train ? train : role == graph::Role::valid ? valid : test;
     }
-};
-
-/// Rows of which only links that are trained on are left (and self loops, which are no links): what
-/// messages pass along.
-struct MessageRows {
-    Array<EdgeIndex> offsets;
-    Array<LocalId> neighbours;
+    [[nodiscard]] const LinkList& of(graph::Role role) const noexcept {
+        return role == graph::Role::train ? train : role == graph::Role::valid ? valid : test;
+    }
 };
 
 /// The links of all own parts, and what is left of their rows.
@@ -112,8 +110,8 @@ struct PairOptions {
 
 /// Of each link: its source, its target, and the targets of `count` pairs that are drawn beside it,
 /// from the stream of `key`, which is that of one batch (its layer the part): count + 2 ids per
-/// link, to be given to the sampler as they are. In a batch of one link `batch` draws uniformly.
-/// Others may happen to be joined: nobody looks.
+/// link, as NeighbourSampler::sample_links takes them. In a batch of one link `batch` draws
+/// uniformly. Others may happen to be joined: nobody looks.
 void lay_out_pairs(const StreamKey& key, const PairOptions& options,
                    std::span<const VertexId> sources, std::span<const VertexId> targets,
                    RawVector<VertexId>& out);

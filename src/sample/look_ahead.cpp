@@ -11,6 +11,8 @@
 #include "core/executor/monitor.hpp"
 #include "core/span.hpp"
 
+#include "batch_sampler.hpp"
+
 namespace rudder::sample {
 
 namespace {
@@ -72,10 +74,10 @@ struct LookAhead::State {
     }
 
     void run(int task) {
-        std::optional<NeighbourSampler> sampler;  // made when it is first needed: it is large
+        std::optional<BatchSampler> sampler;  // made when it is first needed: it is large
         try {
             while (auto step = claim(task)) {
-                if (!sampler) sampler.emplace(source, sampling);
+                if (!sampler) sampler.emplace(schedule, source, sampling);
                 sample(*sampler, *step);
                 place(std::move(*step));
                 publish();
@@ -105,16 +107,13 @@ struct LookAhead::State {
         return step;
     }
 
-    void sample(NeighbourSampler& sampler, SampledStep& step) const {
+    void sample(BatchSampler& sampler, SampledStep& step) const {
         const Span span("sampling", step.step);
         const Duration start = Executor::current().now();
         step.epoch = schedule.epoch_of(step.step);
         step.batches.resize(options.parts.size());
-        std::vector<VertexId> seeds;
-        for (std::size_t i = 0; i < options.parts.size(); ++i) {
-            schedule.seeds(options.parts[i], step.step, seeds);
-            sampler.sample({step.epoch, step.step, options.parts[i]}, seeds, step.batches[i]);
-        }
+        for (std::size_t i = 0; i < options.parts.size(); ++i)
+            sampler.sample(options.parts[i], step.step, step.batches[i]);
         step.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
     }
 

@@ -20,6 +20,22 @@
 namespace rudder::sample {
 
 struct SharedMemory;
+struct SplitDraw;
+struct MessageRows;
+
+/// Neighbours that the first vertices of a request are drawn without, as if their rows did not have
+/// them: of vertex i, neighbours[offsets[i]] up to neighbours[offsets[i + 1]], in ascending order.
+/// Vertices beyond the offsets keep all of theirs.
+struct LeftOut {
+    std::span<const std::uint32_t> offsets{};
+    std::span<const VertexId> neighbours{};
+
+    [[nodiscard]] bool none() const noexcept { return neighbours.empty(); }
+    [[nodiscard]] std::span<const VertexId> of(std::size_t i) const noexcept {
+        if (i + 1 >= offsets.size()) return {};
+        return neighbours.subspan(offsets[i], offsets[i + 1] - offsets[i]);
+    }
+};
 
 /// Neighbours to draw: `fanout` of each vertex (-1: all), from the stream of `key`, which is that
 /// of one layer of one step.
@@ -35,6 +51,7 @@ struct DrawRequest {
     Temporal temporal = Temporal::off;
     /// Unless that is off: each vertex sees edges before its time alone.
     std::span<const std::int64_t> times{};
+    LeftOut left_out{};  ///< not beside what edges carry
 
     /// Whether what edges carry is looked at.
     [[nodiscard]] bool carried() const noexcept { return weighted || temporal != Temporal::off; }
@@ -62,6 +79,7 @@ struct DrawnNeighbours {
     RawVector<VertexId> wide;
     RawVector<float> shares;  ///< as of Block, by id; empty unless weights were asked for
     std::shared_ptr<SharedMemory> memory;  ///< of draws before; whoever draws makes it
+    std::shared_ptr<SplitDraw> split;      ///< the same, of those that leave neighbours out
 
     template <class Id>
     [[nodiscard]] RawVector<Id>& ids() noexcept {
@@ -95,18 +113,21 @@ public:
 };
 
 /// One copy of the whole topology per host in its shared window, assembled from the parts over
-/// `comm`; collective.
+/// `comm`; collective. `messages` are what is drawn from instead of the parts' own rows, by own
+/// part; empty: those.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_replicated_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
-    std::span<const partition::Part> own, SourceCarries carries = {});
+    std::span<const partition::Part> own, SourceCarries carries = {},
+    std::span<const MessageRows> messages = {});
 /// Each rank has the rows of its own parts; others are drawn by their owners, one question per
-/// owner and draw; collective. `own` must outlive it. With `degrees` the degrees of all vertices
-/// lie in a window of the host, 4 bytes each. Where all ranks have a `coder`, answers are written
-/// by it.
+/// owner and draw; collective. `own` and `messages` (as above) must outlive it. With `degrees` the
+/// degrees of all vertices lie in a window of the host, 4 bytes each. Where all ranks have a
+/// `coder`, answers are written by it.
 [[nodiscard]] std::unique_ptr<NeighbourSource> make_partitioned_source(
     const comm::Communicator& comm, const partition::PartitionBook& book,
     std::span<const partition::Part> own, bool degrees = false,
-    std::shared_ptr<comm::MessageCoder> coder = nullptr, SourceCarries carries = {});
+    std::shared_ptr<comm::MessageCoder> coder = nullptr, SourceCarries carries = {},
+    std::span<const MessageRows> messages = {});
 
 /// Bytes that a replicated topology would take.
 [[nodiscard]] std::uint64_t replicated_bytes(VertexId vertices, EdgeIndex edges,

@@ -8,20 +8,22 @@
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
 
+#include "message_rows.hpp"
+
 namespace rudder::sample {
 
-/// The rank (of `comm`) and the number of stored arcs of each part. Every part must have exactly
-/// one rank.
+/// The rank (of `comm`) and the number of arcs of each part that messages pass along. Every part
+/// must have exactly one rank.
 class PartOwners {
 public:
     /// Collective.
     PartOwners(const comm::Communicator& comm, const partition::PartitionBook& book,
-               std::span<const partition::Part> own)
+               std::span<const partition::Part> own, std::span<const MessageRows> messages = {})
         : ranks_(book.parts(), -1), edges_(book.parts(), 0) {
         std::vector<std::uint64_t> mine;
-        for (const partition::Part& part : own) {
-            mine.push_back(part.id());
-            mine.push_back(part.neighbours().size());
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            mine.push_back(own[i].id());
+            mine.push_back(rows_of(own, messages, i).neighbours.size());
         }
         const auto all = comm.all_gather(std::span<const std::uint64_t>(mine));
         for (std::size_t r = 0; r < all.size(); ++r) {

@@ -38,13 +38,14 @@ public:
     };
 
     PartRows(const partition::PartitionBook& book, std::span<const partition::Part> own,
-             SourceCarries carries)
+             SourceCarries carries, std::span<const MessageRows> messages)
         : book_(&book), slot_(book.parts(), 0) {
         carried_.reserve(own.size());
         for (std::size_t i = 0; i < own.size(); ++i) {
             slot_[own[i].id()] = i;
-            const CarriedPart& carried = carried_.emplace_back(own[i], carries);
-            parts_.push_back({own[i].offsets().data(),
+            const RowsView rows = rows_of(own, messages, i);
+            const CarriedPart& carried = carried_.emplace_back(own[i], rows, carries);
+            parts_.push_back({rows.offsets.data(),
                               carried.neighbours().data(),
                               own[i].halo().data(),
                               own[i].range().begin,

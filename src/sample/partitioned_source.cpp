@@ -10,12 +10,11 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/id_array.hpp"
 
-#include "draw_rows.hpp"
+#include "draw_any.hpp"
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
 #include "part_rows.hpp"
-#include "shared_rows.hpp"
 
 namespace rudder::sample {
 
@@ -25,8 +24,9 @@ constexpr comm::Channel draw_channel = comm::channel_of(comm::Talk::draws);
 
 // ---- on the wire -------------------------------------------------------------------------------
 
-/// A question: this, the times of the vertices where they have some, then the ids, packed. The
-/// answer: the drawn ids, their shares where weights were asked for, then how many each vertex has.
+/// A question: this, the times of the vertices where they have some, the neighbours that are left
+/// out, then the ids, packed. The answer: the drawn ids, their shares where weights were asked for,
+/// then how many each vertex has.
 struct QuestionHead {
     std::uint64_t seed;
     std::uint64_t step;
@@ -39,7 +39,14 @@ struct QuestionHead {
     std::uint32_t sampler;
     std::uint32_t weighted;
     std::uint32_t temporal;
-    std::uint64_t times;  ///< how many
+    std::uint64_t times;     ///< how many
+    std::uint64_t left_out;  ///< how many
+};
+
+/// A neighbour that is left out, on the wire.
+struct LeftOutEntry {
+    std::uint64_t vertex;  ///< which of those asked for; they ascend
+    VertexId neighbour;    ///< of one vertex they ascend
 };
 
 /// How wide ids and counts are; both sides know.
@@ -107,6 +114,7 @@ struct Share {
     std::vector<AskedVertex> asked;
     RawVector<VertexId> vertices;   ///< the same, as the rank is asked
     RawVector<std::int64_t> times;  ///< theirs, where vertices have times
+    std::vector<LeftOutEntry> left_out;
     comm::Request request;
     RawVector<std::uint32_t> counts;
     RawVector<Id> neighbours;
@@ -121,11 +129,44 @@ struct Share {
         vertices.resize(asked.size());
         for (std::size_t i = 0; i < asked.size(); ++i)
             vertices[i] = asked[i].vertex;
-        if (request.temporal == Temporal::off) return;
-        times.resize(asked.size());
-        for (std::size_t i = 0; i < asked.size(); ++i)
-            times[i] = request.times[asked[i].position];
+        if (request.temporal != Temporal::off) {
+            times.resize(asked.size());
+            for (std::size_t i = 0; i < asked.size(); ++i)
+                times[i] = request.times[asked[i].position];
+        }
+        for (std::size_t i = 0; !request.left_out.none() && i < asked.size(); ++i) {
+            for (const VertexId neighbour : request.left_out.of(asked[i].position))
+                left_out.push_back({i, neighbour});
+        }
     }
+};
+
+/// What entries on the wire say, as draws take it.
+class LeftOutLists {
+public:
+    /// False if they are not what such entries can be.
+    [[nodiscard]] bool fill(std::span<const LeftOutEntry> entries, std::size_t asked,
+                            VertexId vertices) {
+        offsets_.assign(entries.empty() ? 0 : entries.back().vertex < asked ? asked + 1 : 0, 0);
+        neighbours_.clear();
+        for (std::size_t i = 0; i < entries.size(); ++i) {
+            const LeftOutEntry& entry = entries[i];
+            const bool ascends = i == 0 || entries[i - 1].vertex < entry.vertex ||
+                                 (entries[i - 1].vertex == entry.vertex &&
+                                  entries[i - 1].neighbour <= entry.neighbour);
+            if (!ascends || entry.vertex >= asked || entry.neighbour >= vertices) return false;
+            neighbours_.push_back(entry.neighbour);
+            ++offsets_[entry.vertex + 1];
+        }
+        for (std::size_t i = 1; i < offsets_.size(); ++i)
+            offsets_[i] += offsets_[i - 1];
+        return true;
+    }
+    [[nodiscard]] LeftOut view() const noexcept { return {offsets_, neighbours_}; }
+
+private:
+    std::vector<std::uint32_t> offsets_;
+    std::vector<VertexId> neighbours_;
 };
 
 [[noreturn]] void refuse_draws(int from, const char* what) {
@@ -138,20 +179,22 @@ class PartitionedSource final : public NeighbourSource {
 public:
     PartitionedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
                       std::span<const partition::Part> own, bool with_degrees,
-                      std::shared_ptr<comm::MessageCoder> coder, SourceCarries carries)
+                      std::shared_ptr<comm::MessageCoder> coder, SourceCarries carries,
+                      std::span<const MessageRows> messages)
         : comm_(comm),
           book_(book),
-          owners_(comm, book_, own),
-          rows_(book_, own, carries),
+          owners_(comm, book_, own, messages),
+          rows_(book_, own, carries, messages),
           carries_(carries),
           coder_(std::move(coder)),
           bytes_(rows_.bytes()) {
-        for (const partition::Part& part : own) {
-            bytes_ += part.offsets().size_bytes() + part.halo().size_bytes() +
-                      part.neighbours().size() *
-                          (sizeof(LocalId) + (carries.weights ? sizeof(float) : 0));
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const RowsView rows = rows_of(own, messages, i);
+            bytes_ +=
+                rows.offsets.size_bytes() + own[i].halo().size_bytes() +
+                rows.neighbours.size() * (sizeof(LocalId) + (carries.weights ? sizeof(float) : 0));
         }
-        if (with_degrees) gather_degrees(own);
+        if (with_degrees) gather_degrees(own, messages);
         if (comm_.size() > 1) {
             service_.emplace(comm_, draw_channel,
                              [this](int from, auto question, comm::Service::Answer& out) {
@@ -208,12 +251,14 @@ private:
     }
 
     /// Of all vertices, into a window of the host.
-    void gather_degrees(std::span<const partition::Part> own) {
+    void gather_degrees(std::span<const partition::Part> own,
+                        std::span<const MessageRows> messages) {
         degrees_ = comm_.share<std::uint32_t>(book_.vertices());
-        for (const partition::Part& part : own) {
-            const auto offsets = part.offsets();
-            for (VertexId v = 0; v < part.own(); ++v)
-                (*degrees_)[part.range().begin + v] = degree_number(offsets[v + 1] - offsets[v]);
+        for (std::size_t i = 0; i < own.size(); ++i) {
+            const auto offsets = rows_of(own, messages, i).offsets;
+            const VertexId first = own[i].range().begin;
+            for (VertexId v = 0; v < own[i].own(); ++v)
+                (*degrees_)[first + v] = degree_number(offsets[v + 1] - offsets[v]);
         }
         exchange_parts(comm_, book_, owners_, [&](PartId p) {
             return degrees_->subspan(book_.range(p).begin, book_.range(p).size());
@@ -236,6 +281,7 @@ private:
                                 static_cast<std::uint32_t>(request.sampler),
                                 request.weighted ? 1U : 0U,
                                 static_cast<std::uint32_t>(request.temporal),
+                                0,
                                 0};
         for (std::size_t r = 0; r < shares.size(); ++r) {
             Share<Id>& share = shares[r];
@@ -245,9 +291,11 @@ private:
             const std::shared_ptr<comm::Service::Bytes> question = service_->memory();
             QuestionHead own_head = head;
             own_head.times = share.times.size();
+            own_head.left_out = share.left_out.size();
             question->resize(sizeof own_head);
             std::memcpy(question->data(), &own_head, sizeof own_head);
             append(*question, std::as_bytes(std::span(share.times)));
+            append(*question, std::as_bytes(std::span(share.left_out)));
             pack_ids(share.vertices, 0, *question);
             share.request = service_->ask_message(static_cast<int>(r), request.kind, question);
         }
@@ -259,6 +307,9 @@ private:
         share.list(request);
         request.vertices = share.vertices;
         request.times = share.times;
+        LeftOutLists left_out;
+        RUDDER_CHECK(left_out.fill(share.left_out, share.vertices.size(), book_.vertices()));
+        request.left_out = left_out.view();
         DrawnNeighbours drawn;
         drawn.memory = std::move(memory);
         draw_any<Id>(rows_, request, drawn);
@@ -344,16 +395,15 @@ private:
         QuestionHead head{};
         if (question.size() < sizeof head) refuse_draws(from, "a question without a head");
         std::memcpy(&head, question.data(), sizeof head);
-        const std::span<const std::byte> rest = question.subspan(sizeof head);
-        if (head.times > rest.size() / sizeof(std::int64_t))
-            refuse_draws(from, "fewer times than it says");
-        asked_times_.resize(head.times);
-        if (head.times != 0)
-            std::memcpy(asked_times_.data(), rest.data(), head.times * sizeof(std::int64_t));
-        if (!unpack_ids(rest.subspan(head.times * sizeof(std::int64_t)), 0, book_.vertices(),
-                        asked_))
+        std::span<const std::byte> rest = question.subspan(sizeof head);
+        take_list(from, rest, head.times, asked_times_, "fewer times than it says");
+        take_list(from, rest, head.left_out, asked_left_out_, "fewer neighbours than it says");
+        if (!unpack_ids(rest, 0, book_.vertices(), asked_))
             refuse_draws(from, "a list of vertices that cannot be read");
         check_carried(from, head);
+        if (!left_out_.fill(asked_left_out_, asked_.size(), book_.vertices()) ||
+            (head.left_out != 0 && (head.weighted != 0 || head.times != 0)))
+            refuse_draws(from, "neighbours to leave out that cannot be");
         for (const VertexId v : asked_) {
             if (owners_.rank(book_.owner(v)) != comm_.rank())
                 refuse_draws(from, "a question about vertices of another rank");
@@ -368,11 +418,23 @@ private:
                                   .redraw = head.redraw,
                                   .weighted = head.weighted != 0,
                                   .temporal = static_cast<Temporal>(head.temporal),
-                                  .times = asked_times_};
+                                  .times = asked_times_,
+                                  .left_out = left_out_.view()};
         if (coder_ != nullptr) bytes.resize(1);
         widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
                                       : answer_as<std::uint32_t>(request, widths, bytes);
         if (coder_ != nullptr) coder_->encode(bytes, widths.id);
+    }
+
+    /// Takes a list of so many from the front of what is left of a question.
+    template <class List>
+    static void take_list(int from, std::span<const std::byte>& rest, std::uint64_t count,
+                          List& out, const char* problem) {
+        constexpr std::size_t size = sizeof(typename List::value_type);
+        if (count > rest.size() / size) refuse_draws(from, problem);
+        out.resize(count);
+        if (count != 0) std::memcpy(out.data(), rest.data(), count * size);
+        rest = rest.subspan(count * size);
     }
 
     /// What is asked of the data that edges carry must be there.
@@ -411,19 +473,20 @@ private:
     bool stopped_ = false;
     RawVector<VertexId> asked_;
     RawVector<std::int64_t> asked_times_;
+    std::vector<LeftOutEntry> asked_left_out_;
+    LeftOutLists left_out_;
     DrawnNeighbours drawn_;
     std::optional<comm::Service> service_;  ///< last: its task uses the others
 };
 
 }  // namespace
 
-std::unique_ptr<NeighbourSource> make_partitioned_source(const comm::Communicator& comm,
-                                                         const partition::PartitionBook& book,
-                                                         std::span<const partition::Part> own,
-                                                         bool degrees,
-                                                         std::shared_ptr<comm::MessageCoder> coder,
-                                                         SourceCarries carries) {
-    return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder), carries);
+std::unique_ptr<NeighbourSource> make_partitioned_source(
+    const comm::Communicator& comm, const partition::PartitionBook& book,
+    std::span<const partition::Part> own, bool degrees, std::shared_ptr<comm::MessageCoder> coder,
+    SourceCarries carries, std::span<const MessageRows> messages) {
+    return std::make_unique<PartitionedSource>(comm, book, own, degrees, std::move(coder), carries,
+                                               messages);
 }
 
 }  // namespace rudder::sample

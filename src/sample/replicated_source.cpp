@@ -6,11 +6,10 @@
 #include "rudder/core/parallel.hpp"
 
 #include "carried_part.hpp"
-#include "draw_rows.hpp"
+#include "draw_any.hpp"
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
-#include "shared_rows.hpp"
 
 namespace rudder::sample {
 
@@ -31,17 +30,18 @@ template <class Id>
 class ReplicatedSource final : public NeighbourSource {
 public:
     ReplicatedSource(const comm::Communicator& comm, const partition::PartitionBook& book,
-                     std::span<const partition::Part> own, SourceCarries carries)
+                     std::span<const partition::Part> own, SourceCarries carries,
+                     std::span<const MessageRows> messages)
         : vertices_(book.vertices()), carries_(carries) {
-        const PartOwners owners(comm, book, own);
+        const PartOwners owners(comm, book, own, messages);
         std::vector<EdgeIndex> base(book.parts() + std::size_t{1}, 0);
         std::partial_sum(owners.edges().begin(), owners.edges().end(), base.begin() + 1);
         offsets_ = comm.share<EdgeIndex>(vertices_ + 1);
         ids_ = comm.share<Id>(base.back());
         if (carries.weights) weights_ = comm.share<float>(base.back());
         if (carries.times) times_ = comm.share<std::int64_t>(base.back());
-        for (const partition::Part& part : own)
-            write(part, base[part.id()]);
+        for (std::size_t i = 0; i < own.size(); ++i)
+            write(own[i], rows_of(own, messages, i), base[own[i].id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
         const auto offsets_of = [&](PartId p) {
             return offsets_->subspan(book.range(p).begin, book.range(p).size());
@@ -86,10 +86,10 @@ public:
 
 private:
     /// An own part's rows, in global ids, and what they carry.
-    void write(const partition::Part& part, EdgeIndex base) {
-        const CarriedPart carried(part, carries_);
+    void write(const partition::Part& part, const RowsView& rows, EdgeIndex base) {
+        const CarriedPart carried(part, rows, carries_);
         const auto range = part.range();
-        const auto from = part.offsets();
+        const auto from = rows.offsets;
         for (VertexId v = 0; v < part.own(); ++v)
             (*offsets_)[range.begin + v] = base + from[v];
         const auto neighbours = carried.neighbours();
@@ -119,10 +119,12 @@ private:
 std::unique_ptr<NeighbourSource> make_replicated_source(const comm::Communicator& comm,
                                                         const partition::PartitionBook& book,
                                                         std::span<const partition::Part> own,
-                                                        SourceCarries carries) {
+                                                        SourceCarries carries,
+                                                        std::span<const MessageRows> messages) {
     if (IdArray::needs_wide(book.vertices()))
-        return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own, carries);
-    return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own, carries);
+        return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own, carries,
+                                                                 messages);
+    return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own, carries, messages);
 }
 
 }  // namespace rudder::sample

@@ -10,6 +10,7 @@
 #include "rudder/core/id_array.hpp"
 
 #include "id_map.hpp"
+#include "left_out_edges.hpp"
 
 namespace rudder::sample {
 
@@ -104,8 +105,9 @@ struct NeighbourSampler::Scratch {
 
     AnyMap map;
     DrawnNeighbours drawn;
-    RawVector<LocalId> positions;  ///< of the seeds: 0, 1, 2, ... unless one comes twice
+    RawVector<LocalId> positions;  ///< of the seeds: 0, 1, 2, ...
     Subgraphs subgraphs;           ///< where seeds have their own
+    LeftOutEdges left_out;         ///< of batches of links
 
     explicit Scratch(AnyMap m) : map(std::move(m)) {}
 };
@@ -150,19 +152,24 @@ DrawRequest request_of(const SamplerOptions& options, const Batch& batch, std::s
 template <class Map>
 void sample_layers(const NeighbourSource& source, const SamplerOptions& options, Map& map,
                    DrawnNeighbours& drawn, RawVector<LocalId>& positions,
-                   std::span<const VertexId> seeds, Batch& out) {
+                   std::span<const VertexId> seeds, const LinkIds* links, LeftOutEdges& left_out,
+                   Batch& out) {
     const std::size_t layers = options.fanout.size();
     Relabelling<Map> relabelling(map, out.vertices);
     positions.resize(seeds.size());
     relabelling.template enter<VertexId>(seeds, positions.data());
-    RUDDER_CHECK(relabelling.count() == seeds.size());  // seeds are distinct
+    RUDDER_CHECK(links != nullptr || relabelling.count() == seeds.size());  // seeds are distinct
+    out.seeds = relabelling.count();
+    if (links != nullptr) left_out.find(*links, positions, out.seeds);
     for (std::size_t layer = 0; layer < layers; ++layer) {
         const std::size_t index = layers - 1 - layer;
         Block& block = out.blocks[index];
         block.destinations = relabelling.count();
         block.offsets.swap(drawn.offsets);  // memory of the batch before
         block.shares.swap(drawn.shares);
-        source.draw(request_of(options, out, layer, block.destinations), drawn);
+        DrawRequest request = request_of(options, out, layer, block.destinations);
+        if (links != nullptr) request.left_out = left_out.view();
+        source.draw(request, drawn);
         using Id = typename Map::Id;
         const std::span<const Id> ids = drawn.ids<Id>();
         // Not in place: what is drawn has room for as many as the fan-out allows, and batches wait.
@@ -243,28 +250,49 @@ void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& optio
 
 }  // namespace
 
-void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> seeds, Batch& out) {
+void NeighbourSampler::begin(const BatchKey& key, std::span<const VertexId> seeds,
+                             Batch& out) const {
     const VertexId vertices = source_->vertices();
     RUDDER_CHECK(std::ranges::all_of(seeds, [=](VertexId v) { return v < vertices; }));
     out.key = key;
     out.seeds = narrow<std::uint32_t>(seeds.size(), "number of seeds of a batch");
     out.blocks.resize(options_.fanout.size());
+}
+
+void NeighbourSampler::add_degrees(Batch& out) const {
+    out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
+    if (options_.degrees) source_->degrees(out.vertices, out.degrees);
+}
+
+void NeighbourSampler::sample(const BatchKey& key, std::span<const VertexId> seeds, Batch& out) {
+    begin(key, seeds, out);
+    out.seed_positions.clear();
     if (options_.temporal != Temporal::off) {
         sample_subgraphs(*source_, options_, scratch_->subgraphs, scratch_->drawn,
                          scratch_->positions, seeds, out);
     } else {
         out.subgraphs.clear();
-        sample_all(seeds, out);
+        sample_all(seeds, nullptr, out);
     }
-    out.degrees.resize(options_.degrees ? out.vertices.size() : 0);
-    if (options_.degrees) source_->degrees(out.vertices, out.degrees);
+    add_degrees(out);
 }
 
-void NeighbourSampler::sample_all(std::span<const VertexId> seeds, Batch& out) {
+void NeighbourSampler::sample_links(const BatchKey& key, const LinkIds& links, Batch& out) {
+    RUDDER_CHECK(options_.temporal == Temporal::off);
+    RUDDER_CHECK(links.each >= 2 && links.ids.size() % links.each == 0);
+    begin(key, links.ids, out);
+    out.subgraphs.clear();
+    sample_all(links.ids, &links, out);
+    out.seed_positions.assign(scratch_->positions.begin(), scratch_->positions.end());
+    add_degrees(out);
+}
+
+void NeighbourSampler::sample_all(std::span<const VertexId> seeds, const LinkIds* links,
+                                  Batch& out) {
     std::visit(
         [&](auto& map) {
             sample_layers(*source_, options_, map, scratch_->drawn, scratch_->positions, seeds,
-                          out);
+                          links, scratch_->left_out, out);
         },
         scratch_->map);
 }
@@ -279,7 +307,8 @@ std::span<const VertexId> distinct_vertices(const Batch& batch, RawVector<Vertex
 
 std::size_t Batch::bytes() const noexcept {
     std::size_t sum = vertices.capacity() * sizeof(VertexId) +
-                      (subgraphs.capacity() + degrees.capacity()) * sizeof(std::uint32_t);
+                      (subgraphs.capacity() + degrees.capacity()) * sizeof(std::uint32_t) +
+                      seed_positions.capacity() * sizeof(LocalId);
     for (const Block& block : blocks) {
         sum += block.offsets.capacity() * sizeof(std::uint32_t) +
                block.neighbours.capacity() * sizeof(LocalId) +

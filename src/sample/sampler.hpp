@@ -13,6 +13,8 @@
 
 namespace rudder::sample {
 
+class LinkSeeds;
+
 struct SamplerOptions {
     std::vector<std::int32_t> fanout{10, 25};  ///< one per layer, input side first; -1: all
     bool with_replacement = false;
@@ -26,9 +28,18 @@ struct SamplerOptions {
     /// Unless it is off, each seed has a subgraph of its own, of edges before its time.
     Temporal temporal = Temporal::off;
     const SeedTimes* times = nullptr;  ///< of all seeds, unless that is off; must outlive it
+    const LinkSeeds* links = nullptr;  ///< where links are the seeds; must outlive it
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
     VertexId direct_limit = VertexId{1} << 28;
+};
+
+/// The vertices of a batch of links: of each link `each` ids, its source, its target, and others
+/// that are asked for beside it (lay_out_pairs). Any may come several times.
+struct LinkIds {
+    std::span<const VertexId> ids;
+    std::uint32_t each = 2;
+    bool symmetric = true;  ///< a link is an edge of both of its vertices, not of its target alone
 };
 
 /// Draws batches. Its scratch memory is its own, so each task that samples has one; the source is
@@ -42,11 +53,16 @@ public:
 
     /// Fills `out`. Seeds are distinct global ids; there may be none.
     void sample(const BatchKey& key, std::span<const VertexId> seeds, Batch& out);
+    /// The same for links: seeds are their vertices, each once, and `seed_positions` say which. No
+    /// layer draws the edge of a link: it is what the batch is asked about. Without times.
+    void sample_links(const BatchKey& key, const LinkIds& links, Batch& out);
 
 private:
     struct Scratch;
-    /// Layers of seeds that share a subgraph.
-    void sample_all(std::span<const VertexId> seeds, Batch& out);
+    void begin(const BatchKey& key, std::span<const VertexId> seeds, Batch& out) const;
+    void add_degrees(Batch& out) const;
+    /// Layers of seeds that share a subgraph; `links` is null where seeds are vertices.
+    void sample_all(std::span<const VertexId> seeds, const LinkIds* links, Batch& out);
 
     const NeighbourSource* source_;
     SamplerOptions options_;

@@ -1,7 +1,11 @@
 #include "schedule.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <list>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #include "core/executor/monitor.hpp"
 #include "rudder/core/random.hpp"
@@ -87,10 +91,6 @@ struct Schedule::Orders {
 Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Part> own,
                    PartId parts, const ScheduleOptions& options)
     : options_(options), training_(parts, 0), orders_(std::make_unique<Orders>()) {
-    if (options.batch == 0) {
-        throw usage_error("invalid batch size: 0", "--batch", "give 1 or more");
-    }
-    std::vector<std::uint64_t> mine;
     for (const partition::Part& part : own) {
         Orders::OwnPart entry{.id = part.id(),
                               .first = part.range().begin,
@@ -98,22 +98,56 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
                               .groups = {},
                               .recent = {}};
         entry.groups = group_by_cluster(entry.training, part.clusters());
-        mine.insert(mine.end(), {part.id(), entry.training.size()});
         orders_->parts.push_back(std::move(entry));
     }
+    if (agree_on_steps(comm) == 0) {
+        throw input_error("no vertex to train on", "the partitioned data set",
+                          "import it with labels and a split that has training vertices");
+    }
+}
+
+Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Part> own,
+                   std::span<const std::uint64_t> links, PartId parts,
+                   const ScheduleOptions& options)
+    : options_(options), training_(parts, 0), orders_(std::make_unique<Orders>()) {
+    RUDDER_CHECK(links.size() == own.size() && options.order == SeedOrder::random);
+    for (std::size_t i = 0; i < own.size(); ++i) {
+        if (links[i] > std::numeric_limits<LocalId>::max()) {
+            throw input_error(
+                fmt::format("part {} has {} links to train on", own[i].id(), links[i]),
+                own[i].folder().path().string(),
+                "a part may have 2^32 - 1 of them: partition into more parts");
+        }
+        Orders::OwnPart entry{.id = own[i].id(),
+                              .first = own[i].range().begin,
+                              .training = std::vector<LocalId>(links[i]),
+                              .groups = {},
+                              .recent = {}};
+        std::iota(entry.training.begin(), entry.training.end(), LocalId{0});
+        orders_->parts.push_back(std::move(entry));
+    }
+    if (agree_on_steps(comm) == 0) {
+        throw input_error("no link to train on", "the partitioned data set",
+                          "use a graph that has edges between different vertices");
+    }
+}
+
+std::uint64_t Schedule::agree_on_steps(const comm::Communicator& comm) {
+    if (options_.batch == 0)
+        throw usage_error("invalid batch size: 0", "--batch", "give 1 or more");
+    std::vector<std::uint64_t> mine;
+    for (const Orders::OwnPart& part : orders_->parts)
+        mine.insert(mine.end(), {part.id, part.training.size()});
     std::uint64_t most = 0;
     for (const auto& theirs : comm.all_gather(std::span<const std::uint64_t>(mine))) {
         for (std::size_t i = 0; i < theirs.size(); i += 2) {
-            RUDDER_CHECK(theirs[i] < parts);
+            RUDDER_CHECK(theirs[i] < training_.size());
             training_[theirs[i]] = theirs[i + 1];
             most = std::max(most, theirs[i + 1]);
         }
     }
-    if (most == 0) {
-        throw input_error("no vertex to train on", "the partitioned data set",
-                          "import it with labels and a split that has training vertices");
-    }
-    steps_per_epoch_ = most / options.batch + (most % options.batch != 0 ? 1 : 0);
+    steps_per_epoch_ = most / options_.batch + (most % options_.batch != 0 ? 1 : 0);
+    return most;
 }
 
 Schedule::~Schedule() = default;
@@ -143,6 +177,13 @@ void Schedule::seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out
     out.resize(count);
     for (std::uint64_t i = 0; i < count; ++i)
         out[i] = base + (*order)[first + i];
+}
+
+void Schedule::links(PartId part, std::uint64_t step, std::vector<LocalId>& out) const {
+    const Order order = orders_->get(part, options_, epoch_of(step));
+    const auto first =
+        order->begin() + static_cast<std::ptrdiff_t>(first_seed(part, step % steps_per_epoch_));
+    out.assign(first, first + static_cast<std::ptrdiff_t>(seed_count(part, step)));
 }
 
 }  // namespace rudder::sample

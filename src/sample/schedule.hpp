@@ -1,4 +1,4 @@
-// Which training vertices are the seeds of which step.
+// Which training vertices, or links, are the seeds of which step.
 #pragma once
 
 #include <cstdint>
@@ -32,6 +32,10 @@ public:
     /// batch of 0, is an Error.
     Schedule(const comm::Communicator& comm, std::span<const partition::Part> own, PartId parts,
              const ScheduleOptions& options);
+    /// The same where links are the seeds: `links` says how many to train on each own part has.
+    /// In random order.
+    Schedule(const comm::Communicator& comm, std::span<const partition::Part> own,
+             std::span<const std::uint64_t> links, PartId parts, const ScheduleOptions& options);
     ~Schedule();
 
     [[nodiscard]] std::uint64_t steps_per_epoch() const noexcept { return steps_per_epoch_; }
@@ -43,12 +47,16 @@ public:
     [[nodiscard]] std::uint64_t seed_count(std::uint64_t step) const noexcept;
     /// The seeds (global ids) of an own part in a global step.
     void seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out) const;
-    /// Training vertices of any part, own or not.
+    /// Where links are: which of an own part's are those of a global step.
+    void links(PartId part, std::uint64_t step, std::vector<LocalId>& out) const;
+    /// Training vertices (or links) of any part, own or not.
     [[nodiscard]] std::uint64_t training_vertices(PartId part) const noexcept {
         return training_[part];
     }
 
 private:
+    /// Collective, once the own parts are there: steps, and what the part with most has.
+    std::uint64_t agree_on_steps(const comm::Communicator& comm);
     /// The place in a part's order where the batch of a step within an epoch begins.
     [[nodiscard]] std::uint64_t first_seed(PartId part, std::uint64_t step) const noexcept;
 

@@ -205,10 +205,12 @@ private:
     DrawCode code_ = best_draw_code();
 };
 
-/// Ids are written in the width of the whole graph's: `out.narrow` or `out.wide`.
+/// Draws from rows as they are, in whatever way the request says.
 template <class Id, class Rows>
-void draw_any(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
-    if (request.carried()) return CarriedDrawer<Rows, Id>(rows, request, out).draw();
+void draw_whole(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
+    if constexpr (requires { rows.carried(VertexId{}); }) {
+        if (request.carried()) return CarriedDrawer<Rows, Id>(rows, request, out).draw();
+    }
     if (request.sampler == Sampler::plain || request.fanout < 0)
         return draw_rows<Id>(rows, request, out);
     if (out.memory == nullptr) out.memory = std::make_shared<SharedMemory>();

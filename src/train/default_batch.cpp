@@ -5,14 +5,29 @@
 
 namespace rudder::train {
 
-std::uint64_t default_batch(const graph::DatasetInfo& info,
-                            const partition::PartitionSummary& summary) {
+namespace {
+
+/// Of the part that has most seeds.
+std::uint64_t batch_of(double largest) {
     constexpr double steps = 20;
     constexpr double least = 32;
     constexpr double most = 1000;
-    const double mean = static_cast<double>(info.split.train) / static_cast<double>(summary.parts);
-    const double largest = std::round(mean * summary.train_balance);
     return static_cast<std::uint64_t>(std::clamp(std::ceil(largest / steps), least, most));
+}
+
+}  // namespace
+
+std::uint64_t default_batch(const graph::DatasetInfo& info,
+                            const partition::PartitionSummary& summary) {
+    const double mean = static_cast<double>(info.split.train) / static_cast<double>(summary.parts);
+    return batch_of(std::round(mean * summary.train_balance));
+}
+
+std::uint64_t default_link_batch(const graph::DatasetInfo& info,
+                                 const partition::PartitionSummary& summary) {
+    const double links = static_cast<double>(info.edges) / (info.symmetric ? 2 : 1);
+    constexpr double trained = 0.8;
+    return batch_of(std::round(trained * links / static_cast<double>(summary.parts)));
 }
 
 }  // namespace rudder::train

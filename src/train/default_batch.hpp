@@ -12,5 +12,8 @@ namespace rudder::train {
 /// number of ranks.
 [[nodiscard]] std::uint64_t default_batch(const graph::DatasetInfo& info,
                                           const partition::PartitionSummary& summary);
+/// The same of links: a mean part's.
+[[nodiscard]] std::uint64_t default_link_batch(const graph::DatasetInfo& info,
+                                               const partition::PartitionSummary& summary);
 
 }  // namespace rudder::train

@@ -1,5 +1,7 @@
 #include "ground.hpp"
 
+#include <numeric>
+
 #include <fmt/format.h>
 
 #include "comm/together.hpp"
@@ -9,6 +11,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "train/input_rows.hpp"
+#include "train/link_options.hpp"
 #include "train/steps/record_book.hpp"
 
 namespace rudder::train {
@@ -46,6 +49,12 @@ void check_topology(const partition::PartitionedDataset& data, const TrainOption
     throw usage_error(fmt::format("the topology needs {} on every host, and this one has {}",
                                   format_bytes(bytes), format_bytes(memory)),
                       "--topology", "choose --topology partitioned, or raise --memory");
+}
+
+/// Whether the degrees of all vertices are needed to draw pairs.
+bool draws_by_degree(const TrainOptions& options) {
+    return options.task == TaskKind::link &&
+           parse_negatives(options.links.negatives).kind == sample::Negatives::degree;
 }
 
 /// Refuses a vertex that is trained on or scored without knowing when.
@@ -92,8 +101,11 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
                                                      const partition::PartitionedDataset& data,
                                                      std::span<const partition::Part> parts,
                                                      const TrainOptions& options,
-                                                     std::shared_ptr<comm::MessageCoder> coder) {
+                                                     std::shared_ptr<comm::MessageCoder> coder,
+                                                     const sample::OwnLinks* links) {
     const Span span("placing the topology");
+    const auto messages =
+        links == nullptr ? std::span<const sample::MessageRows>{} : links->messages;
     TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
         const std::uint64_t bytes =
@@ -105,10 +117,24 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
     if (choice == TopologyChoice::replicated && options.topology == choice)
         comm::do_together(comm, [&] { check_topology(data, options); });
     if (choice == TopologyChoice::replicated)
-        return sample::make_replicated_source(comm, data.book(), parts, carries_of(options));
-    return sample::make_partitioned_source(comm, data.book(), parts,
-                                           nn::model_wants_degrees(options.model), std::move(coder),
-                                           carries_of(options));
+        return sample::make_replicated_source(comm, data.book(), parts, carries_of(options),
+                                              messages);
+    const bool degrees = nn::model_wants_degrees(options.model) || draws_by_degree(options);
+    return sample::make_partitioned_source(comm, data.book(), parts, degrees, std::move(coder),
+                                           carries_of(options), messages);
+}
+
+std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
+                                   const partition::PartitionedDataset& data,
+                                   std::span<const partition::Part> parts,
+                                   const TrainOptions& options) {
+    if (options.task != TaskKind::link) return nullptr;
+    const Span span("dividing links");
+    const bool symmetric = data.info().symmetric;
+    auto ground = std::make_unique<LinkGround>();
+    ground->divided = sample::divide_links(
+        comm, data.book(), parts, sample::LinkDraws({}, symmetric, options.seed), symmetric);
+    return ground;
 }
 
 namespace {
@@ -129,6 +155,36 @@ sample::SeedTimes times_of(const comm::Communicator& comm, std::span<const parti
     return sample::SeedTimes(parts);
 }
 
+/// Collective: which of this rank's vertices or links are seeds when.
+sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const partition::Part> own,
+                             PartId parts, const TrainOptions& o, LinkGround* links) {
+    const sample::ScheduleOptions options{.batch = o.batch, .order = o.seed_order, .seed = o.seed};
+    if (links == nullptr) return {comm, own, parts, options};
+    std::vector<std::uint64_t> counts;
+    for (const sample::PartLinks& of_part : links->divided.links)
+        counts.push_back(of_part.train.size());
+    return {comm, own, counts, parts, options};
+}
+
+/// How links become seeds.
+void set_seeds(const Ground& ground, LinkGround& links) {
+    const NegativeDraws draws = parse_negatives(ground.options.links.negatives);
+    const VertexId vertices = ground.source->vertices();
+    if (draws.kind == sample::Negatives::degree) {
+        std::vector<VertexId> all(vertices);
+        std::iota(all.begin(), all.end(), VertexId{0});
+        std::vector<std::uint32_t> degrees(vertices);
+        ground.source->degrees(all, degrees);
+        links.degrees = sample::DegreeTable(degrees);
+    }
+    links.seeds.emplace(ground.parts, links.divided.links,
+                        sample::PairOptions{.negatives = draws.kind,
+                                            .count = draws.count,
+                                            .vertices = vertices,
+                                            .degrees = &links.degrees},
+                        ground.data.info().symmetric, ground.options.seed);
+}
+
 }  // namespace
 
 Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset& d,
@@ -142,8 +198,10 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       coders(c, o.force_coding ? comm::CodingMode::always : comm::coding_mode(o.coding)),
       parts(open_parts(c, d, o.verify)),
       times(times_of(c, parts, o)),
-      schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
-      source(make_source(c, d, parts, o, coders.topology)),
+      links(divide(c, d, parts, o)),
+      schedule(schedule_of(c, parts, d.parts(), o, links.get())),
+      source(make_source(c, d, parts, o, coders.topology,
+                         links == nullptr ? nullptr : &links->divided)),
       store(c, d,
             {.precision = o.precision,
              .shards = o.shards,
@@ -151,6 +209,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
              .coder = coders.features,
              .sparse = o.sparse,
              .assembled = assembled_for(o.model)}) {
+    if (links != nullptr) set_seeds(*this, *links);
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {
         log::warning(
@@ -174,7 +233,8 @@ sample::SamplerOptions Ground::sampler_options() const {
             .degrees = nn::model_wants_degrees(options.model),
             .weighted = options.weighted,
             .temporal = options.temporal,
-            .times = &times};
+            .times = &times,
+            .links = links == nullptr ? nullptr : &*links->seeds};
 }
 
 std::uint64_t Ground::memory() const {

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "comm/message_coder.hpp"
@@ -10,6 +12,8 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/options.hpp"
+#include "sample/link_seeds.hpp"
+#include "sample/links.hpp"
 #include "sample/neighbour_source.hpp"
 #include "sample/sampler.hpp"
 #include "sample/schedule.hpp"
@@ -28,12 +32,30 @@ namespace rudder::train {
 [[nodiscard]] sample::SourceCarries carries_of(const TrainOptions& options) noexcept;
 /// Refuses (input Error) a data set without the weights or times that the options ask for.
 void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options);
-/// Collective: the topology where the options want it, with what edges carry. The parts must
-/// outlive it.
+/// Collective: the topology where the options want it, with what edges carry; of links, what
+/// messages pass along. The parts (and links) must outlive it.
 [[nodiscard]] std::unique_ptr<sample::NeighbourSource> make_source(
     const comm::Communicator& comm, const partition::PartitionedDataset& data,
     std::span<const partition::Part> parts, const TrainOptions& options,
-    std::shared_ptr<comm::MessageCoder> coder);
+    std::shared_ptr<comm::MessageCoder> coder, const sample::OwnLinks* links = nullptr);
+
+/// The links of this rank's parts, and how they become seeds.
+struct LinkGround {
+    sample::OwnLinks divided;
+    sample::DegreeTable degrees{{}};           ///< of all vertices, where targets are drawn by it
+    std::optional<sample::LinkSeeds> seeds{};  ///< once the source is there
+
+    /// What messages pass along, by own part.
+    [[nodiscard]] std::span<const sample::MessageRows> messages() const noexcept {
+        return divided.messages;
+    }
+};
+/// Collective: the edges of the data set by role, keyed by edge and the run's seed; null where no
+/// links are learned.
+[[nodiscard]] std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
+                                                 const partition::PartitionedDataset& data,
+                                                 std::span<const partition::Part> parts,
+                                                 const TrainOptions& options);
 
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,
 /// but for the connections of source and store.
@@ -47,6 +69,7 @@ struct Ground {
     comm::Coders coders;                 ///< of what travels
     std::vector<partition::Part> parts;  ///< of this rank
     sample::SeedTimes times;             ///< of their vertices, where seeds have times
+    std::unique_ptr<LinkGround> links;   ///< null: vertices are learned
     sample::Schedule schedule;
     std::unique_ptr<sample::NeighbourSource> source;
     store::FeatureStore store;

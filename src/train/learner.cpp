@@ -17,11 +17,15 @@ namespace {
 nn::NetworkOptions network_options_of(const Ground& ground) {
     const TrainOptions& o = ground.options;
     const graph::DatasetInfo& info = ground.data.info();
+    std::optional<nn::PairOptions> pairs;
+    if (o.task == TaskKind::link)
+        pairs = {.scorer = o.links.scorer, .loss = o.links.loss, .width = o.hidden};
     return {.model = o.model,
-            .objective = objective_of(info, ground.data.folder().path().string()),
+            .objective = pairs ? nn::Objective::links
+                               : objective_of(info, ground.data.folder().path().string()),
             .inputs = info.features.width,
             .hidden = o.hidden,
-            .outputs = info.targets.count,
+            .outputs = pairs ? 1 : info.targets.count,
             .layers = o.layers,
             .dropout = o.dropout,
             .input_dropout = o.input_dropout,
@@ -30,7 +34,8 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .residual = o.residual,
             .class_weights = class_weights(o.class_weights, ground.comm, ground.parts, info),
             .seed = o.seed,
-            .sparse = sparse_inputs(ground.store.format())};
+            .sparse = sparse_inputs(ground.store.format()),
+            .pairs = pairs};
 }
 
 }  // namespace

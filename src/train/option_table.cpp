@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "train/link_options.hpp"
 #include "train/steps/class_weights.hpp"
 
 namespace rudder::train {
@@ -13,6 +14,7 @@ using Names = std::vector<std::string_view>;
 using O = TrainOptions;
 using S = SteerOptions;
 using L = steer::LlmOptions;
+using K = LinkOptions;
 using Optimiser = nn::OptimiserOptions;
 
 constexpr Marks identity = Marks::identity;
@@ -57,6 +59,33 @@ Table model_options() {
         option<&O::input_dropout>("input-dropout", "Dropout of input features", identity | further)
             .at_least(0)
             .below(1),
+    };
+}
+
+Table task_options() {
+    return {
+        option<&O::task>("task", "What is learned: targets of vertices, or links between them",
+                         identity | further | added)
+            .among({"vertex", "link"}),
+        option<&O::links, &K::scorer>("scorer", "How pairs of vertices are scored (task link)",
+                                      identity | further | added)
+            .among(pair_scorer_names),
+        option<&O::links, &K::loss>("link-loss", "Loss of links and the pairs drawn beside them",
+                                    identity | further | added)
+            .among(link_loss_names),
+        option<&O::links, &K::negatives>("negatives",
+                                         "Pairs drawn beside each link: uniform, degree or\n"
+                                         "in-batch, and how many (uniform:1)",
+                                         identity | further | added)
+            .offering(negative_names)
+            .in("KIND:N"),
+        option<&O::links, &K::eval_negatives>(
+            "eval-negatives", "Pairs that a link is ranked among in evaluation (0 = all)",
+            identity | further | added)
+            .limit(0, most_vertices),
+        option<&O::links, &K::unfiltered>("unfiltered",
+                                          "Rank a link among other links of its source, too",
+                                          identity | further | added),
     };
 }
 
@@ -262,10 +291,11 @@ Table profile_options() {
 
 const std::array<Table, option_groups>& tables() {
     static const std::array<Table, option_groups> all{
-        model_options(),      sampling_options(), training_options(), seed_options(),
-        evaluation_options(), policy_options(),   buffer_options(),   agent_options(),
-        steering_options(),   guard_options(),    llm_options(),      llm_model_options(),
-        storage_options(),    limit_options(),    slowness_options(), profile_options()};
+        model_options(),     task_options(),       sampling_options(), training_options(),
+        seed_options(),      evaluation_options(), policy_options(),   buffer_options(),
+        agent_options(),     steering_options(),   guard_options(),    llm_options(),
+        llm_model_options(), storage_options(),    limit_options(),    slowness_options(),
+        profile_options()};
     return all;
 }
 

@@ -12,6 +12,7 @@ namespace rudder::train {
 /// Options that verbs take or leave together.
 enum class OptionGroup : std::uint8_t {
     model,       ///< the network
+    task,        ///< what is learned
     sampling,    ///< seeds and neighbours
     training,    ///< epochs and the optimiser
     seed,        ///< of all random draws
@@ -28,7 +29,7 @@ enum class OptionGroup : std::uint8_t {
     slowness,    ///< a rank that is made slow
     profile,     ///< the epoch of a profile
 };
-inline constexpr std::size_t option_groups = 16;
+inline constexpr std::size_t option_groups = 17;
 
 /// The options of a group, in the order of help texts.
 [[nodiscard]] std::span<const Setting<TrainOptions>> options_of(OptionGroup group);

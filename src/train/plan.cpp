@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "core/span.hpp"
+#include "sample/batch_sampler.hpp"
 
 #include "trainer_state.hpp"
 
@@ -23,8 +24,7 @@ struct Samples {
 
 Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t steps) {
     Samples own;
-    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
-    std::vector<VertexId> seeds;
+    sample::BatchSampler sampler(g.schedule, *g.source, g.sampler_options());
     sample::Batch batch;
     RawVector<VertexId> memory;
     for (std::uint64_t step = 0; step < steps; ++step) {
@@ -32,8 +32,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
         double bytes = 0;
         double edges = 0;
         for (const partition::Part& part : g.parts) {
-            g.schedule.seeds(part.id(), step, seeds);
-            sampler.sample({.step = step, .part = part.id()}, seeds, batch);
+            sampler.sample(part.id(), step, batch);
             rows += static_cast<double>(batch.vertices.size());
             own.remote += static_cast<double>(
                 std::ranges::count_if(sample::distinct_vertices(batch, memory),

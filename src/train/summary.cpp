@@ -38,6 +38,22 @@ SummarySeconds seconds_of(const TrainResult& result) {
 
 }  // namespace
 
+std::optional<LinkRanks> link_ranks(const Scores& scores) {
+    if (!scores.valid_links || !scores.test_links) return std::nullopt;
+    const LinkScore& valid = *scores.valid_links;
+    const LinkScore& test = *scores.test_links;
+    const auto both = [&](double LinkScore::*member) {
+        return LinkMeasure{valid.*member, test.*member};
+    };
+    return LinkRanks{.mrr = both(&LinkScore::mrr),
+                     .hits = {.first_1 = both(&LinkScore::hits_1),
+                              .first_3 = both(&LinkScore::hits_3),
+                              .first_10 = both(&LinkScore::hits_10),
+                              .first_50 = both(&LinkScore::hits_50),
+                              .first_100 = both(&LinkScore::hits_100)},
+                     .auc = both(&LinkScore::auc)};
+}
+
 SummaryAgent agent_summary(const TrainResult& result, const TrainOptions& options) {
     const steer::HelmTotals& t = result.agent.totals;
     const auto share = [](double part, double whole) {
@@ -109,6 +125,11 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.resumed_at = result.resumed_at;
     s.accuracy = accuracy_of(best, facts.regression);
     s.accuracy_last = accuracy_of(last, facts.regression);
+    if (const auto ranks = link_ranks(best.scores)) {
+        s.mrr = ranks->mrr;
+        s.hits = ranks->hits;
+        s.auc = ranks->auc;
+    }
     if (result.best_epoch) s.best_epoch = *result.best_epoch + 1;
     s.evaluations = evaluations(result.epochs);
     s.eval_every = evaluation_interval(options, result.epochs);

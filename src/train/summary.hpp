@@ -31,6 +31,34 @@ struct Accuracy {
                                               field("test", &Accuracy::test, FieldKind::value));
 };
 
+/// What links for validation and test came to in one way.
+struct LinkMeasure {
+    double valid = 0;
+    double test = 0;
+
+    static constexpr auto fields = field_list(field("valid", &LinkMeasure::valid, FieldKind::value),
+                                              field("test", &LinkMeasure::test, FieldKind::value));
+};
+
+/// Shares of links that rank among the first 1, 3, 10, ...
+struct LinkHits {
+    LinkMeasure first_1, first_3, first_10, first_50, first_100;
+
+    static constexpr auto fields =
+        field_list(field("1", &LinkHits::first_1), field("3", &LinkHits::first_3),
+                   field("10", &LinkHits::first_10), field("50", &LinkHits::first_50),
+                   field("100", &LinkHits::first_100));
+};
+
+/// How links ranked.
+struct LinkRanks {
+    LinkMeasure mrr;
+    LinkHits hits;
+    LinkMeasure auc;
+};
+/// None where there were no links, or they were not evaluated.
+[[nodiscard]] std::optional<LinkRanks> link_ranks(const Scores& scores);
+
 struct SummaryLoss {
     double first = 0;
     double last = 0;
@@ -166,6 +194,10 @@ struct Summary {
     std::uint64_t resumed_at = 0;
     Accuracy accuracy;  ///< at the best epoch by validation
     Accuracy accuracy_last;
+    // Of links, at the best epoch: the mean of one over the rank, shares of ranks, and the area.
+    std::optional<LinkMeasure> mrr;
+    std::optional<LinkHits> hits;
+    std::optional<LinkMeasure> auc;
     std::optional<std::uint64_t> best_epoch;  ///< counted from 1
     // Not known of runs of earlier versions.
     std::optional<std::uint64_t> evaluations;  ///< epochs that were evaluated
@@ -205,6 +237,9 @@ struct Summary {
         field("stopped_early", &Summary::stopped_early, FieldKind::plain),
         field("resumed_at", &Summary::resumed_at, FieldKind::plain),
         field("accuracy", &Summary::accuracy), field("accuracy_last", &Summary::accuracy_last),
+        field("mrr", &Summary::mrr, FieldKind::plain),
+        field("hits", &Summary::hits, FieldKind::plain),
+        field("auc", &Summary::auc, FieldKind::plain),
         field("best_epoch", &Summary::best_epoch, FieldKind::plain),
         field("evaluations", &Summary::evaluations, FieldKind::plain),
         field("eval_every", &Summary::eval_every, FieldKind::plain), field("loss", &Summary::loss),

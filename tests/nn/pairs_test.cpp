@@ -317,4 +317,31 @@ TEST(PairNetworks, LearnWhichPairsAreJoined) {
     }
 }
 
+TEST(PairNetworks, StatisticsCountTheLinksOfABatchNotItsVertices) {
+    nn::NetworkOptions options = small(Objective::links, 6, 8, 1);
+    options.dropout = 0;
+    options.norm = "batch";
+    options.pairs = {PairScorer::dot, LinkLoss::binary, 12, 1};
+    Case c(options, {30, {3, 4}, 50, 10, 3});
+    const auto network = nn::make_network(c.options);
+    // Shares of a step's links add up to one, whatever the number of vertices they have.
+    const auto mean_of = [&](std::size_t links) {
+        const std::vector<LocalId> sources(2 * links, 1);
+        std::vector<LocalId> targets;
+        for (std::size_t i = 0; i < 2 * links; ++i)
+            targets.push_back(static_cast<LocalId>(i % 30));
+        nn::SeedTargets of;
+        of.pairs = {.sources = sources, .targets = targets, .group = 2};
+        std::vector<float> gradient(network->weights().size());
+        network->train(c.batch, c.rows, of, 0.1F, gradient, [](std::size_t) {});
+        for (const nn::Parameter& p : network->parameters()) {
+            if (p.name == "layers.0.norm.running_var") return gradient[p.offset];
+        }
+        return 0.F;
+    };
+    EXPECT_GT(mean_of(10), 0.F);
+    EXPECT_FLOAT_EQ(mean_of(5), mean_of(10) / 2);
+    EXPECT_FLOAT_EQ(mean_of(20), mean_of(10) * 2);
+}
+
 }  // namespace rudder

@@ -12,6 +12,7 @@
 #include "rudder/core/random.hpp"
 #include "sample/bed.hpp"
 
+#include "draw_any.hpp"
 #include "hub_draws.hpp"
 #include "shared_numbers.hpp"
 #include "shared_rows.hpp"

@@ -60,6 +60,9 @@ struct Batch {
     /// Neighbours of each of `vertices` in the whole graph; empty unless the sampler was asked.
     RawVector<std::uint32_t> degrees;
     std::uint32_t seeds = 0;
+    /// Of batches of links: the seed that each of the ids that were asked for is, in their order;
+    /// a vertex that was asked for several times is one seed. Empty of other batches.
+    RawVector<LocalId> seed_positions;
     /// Input side first: blocks[0].sources == vertices.size(), blocks.back().destinations == seeds.
     std::vector<Block> blocks;
 

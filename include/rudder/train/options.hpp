@@ -23,6 +23,21 @@ namespace rudder::train {
 /// (choose) the first if it takes at most a quarter of the host's memory.
 enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
 
+/// What is learned: the targets of vertices, or which vertices are joined.
+enum class TaskKind : std::uint8_t { vertex, link };
+
+/// How links are learned and scored; of no effect on vertices.
+struct LinkOptions {
+    nn::PairScorer scorer = nn::PairScorer::dot;
+    nn::LinkLoss loss = nn::LinkLoss::binary;
+    /// KIND[:N]: N pairs that are drawn beside each link, their targets among all vertices
+    /// (uniform), by degree (degree), or among the targets of the batch (in-batch).
+    std::string negatives = "uniform:1";
+    /// Pairs that a link is ranked among in evaluation; 0: those with all vertices.
+    std::uint64_t eval_negatives = 1000;
+    bool unfiltered = false;  ///< it is ranked among the other links of its source, too
+};
+
 /// Who steers when nobody said which policy or agent is wanted.
 inline constexpr std::string_view default_agent = "bandit";
 
@@ -42,6 +57,8 @@ struct SteerOptions {
 };
 
 struct TrainOptions {
+    TaskKind task = TaskKind::vertex;
+    LinkOptions links{};
     std::string model = "sage";
     int layers = 2;
     std::uint64_t hidden = 256;

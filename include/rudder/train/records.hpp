@@ -60,16 +60,45 @@ struct Score {
 };
 static_assert(lists_all_fields<Score>);
 
+/// How links ranked among other pairs: means over them.
+struct LinkScore {
+    std::uint64_t links = 0;
+    double mrr = 0;  ///< of one over the rank
+    // Shares of ranks up to so much.
+    double hits_1 = 0;
+    double hits_3 = 0;
+    double hits_10 = 0;
+    double hits_50 = 0;
+    double hits_100 = 0;
+    double auc = 0;  ///< chance that a link scores above another pair
+
+    static constexpr auto fields =
+        field_list(field("links", &LinkScore::links, FieldKind::count),
+                   field("mrr", &LinkScore::mrr, FieldKind::value),
+                   field("hits_1", &LinkScore::hits_1, FieldKind::value),
+                   field("hits_3", &LinkScore::hits_3, FieldKind::value),
+                   field("hits_10", &LinkScore::hits_10, FieldKind::value),
+                   field("hits_50", &LinkScore::hits_50, FieldKind::value),
+                   field("hits_100", &LinkScore::hits_100, FieldKind::value),
+                   field("auc", &LinkScore::auc, FieldKind::value));
+};
+static_assert(lists_all_fields<LinkScore>);
+
 /// The scores of one epoch. Training vertices are scored as they are trained on.
 struct Scores {
     Score train;
     Score valid;
     Score test;
     bool evaluated = false;  ///< valid and test are known
+    // Of links alone.
+    std::optional<LinkScore> valid_links{};
+    std::optional<LinkScore> test_links{};
 
     static constexpr auto fields = field_list(
         field("train", &Scores::train), field("valid", &Scores::valid),
-        field("test", &Scores::test), field("evaluated", &Scores::evaluated, FieldKind::count));
+        field("test", &Scores::test), field("evaluated", &Scores::evaluated, FieldKind::count),
+        added_field("valid_links", &Scores::valid_links, FieldKind::plain, ""),
+        added_field("test_links", &Scores::test_links, FieldKind::plain, ""));
 };
 static_assert(lists_all_fields<Scores>);
 

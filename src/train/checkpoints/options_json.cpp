@@ -4,6 +4,7 @@
 
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
+#include "train/link_options.hpp"
 #include "train/option_table.hpp"
 
 namespace rudder::train {
@@ -14,7 +15,8 @@ std::span<const Setting<nn::NetworkOptions>> network_settings() {
     using O = nn::NetworkOptions;
     static const std::array table{
         setting<O, &O::model>("model", ""),
-        setting<O, &O::objective>("objective", "").among({"classes", "multilabel", "regression"}),
+        setting<O, &O::objective>("objective", "")
+            .among({"classes", "multilabel", "regression", "links"}),
         setting<O, &O::inputs>("inputs", ""),
         setting<O, &O::hidden>("hidden", ""),
         setting<O, &O::outputs>("outputs", ""),
@@ -26,6 +28,18 @@ std::span<const Setting<nn::NetworkOptions>> network_settings() {
         setting<O, &O::residual>("residual", ""),
         setting<O, &O::class_weights>("class_weights", ""),
         setting<O, &O::seed>("seed", ""),
+    };
+    return table;
+}
+
+/// Of networks that score pairs.
+std::span<const Setting<nn::PairOptions>> pair_settings() {
+    using O = nn::PairOptions;
+    static const std::array table{
+        setting<O, &O::scorer>("scorer", "").among(pair_scorer_names),
+        setting<O, &O::loss>("loss", "").among(link_loss_names),
+        setting<O, &O::width>("width", ""),
+        setting<O, &O::relations>("relations", ""),
     };
     return table;
 }
@@ -50,6 +64,11 @@ Json network_json(const nn::NetworkOptions& options) {
     Json json = Json::object();
     for (const auto& setting : network_settings())
         json[std::string(setting.name)] = setting.value(options);
+    if (!options.pairs) return json;
+    Json pairs = Json::object();
+    for (const auto& setting : pair_settings())
+        pairs[std::string(setting.name)] = setting.value(*options.pairs);
+    json["pairs"] = std::move(pairs);
     return json;
 }
 
@@ -57,6 +76,17 @@ nn::NetworkOptions network_from_json(const Json& json, const std::string& where)
     nn::NetworkOptions options;
     for (const auto& setting : network_settings())
         read_field(options, setting, json, where);
+    if (json.contains("pairs")) {
+        options.pairs.emplace();
+        for (const auto& setting : pair_settings())
+            read_field(*options.pairs, setting, json.at("pairs"), where);
+    }
+    const bool links = options.objective == nn::Objective::links;
+    const bool fits = options.pairs ? options.outputs == 1 && options.pairs->relations > 0 : !links;
+    if (!fits) {
+        throw input_error("invalid network: it does not score pairs as it says", where,
+                          "use another checkpoint");
+    }
     return options;
 }
 

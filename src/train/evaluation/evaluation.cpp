@@ -15,6 +15,12 @@ std::vector<std::int32_t> evaluated_fanout(const TrainOptions& options) {
 
 }  // namespace
 
+RankingOptions ranking_of(const TrainOptions& options) noexcept {
+    return {.others = options.links.eval_negatives,
+            .filtered = !options.links.unfiltered,
+            .seed = options.seed};
+}
+
 Evaluation::Evaluation(const Ground& ground, Learner& learner)
     : network_options_(learner.options()) {
     const TrainOptions& o = ground.options;
@@ -23,13 +29,19 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
     const bool timed = o.temporal != sample::Temporal::off;
     if (o.eval == "exact" && !timed) {
         const auto ranks = static_cast<std::uint64_t>(ground.comm.host().size());
-        exact_ = std::make_unique<ExactEvaluator>(
-            ground.comm, ground.data, ground.parts, ground.store,
-            ExactEvaluator::Options{.network = network_options_,
-                                    .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
-                                    .degrees = degrees,
-                                    .again = true,
-                                    .weighted = o.weighted});
+        const ExactEvaluator::Options exact{.network = network_options_,
+                                            .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
+                                            .degrees = degrees,
+                                            .again = true,
+                                            .weighted = o.weighted};
+        if (ground.links == nullptr) {
+            exact_ = std::make_unique<ExactEvaluator>(ground.comm, ground.data, ground.parts,
+                                                      ground.store, exact);
+        } else {
+            links_ = std::make_unique<LinkEvaluator>(
+                ground.comm, ground.data, ground.parts, ground.links->divided, ground.store,
+                LinkEvaluator::Options{.exact = exact, .ranking = ranking_of(o)});
+        }
         return;
     }
     sampled_ = std::make_unique<SampledEvaluator>(
@@ -52,6 +64,10 @@ void Evaluation::start(std::span<const float> weights) {
         exact_->start(weights_);
         return;
     }
+    if (links_ != nullptr) {
+        links_->start(weights_);
+        return;
+    }
     if (network_ == nullptr) network_ = nn::make_network(network_options_);
     std::ranges::copy(weights_, network_->weights().begin());
     scores_ = {};
@@ -60,10 +76,12 @@ void Evaluation::start(std::span<const float> weights) {
 
 Scores Evaluation::finish() {
     pending_ = false;
+    if (links_ != nullptr) return links_->finish();
     return exact_ != nullptr ? exact_->finish() : scores_;
 }
 
 std::uint64_t Evaluation::planned_bytes() const noexcept {
+    if (links_ != nullptr) return links_->planned_bytes();
     return exact_ == nullptr ? 0 : exact_->planned_bytes();
 }
 

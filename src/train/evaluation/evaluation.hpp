@@ -8,11 +8,16 @@
 
 #include "train/evaluation/evaluator.hpp"
 #include "train/evaluation/exact_evaluator.hpp"
+#include "train/evaluation/link_evaluator.hpp"
 #include "train/learner.hpp"
 
 namespace rudder::train {
 
-/// One evaluation at a time, exact or sampled as the options say. All of it is collective.
+/// How links are ranked in a run with these options.
+[[nodiscard]] RankingOptions ranking_of(const TrainOptions& options) noexcept;
+
+/// One evaluation at a time, exact or sampled as the options say, or of links. All of it is
+/// collective.
 class Evaluation {
 public:
     Evaluation(const Ground& ground, Learner& learner);
@@ -29,8 +34,9 @@ public:
 
 private:
     nn::NetworkOptions network_options_;
-    std::unique_ptr<SampledEvaluator> sampled_;  ///< one of the two, or neither
+    std::unique_ptr<SampledEvaluator> sampled_;  ///< one of the three, or none
     std::unique_ptr<ExactEvaluator> exact_;
+    std::unique_ptr<LinkEvaluator> links_;
     bool pending_ = false;
     std::vector<float> weights_;
     std::unique_ptr<nn::Network> network_;  ///< with them, where evaluation is sampled

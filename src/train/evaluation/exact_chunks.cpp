@@ -8,10 +8,11 @@
 
 namespace rudder::train {
 
-ChunkedPart::ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here,
-                         Means means)
-    : part_(&part), means_(means) {
+ChunkedPart::ChunkedPart(const partition::Part& part, const sample::RowsView& rows,
+                         partition::PartitionBook::Range here, Means means)
+    : part_(&part), rows_(rows), means_(means) {
     RUDDER_CHECK(means == Means::plain || part.info().edge_weight);
+    RUDDER_CHECK(means == Means::plain || rows.offsets.data() == part.offsets().data());
     const auto halo = part.halo();
     const auto local = [&](VertexId v) {
         return part.own() +
@@ -24,8 +25,8 @@ ChunkedPart::ChunkedPart(const partition::Part& part, partition::PartitionBook::
 
 void ChunkedPart::count_groups() {
     const auto own = static_cast<std::size_t>(part_->own());
-    const auto offsets = part_->offsets();
-    const auto neighbours = part_->neighbours();
+    const auto offsets = rows_.offsets;
+    const auto neighbours = rows_.neighbours;
     groups_.resize(chunk_count(own, group_rows));
     std::vector<std::uint32_t> last_group(local_ids(), nowhere);
     for (std::size_t g = 0; g < groups_.size(); ++g) {
@@ -60,6 +61,8 @@ std::vector<ChunkedPart::Stretch> ChunkedPart::cut(const ChunkCost& cost,
         }
         stretches.push_back({g, g + 1, groups_[g]});
     }
+    // A whole part brings all of its rows together, also those that nobody reads.
+    if (stretches.size() == 1) stretches.front().size.sources = local_ids();
     return stretches;
 }
 
@@ -73,8 +76,8 @@ void ChunkedPart::fill(const Stretch& stretch, std::span<std::uint32_t> position
 /// So where each goes is known without looking at the edges.
 void ChunkedPart::fill_whole(ExactChunk& out) const {
     const auto own = static_cast<std::size_t>(part_->own());
-    const auto offsets = part_->offsets();
-    const auto neighbours = part_->neighbours();
+    const auto offsets = rows_.offsets;
+    const auto neighbours = rows_.neighbours;
     const std::size_t here = here_end_ - here_begin_;
     const auto position = [&](LocalId u) {
         if (u < own) return std::size_t{u};
@@ -126,9 +129,9 @@ void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> pos
     const auto own = static_cast<std::size_t>(part_->own());
     const std::size_t begin = stretch.begin * group_rows;
     const std::size_t end = std::min<std::size_t>(stretch.end * group_rows, own);
-    const auto offsets = part_->offsets();
+    const auto offsets = rows_.offsets;
     const EdgeIndex first_edge = offsets[begin];
-    const auto edges = part_->neighbours().subspan(first_edge, offsets[end] - first_edge);
+    const auto edges = rows_.neighbours.subspan(first_edge, offsets[end] - first_edge);
     out.first = static_cast<LocalId>(begin);
     out.sources.clear();
     for (std::size_t v = begin; v < end; ++v) {

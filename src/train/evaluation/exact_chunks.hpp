@@ -8,6 +8,7 @@
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/partition/part.hpp"
 #include "rudder/sample/batch.hpp"
+#include "sample/message_rows.hpp"
 
 namespace rudder::train {
 
@@ -58,10 +59,13 @@ enum class Means : bool { plain, weighted };
 class ChunkedPart {
 public:
     /// `here` is the range of vertices that this rank owns, over all of its parts.
-    ChunkedPart(const partition::Part& part, partition::PartitionBook::Range here,
-                Means means = Means::plain);
+    /// `rows` are what its vertices read, of neighbours in its order: the part's own, or (plain
+    /// means alone) others, which must outlive it.
+    ChunkedPart(const partition::Part& part, const sample::RowsView& rows,
+                partition::PartitionBook::Range here, Means means = Means::plain);
 
     [[nodiscard]] const partition::Part& part() const noexcept { return *part_; }
+    [[nodiscard]] const sample::RowsView& rows() const noexcept { return rows_; }
     /// The groups of the part, each as a chunk of its own.
     [[nodiscard]] std::span<const ChunkSize> groups() const noexcept { return groups_; }
     /// Groups [begin, end) for each chunk, as many as cost no more than `budget`, at least one.
@@ -108,6 +112,7 @@ private:
     void fill_shares(std::size_t first, sample::Block& block) const;
 
     const partition::Part* part_;
+    sample::RowsView rows_;
     Means means_;
     std::size_t here_begin_ = 0;  ///< local ids of halo vertices that are in other own parts
     std::size_t here_end_ = 0;

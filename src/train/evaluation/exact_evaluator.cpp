@@ -10,7 +10,6 @@
 #include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
-#include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "train/input_rows.hpp"
@@ -21,22 +20,12 @@ namespace rudder::train {
 
 namespace {
 
-RankRanges ranges_of(const comm::Communicator& comm, const partition::PartitionedDataset& data) {
-    RankRanges ranges;
-    ranges.rank = comm.rank();
-    for (int r = 0; r < comm.size(); ++r) {
-        const partition::PartShare share = partition::share_of(data.parts(), comm.size(), r);
-        ranges.starts.push_back(data.book().range(share.first).begin);
-    }
-    ranges.starts.push_back(data.book().vertices());
-    return ranges;
-}
-
 std::vector<ChunkedPart> chunked(std::span<const partition::Part> own,
+                                 std::span<const sample::MessageRows> messages,
                                  partition::PartitionBook::Range here, Means means) {
     std::vector<ChunkedPart> parts;
-    for (const partition::Part& part : own)
-        parts.emplace_back(part, here, means);
+    for (std::size_t i = 0; i < own.size(); ++i)
+        parts.emplace_back(own[i], sample::rows_of(own, messages, i), here, means);
     return parts;
 }
 
@@ -75,7 +64,8 @@ struct ExactEvaluator::State {
           store(s),
           options(std::move(o)),
           ranges(ranges_of(comm, data)),
-          parts(chunked(own, ranges.here(), options.weighted ? Means::weighted : Means::plain)),
+          parts(chunked(own, options.messages, ranges.here(),
+                        options.weighted ? Means::weighted : Means::plain)),
           twin(nn::make_network(with_rows_of(options.network, s))) {
         options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
@@ -109,7 +99,7 @@ void ExactEvaluator::State::exchange_degrees() {
     const VertexId begin = ranges.here().begin;
     std::vector<std::uint32_t> mine;
     for (const ChunkedPart& part : parts) {
-        const auto offsets = part.part().offsets();
+        const auto offsets = part.rows().offsets;
         for (std::size_t v = 0; v + 1 < offsets.size(); ++v)
             mine.push_back(narrow<std::uint32_t>(offsets[v + 1] - offsets[v], "a degree"));
     }

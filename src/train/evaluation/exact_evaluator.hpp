@@ -13,6 +13,7 @@
 #include "rudder/nn/network.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
 #include "rudder/train/records.hpp"
+#include "sample/message_rows.hpp"
 #include "store/feature_store.hpp"
 
 #include "exact_scores.hpp"
@@ -24,7 +25,9 @@ struct InferredRows {
     const partition::Part& part;
     LocalId first = 0;
     std::size_t count = 0;
-    std::span<const float> scores;  ///< count x outputs, before softmax or sigmoid
+    /// count x outputs, before softmax or sigmoid; of networks that score pairs: the rows they
+    /// are scored by
+    std::span<const float> scores;
     std::span<const float> hidden;  ///< count x columns of the last hidden layer; one layer: none
 };
 /// Takes them on the rank that owns them: part by part, in ascending order, each vertex once. It
@@ -51,6 +54,9 @@ public:
         bool again = false;     ///< more than one evaluation: what they share is kept where it fits
         bool weighted = false;  ///< means are weighted by what edges carry
         TargetReading reading{};  ///< of another data set than the network was trained on
+        /// What vertices read, by own part, instead of the parts' rows; empty: those. Must outlive
+        /// it.
+        std::span<const sample::MessageRows> messages{};
     };
 
     /// Collective: all ranks make theirs in the same order. What is given must outlive it. Memory
@@ -63,7 +69,8 @@ public:
     ExactEvaluator(const ExactEvaluator&) = delete;
     ExactEvaluator& operator=(const ExactEvaluator&) = delete;
 
-    /// Collective: scores all labelled vertices that have a role, over all ranks. The sums have the
+    /// Collective: scores all labelled vertices that have a role, over all ranks (of networks that
+    /// score pairs, none). The sums have the
     /// same bits however the parts are spread. One at a time, but beside other collectives: it has
     /// a communicator of its own.
     void evaluate(nn::Network& network, Scores& scores, const InferenceSink& sink = {});

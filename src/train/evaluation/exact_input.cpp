@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "partition/share.hpp"
 #include "rudder/core/parallel.hpp"
 
 namespace rudder::train {
@@ -32,6 +33,17 @@ void gather(std::size_t count, std::size_t columns, From from, float* out) {
 }
 
 }  // namespace
+
+RankRanges ranges_of(const comm::Communicator& comm, const partition::PartitionedDataset& data) {
+    RankRanges ranges;
+    ranges.rank = comm.rank();
+    for (int r = 0; r < comm.size(); ++r) {
+        const partition::PartShare share = partition::share_of(data.parts(), comm.size(), r);
+        ranges.starts.push_back(data.book().range(share.first).begin);
+    }
+    ranges.starts.push_back(data.book().vertices());
+    return ranges;
+}
 
 void fit(std::shared_ptr<Array<float>>& memory, std::size_t floats) {
     if (memory != nullptr && memory->size() >= floats) return;

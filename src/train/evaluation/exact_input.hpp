@@ -8,6 +8,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/core/array.hpp"
+#include "rudder/partition/partitioned_dataset.hpp"
 #include "store/feature_store.hpp"
 
 #include "exact_chunks.hpp"
@@ -24,6 +25,9 @@ struct RankRanges {
         return {starts[r], starts[r + 1]};
     }
 };
+
+[[nodiscard]] RankRanges ranges_of(const comm::Communicator& comm,
+                                   const partition::PartitionedDataset& data);
 
 /// Makes memory at least so large; what it held is lost if it grows.
 void fit(std::shared_ptr<Array<float>>& memory, std::size_t floats);

@@ -59,7 +59,7 @@ ChunkBounds bounds_of(std::span<const ChunkedPart> parts, const ChunkCost& cost)
             bounds.least = std::max(bounds.least, cost.of(group));
             all += group;
         }
-        all.sources = std::min<std::uint64_t>(all.sources, part.local_ids());
+        all.sources = part.local_ids();
         bounds.whole = std::max(bounds.whole, cost.of(all));
     }
     return bounds;

@@ -26,11 +26,19 @@ void LinkRanking::add(float link, std::span<const float> others) noexcept {
     for (const float other : others) {
         above += other > link ? 1U : 0U;
         equal += other == link ? 1U : 0U;
-        ++other_bins_[bin_of(other)];
+        add_other(other);
     }
+    add_link(link, above, equal);
+}
+
+void LinkRanking::add_other(float other) noexcept {
+    ++other_bins_[bin_of(other)];
+    ++others_;
+}
+
+void LinkRanking::add_link(float link, std::uint64_t above, std::uint64_t equal) noexcept {
     ++link_bins_[bin_of(link)];
     ++links_;
-    others_ += others.size();
     const std::uint64_t twice = 2 + 2 * above + equal;  // twice the rank
     reciprocals_ += static_cast<std::uint64_t>(std::llround(2 * unit / static_cast<double>(twice)));
     for (std::size_t k = 0; k < hit_ranks.size(); ++k)

@@ -31,6 +31,10 @@ public:
 
     /// A link's score and those of the others beside it.
     void add(float link, std::span<const float> others) noexcept;
+    /// The same in pieces: each of the others, and then the link, of whose others so many scored
+    /// above it and so many the same.
+    void add_other(float other) noexcept;
+    void add_link(float link, std::uint64_t above, std::uint64_t equal) noexcept;
     LinkRanking& operator+=(const LinkRanking& other) noexcept;
     [[nodiscard]] LinkScores scores() const;
 

@@ -39,6 +39,7 @@ std::vector<std::string> differences(const nn::NetworkOptions& network,
             found.push_back(fmt::format("{}: {} in the run, {} here", what, run, here));
     };
     compare("feature columns", network.inputs, info.features.width);
+    if (network.objective == nn::Objective::links) return found;
     compare("outputs", network.outputs, info.targets.count);
     if (info.targets.kind == graph::TargetKind::none) {
         found.emplace_back("it has no targets");
@@ -72,7 +73,8 @@ std::vector<std::string> misfits(const SavedNetwork& saved, const graph::Dataset
         differ("feature rows", normalised(saved.trained_on->row_normalise),
                normalised(info.features.row_normalise));
     }
-    if (info.targets.kind == graph::TargetKind::none) return found;
+    if (info.targets.kind == graph::TargetKind::none || network.objective == nn::Objective::links)
+        return found;
     if (const nn::Objective here = objective_of(info, ""); here != network.objective) {
         differ("targets", name_of(network.objective), name_of(here));
         return found;
@@ -142,7 +144,8 @@ DataMatch match_other(const SavedNetwork& saved, const graph::DatasetInfo& info,
     }
     DataMatch match;
     match.same = false;
-    if (info.targets.kind == graph::TargetKind::none) {
+    if (info.targets.kind == graph::TargetKind::none ||
+        saved.options.objective == nn::Objective::links) {
         match.classes = ClassMatch::none;
         return match;
     }
@@ -163,6 +166,7 @@ DataMatch match_data(const SavedNetwork& saved, const partition::PartitionedData
 }
 
 void check_labels(const SavedNetwork& saved, const DataMatch& match, const std::string& where) {
+    if (saved.options.objective == nn::Objective::links) return;
     if (match.classes == ClassMatch::none) {
         throw input_error("the data set has no labels, so there is nothing to score", where,
                           "import it with labels (--labels); 'rudder predict' needs none");

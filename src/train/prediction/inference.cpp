@@ -7,6 +7,7 @@
 
 #include "core/packed.hpp"
 #include "rudder/core/error.hpp"
+#include "train/evaluation/evaluation.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
 #include "train/prediction/seed_inference.hpp"
@@ -74,6 +75,21 @@ void infer_past(const comm::Communicator& comm, const partition::PartitionedData
     source->stop();
 }
 
+/// Collective: the ranks of links that the network was not trained on.
+void infer_links(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                 const SavedNetwork& saved, std::span<const partition::Part> parts,
+                 const store::FeatureStore& store, const ExactEvaluator::Options& exact,
+                 InferenceResult& result) {
+    const auto links = divide(comm, data, parts, saved.train);
+    LinkEvaluator evaluator(comm, data, parts, links->divided, store,
+                            {.exact = exact, .ranking = ranking_of(saved.train)});
+    const std::unique_ptr<nn::Network> network = network_of(saved, exact.network.sparse);
+    const Duration start = Executor::current().now();
+    evaluator.evaluate(*network, result.scores);
+    result.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
+    result.planned_bytes = evaluator.planned_bytes();
+}
+
 }  // namespace
 
 InferenceResult run_inference(const comm::Communicator& comm,
@@ -97,12 +113,17 @@ InferenceResult run_inference(const comm::Communicator& comm,
         return result;
     }
     const auto on_host = static_cast<std::uint64_t>(comm.host().size());
-    ExactEvaluator evaluator(comm, data, parts, store,
-                             {.network = made,
-                              .memory = options.memory / on_host,
-                              .degrees = nn::model_wants_degrees(saved.options.model),
-                              .weighted = saved.train.weighted,
-                              .reading = options.match.reading});
+    const ExactEvaluator::Options exact{.network = made,
+                                        .memory = options.memory / on_host,
+                                        .degrees = nn::model_wants_degrees(saved.options.model),
+                                        .weighted = saved.train.weighted,
+                                        .reading = options.match.reading};
+    if (saved.options.objective == nn::Objective::links) {
+        infer_links(comm, data, saved, parts, store, exact, result);
+        store.stop();
+        return result;
+    }
+    ExactEvaluator evaluator(comm, data, parts, store, exact);
     const std::unique_ptr<nn::Network> network = network_of(saved, made.sparse);
     const Duration start = Executor::current().now();
     evaluator.evaluate(*network, result.scores, sink);

@@ -42,7 +42,9 @@ struct InferenceResult {
     std::uint64_t planned_bytes = 0;  ///< of rows and chunks, on this rank
 };
 
-/// Collective: exact scores of all vertices. The sink gets the rows of this rank's own vertices.
+/// Collective: exact scores of all vertices. The sink gets the rows of this rank's own vertices. Of
+/// a network that was trained on links, the ranks of those that it was not trained on, and no
+/// rows.
 InferenceResult run_inference(const comm::Communicator& comm,
                               const partition::PartitionedDataset& data, const SavedNetwork& saved,
                               const InferenceOptions& options, const InferenceSink& sink = {});
@@ -61,5 +63,22 @@ struct PredictionOptions {
 InferenceResult write_predictions(const comm::Communicator& comm,
                                   const partition::PartitionedDataset& data,
                                   const SavedNetwork& saved, const PredictionOptions& options);
+
+struct LinkPredictionOptions {
+    InferenceOptions inference;
+    std::filesystem::path output;
+    Existing existing = Existing::refuse;
+    std::uint32_t top = 10;  ///< targets for each vertex
+};
+
+/// Collective: for each vertex the targets that score highest with it, of all vertices that it has
+/// no link to, by messages along all edges. Rank 0 writes, by the name's ending as NPZ, CSV or
+/// Parquet, `source`, `target` (the user's ids) and `score`: vertices in original order, of each
+/// the highest first, of equals the one whose row comes first. The output appears whole or not at
+/// all.
+InferenceResult write_link_predictions(const comm::Communicator& comm,
+                                       const partition::PartitionedDataset& data,
+                                       const SavedNetwork& saved,
+                                       const LinkPredictionOptions& options);
 
 }  // namespace rudder::train

@@ -1,7 +1,6 @@
 // Predictions of all vertices on their way to one file: gathered on rank 0, written in original
 // ids.
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,64 +8,20 @@
 #include <optional>
 #include <span>
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "comm/service.hpp"
 #include "comm/together.hpp"
-#include "core/nameless_file.hpp"
 #include "graph/io/export.hpp"
 #include "graph/io/npz.hpp"
 #include "partition/original_ids.hpp"
-#include "rudder/core/checked.hpp"
 #include "rudder/core/error.hpp"
 
 #include "inference.hpp"
 #include "prediction_table.hpp"
+#include "row_file.hpp"
 
 namespace rudder::train {
 
 namespace {
-
-/// A table of rows of equal size in a file without a name, in the folder of an output; gone when
-/// this goes. Its room on the disk is taken at once: a full disk is an Error here, not later.
-class RowFile {
-public:
-    RowFile(const std::filesystem::path& folder, std::uint64_t rows, std::size_t row_bytes);
-    ~RowFile();
-    RowFile(RowFile&&) = delete;
-
-    /// Row r; rows may be written by several tasks at once.
-    [[nodiscard]] std::span<std::byte> row(std::uint64_t r) const noexcept {
-        return {data_ + r * row_bytes_, row_bytes_};
-    }
-
-private:
-    std::byte* data_ = nullptr;
-    std::uint64_t bytes_;
-    std::size_t row_bytes_;
-};
-
-RowFile::RowFile(const std::filesystem::path& folder, std::uint64_t rows, std::size_t row_bytes)
-    : bytes_(checked_mul<std::uint64_t>(rows, row_bytes, "size of a file of rows")),
-      row_bytes_(row_bytes) {
-    if (bytes_ == 0) return;
-    const int fd = open_nameless(folder);
-    int failed = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes_));
-    void* data = MAP_FAILED;
-    if (failed == 0) {
-        data = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-        if (data == MAP_FAILED) failed = errno;
-    }
-    ::close(fd);
-    if (failed != 0) throw system_error("cannot keep rows on disk", folder.string(), failed);
-    data_ = static_cast<std::byte*>(data);
-}
-
-RowFile::~RowFile() {
-    if (data_ != nullptr) ::munmap(data_, bytes_);
-}
 
 constexpr comm::Channel prediction_channel = comm::channel_of(comm::Talk::predictions);
 /// A message to rank 0 at most, in bytes.

@@ -13,6 +13,7 @@
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "sample/batch_sampler.hpp"
 
 namespace rudder::train {
 
@@ -114,14 +115,12 @@ std::vector<double> computed_inclusion(const Ground& g, PartId part) {
 
 std::vector<double> sampled_inclusion(const Ground& g, PartId part) {
     std::vector<std::uint32_t> counts(g.source->vertices(), 0);
-    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
-    std::vector<VertexId> seeds;
+    sample::BatchSampler sampler(g.schedule, *g.source, g.sampler_options());
     sample::Batch batch;
     RawVector<VertexId> memory;
     const std::uint64_t steps = std::min(presampled_steps, g.schedule.steps_per_epoch());
     for (std::uint64_t step = 0; step < steps; ++step) {
-        g.schedule.seeds(part, step, seeds);
-        sampler.sample({.step = step, .part = part}, seeds, batch);
+        sampler.sample(part, step, batch);
         for (const VertexId v : sample::distinct_vertices(batch, memory))
             ++counts[v];
     }
@@ -137,8 +136,10 @@ std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) 
     }
     std::vector<double> absent(halo.size(), 1);
     for (const partition::Part& part : g.parts) {
-        const auto of_part = g.source->topology().vertices() != 0 ? computed_inclusion(g, part.id())
-                                                                  : sampled_inclusion(g, part.id());
+        // Which vertices links ask for is seen, not computed.
+        const bool computed = g.source->topology().vertices() != 0 && g.links == nullptr;
+        const auto of_part =
+            computed ? computed_inclusion(g, part.id()) : sampled_inclusion(g, part.id());
         const auto included = buffer::halo_inclusion(halo, std::span(&of_part, 1));
         for (std::size_t i = 0; i < halo.size(); ++i)
             absent[i] *= 1 - included[i];
@@ -226,13 +227,11 @@ struct WindowFacts {
 
 WindowFacts sample_first_step(const Ground& g, const BufferSetup& setup) {
     WindowFacts facts{.slots = setup.slots};
-    sample::NeighbourSampler sampler(*g.source, g.sampler_options());
-    std::vector<VertexId> seeds;
+    sample::BatchSampler sampler(g.schedule, *g.source, g.sampler_options());
     sample::Batch batch;
     RawVector<VertexId> memory;
     for (const partition::Part& part : g.parts) {
-        g.schedule.seeds(part.id(), 0, seeds);
-        sampler.sample({.step = 0, .part = part.id()}, seeds, batch);
+        sampler.sample(part.id(), 0, batch);
         facts.rows += static_cast<std::uint64_t>(
             std::ranges::count_if(sample::distinct_vertices(batch, memory),
                                   [&](VertexId v) { return !g.store.local(v); }));

@@ -72,6 +72,8 @@ bool RunProgress::add_scores(Scores scores, double seconds) {
 
 bool RunProgress::better(const Scores& scores, const Scores& best) const {
     if (learner_.regression()) return scores.valid.loss < best.valid.loss;
+    if (scores.valid_links && best.valid_links)
+        return scores.valid_links->mrr > best.valid_links->mrr;
     return scores.valid.share() > best.valid.share();
 }
 

@@ -36,6 +36,21 @@ nn::Objective objective_of(const graph::DatasetInfo& info, const std::string& wh
         "import it with labels (--labels), or generate one with 'rudder generate sbm'");
 }
 
+nn::SeedTargets SeedPairReader::gather(const sample::Batch& batch, std::uint32_t group) {
+    const std::size_t each = std::size_t{group} + 1;  // ids of a link: its source comes once
+    const std::size_t links = batch.seed_positions.size() / each;
+    sources_.clear();
+    targets_.clear();
+    for (std::size_t i = 0; i < links; ++i) {
+        const LocalId* const ids = batch.seed_positions.data() + i * each;
+        sources_.insert(sources_.end(), group, ids[0]);
+        targets_.insert(targets_.end(), ids + 1, ids + each);
+    }
+    nn::SeedTargets targets;
+    targets.pairs = {.sources = sources_, .targets = targets_, .group = group};
+    return targets;
+}
+
 nn::SeedTargets SeedTargetReader::gather(const partition::Part& part,
                                          std::span<const VertexId> seeds) {
     const graph::TargetView view = part.targets();

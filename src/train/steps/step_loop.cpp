@@ -126,19 +126,22 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
     losses_.assign(parts.size(), 0.0F);
     for (std::size_t i = 0; i < parts.size(); ++i) {
         const sample::Batch& batch = step.sampled.batches[i];
-        const std::span<const VertexId> seeds = std::span(batch.vertices).subspan(0, batch.seeds);
         const bool last = i + 1 == parts.size();
-        const nn::BatchResult result =
-            learner_.network().train(batch, input_rows(ground_.store.format(), step.rows[i]),
-                                     targets_.gather(parts[i], seeds), weight,
-                                     exchange_.gradient(i), [&](std::size_t bucket) {
-                                         if (last) exchange_.bucket_ready(bucket);
-                                     });
+        const nn::BatchResult result = learner_.network().train(
+            batch, input_rows(ground_.store.format(), step.rows[i]), targets_of(i, batch), weight,
+            exchange_.gradient(i), [&](std::size_t bucket) {
+                if (last) exchange_.bucket_ready(bucket);
+            });
         losses_[i] = result.loss;
         score_.correct += result.correct;
         score_.answers += result.answers;
     }
     slowness_.wait(ground_.comm.rank(), number, Executor::current().now() - begin);
+}
+
+nn::SeedTargets StepLoop::targets_of(std::size_t part, const sample::Batch& batch) {
+    if (ground_.links != nullptr) return pairs_.gather(batch, ground_.links->seeds->group());
+    return targets_.gather(ground_.parts[part], std::span(batch.vertices).subspan(0, batch.seeds));
 }
 
 void StepLoop::give_back(const MemoryShortage& shortage) {

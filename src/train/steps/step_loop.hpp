@@ -59,6 +59,8 @@ private:
     [[nodiscard]] AssembledStep& next(std::uint64_t step);
     void count_received(StepRecord& record);
     void compute(const AssembledStep& step, std::uint64_t number);
+    /// What a part's batch is trained for.
+    [[nodiscard]] nn::SeedTargets targets_of(std::size_t part, const sample::Batch& batch);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
     void note(const AssembledStep& step, StepRecord& record);
     /// Makes buffer and look-ahead smaller, and says so.
@@ -74,6 +76,7 @@ private:
     Stopwatch phase_watch_;  ///< since the last phase of a step ended
     Stopwatch pace_watch_;   ///< since the last gradients were there
     SeedTargetReader targets_;
+    SeedPairReader pairs_;
     std::vector<float> losses_;  ///< of the own parts
     Slowness slowness_;
     MemoryWatch memory_;
