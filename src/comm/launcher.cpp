@@ -120,7 +120,8 @@ pid_t start(const std::vector<std::string>& command, const LauncherFolders& fold
     ::_exit(127);
 }
 
-/// Waits for mpirun, or the ranks; passes an interrupt on; after the grace period ends what is left.
+/// Waits for mpirun, or the ranks; passes an interrupt on; after the grace period ends what is
+/// left.
 class Supervision {
 public:
     Supervision(std::vector<pid_t> children, LaunchedRanks& ranks, const LaunchOptions& options)
@@ -140,7 +141,8 @@ public:
 
 private:
     [[nodiscard]] bool any_left() {
-        std::erase_if(children_, [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
+        std::erase_if(children_,
+                      [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
         return !children_.empty();
     }
     /// Trouble leaves less time than an interrupt.

@@ -1,5 +1,5 @@
-// Starting ranks on this machine, by mpirun with the settings that are right here or as processes of
-// ours, and their exit codes.
+// Starting ranks on this machine, by mpirun with the settings that are right here or as processes
+// of ours, and their exit codes.
 #pragma once
 
 #include <chrono>

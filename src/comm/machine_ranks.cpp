@@ -57,8 +57,7 @@ std::shared_ptr<std::span<std::byte>> share_on_host(Transport& transport, std::u
                 transport.send(member, share_tag, Kind::control, std::span(&sign, 1)));
         }
         for (const int member : members) {
-            if (member != rank)
-                requests.emplace_back(transport.receive_message(member, share_tag));
+            if (member != rank) requests.emplace_back(transport.receive_message(member, share_tag));
         }
         wait_all(requests);
         unlink_shared_window(name);

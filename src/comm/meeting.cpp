@@ -254,9 +254,11 @@ public:
     }
 
     [[nodiscard]] Roster receive(Deadline deadline) {
-        const Connection listener(job_.listener >= 0 ? job_.listener : listen_on(job_.port, reach_of(job_)));
-        DoorGuests guests(listener.fd(), sizeof(CallingCard),
-                          [this](int fd, std::span<const std::byte> said) { return know(fd, said); });
+        const Connection listener(job_.listener >= 0 ? job_.listener
+                                                     : listen_on(job_.port, reach_of(job_)));
+        DoorGuests guests(
+            listener.fd(), sizeof(CallingCard),
+            [this](int fd, std::span<const std::byte> said) { return know(fd, said); });
         const auto all_here = [this] {
             throw_if_interrupted();
             return present_ + 1 == job_.size || !refusal_.empty();
@@ -392,8 +394,7 @@ int listen_on(std::uint16_t port, Reach reach) {
     const sockaddr address = generic(in);
     const int on = 1;
     if (fd >= 0) ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if (fd >= 0 && ::bind(fd, &address, sizeof(address)) == 0 && ::listen(fd, 1024) == 0)
-        return fd;
+    if (fd >= 0 && ::bind(fd, &address, sizeof(address)) == 0 && ::listen(fd, 1024) == 0) return fd;
     const int code = errno;
     if (fd >= 0) ::close(fd);
     throw Error(ErrorKind::failed,

@@ -15,8 +15,8 @@ namespace rudder::comm {
 
 /// What a rank says of itself.
 struct RankCard {
-    Address address;                    ///< where it listens for the others
-    std::uint64_t machine = 0;          ///< the same on ranks that can share memory
+    Address address;            ///< where it listens for the others
+    std::uint64_t machine = 0;  ///< the same on ranks that can share memory
     std::array<char, 64> machine_name{};
 };
 

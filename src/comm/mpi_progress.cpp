@@ -198,8 +198,7 @@ void MpiProgress::wait_for(const Operation& operation) {
     } else {
         poll(Thorough::no);
     }
-    const bool watches =
-        link_ != nullptr && !TaskState::current().patient() && !cores_are_scarce();
+    const bool watches = link_ != nullptr && !TaskState::current().patient() && !cores_are_scarce();
     room_.sleep(operation, watches ? &due_ : nullptr);
 }
 

@@ -33,11 +33,10 @@ std::uint64_t number_of(const char* name, std::uint64_t least, std::uint64_t mos
     const std::string text = value_of(name);
     const auto number = parse_u64(text);
     if (number && *number >= least && *number <= most) return *number;
-    throw usage_error(
-        fmt::format("invalid {}: {}", name, text.empty() ? "not set" : text),
-        "environment",
-        fmt::format("start ranks with torchrun, or set {} to a number from {} to {}", name, least,
-                    most));
+    throw usage_error(fmt::format("invalid {}: {}", name, text.empty() ? "not set" : text),
+                      "environment",
+                      fmt::format("start ranks with torchrun, or set {} to a number from {} to {}",
+                                  name, least, most));
 }
 
 std::uint16_t meeting_port() {
@@ -60,8 +59,8 @@ bool sockets_launched() noexcept {
 SocketJob socket_job() {
     SocketJob job;
     job.size = static_cast<int>(number_of(size_variable, 1, most_ranks));
-    job.rank = static_cast<int>(
-        number_of(rank_variable, 0, static_cast<std::uint64_t>(job.size) - 1));
+    job.rank =
+        static_cast<int>(number_of(rank_variable, 0, static_cast<std::uint64_t>(job.size) - 1));
     job.host = value_of(host_variable);
     job.port = meeting_port();
     job.secret = value_of(secret_variable);

@@ -104,9 +104,7 @@ private:
 
     void open_streams(const std::vector<int>& sockets);
     void model_link(const LinkModel& model, const std::vector<int>& machines);
-    [[nodiscard]] bool linked(int peer) const {
-        return has_link_ && !hosts().same(rank(), peer);
-    }
+    [[nodiscard]] bool linked(int peer) const { return has_link_ && !hosts().same(rank(), peer); }
     [[nodiscard]] Duration next_due() const noexcept {
         return has_link_ ? link_->next_due() : Duration::max();
     }
@@ -244,8 +242,8 @@ void SocketTransport::set_watched(SocketStream& stream, bool writes) {
 bool SocketTransport::look(Duration longest) {
     std::array<epoll_event, events_per_look> events;
     const timespec limit = as_timespec(longest);
-    const int count = ::epoll_pwait2(poll_, events.data(), static_cast<int>(events.size()), &limit,
-                                     nullptr);
+    const int count =
+        ::epoll_pwait2(poll_, events.data(), static_cast<int>(events.size()), &limit, nullptr);
     Calls calls;
     bool any = false;
     for (int i = 0; i < count; ++i) {

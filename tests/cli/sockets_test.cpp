@@ -20,8 +20,9 @@ protected:
         ok({"partition", "graph", "parts", "--parts", "4", "--method", "ldg"});
     }
     [[nodiscard]] static Words train(const Words& more) {
-        Words words{"train",  "parts", "--epochs", "2",        "--batch", "100", "--hidden",
-                    "8",      "--fanout", "4,4",   "--policy", "window:8", "--ranks-per-host", "1"};
+        Words words{
+            "train",    "parts", "--epochs", "2",        "--batch",          "100", "--hidden", "8",
+            "--fanout", "4,4",   "--policy", "window:8", "--ranks-per-host", "1"};
         words.insert(words.end(), more.begin(), more.end());
         return words;
     }
@@ -58,9 +59,8 @@ TEST_F(SocketTraining, IsTheSameRunAsUnderMpi) {
 
 TEST_F(SocketTraining, RanksOfTorchrunTrainTogether) {
     const std::uint16_t port = free_port();
-    std::future<Outcome> other = std::async(std::launch::async, [&] {
-        return rank_of_torchrun(1, port, train({"--json"}));
-    });
+    std::future<Outcome> other = std::async(
+        std::launch::async, [&] { return rank_of_torchrun(1, port, train({"--json"})); });
     const Outcome first = rank_of_torchrun(0, port, train({"--json"}));
     ASSERT_EQ(first.code, 0) << first.err;
     const Outcome second = other.get();
@@ -75,24 +75,24 @@ TEST_F(SocketTraining, ARankThatIsKilledIsNamed) {
     RunOptions options = here();
     options.after = [&](pid_t) {
         // Its number stands in what it writes about itself.
-        for (int i = 0; i < 2000 && !std::filesystem::exists(folder_ / "run" / "metrics.jsonl"); ++i)
+        for (int i = 0; i < 2000 && !std::filesystem::exists(folder_ / "run" / "metrics.jsonl");
+             ++i)
             ::usleep(10'000);
         ::usleep(200'000);
         for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
             std::ifstream in(entry.path() / "environ");
             const std::string text{std::istreambuf_iterator<char>(in), {}};
-            const bool ours = text.find(std::string("PWD=") + folder_.path().string()) !=
-                                  std::string::npos ||
-                              std::filesystem::exists(entry.path() / "cwd") &&
-                                  std::filesystem::read_symlink(entry.path() / "cwd") ==
-                                      folder_.path();
+            const bool ours =
+                text.find(std::string("PWD=") + folder_.path().string()) != std::string::npos ||
+                std::filesystem::exists(entry.path() / "cwd") &&
+                    std::filesystem::read_symlink(entry.path() / "cwd") == folder_.path();
             if (ours && text.find(std::string(1, '\0') + "RANK=2" + '\0') != std::string::npos)
                 ::kill(std::stoi(entry.path().filename().string()), SIGKILL);
         }
     };
-    const Outcome outcome = rudder(train({"--ranks", "4", "--transport", "sockets", "--epochs",
-                                          "100000", "--out", "run"}),
-                                   options);
+    const Outcome outcome = rudder(
+        train({"--ranks", "4", "--transport", "sockets", "--epochs", "100000", "--out", "run"}),
+        options);
     EXPECT_EQ(outcome.code, 4) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("rank 2"));
 }

@@ -25,7 +25,8 @@ using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
 /// So many ranks of mpi_ranks, started by our launcher.
-Outcome socket_ranks(int ranks, std::vector<std::string> arguments, std::chrono::seconds limit = 60s) {
+Outcome socket_ranks(int ranks, std::vector<std::string> arguments,
+                     std::chrono::seconds limit = 60s) {
     arguments.insert(arguments.begin(), {RUDDER_MPI_RANKS, "launch", std::to_string(ranks)});
     return run(arguments, {.folder = {}, .extra = {}, .after = {}, .limit = limit});
 }
@@ -65,8 +66,8 @@ TEST(Sockets, AReceiveThatIsGivenUpLeavesItsMemoryAlone) {
 // ---- random exchanges ---------------------------------------------------------------------------
 
 void compare_with_simulated(int ranks, std::uint64_t first, std::uint64_t last) {
-    const Outcome outcome = socket_ranks(
-        ranks, {"exchange", std::to_string(first), std::to_string(last)}, 300s);
+    const Outcome outcome =
+        socket_ranks(ranks, {"exchange", std::to_string(first), std::to_string(last)}, 300s);
     ASSERT_EQ(outcome.code, 0) << outcome.err;
     std::istringstream text(outcome.out);
     for (std::uint64_t seed = first; seed < last; ++seed) {
@@ -129,16 +130,16 @@ struct TorchrunRank {
     int seconds = 20;  ///< it waits for the others
 
     [[nodiscard]] Outcome run(const std::string& shell = "") const {
-        std::vector<std::string> words{"sh", "-c",
-                                       shell + "exec '" + std::string(RUDDER_MPI_RANKS) + "' suite"};
-        return test::run(words,
-                         {.folder = {},
-                          .extra = {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", size),
-                                    "MASTER_ADDR=127.0.0.1", fmt::format("MASTER_PORT={}", port - 1),
-                                    "RUDDER_JOB_SECRET=" + secret,
-                                    fmt::format("RUDDER_TEST_PATIENCE={}", seconds)},
-                          .after = {},
-                          .limit = 60s});
+        std::vector<std::string> words{
+            "sh", "-c", shell + "exec '" + std::string(RUDDER_MPI_RANKS) + "' suite"};
+        return test::run(
+            words, {.folder = {},
+                    .extra = {fmt::format("RANK={}", rank), fmt::format("WORLD_SIZE={}", size),
+                              "MASTER_ADDR=127.0.0.1", fmt::format("MASTER_PORT={}", port - 1),
+                              "RUDDER_JOB_SECRET=" + secret,
+                              fmt::format("RUDDER_TEST_PATIENCE={}", seconds)},
+                    .after = {},
+                    .limit = 60s});
     }
 };
 
@@ -159,8 +160,8 @@ std::vector<Outcome> run_ranks(const std::vector<TorchrunRank>& ranks,
 
 TEST(SocketMeeting, RanksComeInAnyOrderSecondsApart) {
     const std::uint16_t port = free_port();
-    const auto outcomes = run_ranks({{0, 3, port}, {1, 3, port}, {2, 3, port}},
-                                    {"sleep 2; ", "", "sleep 1; "});
+    const auto outcomes =
+        run_ranks({{0, 3, port}, {1, 3, port}, {2, 3, port}}, {"sleep 2; ", "", "sleep 1; "});
     expect_whole_suite(outcomes[0]);
     for (const Outcome& outcome : outcomes)
         EXPECT_EQ(outcome.code, 0) << outcome.err;
@@ -168,8 +169,7 @@ TEST(SocketMeeting, RanksComeInAnyOrderSecondsApart) {
 
 TEST(SocketMeeting, AllAreToldWhoIsMissing) {
     const std::uint16_t port = free_port();
-    const auto outcomes =
-        run_ranks({{0, 4, port, "ours", 2}, {2, 4, port, "ours", 2}});
+    const auto outcomes = run_ranks({{0, 4, port, "ours", 2}, {2, 4, port, "ours", 2}});
     for (const Outcome& outcome : outcomes) {
         EXPECT_EQ(outcome.code, 1);
         EXPECT_THAT(outcome.err, HasSubstr("ranks 1, 3 did not come"));
@@ -193,8 +193,8 @@ TEST(SocketMeeting, ARankOfAnotherSizeEndsTheMeetingAtOnce) {
 
 TEST(SocketMeeting, WhoDoesNotKnowTheSecretIsSentAwayAndDelaysNobody) {
     const std::uint16_t port = free_port();
-    const auto outcomes = run_ranks({{0, 2, port}, {1, 2, port, "theirs"}, {1, 2, port}},
-                                    {"", "", "sleep 1; "});
+    const auto outcomes =
+        run_ranks({{0, 2, port}, {1, 2, port, "theirs"}, {1, 2, port}}, {"", "", "sleep 1; "});
     EXPECT_EQ(outcomes[0].code, 0) << outcomes[0].err;
     EXPECT_EQ(outcomes[1].code, 1);
     EXPECT_THAT(outcomes[1].err, HasSubstr("RUDDER_JOB_SECRET"));
@@ -272,10 +272,8 @@ private:
 };
 
 TEST(SocketJobs, FollowTheVariablesOfTorchrun) {
-    const Variables set({{"RANK", "3"},
-                         {"WORLD_SIZE", "8"},
-                         {"MASTER_ADDR", "node-1"},
-                         {"MASTER_PORT", "29500"}});
+    const Variables set(
+        {{"RANK", "3"}, {"WORLD_SIZE", "8"}, {"MASTER_ADDR", "node-1"}, {"MASTER_PORT", "29500"}});
     ASSERT_TRUE(comm::sockets_launched());
     const comm::SocketJob job = comm::socket_job();
     EXPECT_EQ(job.rank, 3);
@@ -288,11 +286,11 @@ TEST(SocketJobs, FollowTheVariablesOfTorchrun) {
 }
 
 TEST(SocketJobs, InvalidVariablesAreNamed) {
-    for (const auto& [rank, size, port, named] :
-         std::vector<std::array<std::string, 4>>{{"8", "8", "29500", "invalid RANK: 8"},
-                                                 {"x", "8", "29500", "invalid RANK: x"},
-                                                 {"0", "0", "29500", "invalid WORLD_SIZE: 0"},
-                                                 {"0", "2", "70000", "invalid MASTER_PORT: 70000"}}) {
+    for (const auto& [rank, size, port, named] : std::vector<std::array<std::string, 4>>{
+             {"8", "8", "29500", "invalid RANK: 8"},
+             {"x", "8", "29500", "invalid RANK: x"},
+             {"0", "0", "29500", "invalid WORLD_SIZE: 0"},
+             {"0", "2", "70000", "invalid MASTER_PORT: 70000"}}) {
         const Variables set({{"RANK", rank},
                              {"WORLD_SIZE", size},
                              {"MASTER_ADDR", "node-1"},

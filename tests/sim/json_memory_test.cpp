@@ -29,8 +29,8 @@ bool everybody() {
     return true;
 }
 
-/// Bytes that stay behind when the n-th allocation of `act` fails; sets `succeeded` where there were
-/// fewer.
+/// Bytes that stay behind when the n-th allocation of `act` fails; sets `succeeded` where there
+/// were fewer.
 template <class Act>
 std::uint64_t left_behind(std::uint64_t nth, bool& succeeded, Act&& act) {
     const std::uint64_t before = heap_counts().bytes;

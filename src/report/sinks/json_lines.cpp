@@ -139,13 +139,13 @@ std::string epoch_line(const train::EpochRecord& epoch) {
         return value ? Json(*value) : Json(nullptr);
     };
     Json line = json_object({{"epoch", epoch.epoch},
-                                   {"steps", epoch.steps},
-                                   {"loss", epoch.loss},
-                                   {"seconds", epoch.seconds},
-                                   {"evaluation_seconds", epoch.evaluation_seconds},
-                                   {"accuracy", json_object({{"train", share(epoch.train())},
-                                                             {"valid", share(epoch.valid())},
-                                                             {"test", share(epoch.test())}})}});
+                             {"steps", epoch.steps},
+                             {"loss", epoch.loss},
+                             {"seconds", epoch.seconds},
+                             {"evaluation_seconds", epoch.evaluation_seconds},
+                             {"accuracy", json_object({{"train", share(epoch.train())},
+                                                       {"valid", share(epoch.valid())},
+                                                       {"test", share(epoch.test())}})}});
     if (const auto ranks = train::link_ranks(epoch.scores)) {
         line["mrr"] = fields_json(ranks->mrr);
         line["hits"] = fields_json(ranks->hits);

@@ -54,8 +54,8 @@ std::size_t rival_looks(std::size_t rows) noexcept {
 struct ClassWatch::Group {
     std::shared_ptr<buffer::ShadowFeed> feed;
     std::vector<std::unique_ptr<buffer::ShadowBuffer>>
-        rivals;  ///< null: it lacks a fact, or `runs`
-    std::vector<Rows> before;                                   ///< accounts before the last step
+        rivals;                ///< null: it lacks a fact, or `runs`
+    std::vector<Rows> before;  ///< accounts before the last step
 
     Group(const buffer::PolicyFacts& facts, const buffer::ShadowOptions& options,
           buffer::SlotId slots, std::uint64_t first)
