@@ -183,10 +183,13 @@ TEST_F(GrowingRun, TablesHoldWhatATreeOfEachLineHolds) {
 ExplainedRun explained(const Json& summary, const Json& card = Json::object(),
                        const std::string& config = "",
                        const std::vector<report::RankTotals>& ranks = {}) {
-    const report::Facts told = report::facts_of_json(summary);
-    const report::Facts known = report::facts_of_json(card);
-    return report::explained_run(report::ExplainSources{
-        .name = "run", .summary = told, .run = known, .config = config, .by_rank = ranks});
+    report::RunData run;
+    run.path = "run";
+    run.summary = report::flat_facts(summary);
+    run.run = report::flat_facts(card);
+    run.config = config;
+    run.metrics.by_rank = ranks;
+    return report::explained_run(run);
 }
 
 TEST(ExplainedRuns, WhereRanksAre) {
@@ -255,14 +258,15 @@ TEST(ExplainedRuns, BytesOfEvaluationAreNotOfSteps) {
 
 TEST(ExplainedRuns, SettingsAsTheyWereWritten) {
     const auto settings = report::settings_of(
-        "# link = '1ms'\nbatch=32\r\n  link = \"1ms,1gbit\" \nout = 'a=b'\nodd = 'x\nempty =\n"
-        "[section]\n");
-    EXPECT_EQ(settings.size(), 5U);
-    EXPECT_EQ(settings.at("batch"), "32");
-    EXPECT_EQ(settings.at("link"), "1ms,1gbit");
-    EXPECT_EQ(settings.at("out"), "a=b");
-    EXPECT_EQ(settings.at("odd"), "'x");
-    EXPECT_EQ(settings.at("empty"), "");
+        "# link = '1ms'\nbatch=32\r\n  link = \"1ms,1gbit\" \nout = 'a=b'\nfanout = [5, 10]\n");
+    ASSERT_TRUE(settings);
+    EXPECT_EQ(settings->size(), 4U);
+    EXPECT_EQ(settings->at("batch"), "32");
+    EXPECT_EQ(settings->at("link"), "1ms,1gbit");
+    EXPECT_EQ(settings->at("out"), "a=b");
+    EXPECT_EQ(settings->at("fanout"), "5,10");
+    EXPECT_FALSE(report::settings_of("odd = 'x\n")) << "an open quote";
+    EXPECT_FALSE(report::settings_of("empty =\n"));
 }
 
 TEST(ExplainedRuns, DifferencesNameWhatActsAndWhatDoesNot) {
