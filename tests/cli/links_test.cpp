@@ -88,9 +88,9 @@ TEST_F(LinkRuns, RefuseWhatDoesNotGoTogether) {
     ok({"train", "parts", "--epochs", "1", "--hidden", "8", "--fanout", "2,2", "--out", "vertices",
         "--quiet"});
     refuse({"predict", "run", "out.npz", "--task", "vertex"}, 2,
-           "invalid task: 'vertex'; the run learned links");
+           {"invalid task: 'vertex'; the run learned links"});
     refuse({"predict", "vertices", "out.npz", "--task", "link"}, 2,
-           "invalid task: 'link'; the run learned targets of vertices");
+           {"invalid task: 'link'; the run learned targets of vertices"});
     refuse({"predict", "run", "out.npz", "--task", "edges"}, 2, {"unknown task 'edges'"});
     refuse({"predict", "run", "out.npz", "--top", "0"}, 2, {"invalid top: '0'"});
     refuse({"predict", "run", "out.npz", "--embeddings"}, 2,

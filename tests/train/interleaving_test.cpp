@@ -47,9 +47,9 @@ struct Scenario {
     bool piloted = false;
 };
 
-class Draws {
+class SeedDraws {
 public:
-    explicit Draws(std::uint64_t seed) : engine_(seed) {}
+    explicit SeedDraws(std::uint64_t seed) : engine_(seed) {}
     std::uint64_t below(std::uint64_t bound) { return engine_() % bound; }
     template <class T>
     const T& of(const std::vector<T>& list) {
@@ -61,7 +61,7 @@ private:
 };
 
 Scenario draw_scenario(std::uint64_t seed) {
-    Draws draws(seed);
+    SeedDraws draws(seed);
     Scenario s;
     s.cluster.ranks = draws.below(2) == 0 ? 2 : 4;
     s.cluster.ranks_per_host = draws.below(3) == 0 ? 2 : 1;
@@ -128,7 +128,7 @@ void set_time(train::Pipeline& pipeline, std::uint64_t buffer::TimeKnobs::*knob,
 }
 
 void change_something(train::Pipeline& pipeline, RandomPilot& pilot, buffer::LiveBuffer& buffer,
-                      Draws& draws, const Scenario& s) {
+                      SeedDraws& draws, const Scenario& s) {
     switch (draws.below(13)) {
         case 0:
             return pilot.hand({.policy = buffer::PolicySpec::parse(draws.of(policies))});
@@ -212,7 +212,7 @@ void run_rank(const comm::Communicator& comm, const partition::PartitionedDatase
         train::Pipeline pipeline(schedule, *source, store,
                                  {.fanout = {3, 4}, .seed = s.cluster.seed}, ahead, s.in_flight,
                                  &buffer);
-        Draws draws(s.cluster.seed + 1);  // the same on all ranks
+        SeedDraws draws(s.cluster.seed + 1);  // the same on all ranks
         for (std::uint64_t step = 0; step < s.stop_after; ++step) {
             train::AssembledStep& assembled = pipeline.next();
             check_step(assembled, store, tally);
