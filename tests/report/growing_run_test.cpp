@@ -13,6 +13,7 @@
 #include "report/run_table.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
+#include "run/read_parts.hpp"
 
 #include "explain/explanation.hpp"
 #include "run_writer.hpp"
