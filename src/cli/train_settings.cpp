@@ -109,8 +109,7 @@ std::span<const Setting<run::RankOptions>> rank_options() {
         setting<O, &O::link>(
             "link", "Simulated link between hosts, such as 100us,1gbit[;step:300:1ms,9mbit]")
             .in("DELAY,RATE"),
-        setting<O, &O::transport>(
-            "transport", "What carries messages between ranks (auto: as launched)", Marks::further)
+        setting<O, &O::transport>("transport", "Carrier of messages between ranks", Marks::further)
             .among({"auto", "mpi", "sockets"}),
         setting<O, &O::paranoid>("paranoid", "Check that all ranks agree before each collective",
                                  Marks::further),

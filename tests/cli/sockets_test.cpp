@@ -19,9 +19,9 @@ protected:
         ok({"generate", "sbm", "graph", "--vertices", "3000", "--features", "structure:16"});
         ok({"partition", "graph", "parts", "--parts", "4", "--method", "ldg"});
     }
-    [[nodiscard]] static Words train(const Words& more) {
+    [[nodiscard]] static Words train(const Words& more, const std::string& epochs = "2") {
         Words words{
-            "train",    "parts", "--epochs", "2",        "--batch",          "100", "--hidden", "8",
+            "train",    "parts", "--epochs", epochs,     "--batch",          "100", "--hidden", "8",
             "--fanout", "4,4",   "--policy", "window:8", "--ranks-per-host", "1"};
         words.insert(words.end(), more.begin(), more.end());
         return words;
@@ -90,8 +90,7 @@ TEST_F(SocketTraining, ARankThatIsKilledIsNamed) {
         }
     };
     const Outcome outcome = rudder(
-        train({"--ranks", "4", "--transport", "sockets", "--epochs", "100000", "--out", "run"}),
-        options);
+        train({"--ranks", "4", "--transport", "sockets", "--out", "run"}, "100000"), options);
     EXPECT_EQ(outcome.code, 4) << outcome.err;
     EXPECT_THAT(outcome.err, HasSubstr("rank 2"));
 }

@@ -155,7 +155,7 @@ TEST_F(Ranks, SignalWhileAPeerIsSilentMakesFour) {
 TEST_F(Ranks, RefusesRanksUnderALauncher) {
     const Outcome outcome = run(bare(1, {"--ranks", "2", "work", "0", "0.1"}));
     EXPECT_EQ(outcome.code, 2);
-    EXPECT_THAT(outcome.err, HasSubstr("leave --ranks out under mpirun or srun"));
+    EXPECT_THAT(outcome.err, HasSubstr("leave --ranks out under mpirun, srun or torchrun"));
 }
 
 TEST_F(Ranks, RefusesNonsenseLinks) {

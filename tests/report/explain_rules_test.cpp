@@ -298,7 +298,7 @@ TEST(FindingRules, EvaluationByHowOftenItIs) {
     const auto found = report::find_evaluation(run);
     EXPECT_NEAR(gain_of(found), 0.279, 1e-12);
     EXPECT_THAT(the(found).text, HasSubstr("40 evaluations in 100 steps take 31 % of the run"));
-    run.settings["eval-every"] = "auto";
+    run.auto_evaluation = true;
     EXPECT_FALSE(report::find_evaluation(run)) << "its share is bounded";
 }
 
@@ -367,7 +367,7 @@ TEST(FindingRules, SlowSamplingByAProfile) {
     EXPECT_THAT(the(found).change, HasSubstr("on a machine with as many cores"));
     run.profile->sampling.work = 36 * ms;  // 18 ms: the sampler stays the limit
     EXPECT_NEAR(gain_of(report::find_slow_sampling(run)), 0.1, 1e-12);
-    run.settings["sample-tasks"] = "3";
+    run.sample_tasks = 3;
     run.cores = 24;
     EXPECT_EQ(the(report::find_slow_sampling(run)).change, "--sample-tasks 6");
     EXPECT_NEAR(gain_of(report::find_slow_sampling(run)), 0.2, 1e-12);
