@@ -6,12 +6,14 @@
 #include <fmt/format.h>
 
 #include "cli/train_settings.hpp"
+#include "core/fields_json.hpp"
 #include "core/json.hpp"
 #include "core/log.hpp"
 #include "partition/share.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "run/partition_cache.hpp"
+#include "train/summary.hpp"
 
 #include "bind_options.hpp"
 #include "table.hpp"
@@ -184,6 +186,33 @@ Json scores_json(const train::InferenceResult& result, nn::Objective objective,
             {"classes_by", matched_json(match.classes)},
             {"unknown_classes", match.unknown},
             {"unknown_labels", result.unknown}};
+}
+
+Json link_scores_json(const train::InferenceResult& result, const train::DataMatch& match) {
+    const auto ranks = train::link_ranks(result.scores);
+    if (!ranks) return Json::object();
+    return {
+        {"mrr", fields_json(ranks->mrr)},
+        {"hits", fields_json(ranks->hits)},
+        {"auc", fields_json(ranks->auc)},
+        {"links",
+         {{"valid", result.scores.valid_links->links}, {"test", result.scores.test_links->links}}},
+        {"other_data", !match.same}};
+}
+
+std::string link_scores_text(const train::InferenceResult& result) {
+    Table table({"set", "links", "MRR", "hits@1", "hits@3", "hits@10", "AUC"});
+    const auto add = [&](const char* set, const std::optional<train::LinkScore>& score) {
+        if (!score) return;
+        std::vector<std::string> cells{set, format_count(score->links)};
+        for (const double value :
+             {score->mrr, score->hits_1, score->hits_3, score->hits_10, score->auc})
+            cells.push_back(score->links == 0 ? "-" : fmt::format("{:.4f}", value));
+        table.add(cells);
+    };
+    add("valid", result.scores.valid_links);
+    add("test", result.scores.test_links);
+    return table.text();
 }
 
 std::string scores_text(const train::InferenceResult& result, nn::Objective objective) {

@@ -49,6 +49,10 @@ private:
 /// The scores as a table.
 [[nodiscard]] std::string scores_text(const train::InferenceResult& result,
                                       nn::Objective objective);
+/// The same of links: how those ranked that were not trained on.
+[[nodiscard]] Json link_scores_json(const train::InferenceResult& result,
+                                    const train::DataMatch& match);
+[[nodiscard]] std::string link_scores_text(const train::InferenceResult& result);
 /// A line on labels that the network does not know; empty where there are none.
 [[nodiscard]] std::string unknown_text(const train::InferenceResult& result,
                                        const train::DataMatch& match);

@@ -32,10 +32,19 @@ std::string percent(double part, double whole) {
 
 void add_answer(const Summary& s, KeyValues& lines) {
     if (!s.best_epoch || !s.accuracy.valid) return;
-    lines.emplace_back(
-        "accuracy", fmt::format("test {}, valid {}, train {} (epoch {} of {}, best by validation)",
-                                share_text(s.accuracy.test), share_text(s.accuracy.valid),
-                                share_text(s.accuracy.train), *s.best_epoch, s.epochs));
+    if (s.mrr && s.hits && s.auc) {
+        lines.emplace_back(
+            "links", fmt::format("MRR test {:.4f}, valid {:.4f}; hits@10 {:.4f}, AUC {:.4f} (epoch "
+                                 "{} of {}, best by validation)",
+                                 s.mrr->test, s.mrr->valid, s.hits->first_10.test, s.auc->test,
+                                 *s.best_epoch, s.epochs));
+    } else {
+        lines.emplace_back(
+            "accuracy",
+            fmt::format("test {}, valid {}, train {} (epoch {} of {}, best by validation)",
+                        share_text(s.accuracy.test), share_text(s.accuracy.valid),
+                        share_text(s.accuracy.train), *s.best_epoch, s.epochs));
+    }
     if (s.evaluations.value_or(s.epochs) != s.epochs) {
         lines.emplace_back("evaluated",
                            fmt::format("{} of {} epochs, lately every {}", *s.evaluations, s.epochs,

@@ -154,7 +154,9 @@ void settle_batch(TrainSettings& settings, CLI::App& app) {
     if (!graph::ArrayFolder::is(settings.data, partition::partition_format)) return;
     try {
         const partition::PartitionedDataset data(settings.data);
-        settings.train.batch = train::default_batch(data.info(), data.summary());
+        settings.train.batch = settings.train.task == train::TaskKind::link
+                                   ? train::default_link_batch(data.info(), data.summary())
+                                   : train::default_batch(data.info(), data.summary());
         settings.batch_chosen = true;
         option->default_str(std::to_string(settings.train.batch));
     } catch (const Error&) {
@@ -192,7 +194,8 @@ train::RunFacts run_facts_of(const comm::Communicator& comm,
             .data = settings.data,
             .link = settings.ranks.link,
             .threads = thread_count(),
-            .regression = data.info().targets.kind == graph::TargetKind::regression};
+            .regression = settings.train.task == train::TaskKind::vertex &&
+                          data.info().targets.kind == graph::TargetKind::regression};
 }
 
 void warn_of_idle_agent(const train::TrainOptions& options) {

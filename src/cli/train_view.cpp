@@ -24,7 +24,10 @@ std::string epoch_line(const std::string& title, const train::EpochRecord& recor
     std::string line = title.empty() ? "" : title + "  ";
     line += fmt::format("epoch {}/{}  loss {:.4f}  train {}", record.epoch + 1, epochs, record.loss,
                         score_text(record.scores.train));
-    if (record.scores.evaluated) {
+    if (record.scores.valid_links && record.scores.test_links) {
+        line += fmt::format("  valid MRR {:.4f}  test MRR {:.4f}", record.scores.valid_links->mrr,
+                            record.scores.test_links->mrr);
+    } else if (record.scores.evaluated) {
         line += fmt::format("  valid {}  test {}", score_text(record.scores.valid),
                             score_text(record.scores.test));
     }

@@ -59,6 +59,7 @@ std::string example(const SettingInfo& info) {
             break;
     }
     if (info.name == "lr-schedule") return "step:10,0.5";
+    if (info.name == "negatives") return "degree:3";
     if (info.name == "policy") return "scored";
     if (info.name == "agent") return "every:4";
     if (info.name == "checkpoint-every") return "300s";

@@ -128,7 +128,9 @@ private:
 /// Options of the run that samples are collected from, where there is one.
 void AgentCollectVerb::define_training(CLI::App& app) {
     using Group = train::OptionGroup;
-    bind_train(app, {Group::model, Group::sampling, Group::training, Group::storage, Group::limits},
+    bind_train(app,
+               {Group::model, Group::task, Group::sampling, Group::training, Group::storage,
+                Group::limits},
                settings_.train, HelpListing::none);
     bind_ranks(app, settings_.ranks, HelpListing::none);
 }

@@ -1,15 +1,40 @@
 // rudder predict RUN OUT
+#include <array>
+#include <optional>
+#include <span>
+
 #include <fmt/format.h>
 
+#include "cli/bind_options.hpp"
 #include "cli/describe.hpp"
 #include "cli/inference_job.hpp"
 #include "core/json.hpp"
+#include "core/setting.hpp"
 #include "graph/tables/table_writer.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::cli {
 
 namespace {
+
+struct PredictionSettings {
+    std::optional<train::TaskKind> task{};  ///< none: what the run learned
+    std::uint32_t top = 10;                 ///< targets for each vertex
+};
+
+std::span<const Setting<PredictionSettings>> prediction_options() {
+    using O = PredictionSettings;
+    constexpr double most_targets = 100'000;
+    static const std::array table{
+        setting<O, &O::task>("task", "Task (default: what the run learned)", Marks::derived)
+            .among({"vertex", "link"}),
+        setting<O, &O::top>("top", "Targets for each vertex, of a run with --task link")
+            .limit(1, most_targets)
+            .in("N"),
+    };
+    return table;
+}
 
 class PredictVerb final : public Verb {
 public:
@@ -25,6 +50,7 @@ public:
         app.add_option("OUT", output_, "File to create, by its ending: .npz, .csv or .parquet")
             ->required();
         app.add_flag("--embeddings", embeddings_, "Also write the last hidden layer");
+        bind_options(app, prediction_options(), settings_);
         job_.define_options(app);
         app.add_flag("--force", force_, "Replace an existing output");
     }
@@ -37,24 +63,49 @@ public:
             context, Labels::optional,
             [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
                 const train::SavedNetwork& saved, const train::InferenceOptions& options) {
+                check_task(saved);
                 const train::InferenceResult result =
-                    train::write_predictions(comm, data, saved,
-                                             {.inference = options,
-                                              .output = output_,
-                                              .existing = existing,
-                                              .embeddings = embeddings_});
+                    learned_links(saved) ? train::write_link_predictions(comm, data, saved,
+                                                                         {.inference = options,
+                                                                          .output = output_,
+                                                                          .existing = existing,
+                                                                          .top = settings_.top})
+                                         : train::write_predictions(comm, data, saved,
+                                                                    {.inference = options,
+                                                                     .output = output_,
+                                                                     .existing = existing,
+                                                                     .embeddings = embeddings_});
                 if (comm.rank() == 0) print(result, saved, data, options.match, context);
                 return 0;
             });
     }
 
 private:
+    static bool learned_links(const train::SavedNetwork& saved) {
+        return saved.options.objective == nn::Objective::links;
+    }
+    void check_task(const train::SavedNetwork& saved) const {
+        const bool links = learned_links(saved);
+        if (settings_.task && links != (settings_.task == train::TaskKind::link)) {
+            throw usage_error(
+                fmt::format("invalid task: '{}'; the run learned {}", links ? "vertex" : "link",
+                            links ? "links" : "targets of vertices"),
+                "--task", "leave --task out, or name a run that learned it");
+        }
+        if (links && embeddings_) {
+            throw usage_error("a run with --task link writes links, not vertices", "--embeddings",
+                              "leave --embeddings away");
+        }
+    }
+
     void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
                const partition::PartitionedDataset& data, const train::DataMatch& match,
                const Context& context) const {
         const std::uintmax_t bytes = std::filesystem::file_size(output_);
         if (context.json) {
-            Json json = scores_json(result, saved.options.objective, match);
+            Json json = learned_links(saved)
+                            ? Json{{"top", settings_.top}, {"other_data", !match.same}}
+                            : scores_json(result, saved.options.objective, match);
             json["data"] = data.folder().path().string();
             json["class_names"] = saved.trained_on ? Json(saved.trained_on->class_names) : Json();
             json["output"] = output_;
@@ -72,6 +123,7 @@ private:
 
     InferenceJob job_;
     std::string output_;
+    PredictionSettings settings_;
     bool embeddings_ = false;
     bool force_ = false;
 };

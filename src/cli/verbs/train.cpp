@@ -173,9 +173,10 @@ void TrainVerb::define(CLI::App& app) {
     offer_folders(*app.add_option("PATH", settings_.data, "Partitioned data set")->required());
     define_preset(app);
     bind_train(app,
-               {Group::model, Group::sampling, Group::training, Group::seed, Group::evaluation,
-                Group::policy, Group::buffer, Group::agent, Group::storage, Group::limits,
-                Group::steering, Group::guard, Group::slowness, Group::llm_model, Group::llm},
+               {Group::model, Group::task, Group::sampling, Group::training, Group::seed,
+                Group::evaluation, Group::policy, Group::buffer, Group::agent, Group::storage,
+                Group::limits, Group::steering, Group::guard, Group::slowness, Group::llm_model,
+                Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app,

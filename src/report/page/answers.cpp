@@ -24,6 +24,7 @@ void find_accuracy(const RunData& run, Answers& a) {
     a.test = run.summary.number("accuracy.test");
     a.valid = run.summary.number("accuracy.valid");
     a.train = run.summary.number("accuracy.train");
+    a.mrr = run.summary.number("mrr.test");
     a.best_epoch = run.summary.number("best_epoch");
     if (a.test || a.valid || run.epochs.empty()) return;
     // No summary yet: the epoch that is best by validation, as the summary would have it.

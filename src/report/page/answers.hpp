@@ -10,7 +10,7 @@ namespace rudder::report {
 
 struct Answers {
     using Number = std::optional<double>;
-    Number test, valid, train, best_epoch, epochs, steps, steps_planned, ranks;
+    Number test, valid, train, mrr, best_epoch, epochs, steps, steps_planned, ranks;
     Number seconds, step_seconds;              ///< of the clock; of a step, on average
     Number compute, rest;                      ///< shares of a step, and of what it waited for:
     Number stall, reduce, slower, agent_wait;  ///< rows, gradients, slower ranks, the agent

@@ -16,7 +16,10 @@ void number(Html& html, double value, const std::string& text) {
 }
 
 void accuracy_sentence(Html& html, const Answers& a) {
-    if (a.test) {
+    if (a.mrr) {
+        html.text("Links for test have a mean reciprocal rank of ");
+        number(html, *a.mrr, fmt::format("{:.4f}", *a.mrr));
+    } else if (a.test) {
         number(html, *a.test, percent_text(*a.test));
         html.text(" of the test vertices are right");
     } else if (a.valid) {

@@ -1,9 +1,11 @@
 // The lines of metrics.jsonl and epochs.jsonl, by the lists of fields.
 #include <algorithm>
 
+#include "core/fields_json.hpp"
 #include "core/json.hpp"
 #include "report/json_lines_sink.hpp"
 #include "rudder/steer/knobs.hpp"
+#include "train/summary.hpp"
 
 #include "json_text.hpp"
 
@@ -136,15 +138,20 @@ std::string epoch_line(const train::EpochRecord& epoch) {
     const auto share = [](const std::optional<double>& value) {
         return value ? Json(*value) : Json(nullptr);
     };
-    const Json line{{"epoch", epoch.epoch},
-                    {"steps", epoch.steps},
-                    {"loss", epoch.loss},
-                    {"seconds", epoch.seconds},
-                    {"evaluation_seconds", epoch.evaluation_seconds},
-                    {"accuracy",
-                     {{"train", share(epoch.train())},
-                      {"valid", share(epoch.valid())},
-                      {"test", share(epoch.test())}}}};
+    Json line{{"epoch", epoch.epoch},
+              {"steps", epoch.steps},
+              {"loss", epoch.loss},
+              {"seconds", epoch.seconds},
+              {"evaluation_seconds", epoch.evaluation_seconds},
+              {"accuracy",
+               {{"train", share(epoch.train())},
+                {"valid", share(epoch.valid())},
+                {"test", share(epoch.test())}}}};
+    if (const auto ranks = train::link_ranks(epoch.scores)) {
+        line["mrr"] = fields_json(ranks->mrr);
+        line["hits"] = fields_json(ranks->hits);
+        line["auc"] = fields_json(ranks->auc);
+    }
     return line.dump() + "\n";
 }
 
