@@ -139,10 +139,12 @@ void read_times(const ExplainSources& from, ExplainedRun& run) {
     for (const StepPart& part : step_parts)
         run.step.*part.seconds /= lines;
     run.step.step /= lines;
+    run.step.fetch /= lines;
     run.step.stall /= lines;
     run.step.reduce /= lines;
     run.total = s.number("seconds.total").value_or(run.step.step * run.steps);
     run.evaluation = s.number("seconds.evaluation").value_or(0);
+    run.cpu = s.number("seconds.cpu").value_or(0) * run.machine_ranks / run.ranks;
 }
 
 void read_traffic(const ExplainSources& from, ExplainedRun& run) {
@@ -168,6 +170,17 @@ void read_traffic(const ExplainSources& from, ExplainedRun& run) {
 std::optional<double> ExplainedRun::wire() const {
     if (!modelled || modelled->rate <= 0 || steps <= 0) return std::nullopt;
     return wire_bytes / hosts / steps / modelled->rate;
+}
+
+std::optional<double> ExplainedRun::busy() const {
+    if (cpu <= 0 || cores <= 0 || total <= evaluation) return std::nullopt;
+    // While training waits for evaluation, that has all threads.
+    const double evaluating = threads > 0 ? std::min(cores, threads * machine_ranks) : cores;
+    return std::clamp((cpu - evaluation * evaluating) / (cores * (total - evaluation)), 0.0, 1.0);
+}
+
+double ExplainedRun::least_step() const {
+    return std::max(wire().value_or(0), busy().value_or(0) * step.step);
 }
 
 namespace {
