@@ -55,7 +55,7 @@ TEST_F(Info, NumbersOfALongRunAreGrouped) {
     card["epochs"] = 1000000;
     card["steps_per_epoch"] = 4000;
     write("run/run.json", card.dump());
-    EXPECT_THAT(ok({"info", "run"}), HasSubstr("of 4,000,000,000 (0 %), epoch 1 of 1,000,000\n"));
+    EXPECT_THAT(ok({"info", "run"}), HasSubstr("of 4,000,000,000 (0 %), epoch 2 of 1,000,000\n"));
 }
 
 TEST_F(Info, OfACheckpoint) {
