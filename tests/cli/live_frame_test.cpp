@@ -163,7 +163,7 @@ TEST(LiveFrame, Captured80x24) {
                      "time  # computing 50 %  ! waiting for rows 20 %  = slower ranks 15 %",
                      "speed  50.0 steps/s  12.3 MB/s  hit rate 60 %  policy window:32",
                      "agent bandit: policy window:32  at step 32  10.0 % fewer rows than otherwise",
-                     "ranks  mean 14.0 ms  #####!!~=.  slowest 2 20.0 ms  ########!!",
+                     "ranks  mean 14.0 ms  #####!!~=?  slowest 2 20.0 ms  ########!!",
                      beside({fast_0, slow_2}), beside({fast_1, fast_3})}));
 }
 
