@@ -48,6 +48,8 @@ ExplainedRun some_run(std::mt19937& random) {
     }
     run.total = run.step.step * run.steps * number(1, 3);
     run.evaluation = number(0, run.total);
+    if (chance(0.5)) run.cpu = number(0, run.total * run.cores);
+    run.step.fetch = number(0, 0.02);
     for (int rank = 0; rank < static_cast<int>(run.ranks); ++rank)
         run.pace.push_back({"rank " + std::to_string(rank), number(0.001, 0.02), number(1, 5000)});
     run.remote = number(0, 1e7);

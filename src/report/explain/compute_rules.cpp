@@ -112,6 +112,15 @@ double gain_of_step(const ExplainedRun& run, double seconds) {
     return std::clamp(of_steps * std::min(steps, 1.0), 0.0, 1.0);
 }
 
+void set_gain(const ExplainedRun& run, Finding& finding, double left) {
+    const double work = run.busy().value_or(0) * run.step.step;
+    if (work > left) {
+        finding.evidence.push_back({"seconds.cpu of a step / cores", work * 1e3,
+                                    fmt::format("{} of a step", step_ms(work)), "summary.json"});
+    }
+    finding.gain = gain_of_step(run, run.step.step - std::max(left, run.least_step()));
+}
+
 MaybeFinding find_slow_host(const ExplainedRun& run) {
     const Slowest slow = slowest_per_edge(run);
     if (slow.rank == nullptr || slow.factor < slow_factor) return {};
@@ -132,9 +141,10 @@ MaybeFinding find_slow_host(const ExplainedRun& run) {
         "see what else runs on the host of {} and how fast its cores are; leave it out, or give it "
         "smaller parts",
         slow.rank->name);
-    found.gain = gain_of_step(run, saved);
+    set_gain(run, found, run.step.step - saved);
     found.formula =
-        "longest compute of a rank - longest with its edges at the others' median seconds per edge";
+        "step - max(step - saved, wire, work), saved = longest compute of a rank - longest with "
+        "its edges at the others' median seconds per edge, work = CPU time of a step / cores";
     found.confidence = confidence_in(run, true);
     return found;
 }
@@ -167,8 +177,10 @@ MaybeFinding find_skewed_parts(const ExplainedRun& run) {
     }
     found.evidence.push_back(step_evidence(run, "wait_ranks", run.step.wait_ranks));
     found.change = "rudder partition --method metis --balance vertices,train,edges --slack 0.02";
-    found.gain = gain_of_step(run, saved);
-    found.formula = "longest compute of a rank - mean over ranks";
+    set_gain(run, found, run.step.step - saved);
+    found.formula =
+        "step - max(step - saved, wire, work), saved = longest compute of a rank - mean over "
+        "ranks, work = CPU time of a step / cores";
     found.confidence = confidence_in(run, true);
     return found;
 }
@@ -188,9 +200,15 @@ MaybeFinding find_one_thread(const ExplainedRun& run) {
     found.evidence.push_back(plain_evidence("cores", run.cores, "run.json"));
     found.evidence.push_back(step_evidence(run, "compute", run.step.compute));
     found.change = fmt::format("--threads {:.0f}", threads);
-    found.gain = gain_of_step(run, saved);
-    found.formula =
-        fmt::format("compute x (1 - 1 / (1 + {} x ({:.0f} - 1)))", thread_yield, threads);
+    // Threads that do not add all of their work take it from what runs beside computing.
+    const double lost =
+        run.busy() ? run.step.compute * (threads / faster - 1) * run.machine_ranks / run.cores : 0;
+    set_gain(run, found, std::max(run.step.step - saved, run.least_step() + lost));
+    found.formula = fmt::format(
+        "step - max(step - saved, work + lost), saved = compute x (1 - 1 / yield), yield = 1 + {} "
+        "x ({:.0f} - 1), work = CPU time of a step / cores, lost = compute x ({:.0f} / yield - 1) "
+        "x ranks / cores",
+        thread_yield, threads, threads);
     found.confidence = confidence_in(run, false);
     return found;
 }

@@ -150,6 +150,7 @@ void set_times(ExplainedRun& run, const StepSums& sums, std::optional<double> to
     for (const StepPart& part : step_parts)
         run.step.*part.seconds /= sums.lines;
     run.step.step /= sums.lines;
+    run.step.fetch /= sums.lines;
     run.step.stall /= sums.lines;
     run.step.reduce /= sums.lines;
     run.total = total.value_or(run.step.step * run.steps);
@@ -162,6 +163,7 @@ void read_times(const RunData& from, ExplainedRun& run) {
     run.steps = s.number("steps").value_or(sums.lines / run.ranks);
     if (const auto told = summary_seconds(s)) sums = {*told, run.steps * run.ranks};
     set_times(run, sums, s.number("seconds.total"), s.number("seconds.evaluation").value_or(0));
+    run.cpu = s.number("seconds.cpu").value_or(0) * run.machine_ranks / run.ranks;
 }
 
 void read_traffic(const RunData& from, ExplainedRun& run) {
@@ -187,6 +189,17 @@ void read_traffic(const RunData& from, ExplainedRun& run) {
 std::optional<double> ExplainedRun::wire() const {
     if (!modelled || modelled->rate <= 0 || steps <= 0) return std::nullopt;
     return wire_bytes / hosts / steps / modelled->rate;
+}
+
+std::optional<double> ExplainedRun::busy() const {
+    if (cpu <= 0 || cores <= 0 || total <= evaluation) return std::nullopt;
+    // While training waits for evaluation, that has all threads.
+    const double evaluating = threads > 0 ? std::min(cores, threads * machine_ranks) : cores;
+    return std::clamp((cpu - evaluation * evaluating) / (cores * (total - evaluation)), 0.0, 1.0);
+}
+
+double ExplainedRun::least_step() const {
+    return std::max(wire().value_or(0), busy().value_or(0) * step.step);
 }
 
 namespace {
@@ -242,6 +255,7 @@ ExplainedRun explained_run(const EndedRun& from) {
     run.steps = as_double(s.steps);
     if (s.seconds.steps.step > 0) sums = {s.seconds.steps, run.steps * run.ranks};
     set_times(run, sums, s.seconds.total, s.seconds.evaluation);
+    run.cpu = s.seconds.cpu * run.machine_ranks / run.ranks;
     const Rows& rows = s.rows.rows;
     run.remote = as_double(rows.hit + rows.demand);
     run.fetched = as_double(rows.fetched());

@@ -55,6 +55,7 @@ struct ExplainedRun {
 
     double total = 0;       ///< seconds of the clock, of the run
     double evaluation = 0;  ///< that training waited for it, of the clock, in the run
+    double cpu = 0;         ///< of the ranks on the machine of the first, in the run
     Seconds step;           ///< with all parts
     std::vector<RankWork> pace;
     std::optional<double> empty_compute;  ///< of a step without rows, by those there are
@@ -74,6 +75,10 @@ struct ExplainedRun {
     [[nodiscard]] bool timed() const noexcept { return steps > 0 && step.step > 0; }
     /// How long a host's bytes of a step take on the modelled link.
     [[nodiscard]] std::optional<double> wire() const;
+    /// The share of the steps' time in which the cores of a machine work for the run.
+    [[nodiscard]] std::optional<double> busy() const;
+    /// What a step takes whatever else is mended: its bytes on the wire, its work on the cores.
+    [[nodiscard]] double least_step() const;
     /// Computing and all that is not waiting for the network.
     [[nodiscard]] double own() const noexcept {
         return step.step - step.wait_rows - step.wait_gradients;

@@ -58,10 +58,11 @@ MaybeFinding find_slow_link(const ExplainedRun& run) {
             "Slow link: at {:.2f} of the rate at which steps would not wait for it, so that rows "
             "and gradients take {} of a step on the wire.",
             1 / needed, ms_text(*run.wire()));
-        found.gain = gain_of_step(run, now - left);
+        const double work = run.busy().value_or(0) * run.step.step;
+        found.gain = gain_of_step(run, now - std::max(left, work));
         found.formula = fmt::format(
-            "step{} - max(step - wait_rows - wait_gradients, wire / {:.0f}), wire = bytes of a "
-            "host per step / rate",
+            "step{} - max(step - wait_rows - wait_gradients, wire / {:.0f}, work), wire = bytes "
+            "of a host per step / rate, work = CPU time of a step / cores",
             run.buffered ? "" : " with a buffer", faster_link);
         found.confidence = confidence_in(run, true);
         found.evidence.push_back(
@@ -90,7 +91,8 @@ MaybeFinding find_slow_link(const ExplainedRun& run) {
 MaybeFinding find_no_look_ahead(const ExplainedRun& run) {
     if (run.hosts < 2 || looks_ahead(run) || run.share(run.wait_of_rows()) < worth_a_word / 2)
         return {};
-    const double least = std::max(run.step.step - run.wait_of_rows(), run.wire().value_or(0));
+    // Without a buffer one step's rows are asked for while another computes: no sooner.
+    const double asked = run.buffered ? 0 : run.step.fetch;
     Finding found{.cause = cause::no_look_ahead};
     found.text = fmt::format(
         "No look-ahead: rows are asked for when a step begins, which then waits {} for them.",
@@ -100,9 +102,17 @@ MaybeFinding find_no_look_ahead(const ExplainedRun& run) {
         found.evidence.push_back(plain_evidence("knobs.window", *run.window, "metrics.jsonl"));
     if (run.in_flight)
         found.evidence.push_back(plain_evidence("in-flight", *run.in_flight, "config.toml"));
-    found.change = "--policy window (its length follows from the data) and --in-flight 2";
-    found.gain = gain_of_step(run, run.step.step - least);
-    found.formula = "step - max(step - wait_rows, wire): what the wire does not need is hidden";
+    if (!run.buffered && run.step.fetch > 0)
+        found.evidence.push_back(step_evidence(run, "fetch", run.step.fetch));
+    // A buffer is a gain of its own, of which another finding tells.
+    found.change = run.buffered
+                       ? "--policy window (its length follows from the data) and --in-flight 2"
+                       : "--in-flight 2";
+    set_gain(run, found, std::max(run.step.step - run.wait_of_rows(), asked));
+    found.formula = fmt::format(
+        "step - max(step - wait_rows, wire{}, work): what these do not need is hidden, work = CPU "
+        "time of a step / cores",
+        run.buffered ? "" : ", fetch");
     found.confidence = confidence_in(run, run.wire().has_value());
     return found;
 }
@@ -121,9 +131,12 @@ MaybeFinding find_no_buffer(const ExplainedRun& run) {
     found.evidence.push_back(plain_evidence("buffer_rows", 0, "summary.json"));
     found.evidence.push_back(plain_evidence("rows.demand", run.fetched, run.totals));
     found.change = "--policy window --buffer 0.25";
-    found.gain = gain_of_step(run, run.step.step - least);
+    const double work = run.busy().value_or(0) * run.step.step;
+    found.gain = gain_of_step(run, run.step.step - std::max(least, work));
     found.formula = fmt::format(
-        "step - max(step - wait_rows, wire x (1 - {} x share of rows in the bytes))", buffer_saves);
+        "step - max(step - wait_rows, wire x (1 - {} x share of rows in the bytes), work), work = "
+        "CPU time of a step / cores",
+        buffer_saves);
     found.confidence = std::min(Confidence::medium, confidence_in(run, true));
     return found;
 }

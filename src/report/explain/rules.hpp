@@ -64,5 +64,8 @@ inline constexpr double buffer_saves = 0.5;
 [[nodiscard]] Evidence plain_evidence(std::string metric, double value, std::string file);
 /// The share of the run that a step's saving is: steps are not all of a run.
 [[nodiscard]] double gain_of_step(const ExplainedRun& run, double seconds);
+/// Its gain, where a step would take `left` seconds, but no less than the wire and the cores need;
+/// where the cores do, that is evidence, too.
+void set_gain(const ExplainedRun& run, Finding& finding, double left);
 
 }  // namespace rudder::report
