@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <list>
 
+#include <fmt/format.h>
+
 #include "core/executor/monitor.hpp"
 #include "rudder/core/random.hpp"
 
@@ -17,13 +19,13 @@ constexpr std::size_t kept_epochs = 4;
 
 using Order = std::shared_ptr<const std::vector<LocalId>>;
 
-/// The training vertices of one part that have a target, ascending.
-std::vector<LocalId> training_vertices_of(const partition::Part& part) {
+/// The vertices of a role of one part that have a target, ascending.
+std::vector<LocalId> training_vertices_of(const partition::Part& part, graph::Role role) {
     const auto roles = part.roles();
     const graph::TargetView targets = part.targets();
     std::vector<LocalId> vertices;
     for (std::size_t v = 0; v < roles.size(); ++v) {
-        if (roles[v] == graph::Role::train && is_labelled(part.info().targets, targets, v))
+        if (roles[v] == role && is_labelled(part.info().targets, targets, v))
             vertices.push_back(static_cast<LocalId>(v));
     }
     return vertices;
@@ -55,6 +57,7 @@ struct Schedule::Orders {
     [[nodiscard]] static Order make(const OwnPart& part, const ScheduleOptions& options,
                                     std::uint32_t epoch) {
         auto order = std::make_shared<std::vector<LocalId>>(part.training);
+        if (!options.shuffled) return order;
         // The part's first vertex keeps the parts apart: ranges do not overlap.
         const RandomStream stream(
             {.purpose = Purpose::schedule, .seed = options.seed, .epoch = epoch});
@@ -94,7 +97,7 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
     for (const partition::Part& part : own) {
         Orders::OwnPart entry{.id = part.id(),
                               .first = part.range().begin,
-                              .training = training_vertices_of(part),
+                              .training = training_vertices_of(part, options.role),
                               .groups = {},
                               .recent = {}};
         entry.groups = group_by_cluster(entry.training, part.clusters());
@@ -108,6 +111,12 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
             training_[theirs[i]] = theirs[i + 1];
             most = std::max(most, theirs[i + 1]);
         }
+    }
+    if (most == 0 && options.role != graph::Role::train) {
+        throw input_error(
+            fmt::format("no vertex for {}",
+                        options.role == graph::Role::valid ? "validation" : "testing"),
+            "the partitioned data set", "import it with labels and a split that has such vertices");
     }
     if (most == 0) {
         throw input_error("no vertex to train on", "the partitioned data set",
@@ -143,6 +152,19 @@ void Schedule::seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out
     out.resize(count);
     for (std::uint64_t i = 0; i < count; ++i)
         out[i] = base + (*order)[first + i];
+}
+
+void Schedule::positions(std::span<const VertexId> seeds, PartId part,
+                         std::span<std::int64_t> out) const {
+    const Orders::OwnPart& own = orders_->own(part);
+    std::uint64_t before = 0;
+    for (PartId p = 0; p < part; ++p)
+        before += training_[p];
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+        const auto local = static_cast<LocalId>(seeds[i] - own.first);
+        const auto found = std::ranges::lower_bound(own.training, local);
+        out[i] = static_cast<std::int64_t>(before) + (found - own.training.begin());
+    }
 }
 
 }  // namespace rudder::sample

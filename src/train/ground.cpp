@@ -132,7 +132,7 @@ sample::SeedTimes times_of(const comm::Communicator& comm, std::span<const parti
 }  // namespace
 
 Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset& d,
-               const TrainOptions& o)
+               const TrainOptions& o, const GroundUse& use)
     : comm(c),
       start_memory(process_memory()),
       before(open_accounts(c)),
@@ -142,7 +142,12 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       coders(c, o.force_coding ? comm::CodingMode::always : comm::coding_mode(o.coding)),
       parts(open_parts(c, d, o.verify)),
       times(times_of(c, parts, o)),
-      schedule(c, parts, d.parts(), {.batch = o.batch, .order = o.seed_order, .seed = o.seed}),
+      schedule(c, parts, d.parts(),
+               {.batch = o.batch,
+                .order = o.seed_order,
+                .seed = o.seed,
+                .role = use.role,
+                .shuffled = use.shuffled}),
       source(make_source(c, d, parts, o, coders.topology)),
       store(c, d,
             {.precision = o.precision,
@@ -150,7 +155,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
              .bulk = o.bulk,
              .coder = coders.features,
              .sparse = o.sparse,
-             .assembled = assembled_for(o.model)}) {
+             .assembled = use.assembled.value_or(assembled_for(o.model))}) {
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {
         log::warning(

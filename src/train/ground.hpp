@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "comm/message_coder.hpp"
@@ -35,6 +36,14 @@ void check_carried(const partition::PartitionedDataset& data, const TrainOptions
     std::span<const partition::Part> parts, const TrainOptions& options,
     std::shared_ptr<comm::MessageCoder> coder);
 
+/// What the rows and batches are for, where it is not a network of ours that is trained.
+struct GroundUse {
+    /// As what sparse rows are assembled; none: as the model of the options takes them.
+    std::optional<store::AssembledRows> assembled{};
+    graph::Role role = graph::Role::train;  ///< of the vertices that become seeds
+    bool shuffled = true;                   ///< in each epoch anew
+};
+
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,
 /// but for the connections of source and store.
 struct Ground {
@@ -52,7 +61,7 @@ struct Ground {
     store::FeatureStore store;
 
     Ground(const comm::Communicator& comm, const partition::PartitionedDataset& data,
-           const TrainOptions& options);
+           const TrainOptions& options, const GroundUse& use = {});
 
     /// Of the whole run.
     [[nodiscard]] std::uint64_t steps() const noexcept {

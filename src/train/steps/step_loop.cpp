@@ -12,6 +12,8 @@
 #include "rudder/core/text.hpp"
 #include "train/input_rows.hpp"
 
+#include "step_facts.hpp"
+
 namespace rudder::train {
 
 StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
@@ -22,7 +24,7 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       buffer_(buffer),
       steering_(steering),
       pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
-                look_ahead(first), ground.options.in_flight, buffer.live()),
+                look_ahead_of(ground, first), ground.options.in_flight, buffer.live()),
       slowness_(parse_slowness(ground.options.slow)),
       memory_(ground.comm, memory_bounds(ground.options.memory, ground.start_memory),
               process_memory),
@@ -30,19 +32,6 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       digest_(digest),
       received_(ground.comm.accounts().received) {
     skip_time();  // all watches begin at one moment
-}
-
-sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
-    sample::LookAheadOptions options;
-    options.window = steps_ahead(ground_.options);
-    options.first_step = std::min(first, ground_.steps());
-    options.last_step = ground_.steps();
-    options.max_bytes = ground_.queue_limit();
-    options.tasks = sampling_tasks(ground_.options);
-    options.most_tasks = Steering::most_sample_tasks(ground_.options);
-    for (PartId p = ground_.share.first; p < ground_.share.last; ++p)
-        options.parts.push_back(p);
-    return options;
 }
 
 StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishes,
@@ -72,7 +61,8 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     seconds.compute += phase_watch_.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
-    note(step, record);
+    note_step(step, pipeline_, record);
+    record.knobs.buckets = exchange_.divided();
     pulled_ += step.received;
     done_ = record.step;
     pipeline_.release();
@@ -152,23 +142,6 @@ void StepLoop::refuse_broken(const StepConsensus& consensus, std::uint64_t step)
     throw Error(ErrorKind::failed, fmt::format("loss is NaN or infinite at step {}", step),
                 fmt::format("rank {}, part {}", rank, part),
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
-}
-
-void StepLoop::note(const AssembledStep& step, StepRecord& record) {
-    record.rows = step.counts;
-    record.bytes_by_owner = step.bytes_by_owner;
-    record.buffered = step.knobs.has_value();
-    if (step.knobs) record.knobs = *step.knobs;
-    record.knobs.bulk = pipeline_.bulk();
-    record.knobs.sample_threads = static_cast<std::uint64_t>(pipeline_.look_ahead().tasks());
-    record.knobs.fetch_threads = pipeline_.fetch_tasks();
-    record.knobs.demand_first = pipeline_.demand_first() ? 1 : 0;
-    record.knobs.in_flight = pipeline_.in_flight();
-    record.knobs.buckets = exchange_.divided();
-    record.seconds.sample = step.sampled.seconds;
-    record.seconds.fetch = step.fetch_seconds;
-    for (const sample::Batch& batch : step.sampled.batches)
-        record.edges += batch.edges();
 }
 
 }  // namespace rudder::train

@@ -50,11 +50,9 @@ public:
     [[nodiscard]] std::uint64_t received_rows();
 
 private:
-    [[nodiscard]] sample::LookAheadOptions look_ahead(std::uint64_t first) const;
     [[nodiscard]] AssembledStep& next(std::uint64_t step);
     void compute(const AssembledStep& step, std::uint64_t number);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
-    void note(const AssembledStep& step, StepRecord& record);
     /// Makes buffer and look-ahead smaller, and says so.
     void give_back(const MemoryShortage& shortage);
 
