@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball image accuracy steering-model clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-python test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball wheel image accuracy steering-model clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -59,6 +59,9 @@ test: setup-tests build ## build and run all quick tests
 test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
 	@scripts/test-long $(PRESET) $(JOBS) $(WERROR)
 
+test-python: setup-tests ## install the package with PyTorch and PyTorch Geometric in build/python-env, and test it there
+	@tests/python/with_torch.sh
+
 test-kill: setup-tests program ## kill training runs at random moments and resume them (KILLS=200, SEED=1)
 	@tests/kill/kill_runs.py --build build/$(PRESET) --jobs $(JOBS) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))
 
@@ -110,6 +113,9 @@ deb: setup-package program ## make a Debian package in build/packages
 
 tarball: setup-package program ## make an archive that runs without the build packages, in build/packages
 	@scripts/make-tarball build/$(PRESET) build/packages
+
+wheel: setup-tests ## make a wheel of the Python package in build/packages, for the Python of .venv
+	@.venv/bin/python -m pip --disable-pip-version-check wheel -q --no-deps --wheel-dir build/packages .
 
 image: ## build a container image named rudder, with podman or docker
 	@scripts/container-engine build -f Containerfile -t rudder .

@@ -58,3 +58,27 @@ endif()
 if(RUDDER_BENCHMARKS)
   find_package(benchmark REQUIRED)
 endif()
+
+# The Python module is made for the interpreter of .venv where that has nanobind, else for the one that is found. With
+# sanitizers the interpreter would need them, too.
+set(rudder_venv_python "${PROJECT_SOURCE_DIR}/.venv/bin/python")
+if(RUDDER_PYTHON STREQUAL "AUTO")
+  set(RUDDER_PYTHON OFF)
+  if(RUDDER_TESTS AND NOT RUDDER_SANITIZE AND NOT RUDDER_COVERAGE AND EXISTS "${rudder_venv_python}")
+    execute_process(COMMAND "${rudder_venv_python}" -c
+      "import nanobind, pathlib, sysconfig; pathlib.Path(sysconfig.get_path('include'), 'Python.h').stat()"
+      RESULT_VARIABLE rudder_lacks_nanobind ERROR_QUIET)
+    if(rudder_lacks_nanobind EQUAL 0)
+      set(RUDDER_PYTHON ON)
+    endif()
+  endif()
+endif()
+if(RUDDER_PYTHON)
+  if(NOT SKBUILD AND NOT Python_EXECUTABLE AND EXISTS "${rudder_venv_python}")
+    set(Python_EXECUTABLE "${rudder_venv_python}")
+  endif()
+  find_package(Python 3.10 REQUIRED COMPONENTS Interpreter Development.Module ${SKBUILD_SABI_COMPONENT})
+  execute_process(COMMAND "${Python_EXECUTABLE}" -m nanobind --cmake_dir OUTPUT_VARIABLE nanobind_DIR
+    OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  find_package(nanobind CONFIG REQUIRED)
+endif()

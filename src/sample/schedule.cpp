@@ -21,13 +21,13 @@ constexpr std::size_t kept_epochs = 4;
 
 using Order = std::shared_ptr<const std::vector<LocalId>>;
 
-/// The training vertices of one part that have a target, ascending.
-std::vector<LocalId> training_vertices_of(const partition::Part& part) {
+/// The vertices of a role of one part that have a target, ascending.
+std::vector<LocalId> training_vertices_of(const partition::Part& part, graph::Role role) {
     const auto roles = part.roles();
     const graph::TargetView targets = part.targets();
     std::vector<LocalId> vertices;
     for (std::size_t v = 0; v < roles.size(); ++v) {
-        if (roles[v] == graph::Role::train && is_labelled(part.info().targets, targets, v))
+        if (roles[v] == role && is_labelled(part.info().targets, targets, v))
             vertices.push_back(static_cast<LocalId>(v));
     }
     return vertices;
@@ -59,6 +59,7 @@ struct Schedule::Orders {
     [[nodiscard]] static Order make(const OwnPart& part, const ScheduleOptions& options,
                                     std::uint32_t epoch) {
         auto order = std::make_shared<std::vector<LocalId>>(part.training);
+        if (!options.shuffled) return order;
         // The part's first vertex keeps the parts apart: ranges do not overlap.
         const RandomStream stream(
             {.purpose = Purpose::schedule, .seed = options.seed, .epoch = epoch});
@@ -94,16 +95,21 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
     for (const partition::Part& part : own) {
         Orders::OwnPart entry{.id = part.id(),
                               .first = part.range().begin,
-                              .training = training_vertices_of(part),
+                              .training = training_vertices_of(part, options.role),
                               .groups = {},
                               .recent = {}};
         entry.groups = group_by_cluster(entry.training, part.clusters());
         orders_->parts.push_back(std::move(entry));
     }
-    if (agree_on_steps(comm) == 0) {
-        throw input_error("no vertex to train on", "the partitioned data set",
-                          "import it with labels and a split that has training vertices");
+    if (agree_on_steps(comm) != 0) return;
+    if (options.role != graph::Role::train) {
+        throw input_error(
+            fmt::format("no vertex for {}",
+                        options.role == graph::Role::valid ? "validation" : "testing"),
+            "the partitioned data set", "import it with labels and a split that has such vertices");
     }
+    throw input_error("no vertex to train on", "the partitioned data set",
+                      "import it with labels and a split that has training vertices");
 }
 
 Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Part> own,
@@ -184,6 +190,19 @@ void Schedule::links(PartId part, std::uint64_t step, std::vector<LocalId>& out)
     const auto first =
         order->begin() + static_cast<std::ptrdiff_t>(first_seed(part, step % steps_per_epoch_));
     out.assign(first, first + static_cast<std::ptrdiff_t>(seed_count(part, step)));
+}
+
+void Schedule::positions(std::span<const VertexId> seeds, PartId part,
+                         std::span<std::int64_t> out) const {
+    const Orders::OwnPart& own = orders_->own(part);
+    std::uint64_t before = 0;
+    for (PartId p = 0; p < part; ++p)
+        before += training_[p];
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+        const auto local = static_cast<LocalId>(seeds[i] - own.first);
+        const auto found = std::ranges::lower_bound(own.training, local);
+        out[i] = static_cast<std::int64_t>(before) + (found - own.training.begin());
+    }
 }
 
 }  // namespace rudder::sample

@@ -17,9 +17,12 @@ struct ScheduleOptions {
     std::uint64_t batch = 1000;  ///< seeds per part and step, at most
     SeedOrder order = SeedOrder::random;
     std::uint64_t seed = 0;
+    graph::Role role = graph::Role::train;  ///< of the vertices that become seeds
+    bool shuffled = true;                   ///< else by ascending id, in every epoch
 };
 
-/// The schedule of design section 4. Each part shuffles its own training vertices, each epoch anew;
+/// The schedule of design section 4. Each part shuffles its own training vertices (or those of
+/// another role, which are meant below where training vertices are named), each epoch anew;
 /// step i of an epoch is the i-th batch of every part, and an epoch has as many steps as the part
 /// with most training vertices needs for batches of at most `batch`. Each part's vertices are
 /// divided evenly: its batches of an epoch differ by at most one seed.
@@ -28,8 +31,8 @@ struct ScheduleOptions {
 class Schedule {
 public:
     /// Collective over `comm`: ranks tell each other how many training vertices each part has.
-    /// `own` are the parts of this rank and must outlive it. No training vertex anywhere, or a
-    /// batch of 0, is an Error.
+    /// `own` are the parts of this rank and must outlive it. No such vertex anywhere, or a batch of
+    /// 0, is an Error.
     Schedule(const comm::Communicator& comm, std::span<const partition::Part> own, PartId parts,
              const ScheduleOptions& options);
     /// The same where links are the seeds: `links` says how many to train on each own part has.
@@ -49,6 +52,8 @@ public:
     void seeds(PartId part, std::uint64_t step, std::vector<VertexId>& out) const;
     /// Where links are: which of an own part's are those of a global step.
     void links(PartId part, std::uint64_t step, std::vector<LocalId>& out) const;
+    /// Where seeds of an own part stand among all vertices that become seeds, by ascending id.
+    void positions(std::span<const VertexId> seeds, PartId part, std::span<std::int64_t> out) const;
     /// Training vertices (or links) of any part, own or not.
     [[nodiscard]] std::uint64_t training_vertices(PartId part) const noexcept {
         return training_[part];

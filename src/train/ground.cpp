@@ -157,8 +157,13 @@ sample::SeedTimes times_of(const comm::Communicator& comm, std::span<const parti
 
 /// Collective: which of this rank's vertices or links are seeds when.
 sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const partition::Part> own,
-                             PartId parts, const TrainOptions& o, LinkGround* links) {
-    const sample::ScheduleOptions options{.batch = o.batch, .order = o.seed_order, .seed = o.seed};
+                             PartId parts, const TrainOptions& o, const GroundUse& use,
+                             LinkGround* links) {
+    const sample::ScheduleOptions options{.batch = o.batch,
+                                          .order = o.seed_order,
+                                          .seed = o.seed,
+                                          .role = use.role,
+                                          .shuffled = use.shuffled};
     if (links == nullptr) return {comm, own, parts, options};
     std::vector<std::uint64_t> counts;
     for (const sample::PartLinks& of_part : links->divided.links)
@@ -188,7 +193,7 @@ void set_seeds(const Ground& ground, LinkGround& links) {
 }  // namespace
 
 Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset& d,
-               const TrainOptions& o)
+               const TrainOptions& o, const GroundUse& use)
     : comm(c),
       start_memory(process_memory()),
       before(open_accounts(c)),
@@ -199,7 +204,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       parts(open_parts(c, d, o.verify)),
       times(times_of(c, parts, o)),
       links(divide(c, d, parts, o)),
-      schedule(schedule_of(c, parts, d.parts(), o, links.get())),
+      schedule(schedule_of(c, parts, d.parts(), o, use, links.get())),
       source(make_source(c, d, parts, o, coders.topology,
                          links == nullptr ? nullptr : &links->divided)),
       store(c, d,
@@ -208,7 +213,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
              .bulk = o.bulk,
              .coder = coders.features,
              .sparse = o.sparse,
-             .assembled = assembled_for(o.model)}) {
+             .assembled = use.assembled.value_or(assembled_for(o.model))}) {
     if (links != nullptr) set_seeds(*this, *links);
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {

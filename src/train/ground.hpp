@@ -57,6 +57,14 @@ struct LinkGround {
                                                  std::span<const partition::Part> parts,
                                                  const TrainOptions& options);
 
+/// What the rows and batches are for, where it is not a network of ours that is trained.
+struct GroundUse {
+    /// As what sparse rows are assembled; none: as the model of the options takes them.
+    std::optional<store::AssembledRows> assembled{};
+    graph::Role role = graph::Role::train;  ///< of the vertices that become seeds
+    bool shuffled = true;                   ///< in each epoch anew
+};
+
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,
 /// but for the connections of source and store.
 struct Ground {
@@ -75,7 +83,7 @@ struct Ground {
     store::FeatureStore store;
 
     Ground(const comm::Communicator& comm, const partition::PartitionedDataset& data,
-           const TrainOptions& options);
+           const TrainOptions& options, const GroundUse& use = {});
 
     /// Of the whole run.
     [[nodiscard]] std::uint64_t steps() const noexcept {

@@ -5,13 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "core/field_parts.hpp"
 #include "core/log.hpp"
 #include "core/span.hpp"
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "train/input_rows.hpp"
+
+#include "step_facts.hpp"
 
 namespace rudder::train {
 
@@ -23,7 +24,7 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       buffer_(buffer),
       steering_(steering),
       pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
-                look_ahead(first), ground.options.in_flight, buffer.live()),
+                look_ahead_of(ground, first), ground.options.in_flight, buffer.live()),
       slowness_(parse_slowness(ground.options.slow)),
       memory_(ground.comm, memory_bounds(ground.options.memory, ground.start_memory),
               process_memory),
@@ -33,19 +34,6 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       coded_before_(ground.coders.totals()),
       received_(before_.received) {
     skip_time();  // all watches begin at one moment
-}
-
-sample::LookAheadOptions StepLoop::look_ahead(std::uint64_t first) const {
-    sample::LookAheadOptions options;
-    options.window = steps_ahead(ground_.options);
-    options.first_step = std::min(first, ground_.steps());
-    options.last_step = ground_.steps();
-    options.max_bytes = ground_.queue_limit();
-    options.tasks = sampling_tasks(ground_.options);
-    options.most_tasks = Steering::most_sample_tasks(ground_.options);
-    for (PartId p = ground_.share.first; p < ground_.share.last; ++p)
-        options.parts.push_back(p);
-    return options;
 }
 
 StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishes,
@@ -75,7 +63,8 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     seconds.compute += phase_watch_.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);
-    note(step, record);
+    note_step(step, pipeline_, record);
+    record.knobs.buckets = exchange_.divided();
     pulled_ += step.received;
     done_ = record.step;
     pipeline_.release();
@@ -173,19 +162,6 @@ void StepLoop::refuse_broken(const StepConsensus& consensus, std::uint64_t step)
     throw Error(ErrorKind::failed, fmt::format("loss is NaN or infinite at step {}", step),
                 fmt::format("rank {}, part {}", rank, part),
                 "lower the learning rate (--lr), or clip the gradient (--clip 1)", rank);
-}
-
-void StepLoop::note(const AssembledStep& step, StepRecord& record) {
-    record.rows = step.counts;
-    record.bytes_by_owner = step.bytes_by_owner;
-    record.buffered = step.knobs.has_value();
-    if (step.knobs) record.knobs = *step.knobs;
-    put_part(record.knobs, pipeline_.times());
-    record.knobs.buckets = exchange_.divided();
-    record.seconds.sample = step.sampled.seconds;
-    record.seconds.fetch = step.fetch_seconds;
-    for (const sample::Batch& batch : step.sampled.batches)
-        record.edges += batch.edges();
 }
 
 }  // namespace rudder::train

@@ -55,14 +55,12 @@ public:
     [[nodiscard]] comm::CodingTotals decoded();
 
 private:
-    [[nodiscard]] sample::LookAheadOptions look_ahead(std::uint64_t first) const;
     [[nodiscard]] AssembledStep& next(std::uint64_t step);
     void count_received(StepRecord& record);
     void compute(const AssembledStep& step, std::uint64_t number);
     /// What a part's batch is trained for.
     [[nodiscard]] nn::SeedTargets targets_of(std::size_t part, const sample::Batch& batch);
     void refuse_broken(const StepConsensus& consensus, std::uint64_t step) const;
-    void note(const AssembledStep& step, StepRecord& record);
     /// Makes buffer and look-ahead smaller, and says so.
     void give_back(const MemoryShortage& shortage);
 

@@ -1,0 +1,155 @@
+"""The loader: batches with their rows, fetched before they are asked for."""
+
+import json
+import os
+import weakref
+
+from . import _rudder
+from ._errors import Error
+from .batch import maker
+
+_loaders = weakref.WeakSet()
+
+
+def drop_all():
+    """Ends all loaders there are, in the background."""
+    for loader in list(_loaders):
+        loader._engine = None
+
+
+_roles = {"train": "train", "valid": "valid", "val": "valid", "test": "test"}
+
+
+def _fanout(num_neighbors):
+    """In the order of ``--fanout``: the input side, which is the last hop, first."""
+    try:
+        hops = [int(count) for count in num_neighbors]
+    except (TypeError, ValueError):
+        hops = []
+    if not hops:
+        raise Error(f"invalid num_neighbors: {num_neighbors!r}", "usage", "NeighborLoader",
+                    "give a list of numbers, a hop each; -1 takes all neighbours")
+    return hops[::-1]
+
+
+class NeighborLoader:
+    """Mini-batches of sampled neighbours, as ``torch_geometric.loader.NeighborLoader`` gives them.
+
+    Each ``iter()`` is the next epoch. A step has one batch per part that this process holds; all processes of a job
+    yield equally many. With the same seed the batches are those that ``rudder train`` computes on.
+
+    Parameters
+    ----------
+    path
+        Parts (``rudder partition``), or a data set: it is divided into a part per process, in a folder beside it.
+    num_neighbors
+        Neighbours per vertex and hop, the seeds' own first: the reverse of ``--fanout``. -1: all.
+    batch_size
+        Seeds per part and step, at most. Default: about 20 steps per epoch.
+    input_nodes
+        ``'train'``, ``'valid'`` or ``'test'``: which vertices are seeds.
+    shuffle
+        Seeds are in another order in every epoch; else by ascending id.
+    seed
+        The same seed gives the same batches.
+    policy, buffer, agent
+        What is kept of rows that other machines own, how many (a share of the halo), and who steers it: as the options
+        of ``rudder train``.
+    precision, sampler, redraw
+        As the options of ``rudder train``.
+    epochs
+        How often the loader will be iterated over; look-ahead ends there. Default: without end.
+    floor
+        The fewest rows that any policy could have fetched are counted, which takes time: ``stats()['floor']`` once the
+        loader is closed.
+    output
+        ``'pyg'``, ``'torch'`` or ``'numpy'``. Default: the first of them that is installed.
+    options
+        Further options of ``rudder train`` by their names, such as ``{'window': 8, 'in-flight': 3}``.
+    """
+
+    def __init__(self, path, num_neighbors, batch_size=None, input_nodes="train", shuffle=True, seed=0, policy=None,
+                 buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
+                 output="auto", options=None, num_workers=0):
+        if num_workers != 0:
+            raise Error(f"invalid num_workers: {num_workers}", "usage", "NeighborLoader",
+                        "leave it out: batches are made ahead by threads of the loader, which forked workers would "
+                        "not have")
+        if not isinstance(input_nodes, str) or input_nodes not in _roles:
+            raise Error(f"invalid input_nodes: {input_nodes!r}", "usage", "NeighborLoader",
+                        "give 'train', 'valid' or 'test'")
+        settings = dict(options or {})
+        given = {"fanout": _fanout(num_neighbors), "batch": batch_size, "seed": seed, "policy": policy,
+                 "buffer": buffer, "agent": agent, "precision": precision, "sampler": sampler, "redraw": redraw,
+                 "epochs": epochs}
+        settings.update({name: value for name, value in given.items() if value is not None})
+        self._make = maker(output)
+        try:
+            text = json.dumps(settings)
+        except TypeError as error:
+            raise Error(f"invalid option: {error}", "usage", "NeighborLoader", "give numbers and texts") from error
+        self._engine = _rudder.Engine(os.fspath(path), text, _roles[input_nodes], bool(shuffle),
+                                      bool(floor))
+        facts = self._engine.facts()
+        self.path = facts["path"]
+        self.num_features = facts["num_features"]
+        self.num_classes = facts["num_classes"]
+        self.rank = facts["rank"]
+        self.world_size = facts["world_size"]
+        self.steps_per_epoch = facts["steps_per_epoch"]
+        self._parts = facts["parts"]
+        self._epochs = facts["epochs"]
+        self._turn = 0
+        _loaders.add(self)
+
+    def __len__(self):
+        """Batches per epoch of this process."""
+        return self.steps_per_epoch * self._parts
+
+    def _open(self):
+        if self._engine is None:
+            raise Error("the loader is closed", "usage", "NeighborLoader", "make another one")
+        return self._engine
+
+    def __iter__(self):
+        """The next epoch, which begins with its first batch. One that was left early is passed over first."""
+        engine = self._open()
+        if engine.step % self.steps_per_epoch:
+            engine.skip_epoch()
+        if engine.step == self._epochs * self.steps_per_epoch:
+            raise Error(f"all {self._epochs} epochs have been taken", "usage", "NeighborLoader",
+                        "give more epochs, or none")
+        del engine
+        self._turn += 1
+        turn = self._turn
+        for _ in range(self.steps_per_epoch):
+            if turn != self._turn:
+                raise Error("an epoch of this loader was begun while another was under way", "usage",
+                            "NeighborLoader", "iterate over it once at a time, or make another loader")
+            for arrays in self._open().next():
+                yield self._make(arrays)
+        self._open().pause()
+
+    def stats(self):
+        """What this process has loaded so far: steps, rows, bytes, seconds, and the policy now."""
+        return json.loads(self._open().stats())
+
+    def close(self):
+        """Ends the loader with all processes; without it that happens when nobody holds the loader any more."""
+        if self._engine is not None:
+            self._engine.close()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, trace):
+        if kind is None:
+            self.close()
+
+    def __reduce__(self):
+        raise Error("a loader cannot be pickled", "usage", "NeighborLoader",
+                    "make it in the process that uses it: it holds threads, connections and the place in its epoch")
+
+    def __repr__(self):
+        return (f"NeighborLoader({self.path!r}, steps_per_epoch={self.steps_per_epoch}, rank={self.rank} of "
+                f"{self.world_size})")

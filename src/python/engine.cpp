@@ -1,0 +1,210 @@
+#include "engine.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "comm/together.hpp"
+#include "core/fields_json.hpp"
+#include "core/json.hpp"
+#include "partition/share.hpp"
+#include "rudder/comm/handshake.hpp"
+#include "rudder/core/error.hpp"
+#include "run/partition_cache.hpp"
+#include "train/default_batch.hpp"
+#include "train/option_table.hpp"
+
+#include "job.hpp"
+
+namespace rudder::python {
+
+namespace {
+
+/// Epochs that a loader has unless it is told: more than anyone takes.
+constexpr std::uint32_t endless = 1'000'000'000;
+
+void put_option(train::TrainOptions& options, const std::string& name, const Json& value) {
+    const auto all = train::all_options();
+    const auto found =
+        std::ranges::find_if(all, [&](const auto& setting) { return setting.name == name; });
+    if (found == all.end())
+        throw usage_error("unknown option '" + name + "'", name, "see rudder train --help-all");
+    try {
+        const bool written = value.is_string();
+        found->put(options, written ? parse_setting(*found, value.get<std::string>()) : value);
+    } catch (const Json::exception&) {
+        throw usage_error(fmt::format("invalid {}: {}", name, value.dump()), name,
+                          "give a value of its type");
+    }
+}
+
+struct Asked {
+    train::LoaderOptions options;
+    bool batch = false;  ///< a batch size was given
+};
+
+Asked asked_of(const EngineRequest& request) {
+    Asked asked;
+    train::TrainOptions& train = asked.options.train;
+    train.epochs = endless;
+    train.eval_every = 0;
+    const Json given = Json::parse(request.options);
+    for (const auto& [name, value] : given.items()) {
+        if (!value.is_null()) put_option(train, name, value);
+    }
+    train.layers = static_cast<int>(train.fanout.size());
+    // As in the program: a policy that was chosen is left alone.
+    if (!given.contains("agent") && !given.contains("policy"))
+        train.steer.agent = train::default_agent;
+    asked.batch = given.contains("batch");
+    train.floor = request.floor;
+    asked.options.shuffled = request.shuffled;
+    if (request.role == "valid") asked.options.role = graph::Role::valid;
+    if (request.role == "test") asked.options.role = graph::Role::test;
+    return asked;
+}
+
+/// Collective: the parts at that path, or of the data set there.
+std::filesystem::path parts_of(const comm::Communicator& comm, const std::string& path) {
+    if (comm.all_max(run::is_whole_dataset(path) ? 1 : 0) == 0) return path;
+    const auto parts = static_cast<PartId>(comm.size());
+    comm::do_together(comm, [&] {
+        if (comm.rank() == 0 && run::cache_state(path, parts) != run::CacheState::fresh)
+            run::make_cached_parts(path, parts, Progress::none());
+    });
+    return run::cached_parts(path, parts);
+}
+
+}  // namespace
+
+/// Touched on the worker's thread alone, but for what the mutex guards.
+struct Engine::State {
+    std::optional<partition::PartitionedDataset> data;
+    std::unique_ptr<train::Loader> loader;
+    EngineFacts facts;
+    bool closed = false;
+    std::mutex mutex;
+    bool asked = false;                          ///< a step was fetched that nobody has taken
+    std::shared_ptr<train::LoadedStep> waiting;  ///< that step; null: there are no more
+
+    void make(const EngineRequest& request);
+    [[nodiscard]] train::Loader& open() const {
+        if (loader != nullptr && !closed) return *loader;
+        throw usage_error("the loader is closed", "NeighborLoader", "make another one");
+    }
+    void fetch() {
+        {
+            const std::scoped_lock lock(mutex);
+            if (asked) return;
+        }
+        std::shared_ptr<train::LoadedStep> step = open().next();
+        const std::scoped_lock lock(mutex);
+        waiting = std::move(step);
+        asked = true;
+    }
+    [[nodiscard]] std::shared_ptr<train::LoadedStep> take() {
+        const std::scoped_lock lock(mutex);
+        asked = false;
+        return std::exchange(waiting, nullptr);
+    }
+    void close() {
+        if (loader == nullptr || closed) return;
+        closed = true;
+        static_cast<void>(take());
+        loader->close();
+    }
+};
+
+void Engine::State::make(const EngineRequest& request) {
+    Job& job = Job::get();
+    const comm::Communicator comm = job.line();
+    comm::verify_same(comm, {{"options", request.options},
+                             {"input_nodes", request.role},
+                             {"shuffle", request.shuffled ? "true" : "false"},
+                             {"floor", request.floor ? "true" : "false"}});
+    Asked asked = asked_of(request);
+    facts.path = parts_of(comm, request.path).string();
+    comm::do_together(comm, [&] { data.emplace(facts.path); });
+    partition::check_ranks(comm.size(), data->parts());
+    train::TrainOptions& train = asked.options.train;
+    if (!asked.batch) train.batch = train::default_batch(data->info(), data->summary());
+    loader = std::make_unique<train::Loader>(comm, *data, asked.options);
+    facts.steps_per_epoch = loader->steps_per_epoch();
+    facts.epochs = train.epochs;
+    facts.parts = data->parts() / static_cast<PartId>(comm.size());
+    facts.width = data->info().features.width;
+    facts.targets = data->info().targets.count;
+    facts.target_kind = to_string(data->info().targets.kind);
+    facts.rank = job.rank();
+    facts.size = job.size();
+}
+
+Engine::Engine(const EngineRequest& request, Poll poll)
+    : state_(std::make_shared<State>()), worker_("a loader") {
+    worker_.run([state = state_, request] { state->make(request); }, poll);
+    facts_ = state_->facts;
+}
+
+Engine::~Engine() {
+    if (!worker_.here()) {
+        static_cast<void>(new std::shared_ptr<State>(std::move(state_)));  // as ~Worker
+        return;
+    }
+    worker_.post([state = state_] { state->close(); });
+}
+
+std::shared_ptr<train::LoadedStep> Engine::next(Poll poll) {
+    // Whoever was called away has left a fetch in the worker's hands; this comes after it.
+    worker_.run([state = state_] { state->fetch(); }, poll);
+    std::shared_ptr<train::LoadedStep> step = state_->take();
+    if (step != nullptr) step_ = step->sampled.step + 1;
+    return step;
+}
+
+void Engine::pause(Poll poll) {
+    worker_.run([state = state_] { state->open().pause(); }, poll);
+}
+
+void Engine::skip_epoch(Poll poll) {
+    const auto at = std::make_shared<std::uint64_t>(0);
+    worker_.run(
+        [state = state_, at] {
+            static_cast<void>(state->take());
+            state->open().skip_epoch();
+            *at = state->loader->step();
+        },
+        poll);
+    step_ = *at;
+}
+
+std::string Engine::stats(Poll poll) {
+    const auto text = std::make_shared<std::string>();
+    worker_.run(
+        [state = state_, text] {
+            const train::LoaderStats stats = state->loader->stats();
+            Json json{{"steps", stats.steps},
+                      {"rows", fields_json(stats.rows)},
+                      {"bytes", fields_json(stats.bytes)},
+                      {"seconds", fields_json(stats.seconds)},
+                      {"edges", stats.edges},
+                      {"row_bytes", stats.row_bytes},
+                      {"buffer_bytes", stats.buffer_bytes},
+                      {"policy_seconds", stats.policy_seconds}};
+            json["policy"] = stats.knobs ? Json(stats.knobs->policy.text()) : Json(nullptr);
+            json["capacity"] = stats.knobs ? Json(stats.knobs->capacity) : Json(nullptr);
+            json["floor"] = stats.floor ? Json(*stats.floor) : Json(nullptr);
+            *text = json.dump();
+        },
+        poll);
+    return *text;
+}
+
+void Engine::close(Poll poll) {
+    worker_.run([state = state_] { state->close(); }, poll);
+}
+
+}  // namespace rudder::python

@@ -1,0 +1,122 @@
+"""The loader on several processes, started as torchrun starts them."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.dirname(__file__))
+import small_graph  # noqa: E402
+
+script = """
+import json, sys, rudder
+loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 16, seed=5, output="numpy", epochs=2, **json.loads(sys.argv[2]))
+seen = [batch.n_id.tolist() for _ in range(2) for batch in loader]
+loader.close()
+print(json.dumps({"rank": loader.rank, "batches": seen, "stats": loader.stats()}))
+"""
+
+
+class RanksTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = small_graph.temporary()
+        cls.parts = small_graph.make(cls.folder.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def run_ranks(self, program, *arguments, size=2, **variables):
+        port = small_graph.free_port()
+        ranks = [small_graph.start(program, self.parts, *arguments, rank=rank, size=size, port=port, **variables)
+                 for rank in range(size)]
+        return [small_graph.finish(rank) for rank in ranks]
+
+    def loaded(self, options, **variables):
+        told = []
+        for code, out, err in self.run_ranks(script, json.dumps(options), **variables):
+            self.assertEqual(code, 0, err)
+            told.append(json.loads(out))
+        return told
+
+    def test_parts_are_the_same_on_one_rank_and_on_two(self):
+        alone = json.loads(small_graph.finish(small_graph.start(script, self.parts, "{}"))[1])["batches"]
+        first, second = (rank["batches"] for rank in self.loaded({}))
+        self.assertEqual(len(first), len(second))
+        self.assertEqual([batch for pair in zip(first, second) for batch in pair], alone)
+
+    def test_rows_are_those_of_training(self):
+        for policy in ("window:4", "lru"):
+            told = self.loaded({"policy": policy, "buffer": 0.3}, RUDDER_RANKS_PER_HOST="1")
+            run = os.path.join(self.folder.name, "run-" + policy.replace(":", "-"))
+            subprocess.run([os.environ["RUDDER_PROGRAM"], "train", self.parts, "--ranks", "2", "--ranks-per-host", "1",
+                            "--transport", "sockets", "--fanout", "3,4", "--batch", "16", "--seed", "5", "--epochs",
+                            "2", "--policy", policy, "--buffer", "0.3", "--eval-every", "0", "--out", run],
+                           check=True, capture_output=True)
+            with open(os.path.join(run, "summary.json"), encoding="utf-8") as file:
+                rows = json.load(file)["rows"]
+            for name in ("needed", "local", "hit", "demand", "replacement", "ahead", "wasted"):
+                self.assertEqual(sum(rank["stats"]["rows"][name] for rank in told), rows[name], (policy, name))
+            self.assertGreater(rows["demand"] + rows["ahead"], 0)
+
+    def test_agents_steer(self):
+        told = self.loaded({"agent": "bandit"}, RUDDER_RANKS_PER_HOST="1")
+        self.assertEqual([rank["stats"]["steps"] for rank in told], [told[0]["stats"]["steps"]] * 2)
+
+    def test_an_exception_ends_the_others_with_its_name(self):
+        program = """
+import sys, rudder
+loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 16, output="numpy")
+for epoch in range(100000):
+    for batch in loader:
+        if loader.rank == 1 and epoch == 1:
+            raise ValueError("a mistake")
+"""
+        (code, _, err), (other, _, other_err) = self.run_ranks(program)
+        self.assertEqual(other, 1)
+        self.assertIn("ValueError: a mistake", other_err)
+        self.assertNotEqual(code, 0)
+        self.assertIn("rank 1", err)
+        self.assertIn("a mistake", err)
+
+    def test_a_rank_that_takes_less_waits_for_the_others(self):
+        program = """
+import sys, rudder
+loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 16, output="numpy")
+count = 0
+for epoch in range(1 if loader.rank == 0 else 6):
+    for batch in loader:
+        count += 1
+print(count == len(loader) * (1 if loader.rank == 0 else 6))
+"""
+        for code, out, err in self.run_ranks(program, RUDDER_RANKS_PER_HOST="1"):
+            self.assertEqual((code, out, err), (0, "True\n", ""))
+
+    def test_ranks_must_be_asked_for_the_same(self):
+        program = """
+import sys, rudder
+rank = int(__import__("os").environ["RANK"])
+try:
+    rudder.NeighborLoader(sys.argv[1], [4, 3], 16 + rank, output="numpy")
+except rudder.Error as error:
+    print(error.kind)
+"""
+        for code, out, err in self.run_ranks(program):
+            self.assertEqual((code, out), (0, "usage\n"), err)
+
+    def test_parts_that_ranks_do_not_divide(self):
+        program = """
+import sys, rudder
+try:
+    rudder.NeighborLoader(sys.argv[1], [4, 3], output="numpy")
+except rudder.Error as error:
+    print(error.kind)
+"""
+        for code, out, err in self.run_ranks(program, size=3):
+            self.assertEqual((code, out), (0, "usage\n"), err)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,23 @@
+#!/bin/sh
+# Installs the package of this tree, PyTorch for processors and PyTorch Geometric into build/python-env, and runs the
+# package's tests there, those with tensors and the examples under torchrun included.
+set -eu
+cd "$(dirname "$0")/../.."
+env=build/python-env
+[ -x $env/bin/python ] || python3 -m venv $env
+$env/bin/python -m pip install -q --disable-pip-version-check --no-input \
+    torch==2.13.0 torch_geometric numpy
+$env/bin/python -m pip install -q --disable-pip-version-check --no-input .
+program=$PWD/build/release/src/cli/rudder
+[ -x "$program" ] || { echo "with_torch: no program at $program; run make program first" >&2; exit 1; }
+export RUDDER_PROGRAM="$program"
+for name in dataset example loader ranks torch; do
+    echo "tests/python/${name}_test.py"
+    $env/bin/python tests/python/${name}_test.py
+done
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+"$program" generate sbm "$work/graph" --vertices 4000 --features structure:32 >/dev/null
+"$program" partition "$work/graph" "$work/parts" --parts 4 >/dev/null
+$env/bin/torchrun --nproc-per-node 4 examples/python/sage_ddp.py "$work/parts" 3
+$env/bin/python examples/python/sage_numpy.py "$work/parts" 3
