@@ -87,7 +87,7 @@ void ShadowFeed::publish(std::uint64_t step, std::span<const RowKey> rows) {
     publish_found(step, rows, rows.size());
 }
 
-void ShadowFeed::publish_found(std::uint64_t step, std::span<const RowKey> rows,
+void ShadowFeed::publish_found(std::uint64_t step, std::span<const RowKey> found,
                                std::uint64_t size) {
     RUDDER_CHECK(step == end());
     follow_new();
@@ -99,7 +99,7 @@ void ShadowFeed::publish_found(std::uint64_t step, std::span<const RowKey> rows,
         spare_.pop_back();
     }
     kept->size = size;
-    const std::size_t count = sift(rows, followed_, found_);
+    const std::size_t count = sift(found, followed_, found_);
     kept->rows.resize(count);
     for (std::size_t i = 0; i < count; ++i)
         kept->rows[i] = sample_row_[found_[i]];

@@ -124,11 +124,10 @@ bool move_all(int fd, std::size_t bytes, short events, Deadline deadline, Move&&
         const ssize_t moved = move(done);
         if (moved > 0) {
             done += static_cast<std::size_t>(moved);
-        } else if (moved == 0 || (errno != EAGAIN && errno != EINTR)) {
-            return false;
-        } else if (!ready(fd, events, deadline)) {
-            return false;
+            continue;
         }
+        const bool over = moved == 0 || (errno != EAGAIN && errno != EINTR);
+        if (over || !ready(fd, events, deadline)) return false;
     }
     return true;
 }
@@ -422,9 +421,10 @@ std::vector<int> Meeting::machines() const {
 
 std::vector<std::string> Meeting::machine_names() const {
     std::vector<std::string> names;
-    for (const RankCard& card : cards)
+    for (const RankCard& card : cards) {
         names.emplace_back(card.machine_name.data(),
                            ::strnlen(card.machine_name.data(), card.machine_name.size()));
+    }
     return names;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -151,7 +152,8 @@ Engine::Engine(const EngineRequest& request, Poll poll)
 
 Engine::~Engine() {
     if (!worker_.here()) {
-        static_cast<void>(new std::shared_ptr<State>(std::move(state_)));  // as ~Worker
+        static_cast<void>(new (std::nothrow)
+                              std::shared_ptr<State>(std::move(state_)));  // as ~Worker
         return;
     }
     worker_.post([state = state_] { state->close(); });

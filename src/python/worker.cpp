@@ -5,6 +5,7 @@
 #include <deque>
 #include <exception>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <utility>
 
@@ -74,7 +75,7 @@ Worker::Worker(std::string what) : state_(std::make_shared<State>()) {
 Worker::~Worker() {
     if (!here()) {
         // Locks may be held by threads that are not here: what the state holds stays as it is.
-        static_cast<void>(new std::shared_ptr<State>(std::move(state_)));
+        static_cast<void>(new (std::nothrow) std::shared_ptr<State>(std::move(state_)));
         return;
     }
     {

@@ -121,9 +121,10 @@ std::unique_ptr<NeighbourSource> make_replicated_source(const comm::Communicator
                                                         std::span<const partition::Part> own,
                                                         SourceCarries carries,
                                                         std::span<const MessageRows> messages) {
-    if (IdArray::needs_wide(book.vertices()))
+    if (IdArray::needs_wide(book.vertices())) {
         return std::make_unique<ReplicatedSource<std::uint64_t>>(comm, book, own, carries,
                                                                  messages);
+    }
     return std::make_unique<ReplicatedSource<std::uint32_t>>(comm, book, own, carries, messages);
 }
 
