@@ -98,6 +98,10 @@ std::shared_ptr<std::span<std::byte>> create_shared_window(const std::string& na
     static std::once_flag swept;
     std::call_once(swept, [] { sweep_shared_windows(shared_memory, time_to_lock); });
     const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    if (fd < 0 && errno == ENOENT) {
+        throw Error(ErrorKind::failed, "cannot make shared memory: there is nothing to hold it",
+                    shared_memory, "mount it: mount -t tmpfs tmpfs /dev/shm");
+    }
     if (fd < 0) throw system_error("cannot make shared memory", name, errno);
     hold(name, fd);
     // Reserve it now: a full /dev/shm is then an error here, not a SIGBUS at the first touch.

@@ -103,9 +103,10 @@ nb::dict batch_of(const Held& step, std::size_t part, const EngineFacts& facts) 
     const std::size_t edges = batch.edges.size() / 2;
     std::vector<std::int64_t> new_vertices{sampled.seeds};
     std::vector<std::int64_t> new_edges;
-    for (auto block = sampled.blocks.rbegin(); block != sampled.blocks.rend(); ++block) {
-        new_vertices.push_back(std::int64_t{block->sources} - block->destinations);
-        new_edges.push_back(block->edges());
+    for (std::size_t i = sampled.blocks.size(); i-- > 0;) {
+        const sample::Block& block = sampled.blocks[i];
+        new_vertices.push_back(std::int64_t{block.sources} - block.destinations);
+        new_edges.push_back(block.edges());
     }
     nb::dict made;
     made["x"] = Floats(batch.memory.span().data(), {vertices, facts.width}, owner);
@@ -235,8 +236,8 @@ NB_MODULE(_rudder, m) {
 
     m.def(
         "import_arrays",
-        [](std::string input, std::string output, bool directed, std::string split,
-           std::uint64_t seed, bool force) {
+        [](const std::string& input, const std::string& output, bool directed,
+           const std::string& split, std::uint64_t seed, bool force) {
             do_beside("an import", [=] {
                 import_arrays({input, output, directed, split, seed, force});
             });
@@ -245,8 +246,8 @@ NB_MODULE(_rudder, m) {
         nb::arg("force"));
     m.def(
         "divide",
-        [](std::string data, std::string output, std::uint64_t parts, std::string method,
-           std::uint64_t seed, bool force) {
+        [](const std::string& data, const std::string& output, std::uint64_t parts,
+           const std::string& method, std::uint64_t seed, bool force) {
             do_beside("a partitioning", [=] {
                 divide({data, output, parts, method, seed, force});
             });

@@ -114,11 +114,13 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         const std::int64_t fits = comm.all_min(bytes <= memory_of_host(options) / 4 ? 1 : 0);
         choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
     }
-    if (choice == TopologyChoice::replicated && options.topology == choice)
+    if (choice == TopologyChoice::replicated && options.topology == choice) {
         comm::do_together(comm, [&] { check_topology(data, options); });
-    if (choice == TopologyChoice::replicated)
+    }
+    if (choice == TopologyChoice::replicated) {
         return sample::make_replicated_source(comm, data.book(), parts, carries_of(options),
                                               messages);
+    }
     const bool degrees = nn::model_wants_degrees(options.model) || draws_by_degree(options);
     return sample::make_partitioned_source(comm, data.book(), parts, degrees, std::move(coder),
                                            carries_of(options), messages);

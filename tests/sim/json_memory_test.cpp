@@ -1,12 +1,15 @@
-// Objects of JSON, and files, where memory runs out while they are made or opened.
+// Objects of JSON, files, and memory of rows under way, where memory runs out while they are made
+// or opened.
 #include <filesystem>
 #include <iterator>
+#include <memory>
 #include <new>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "buffer/live/landing.hpp"
 #include "core/json.hpp"
 #include "core/safetensors.hpp"
 #include "rudder/core/file.hpp"
@@ -106,6 +109,41 @@ TEST(OpenFiles, AreClosedWhereMemoryRunsOut) {
             ASSERT_EQ(descriptors(), before) << "way " << way << ", allocation " << nth;
         }
     }
+}
+
+/// Who lets go of one last cannot be told that memory has run out.
+TEST(Landings, ComeBackWhereMemoryHasRunOut) {
+    const auto pool = std::make_shared<buffer::LandingPool>(64);
+    std::vector<std::shared_ptr<buffer::Landing>> held;
+    for (std::size_t rows = 1; rows <= 5; ++rows)
+        held.push_back(pool->take(rows * 100));
+    const std::uint64_t bytes = pool->bytes();
+    fail_allocation(1, everybody);
+    held.clear();
+    stop_failing();
+    // The smallest that is large enough, and none that is new.
+    held.push_back(pool->take(260));
+    EXPECT_EQ(held.back()->memory.size(), std::size_t{300 + 75} * 64);
+    for (const std::size_t rows : {500U, 400U, 200U, 100U})
+        held.push_back(pool->take(rows));
+    EXPECT_EQ(pool->bytes(), bytes);
+}
+
+/// What was counted stays where a landing that was taken could not be made ready.
+TEST(Landings, LoseNothingWhereMemoryRunsOut) {
+    bool succeeded = false;
+    std::uint64_t nth = 1;
+    for (; !succeeded; ++nth) {
+        ASSERT_EQ(left_behind(nth, succeeded,
+                              [] {
+                                  const auto pool = std::make_shared<buffer::LandingPool>(8);
+                                  const auto first = pool->take(10);
+                                  const auto second = pool->take(20);
+                              }),
+                  0U)
+            << "allocation " << nth;
+    }
+    EXPECT_GT(nth, 6U) << "not many allocations have failed";
 }
 
 }  // namespace

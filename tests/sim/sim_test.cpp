@@ -426,6 +426,8 @@ void run_seeds(std::uint64_t first, std::uint64_t count, Drawn drawn = Drawn::al
 TEST(SimulatedSeeds, ThatOnceFailed) {
     // Memory ran out between the two lists of a step that was told of.
     run_seeds(4532, 1, Drawn::first);
+    // Memory ran out while rows under way were given back.
+    run_seeds(2834, 1, Drawn::first);
 }
 
 class Simulation : public testing::TestWithParam<std::uint64_t> {};

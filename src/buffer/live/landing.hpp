@@ -17,12 +17,16 @@ struct Landing {
     std::vector<VertexId> ids;
     Array<std::byte> memory;  ///< only grows
     std::span<std::byte> rows;
+    std::unique_ptr<Landing> next;  ///< of those that wait in a pool
 };
 
 /// Landings that nobody holds any more, for those to come.
 class LandingPool : public std::enable_shared_from_this<LandingPool> {
 public:
     explicit LandingPool(std::size_t row_bytes) : row_bytes_(row_bytes) {}
+    ~LandingPool();
+    LandingPool(const LandingPool&) = delete;
+    LandingPool& operator=(const LandingPool&) = delete;
 
     /// A landing for so many rows. It comes back when the last of its holders lets go.
     [[nodiscard]] std::shared_ptr<Landing> take(std::size_t rows);
@@ -30,11 +34,13 @@ public:
     [[nodiscard]] std::uint64_t bytes() const;
 
 private:
-    void give_back(std::unique_ptr<Landing> landing);
+    [[nodiscard]] std::unique_ptr<Landing> take_waiting(std::size_t size);
+    /// Allocates nothing, since it is called where nobody can be told that memory has run out.
+    void give_back(std::unique_ptr<Landing> landing) noexcept;
 
     std::size_t row_bytes_;
-    mutable std::mutex mutex_;  ///< held for a few instructions, never while waiting
-    std::vector<std::unique_ptr<Landing>> free_;
+    mutable std::mutex mutex_;          ///< held for a few instructions, never while waiting
+    std::unique_ptr<Landing> waiting_;  ///< the first of those that nobody holds
     std::uint64_t bytes_ = 0;
 };
 

@@ -190,9 +190,10 @@ void Inference::compute(std::size_t layer, std::size_t index, const ExactChunk& 
 void Inference::take_scores(std::size_t index, const ExactChunk& chunk,
                             std::span<const float> scores) {
     const partition::Part& part = g_.parts[index].part();
-    if (!g_.options.pairs)
+    if (!g_.options.pairs) {
         add_scores(part, {g_.options.objective, g_.options.outputs, g_.reading}, chunk.first,
                    scores, scores_[index]);
+    }
     if (!sink_) return;
     const std::size_t count = chunk.block.destinations;
     std::span<const float> hidden;

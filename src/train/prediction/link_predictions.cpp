@@ -281,6 +281,30 @@ Array<float> last_rows(const comm::Communicator& comm, const partition::Partitio
     return memory;
 }
 
+/// Which sources are ranked for, and how many targets each of them keeps.
+struct RankedSources {
+    partition::PartitionBook::Range range;
+    std::size_t top = 0;
+};
+
+/// Hands over the best targets of all sources, as many of them at a time as memory is set aside
+/// for.
+template <class Send>
+void rank_own(nn::Network& network, const VertexRows& rows, const KnownLinks& known,
+              const RankedSources& sources, const Send& send) {
+    const std::size_t at_once =
+        std::max<std::size_t>(1, best_bytes / (sources.top * sizeof(ScoredTarget)));
+    for (VertexId at = sources.range.begin; at < sources.range.end; at += at_once) {
+        BestTargets best(
+            at, static_cast<std::size_t>(std::min<VertexId>(at_once, sources.range.end - at)),
+            sources.top);
+        find_best(network, rows, known, best);
+        for (std::size_t i = 0; i < best.count(); i += vertices_per_message) {
+            send(link_message(best, i, std::min(vertices_per_message, best.count() - i)));
+        }
+    }
+}
+
 }  // namespace
 
 InferenceResult write_link_predictions(const comm::Communicator& comm,
@@ -319,22 +343,14 @@ InferenceResult write_link_predictions(const comm::Communicator& comm,
     const comm::Communicator talk = comm.duplicate();
     VertexRows rows(talk, ranges, own.span(), network->layer_outputs(network->layers() - 1));
     const KnownLinks known(parts, links->divided.links, data.info().symmetric);
-    const std::size_t at_once =
-        std::max<std::size_t>(1, best_bytes / (options.top * sizeof(ScoredTarget)));
-    for (VertexId at = ranges.here().begin; at < ranges.here().end; at += at_once) {
-        BestTargets best(
-            at, static_cast<std::size_t>(std::min<VertexId>(at_once, ranges.here().end - at)),
-            options.top);
-        find_best(*network, rows, known, best);
-        for (std::size_t i = 0; i < best.count(); i += vertices_per_message) {
-            auto message = link_message(best, i, std::min(vertices_per_message, best.count() - i));
-            if (writes) {
-                gathered->put(0, message);
-            } else {
-                service.ask(0, comm::Kind::evaluation, std::move(message), {}).wait();
-            }
-        }
-    }
+    rank_own(*network, rows, known, {ranges.here(), options.top},
+             [&](std::vector<std::byte>&& message) {
+                 if (writes) {
+                     gathered->put(0, message);
+                 } else {
+                     service.ask(0, comm::Kind::evaluation, std::move(message), {}).wait();
+                 }
+             });
     result.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
     rows.stop();
     comm.barrier();
