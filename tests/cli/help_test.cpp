@@ -155,7 +155,9 @@ TEST_F(Help, BashCompletesVerbsAndOptions) {
     EXPECT_EQ(complete("rudder train --eval =", 3), "exact sampled\n");
     EXPECT_EQ(complete("rudder compare x --agent ev", 4), "every\n");
     EXPECT_EQ(complete("rudder import a b --id-bits ''", 5), "32 64\n");
-    EXPECT_EQ(complete("rudder generate ''", 2), "rmat sbm ba grid\n");
+    EXPECT_EQ(complete("rudder generate ''", 2),
+              "rmat sbm ba grid like:arxiv like:reddit like:yelp like:products like:orkut "
+              "like:friendster like:papers100M\n");
     EXPECT_EQ(complete("rudder generate --fe", 2), "--features\n");
     EXPECT_EQ(complete("rudder agent train x", 3), "xgb\n");
     EXPECT_EQ(complete("rudder export graph rudder.b", 3), "rudder.bash\n");

@@ -174,6 +174,21 @@ TEST_F(SparseDataset, MoreThan2To32Edges) {
     EXPECT_EQ(ok_json({"info", "big"}).at("edges"), edges);
 }
 
+TEST_F(MustWork, AStandInHasThePublishedShape) {
+    const Json made = ok_json({"generate", "like:arxiv", "data", "--scale", "0.02"});
+    EXPECT_EQ(made.at("vertices"), 3387);  // of 169,343
+    EXPECT_NEAR(made.at("edges").get<double>(), 2 * 0.02 * 1157799, 1000);
+    EXPECT_EQ(made.at("features").at("width"), 128);
+    EXPECT_EQ(made.at("classes"), 40);
+    EXPECT_NEAR(made.at("train").get<double>(), 0.537 * 3387, 2);
+    // Another split and other features are the user's to choose.
+    const Json other = ok_json({"generate", "like:arxiv", "other", "--scale", "0.02", "--features",
+                                "none", "--split", "10/10/80"});
+    EXPECT_NEAR(other.at("train").get<double>(), 339, 2);
+    EXPECT_EQ(bytes_of(folder_ / "data/neighbours.bin"),
+              bytes_of(folder_ / "other/neighbours.bin"));
+}
+
 TEST_F(MustWork, EveryVerbWithoutAProgressBarWhenPiped) {
     ok({"generate", "sbm", "data", "--vertices", "500"});
     ok({"partition", "data", "parts", "--parts", "3"});

@@ -147,6 +147,14 @@ TEST_F(BadInput, DamagedAssignment) {
 
 class WrongUse : public CliTest {};
 
+TEST_F(WrongUse, StandIns) {
+    refuse({"generate", "like:arxive", "out"}, 2, {"like:arxive", "like:arxiv, like:reddit"});
+    refuse({"generate", "like:arxiv", "out", "--vertices", "50"}, 2, {"--vertices", "--scale"});
+    refuse({"generate", "sbm", "out", "--scale", "0.5"}, 2, {"--scale", "like:NAME"});
+    refuse({"generate", "like:arxiv", "out", "--scale", "2"}, 2, {"scale"});
+    refuse({"generate", "like:reddit", "out", "--scale", "0.0001"}, 2, {"no room", "--scale"});
+}
+
 TEST_F(WrongUse, MorePartsThanVertices) {
     ok({"generate", "grid", "data", "--rows", "2", "--columns", "2"});
     refuse({"partition", "data", "out", "--parts", "5"}, 2, {"5", "4"});

@@ -1,6 +1,7 @@
 // rudder generate KIND OUT
 #include "graph/generate/generate.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -10,6 +11,7 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
+#include "graph/generate/stand_ins.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "run/data_json.hpp"
@@ -23,7 +25,8 @@ struct GenerateForm : graph::GeneratorOptions {
     std::string shares = "0.57,0.19,0.19";
     std::string features;
     double signal = graph::GenerateOptions{}.signal;
-    std::string split = "60/20/20";
+    std::string split;
+    double scale = 1;
     bool force = false;
 };
 
@@ -37,7 +40,9 @@ std::span<const Setting<GenerateForm>> generate_table() {
                                Marks::derived),
         setting<O, &O::seed>("seed", "Random seed: the same seed gives the same graph"),
         setting<O, &O::shares>("rmat-shares", "Probabilities a,b,c of three quadrants (rmat)"),
-        setting<O, &O::classes>("classes", "Number of communities (sbm)"),
+        setting<O, &O::classes>("classes", "Number of classes (sbm)"),
+        setting<O, &O::communities>("communities", "Number of communities (sbm; 0 = as classes)",
+                                    Marks::derived),
         setting<O, &O::inside>("inside", "Share of edges inside a community (sbm)"),
         setting<O, &O::skew>("skew", "Degree skew: 1 = even, larger = hubs (sbm)"),
         setting<O, &O::features>(
@@ -46,7 +51,9 @@ std::span<const Setting<GenerateForm>> generate_table() {
                 return std::vector<std::string_view>{"planted:", "random:", "structure:", "none"};
             }),
         setting<O, &O::signal>("signal", "Strength of the class in planted features (sbm)"),
-        setting<O, &O::split>("split", "Split: 60/20/20, or per-class:20/500/1000 (sbm)"),
+        setting<O, &O::split>("split", "Split: 60/20/20 (sbm; default), or per-class:20/500/1000"),
+        setting<O, &O::scale>("scale", "Share of the published size (like:NAME), up to 1")
+            .limit(0, 1),
         setting<O, &O::rows>("rows", "Number of rows (grid; 0 = square root of the vertices)",
                              Marks::derived)
             .limit(0, static_cast<double>(graph::max_generated_vertices)),
@@ -57,11 +64,16 @@ std::span<const Setting<GenerateForm>> generate_table() {
     return table;
 }
 
+/// What the published data set says of a stand-in.
+constexpr std::array<std::string_view, 9> shape_options{"vertices", "degree",      "rmat-shares",
+                                                        "classes",  "communities", "inside",
+                                                        "skew",     "rows",        "columns"};
+
 class GenerateVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "generate"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Generate a graph: rmat, sbm (planted communities), ba or grid";
+        return "Generate a graph: rmat, sbm (planted communities), ba, grid or like:NAME";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder generate sbm graph --vertices 20000 --classes 8";
@@ -72,9 +84,27 @@ public:
         std::vector<std::string_view> names;
         for (const graph::GeneratorName& each : graph::generator_names())
             names.push_back(each.name);
+        for (const std::string& each : graph::stand_in_kinds())
+            names.push_back(each);
         offer(*kind, names);
+        app_ = &app;
         offer_folders(*app.add_option("OUT", output_, "Folder to create")->required());
         bind_options(app, generate_table(), form_);
+    }
+
+    void settle() override {
+        // A stand-in's shape is published; others are as large as they are told to be.
+        const bool like = graph::is_stand_in(options_.kind);
+        for (const Setting<GenerateForm>& each : generate_table()) {
+            const bool shapes = std::ranges::find(shape_options, each.name) != shape_options.end();
+            if (!(like ? shapes : each.name == "scale")) continue;
+            const std::string option = fmt::format("--{}", each.name);
+            if (!given(*app_, option)) continue;
+            throw usage_error(fmt::format("{} has no meaning for '{}'", option, options_.kind),
+                              "generate",
+                              like ? "leave it out; --scale sets the size of a stand-in"
+                                   : "leave it out, or generate like:NAME");
+        }
     }
 
     int run(const Context& context) override {
@@ -82,7 +112,8 @@ public:
         options_.existing = form_.force ? Existing::replace : Existing::refuse;
         options_.features = form_.features;
         options_.signal = form_.signal;
-        options_.split = graph::parse_split(form_.split);
+        if (!form_.split.empty()) options_.split = graph::parse_split(form_.split);
+        options_.scale = form_.scale;
         options_.provenance = context.provenance;
         read_shares();
         options_.generator = static_cast<const graph::GeneratorOptions&>(form_);
@@ -101,7 +132,10 @@ private:
         for (const graph::GeneratorName& kind : graph::generator_names()) {
             text += fmt::format("{}{}: {}", text.empty() ? "" : "\n", kind.name, kind.summary);
         }
-        return text;
+        text += "\nlike:NAME: stand-in for a published data set\n(";
+        for (const graph::StandIn& each : graph::stand_ins())
+            text += fmt::format("{}{}", &each == graph::stand_ins().data() ? "" : ", ", each.name);
+        return text + ")";
     }
 
     void read_shares() {
@@ -117,6 +151,7 @@ private:
         }
     }
 
+    CLI::App* app_ = nullptr;
     graph::GenerateOptions options_;
     std::string output_;
     GenerateForm form_;

@@ -7,6 +7,7 @@
 #include "rudder/core/text.hpp"
 
 #include "planted.hpp"
+#include "stand_ins.hpp"
 
 namespace rudder::graph {
 
@@ -55,7 +56,8 @@ BuiltTopology generate_topology(const Generator& generator, Progress& progress) 
     return build_from<NarrowEdge>(generator, progress);
 }
 
-DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress) {
+DatasetInfo generate_dataset(const GenerateOptions& asked, Progress& progress) {
+    const GenerateOptions options = is_stand_in(asked.kind) ? stand_in_options(asked) : asked;
     const auto generator = make_generator(options.kind, options.generator);
     DatasetWriter writer(options.output, options.existing);
     const BuiltTopology built = generate_topology(*generator, progress);
@@ -69,7 +71,8 @@ DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress)
         const TargetView view{.classes = labels};
         writer.targets(info, view);
         const std::uint64_t seed = options.generator.seed;
-        writer.split(make_split(generator->vertices(), info, view, options.split, seed).span());
+        const SplitRule split = options.split.value_or(SplitFractions{});
+        writer.split(make_split(generator->vertices(), info, view, split, seed).span());
     }
     progress.done();
     return writer.commit(options.provenance);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 
 #include "core/staging.hpp"
@@ -14,7 +15,7 @@
 
 namespace rudder::graph {
 
-/// What to generate and where.
+/// What to generate and where: a kind of generator, or the stand-in "like:NAME" (stand_ins.hpp).
 struct GenerateOptions {
     std::string kind;
     std::filesystem::path output;
@@ -24,7 +25,8 @@ struct GenerateOptions {
     /// are labels, else none.
     std::string features;
     double signal = 0.25;  ///< how much of the class planted ones carry, against noise of 1
-    SplitRule split = SplitFractions{};
+    std::optional<SplitRule> split{};  ///< none: as the stand-in is published, or 60/20/20
+    double scale = 1;                  ///< of a stand-in: the share of the published size
     Provenance provenance;
 };
 

@@ -23,10 +23,16 @@ struct GeneratorOptions {
     double a = 0.57;  ///< rmat: the shares of three of the four quadrants
     double b = 0.19;
     double c = 0.19;
-    std::uint64_t classes = 10;  ///< sbm: planted communities
-    double inside = 0.8;         ///< sbm: share of edges drawn inside a community
-    double skew = 1.5;           ///< sbm: 1 is even degrees, more makes some vertices popular
-    VertexId rows = 0;           ///< grid: 0 takes the square root of `vertices`
+    std::uint64_t classes = 10;  ///< sbm: of vertices
+    /// sbm: planted ones; 0: as many as classes. Each belongs to one class, or, where there are
+    /// fewer than classes, to several.
+    std::uint64_t communities = 0;
+    /// sbm: the graph is to have about so many edges besides repeats and loops, whatever `degree`
+    /// says; 0: it has those that are drawn.
+    EdgeIndex distinct_edges = 0;
+    double inside = 0.8;  ///< sbm: share of edges drawn inside a community
+    double skew = 1.5;    ///< sbm: 1 is even degrees, more makes some vertices popular
+    VertexId rows = 0;    ///< grid: 0 takes the square root of `vertices`
     VertexId columns = 0;
 };
 

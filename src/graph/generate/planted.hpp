@@ -1,4 +1,4 @@
-// Planted communities (a stochastic block model): vertices of one class mostly know each other.
+// Planted communities (a stochastic block model): vertices of one community mostly know each other.
 #pragma once
 
 #include <vector>
@@ -11,28 +11,54 @@
 
 namespace rudder::graph {
 
-/// Each vertex has a random class; an edge stays inside its source's class with probability
-/// `inside`; low positions are drawn more often, which skews the degrees.
+/// Each vertex has a random community, and each community a class; an edge stays inside its
+/// source's community with probability `inside`; low positions are drawn more often, which skews
+/// the degrees.
 class PlantedCommunities final : public EdgeByEdge<PlantedCommunities> {
 public:
     explicit PlantedCommunities(const GeneratorOptions& options);
     [[nodiscard]] VertexId vertices() const override { return vertices_; }
     [[nodiscard]] EdgeIndex edges() const override { return edges_; }
-    [[nodiscard]] std::span<const std::int32_t> labels() const override { return labels_.span(); }
+    [[nodiscard]] std::span<const std::int32_t> labels() const override {
+        return communities_ == classes_ ? homes_.span() : labels_.span();
+    }
     [[nodiscard]] Edge edge(EdgeIndex number) const;
 
 private:
+    /// An end of an edge: a position in a community.
+    struct End {
+        std::size_t community = 0;
+        VertexId position = 0;
+    };
+    struct Ends {
+        End source;
+        End target;
+    };
+    void draw_homes(std::uint64_t seed);
     void draw_labels(std::uint64_t seed);
+    [[nodiscard]] Ends ends(EdgeIndex number) const;
+    [[nodiscard]] VertexId vertex(const End& end) const noexcept {
+        return members_[first_[end.community] + end.position];
+    }
+    [[nodiscard]] VertexId size(std::size_t community) const noexcept {
+        return first_[community + 1] - first_[community];
+    }
+    /// With which probability one draw joins these two, either way round.
+    [[nodiscard]] double chance(const Ends& pair) const;
+    /// How many edges must be drawn for so many distinct ones, about.
+    [[nodiscard]] EdgeIndex draws_for(EdgeIndex distinct) const;
 
     VertexId vertices_;
     EdgeIndex edges_;
     std::uint64_t classes_;
+    std::uint64_t communities_;
     double inside_;
     double skew_;
     RandomStream stream_;
-    Array<std::int32_t> labels_;
-    Array<VertexId> members_;      ///< vertices by class, shuffled by their labels' draw
-    std::vector<VertexId> first_;  ///< where each class begins in members_
+    Array<std::int32_t> homes_;    ///< the community of each vertex
+    Array<std::int32_t> labels_;   ///< their classes, unless each community is one
+    Array<VertexId> members_;      ///< vertices by community, shuffled by the draw of their homes
+    std::vector<VertexId> first_;  ///< where each community begins in members_
 };
 
 /// Feature rows that carry the class: its centroid times `signal` plus normal noise.
