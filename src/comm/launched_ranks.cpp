@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include <fmt/format.h>
+#include <sys/wait.h>
 
 #include "core/log.hpp"
 #include "rudder/core/error.hpp"
@@ -23,8 +24,19 @@ constexpr auto muster = std::chrono::seconds(30);
 
 }  // namespace
 
-LaunchedRanks::LaunchedRanks(int count, std::filesystem::path folder)
-    : folder_(std::move(folder)), ranks_(static_cast<std::size_t>(count)) {}
+LaunchedRanks::LaunchedRanks(int count, std::filesystem::path folder, RankParent parent)
+    : folder_(std::move(folder)), parent_(parent), ranks_(static_cast<std::size_t>(count)) {}
+
+void LaunchedRanks::exited(int number, int wait_status) {
+    ranks_[static_cast<std::size_t>(number)].wait_status = wait_status;
+}
+
+std::optional<int> LaunchedRanks::code_of(int number) const {
+    if (const auto status = read_rank_status(folder_, number)) return status->code;
+    const std::optional<int> wait_status = ranks_[static_cast<std::size_t>(number)].wait_status;
+    if (wait_status && WIFEXITED(*wait_status)) return WEXITSTATUS(*wait_status);
+    return std::nullopt;
+}
 
 void LaunchedRanks::look() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
@@ -41,9 +53,10 @@ void LaunchedRanks::look_at(int number, Rank& rank) {
         if (!first_seen_) first_seen_ = LaunchClock::now();
     }
     if (rank.handle && !rank.handle->ended()) return;
+    if (parent_ == RankParent::launcher && !rank.wait_status) return;  // it is about to be told
     rank.ended = true;
     rank.handle.reset();
-    if (killed_ || read_rank_status(folder_, number) || stopped_joining(number)) return;
+    if (killed_ || code_of(number) || stopped_joining(number)) return;
     name_lost(number);
 }
 
@@ -68,8 +81,7 @@ bool LaunchedRanks::troubled() {
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
         if (!ranks_[r].seen) ++missing;
         if (!ranks_[r].ended) continue;
-        const auto status = read_rank_status(folder_, static_cast<int>(r));
-        if (!status || status->code != 0) return true;
+        if (code_of(static_cast<int>(r)).value_or(1) != 0) return true;
     }
     return missing > 0 && first_seen_ && LaunchClock::now() > *first_seen_ + muster;
 }
@@ -102,8 +114,8 @@ int LaunchedRanks::code() {
     std::vector<int> codes;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
         const int number = static_cast<int>(r);
-        if (const auto status = read_rank_status(folder_, number)) {
-            codes.push_back(status->code);
+        if (const auto code = code_of(number)) {
+            codes.push_back(*code);
             continue;
         }
         const bool lost = std::ranges::find(lost_, number) != lost_.end();

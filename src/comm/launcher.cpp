@@ -140,10 +140,22 @@ public:
     }
 
 private:
+    /// Children that have ended are taken out; ranks among them stand in the order of ranks.
     [[nodiscard]] bool any_left() {
-        std::erase_if(children_,
-                      [](pid_t child) { return ::waitpid(child, nullptr, WNOHANG) != 0; });
-        return !children_.empty();
+        bool any = false;
+        for (std::size_t i = 0; i < children_.size(); ++i) {
+            if (children_[i] == gone) continue;
+            int status = 0;
+            const pid_t ended = ::waitpid(children_[i], &status, WNOHANG);
+            if (ended == 0) {
+                any = true;
+                continue;
+            }
+            if (ended > 0 && options_.carrier == Carrier::sockets)
+                ranks_.exited(static_cast<int>(i), status);
+            children_[i] = gone;
+        }
+        return any;
     }
     /// Trouble leaves less time than an interrupt.
     void note_deadline() {
@@ -162,13 +174,19 @@ private:
         ranks_.kill();
         if (!forced_) {
             forced_ = Clock::now();
-            for (const pid_t child : children_)
-                ::kill(child, SIGTERM);
+            signal_children(SIGTERM, Whom::process);
         } else if (Clock::now() > *forced_ + options_.grace) {
-            for (const pid_t child : children_)
-                ::kill(-child, SIGKILL);
+            signal_children(SIGKILL, Whom::group);
         }
     }
+    enum class Whom : std::uint8_t { process, group };
+    void signal_children(int signal, Whom whom) const {
+        for (const pid_t child : children_) {
+            if (child != gone) ::kill(whom == Whom::group ? -child : child, signal);
+        }
+    }
+
+    static constexpr pid_t gone = -1;
 
     std::vector<pid_t> children_;
     LaunchedRanks& ranks_;
@@ -297,7 +315,8 @@ int launch_ranks(const LaunchOptions& options) {
     if (mpi) check_mpirun(options.ranks);
     throw_if_interrupted();
     const LauncherFolders folders(options.carrier);
-    LaunchedRanks ranks(options.ranks, folders.statuses.path());
+    LaunchedRanks ranks(options.ranks, folders.statuses.path(),
+                        mpi ? RankParent::mpirun : RankParent::launcher);
     Supervision(mpi ? start_mpirun(options, folders) : start_ranks(options, folders), ranks,
                 options)
         .run();

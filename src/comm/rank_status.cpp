@@ -9,6 +9,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "rudder/core/text.hpp"
+
 #include "process_handle.hpp"
 
 namespace rudder::comm {
@@ -25,14 +27,18 @@ std::filesystem::path file_of(const std::filesystem::path& folder, const char* w
     return folder / (std::string(word) + "-" + std::to_string(rank));
 }
 
-/// Written beside and renamed, so that the launcher never reads half of it.
+/// Written beside and renamed, so that the launcher never reads half of it; nothing is left where
+/// it cannot be written.
 void write_whole(const std::filesystem::path& file, const std::string& text) {
     const std::string partial = file.string() + ".partial";
-    {
-        std::ofstream out(partial);
-        out << text;
+    std::ofstream out(partial);
+    out << text;
+    out.close();
+    if (out) {
+        std::rename(partial.c_str(), file.c_str());
+    } else {
+        std::remove(partial.c_str());
     }
-    std::rename(partial.c_str(), file.c_str());
 }
 
 std::optional<std::string> read_whole(const std::filesystem::path& file) {
@@ -91,8 +97,10 @@ std::optional<RankStatus> read_rank_status(const std::filesystem::path& folder, 
     const auto text = read_whole(file_of(folder, "status", rank));
     if (!text) return std::nullopt;
     const std::size_t line = text->find('\n');
-    return RankStatus{static_cast<int>(std::strtol(text->c_str(), nullptr, 10)),
-                      line == std::string::npos ? "" : text->substr(line + 1)};
+    if (line == std::string::npos) return std::nullopt;
+    const auto code = parse_u64(std::string_view(*text).substr(0, line));
+    if (!code) return std::nullopt;
+    return RankStatus{static_cast<int>(*code), text->substr(line + 1)};
 }
 
 void note_interrupt(const std::filesystem::path& folder) {

@@ -69,7 +69,12 @@ public:
         open_streams(meeting.sockets);
         watch(bell_, EPOLLIN, no_peer);
         thread_ = std::thread([this] { look_after(); });
-        if (options.link) model_link(*options.link, machines);
+        try {
+            if (options.link) model_link(*options.link, machines);
+        } catch (...) {
+            stop();
+            throw;
+        }
     }
     ~SocketTransport() override;
 
@@ -119,6 +124,7 @@ private:
     void check_lost();
     void wake();
     void leave();
+    void stop();
 
     LinkChanges link_changes_;
     std::uint64_t job_;
@@ -131,6 +137,9 @@ private:
     std::mutex link_mutex_;
     std::optional<ModelledLink> link_;
     std::atomic<bool> has_link_{false};
+    /// Whether the message that comes from a rank comes over the link, decided once: as it begins
+    /// there may be none yet. Under the lock of that rank's stream.
+    std::vector<char> by_link_ = std::vector<char>(static_cast<std::size_t>(size()));
     WaitingRoom room_;
     WaitingRoom::Link due_;
 
@@ -206,13 +215,15 @@ void SocketTransport::do_send(int to, Tag tag, Kind kind, std::span<const std::b
 // ---- receiving ---------------------------------------------------------------------------------
 
 Inbox::Ticket SocketTransport::begin(int source, const FrameHead& head) {
-    if (!linked(source)) return inbox().announce(source, head.tag, head.kind, head.bytes);
+    char& by_link = by_link_[static_cast<std::size_t>(source)];
+    by_link = static_cast<char>(linked(source));
+    if (by_link == 0) return inbox().announce(source, head.tag, head.kind, head.bytes);
     const std::scoped_lock lock(link_mutex_);
     return link_->expect(source, head.tag, head.kind, head.bytes, head.stamp);
 }
 
 void SocketTransport::landed(int source, const Inbox::Ticket& ticket, Calls& calls) {
-    if (!linked(source)) {
+    if (by_link_[static_cast<std::size_t>(source)] == 0) {
         calls.emplace_back([this, ticket] { inbox().arrived(ticket); });
         return;
     }
@@ -392,11 +403,16 @@ void SocketTransport::leave() {
     wait_until([this] { return still_there_.load() == 0; }, patience_leaving);
 }
 
-SocketTransport::~SocketTransport() {
-    if (!room_.failed()) leave();
+/// The thread uses all the rest: it ends first, also where the constructor fails.
+void SocketTransport::stop() {
     stopping_.store(true);
     wake();
     if (thread_.joinable()) thread_.join();
+}
+
+SocketTransport::~SocketTransport() {
+    if (!room_.failed()) leave();
+    stop();
     inbox().forget();
     ::close(poll_);
     ::close(bell_);

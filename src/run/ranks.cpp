@@ -297,7 +297,7 @@ public:
 private:
     static constexpr double most_patience = 60;  ///< seconds, for ranks to come together
     const RankOptions& options_;
-    std::atomic<int> rank_{0};
+    std::atomic<int> rank_{std::max(0, comm::launched_rank())};
     std::unique_ptr<comm::Watchdog> owned_;
     std::atomic<comm::Watchdog*> watchdog_{nullptr};
 };

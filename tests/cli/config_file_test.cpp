@@ -49,6 +49,13 @@ TEST_F(ConfigFile, WrittenBesideAGraphMakesItAgain) {
     EXPECT_EQ(bytes_of(folder_ / "a/config.toml"), bytes_of(folder_ / "b/config.toml"));
 }
 
+TEST_F(ConfigFile, WrittenBesideAStandInMakesItAgain) {
+    ok({"generate", "like:arxiv", "a", "--scale", "0.005", "--seed", "9"});
+    ok({"generate", "like:arxiv", "b", "--config", "a/config.toml"});
+    EXPECT_EQ(checksums_of(folder_ / "a"), checksums_of(folder_ / "b"));
+    EXPECT_EQ(bytes_of(folder_ / "a/config.toml"), bytes_of(folder_ / "b/config.toml"));
+}
+
 TEST_F(ConfigFile, WrittenBesideAnImportMakesItAgain) {
     write("e.txt", "0 1\n1 1\n1 2\n0 1\n3 4\n");
     ok({"import", "e.txt", "a", "--directed", "--keep-self-loops", "--vertices", "9", "--features",

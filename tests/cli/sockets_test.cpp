@@ -57,6 +57,26 @@ TEST_F(SocketTraining, IsTheSameRunAsUnderMpi) {
     EXPECT_EQ(linked.at("loss"), mpi.at("loss"));
 }
 
+TEST_F(SocketTraining, ALinkThatCannotBeMadeIsSaid) {
+    // Files may not grow, nor does the memory in which ranks keep the clocks of their links.
+    const auto limited = [&](int ranks) {
+        const std::string command = fmt::format(
+            "trap '' XFSZ; ulimit -f 0; exec '{}' train parts --epochs 1 --batch 100 "
+            "--hidden 8 --ranks {} --transport sockets --link 50us,1gbit",
+            program().string(), ranks);
+        return run({"bash", "-c", command}, here());
+    };
+    const Outcome alone = limited(1);
+    EXPECT_EQ(alone.code, 1) << alone.err;
+    EXPECT_THAT(alone.err, HasSubstr("rank 0: cannot reserve"));
+    EXPECT_THAT(alone.err, HasSubstr("shared memory: File too large"));
+    // Nobody tells the second yet why the first is gone.
+    const Outcome two = limited(2);
+    EXPECT_EQ(two.code, 4) << two.err;
+    EXPECT_THAT(two.err, HasSubstr("rank 0: cannot reserve"));
+    EXPECT_THAT(two.err, HasSubstr("rank 1: the connection to rank 0 was lost"));
+}
+
 TEST_F(SocketTraining, RanksOfTorchrunTrainTogether) {
     const std::uint16_t port = free_port();
     std::future<Outcome> other = std::async(

@@ -235,7 +235,7 @@ TEST(LauncherFolders, WithoutALockGoWithTheProcessTheyAreNamedAfter) {
 /// The code for a rank that ended at a stage, without a status, after an interrupt.
 int code_after_interrupt(const char* stage) {
     const TempDir folder;
-    comm::LaunchedRanks ranks(1, folder.path());
+    comm::LaunchedRanks ranks(1, folder.path(), comm::RankParent::mpirun);
     ranks.interrupt();
     std::ofstream(folder.path() / "pid-0") << gone_process() << " 1 " << stage;
     ranks.look();
@@ -246,6 +246,32 @@ int code_after_interrupt(const char* stage) {
 TEST(LaunchedRanks, AreInterruptedWhileTheyJoinAndLostLater) {
     EXPECT_EQ(code_after_interrupt("joining"), 5);
     EXPECT_EQ(code_after_interrupt("joined"), 4);
+}
+
+/// The code of a job of one rank that left this as its status, and ended with that as a child.
+int code_of_child(const std::optional<std::string>& status, int exit_code) {
+    const TempDir folder;
+    comm::LaunchedRanks ranks(1, folder.path(), comm::RankParent::launcher);
+    if (status) std::ofstream(folder.path() / "status-0") << *status;
+    ranks.exited(0, exit_code << 8);
+    ranks.look();
+    return ranks.code();
+}
+
+/// A full disk may keep a rank from leaving a status.
+TEST(LaunchedRanks, WithoutAStatusCountByHowTheyEnded) {
+    EXPECT_EQ(code_of_child(std::nullopt, 0), 0);
+    EXPECT_EQ(code_of_child(std::nullopt, 1), 1);
+    EXPECT_EQ(code_of_child("", 1), 1) << "an empty status is none";
+    EXPECT_EQ(code_of_child("3", 1), 1) << "nor is a part of one";
+    EXPECT_EQ(code_of_child("3\nbad", 1), 3);
+}
+
+TEST(LaunchedRanks, AnEmptyStatusIsNoSuccess) {
+    const TempDir folder;
+    comm::LaunchedRanks ranks(1, folder.path(), comm::RankParent::mpirun);
+    std::ofstream(folder.path() / "status-0") << "";
+    EXPECT_EQ(ranks.code(), 4);
 }
 
 TEST(ProcessHandles, AreOfOneProcess) {

@@ -33,10 +33,9 @@ std::shared_ptr<Landing> LandingPool::take(std::size_t rows) {
     std::unique_ptr<Landing> found = take_waiting(size);
     if (found == nullptr) found = std::make_unique<Landing>();
     // From here on it comes back to the pool whatever fails.
-    const std::shared_ptr<Landing> landing(found.release(),
-                                           [pool = shared_from_this()](Landing* back) {
-                                               pool->give_back(std::unique_ptr<Landing>(back));
-                                           });
+    std::shared_ptr<Landing> landing(found.release(), [pool = shared_from_this()](Landing* back) {
+        pool->give_back(std::unique_ptr<Landing>(back));
+    });
     if (landing->memory.size() < size) {
         const std::size_t before = landing->memory.size();
         landing->memory = Array<std::byte>::uninitialised(size + size / 4);

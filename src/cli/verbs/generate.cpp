@@ -87,7 +87,6 @@ public:
         for (const std::string& each : graph::stand_in_kinds())
             names.push_back(each);
         offer(*kind, names);
-        app_ = &app;
         offer_folders(*app.add_option("OUT", output_, "Folder to create")->required());
         bind_options(app, generate_table(), form_);
     }
@@ -98,8 +97,9 @@ public:
         for (const Setting<GenerateForm>& each : generate_table()) {
             const bool shapes = std::ranges::find(shape_options, each.name) != shape_options.end();
             if (!(like ? shapes : each.name == "scale")) continue;
+            // A configuration that was written beside a graph holds all of them.
+            if (each.value(form_) == each.value(GenerateForm{})) continue;
             const std::string option = fmt::format("--{}", each.name);
-            if (!given(*app_, option)) continue;
             throw usage_error(fmt::format("{} has no meaning for '{}'", option, options_.kind),
                               "generate",
                               like ? "leave it out; --scale sets the size of a stand-in"
@@ -151,7 +151,6 @@ private:
         }
     }
 
-    CLI::App* app_ = nullptr;
     graph::GenerateOptions options_;
     std::string output_;
     GenerateForm form_;
