@@ -56,26 +56,26 @@ BuiltTopology generate_topology(const Generator& generator, Progress& progress) 
     return build_from<NarrowEdge>(generator, progress);
 }
 
-DatasetInfo generate_dataset(const GenerateOptions& asked, Progress& progress) {
-    const GenerateOptions options = is_stand_in(asked.kind) ? stand_in_options(asked) : asked;
-    const auto generator = make_generator(options.kind, options.generator);
-    DatasetWriter writer(options.output, options.existing);
+DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress) {
+    const GenerateOptions shaped = is_stand_in(options.kind) ? stand_in_options(options) : options;
+    const auto generator = make_generator(shaped.kind, shaped.generator);
+    DatasetWriter writer(shaped.output, shaped.existing);
     const BuiltTopology built = generate_topology(*generator, progress);
     progress.phase("writing edges", 0);
     writer.topology(built, true);
-    if (const auto features = choose_features(options, *generator, built.topology.view())) {
+    if (const auto features = choose_features(shaped, *generator, built.topology.view())) {
         writer.features(*features, std::nullopt, false, progress);
     }
     if (const auto labels = generator->labels(); !labels.empty()) {
-        const TargetInfo info{.kind = TargetKind::classes, .count = options.generator.classes};
+        const TargetInfo info{.kind = TargetKind::classes, .count = shaped.generator.classes};
         const TargetView view{.classes = labels};
         writer.targets(info, view);
-        const std::uint64_t seed = options.generator.seed;
-        const SplitRule split = options.split.value_or(SplitFractions{});
+        const std::uint64_t seed = shaped.generator.seed;
+        const SplitRule split = shaped.split.value_or(SplitFractions{});
         writer.split(make_split(generator->vertices(), info, view, split, seed).span());
     }
     progress.done();
-    return writer.commit(options.provenance);
+    return writer.commit(shaped.provenance);
 }
 
 }  // namespace rudder::graph
