@@ -1,7 +1,9 @@
 // Interrupts in the middle: exit code 5, nothing left, and the next run works.
 #include <csignal>
+#include <optional>
 #include <thread>
 
+#include "comm/process_handle.hpp"
 #include "partition/metis_partitioner.hpp"
 
 #include "cli_support.hpp"
@@ -65,6 +67,43 @@ TEST_P(Interrupt, PartitionWithMetis) {
     interrupt({"partition", "data", "out", "--parts", "8"}, 300ms);
     ok({"partition", "data", "out", "--parts", "8", "--method", "hash"});
     ok({"info", "out"});
+}
+
+/// A process that this one has started; none: there is none yet.
+std::optional<comm::ProcessHandle> child_of(pid_t parent) {
+    std::error_code code;
+    const std::filesystem::path tasks = "/proc/" + std::to_string(parent) + "/task";
+    for (const auto& task : std::filesystem::directory_iterator(tasks, code)) {
+        std::ifstream in(task.path() / "children");
+        pid_t child = 0;
+        if (in >> child) return comm::ProcessHandle::open(child);
+    }
+    return std::nullopt;
+}
+
+using KilledPartition = CliTest;
+TEST_F(KilledPartition, TakesTheProcessOfMetisWithIt) {
+    if (!partition::metis_has_processes)
+        GTEST_SKIP() << "under sanitizers METIS is called in the program";
+    ok({"generate", "rmat", "data", "--vertices", "130000"});
+    std::optional<comm::ProcessHandle> metis;
+    RunOptions options = here();
+    options.after = [&](pid_t pid) {
+        for (int i = 0; i < 5000 && !metis; ++i) {
+            std::this_thread::sleep_for(2ms);
+            metis = child_of(pid);
+        }
+        ASSERT_TRUE(metis) << "METIS never began";
+        EXPECT_FALSE(metis->ended());
+        ::kill(pid, SIGKILL);
+    };
+    const Outcome outcome = rudder({"partition", "data", "out", "--parts", "8"}, options);
+    EXPECT_EQ(outcome.signal, SIGKILL);
+    ASSERT_TRUE(metis);
+    for (int i = 0; i < 1000 && !metis->ended(); ++i)
+        std::this_thread::sleep_for(2ms);
+    EXPECT_TRUE(metis->ended());
+    metis->signal(SIGKILL);
 }
 
 INSTANTIATE_TEST_SUITE_P(Signals, Interrupt, testing::Values(SIGINT, SIGTERM),

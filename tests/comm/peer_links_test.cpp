@@ -42,8 +42,32 @@ struct TwoEnds {
     int far = -1;
 };
 
+/// The same over TCP, which takes a part of what is sent where there is no room for all of it.
+struct NarrowEnds {
+    NarrowEnds() {
+        const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
+        sockaddr_in in{};
+        in.sin_family = AF_INET;
+        in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        auto* const name = reinterpret_cast<sockaddr*>(&in);
+        socklen_t size = sizeof(in);
+        const int room = 1;
+        ::setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+        EXPECT_EQ(::bind(listener, name, size), 0);
+        EXPECT_EQ(::listen(listener, 1), 0);
+        EXPECT_EQ(::getsockname(listener, name, &size), 0);
+        near = ::socket(AF_INET, SOCK_STREAM, 0);
+        ::setsockopt(near, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+        EXPECT_EQ(::connect(near, name, size), 0);
+        far = ::accept(listener, nullptr, nullptr);
+        ::close(listener);
+    }
+    int near = -1;
+    int far = -1;
+};
+
 TEST(PeerLinksBetweenWatchdogs, AFullConnectionDeliversWholeReportsAndTheLast) {
-    const TwoEnds ends;
+    const NarrowEnds ends;
     PeerLinks sender({ends.near});
     PeerLinks receiver({ends.far});
     // The other does not read for a while, and then in between.
@@ -68,12 +92,12 @@ TEST(PeerLinksBetweenWatchdogs, AFullConnectionDeliversWholeReportsAndTheLast) {
     last.code = 3;
     sender.send_all(last);
     std::thread reader([&] {
-        for (int i = 0; i < 2000 && report.state != RankState::failed; ++i) {
+        for (int i = 0; i < 10'000 && report.state != RankState::failed; ++i) {
             listen();
             std::this_thread::sleep_for(1ms);
         }
     });
-    sender.flush(2s);
+    sender.flush(10s);
     reader.join();
     EXPECT_EQ(report.state, RankState::failed);
     EXPECT_EQ(report.progress, sent);

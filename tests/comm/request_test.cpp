@@ -177,11 +177,10 @@ TEST(Accounts, SumsCloseWhateverIsCounted) {
 /// Totals of one moment, whoever is counting just then.
 TEST(Accounts, SumsCloseWhileMessagesCome) {
     comm::Accounts accounts(2);
-    std::atomic<bool> stop{false};
     std::vector<std::jthread> counting;
     for (int thread = 0; thread < 3; ++thread) {
-        counting.emplace_back([&, thread] {
-            for (std::size_t k = 0; !stop; ++k)
+        counting.emplace_back([&, thread](const std::stop_token& stop) {
+            for (std::size_t k = 0; !stop.stop_requested(); ++k)
                 accounts.handed_over(thread % 2, static_cast<comm::Kind>(k % comm::kind_count),
                                      k % 1000);
         });
@@ -191,7 +190,6 @@ TEST(Accounts, SumsCloseWhileMessagesCome) {
         ASSERT_EQ(comm::Bytes(totals.received).total(), totals.received_total) << look;
         ASSERT_EQ(totals.received_from[0] + totals.received_from[1], totals.received_total);
     }
-    stop = true;
 }
 
 // ---- hosts -------------------------------------------------------------------------------------

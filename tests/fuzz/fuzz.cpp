@@ -4,9 +4,10 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
-#include <iterator>
+#include <map>
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "core/json.hpp"
@@ -40,10 +41,43 @@ struct Scratch {
     Scratch& operator=(const Scratch&) = delete;
 };
 
-/// A name that stays below its folder.
+/// A name that stays below its folder, in the one way it can be written.
 bool inside(std::string_view name) {
     return !name.empty() && name.size() < 100 && name.front() != '/' &&
-           name.find("..") == std::string_view::npos && name.find('\0') == std::string_view::npos;
+           name.find("..") == std::string_view::npos && name.find('\0') == std::string_view::npos &&
+           fs::path(name).lexically_normal().native() == name;
+}
+
+/// What each file of the scratch folder holds that `put` wrote and `drop` has not removed. Readers
+/// change none of them: they are written again only where their content is to be another.
+std::map<std::string, std::string>& files_put() {
+    static std::map<std::string, std::string> files;
+    return files;
+}
+
+bool put_before(const std::string& name) {
+    return files_put().contains(name);
+}
+
+/// Whether a name is that of a file or folder, or below it.
+bool lies_in(std::string_view name, std::string_view above) {
+    return name.starts_with(above) && (name.size() == above.size() || name[above.size()] == '/');
+}
+
+bool overwrite(const fs::path& file, std::string_view bytes) {
+    constexpr int flags = O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC;
+    constexpr mode_t mode = 0644;
+    int out = ::open(file.c_str(), flags, mode);
+    if (out < 0) {
+        std::error_code code;
+        fs::create_directories(file.parent_path(), code);
+        out = ::open(file.c_str(), flags, mode);
+    }
+    if (out < 0) return false;
+    const ssize_t written = ::write(out, bytes.data(), bytes.size());
+    ::close(out);
+    FUZZ_EXPECT(written == static_cast<ssize_t>(bytes.size()));
+    return true;
 }
 
 }  // namespace
@@ -74,24 +108,35 @@ const fs::path& scratch() {
 
 fs::path put(const std::string& name, std::string_view bytes) {
     fs::path file = scratch() / name;
-    std::error_code code;
-    fs::create_directories(file.parent_path(), code);
-    std::ofstream(file, std::ios::binary)
-        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    const auto known = files_put().find(name);
+    if (known != files_put().end() && known->second == bytes) return file;
+    if (overwrite(file, bytes)) {
+        files_put().insert_or_assign(name, std::string(bytes));
+    } else {
+        files_put().erase(name);
+    }
     return file;
 }
 
 void drop(const std::string& name) {
     std::error_code code;
     fs::remove_all(scratch() / name, code);
+    std::erase_if(files_put(), [&](const auto& file) { return lies_in(file.first, name); });
 }
 
 std::string bytes_of(const fs::path& file) {
     // A made-up name may be that of a folder, which made-up data has in place of a file.
-    std::error_code code;
-    if (!fs::is_regular_file(file, code)) return {};
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    const int in = ::open(file.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat facts {};
+    if (in < 0 || ::fstat(in, &facts) != 0 || !S_ISREG(facts.st_mode)) {
+        if (in >= 0) ::close(in);
+        return {};
+    }
+    std::string bytes(static_cast<std::size_t>(facts.st_size), '\0');
+    const ssize_t got = ::pread(in, bytes.data(), bytes.size(), 0);
+    ::close(in);
+    FUZZ_EXPECT(got == facts.st_size);
+    return bytes;
 }
 
 std::string bundle(const fs::path& folder) {
@@ -110,8 +155,7 @@ std::string bundle(const fs::path& folder) {
 }
 
 fs::path unbundle(std::string_view bytes, const std::string& name) {
-    drop(name);
-    fs::create_directories(scratch() / name);
+    std::map<std::string, std::string_view> files;
     for (std::size_t at = bytes.find(file_mark); at != std::string_view::npos;) {
         const std::size_t next = bytes.find(file_mark, at + 1);
         const std::string_view one =
@@ -119,10 +163,22 @@ fs::path unbundle(std::string_view bytes, const std::string& name) {
         const std::size_t line = std::min(one.find('\n'), one.size());
         const std::string_view file = one.substr(0, line);
         if (inside(file)) {
-            put(name + "/" + std::string(file), one.substr(std::min(line + 1, one.size())));
+            files[name + "/" + std::string(file)] = one.substr(std::min(line + 1, one.size()));
         }
         at = next;
     }
+    // Most inputs differ from the one before in what one file holds, and in that alone.
+    const bool same_names =
+        std::ranges::all_of(files, [](const auto& file) { return put_before(file.first); }) &&
+        files.size() ==
+            static_cast<std::size_t>(std::ranges::count_if(
+                files_put(), [&](const auto& file) { return lies_in(file.first, name); }));
+    if (!same_names || files.empty()) {
+        drop(name);
+        fs::create_directories(scratch() / name);
+    }
+    for (const auto& [file, content] : files)
+        put(file, content);
     return scratch() / name;
 }
 
@@ -142,8 +198,7 @@ void seal_arrays(const fs::path& folder) {
         const std::string array = bytes_of(folder / name);
         entry["checksum"] = to_hex(array_checksum(std::as_bytes(std::span(array))));
     }
-    const std::string text = manifest.dump();
-    std::ofstream(file, std::ios::binary) << text;
+    put(file.lexically_relative(scratch()).string(), manifest.dump());
 }
 
 }  // namespace rudder::fuzz

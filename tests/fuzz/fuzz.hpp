@@ -27,7 +27,8 @@ void run_once(std::string_view bytes);
 
 /// A folder in memory where there is one; it lasts as long as the process.
 [[nodiscard]] const std::filesystem::path& scratch();
-/// Writes a file of the scratch folder (without a flush to disk) and gives its path.
+/// Writes a file of the scratch folder (without a flush to disk) and gives its path. What is put
+/// there is read alone: a file that holds these bytes already is left as it is.
 std::filesystem::path put(const std::string& name, std::string_view bytes);
 /// Removes a file or folder there.
 void drop(const std::string& name);

@@ -13,6 +13,8 @@ namespace rudder::graph {
 namespace {
 
 constexpr std::size_t piece_bytes = 1 << 20;
+/// The first read of a round; most files of tests are smaller.
+constexpr std::size_t text_first_bytes = 1 << 16;
 constexpr std::size_t max_line = std::size_t{1} << 28;
 
 std::string shown(std::string_view word) {
@@ -110,7 +112,7 @@ bool TextInput::fill(std::size_t bytes) {
 
 std::optional<std::string_view> TextInput::peek_line() {
     std::size_t end = pending().find('\n');
-    while (end == std::string_view::npos && fill(piece_bytes)) {
+    while (end == std::string_view::npos && fill(std::max(text_first_bytes, pending().size()))) {
         end = pending().find('\n');
         if (end == std::string_view::npos && pending().size() > max_line) {
             throw error({"the line is too long for text of this kind", 1, "check --format"});
@@ -139,7 +141,9 @@ Error TextInput::error(const LineFault& fault, std::uint64_t line) const {
 /// Fills the buffer and cuts whole lines of it into pieces of about the same size.
 std::vector<std::string_view> TextInput::next_batch() {
     const std::size_t pieces = 4 * static_cast<std::size_t>(std::max(1, thread_count()));
-    if (pending().size() < pieces * piece_bytes) fill(pieces * piece_bytes);
+    for (std::size_t step = text_first_bytes; pending().size() < pieces * piece_bytes && !ended_;
+         step *= 4)
+        fill(std::min(step, pieces * piece_bytes - pending().size()));
     std::size_t whole = pending().rfind('\n');
     while (whole == std::string_view::npos && !ended_) {
         if (pending().size() > max_line) {
