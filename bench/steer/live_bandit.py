@@ -49,6 +49,7 @@ USUAL_STARTS = ["window:16", "window:1", "lru", "a tenth of the rows"]
 TOLERATED = 0.005   # of the cost, by which a setting that was taken may be worse
 NEAR = 0.05         # of the time of a step
 SMOOTHED = 16       # steps
+TIMED = {"bulk": 0, "sample_threads": 1, "fetch_threads": 1, "demand_first": 1, "in_flight": 2, "buckets": 0}  # as runs begin
 TAKEN = ("shadow_better", "timed_better")  # by bandit, for good; what other agents set is meant so
 
 
@@ -108,16 +109,27 @@ def taken(folder, agent="bandit"):
 
 
 def setting(knobs):
-    return {"policy": knobs["policy"], "bulk": knobs["bulk"], "sample": knobs["sample_threads"],
-            "fetch": knobs["fetch_threads"]}
+    """What decides its cost, of the knobs of a step."""
+    return {"policy": knobs["policy"], **{name: knobs.get(name, usual) for name, usual in TIMED.items()}}
+
+
+def of_time(one):
+    """The knobs of time that a setting does not have as runs begin."""
+    return {name: one[name] for name, usual in TIMED.items() if one[name] != usual}
 
 
 def told(one):
-    text = one["policy"]
-    for name, usual in (("bulk", 0), ("sample", 1), ("fetch", 1)):
-        if one[name] != usual:
-            text += f" {name} {one[name]}"
-    return text
+    return " ".join([one["policy"], *(f"{name} {value}" for name, value in of_time(one).items())])
+
+
+def held(folder, one):
+    """Options by which a run has a setting's knobs of time from its first step on; a file of them is left in the folder."""
+    knobs = of_time(one)
+    if not knobs:
+        return ["--agent", "never"]
+    path = folder / f"{slug(told({**one, 'policy': 'knobs'}))}.jsonl"
+    path.write_text(json.dumps({"step": 0, "action": {"action": "set", "knobs": knobs}}) + "\n")
+    return ["--agent", f"schedule:{path}", *(["--agent-scope", "job"] if "buckets" in knobs else [])]
 
 
 class Figures:
@@ -225,9 +237,9 @@ class Bench:
         return {member: Figures(self.alone(graph, link, share, member)) for member in self.options.rivals}
 
     def stalls_in(self, graph, link, share, one):
-        words = ["--policy", one["policy"], "--agent", "never", "--bulk", str(one["bulk"]), "--sample-tasks",
-                 str(one["sample"])]
+        words = ["--policy", one["policy"], *held(self.work, one)]
         return Figures(self.trained(graph, link, share, words)).stall
+
 
 
 # --- From each start --------------------------------------------------------------------------------------------

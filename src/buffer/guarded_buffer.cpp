@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/cpu_meter.hpp"
 #include "rudder/core/check.hpp"
 #include "rudder/core/parallel.hpp"
 
@@ -114,6 +115,7 @@ GuardAccount GuardedBuffer::account() const {
     account.built_in = account.fetched - static_cast<std::uint64_t>(excess());
     account.refill = static_cast<std::uint64_t>(refill_);
     account.beside = rival_ != nullptr;
+    account.cpu_seconds = static_cast<double>(nanoseconds()) * 1e-9;
     return account;
 }
 
@@ -136,34 +138,38 @@ void GuardedBuffer::change(const BufferChange& given, const PlanSink& planned) {
     const BufferChange change = whole(given, *ids_, slots_);
     if (*change.policy == ids_->spec() && *change.capacity == ids_->residents().capacity()) return;
     if (!terms_) return make(change, planned);
+    const CpuMeter meter(spent_);
     if (*change.policy == terms_->built_in && *change.capacity == terms_->capacity) {
         if (!rival_) return make(change, planned);
         const StepPlan& plan = go_back({}, nullptr);
         if (planned) planned(plan);
         return;
     }
-    if (terms_->holds) {
-        const std::int64_t room = allowance() - excess();
-        if (!rival_ && room < terms_->capacity / least_share)
-            return overrule(Overruled::Kind::refused, excess());
-        if (const std::int64_t would_be = after(change); over(would_be))
-            return overrule(Overruled::Kind::refused, would_be);
-    }
-    if (!rival_) {
-        rival_ = ids_->clone();
-        refill_ = 0;
-    }
-    make(change, planned);
+    if (!terms_->holds && rival_) return make(change, planned);
+    const bool little = allowance() - excess() < terms_->capacity / least_share;
+    if (terms_->holds && !rival_ && little) return overrule(Overruled::Kind::refused, excess());
+    attempt(change, planned);
 }
 
-/// On a copy: nothing has been fetched for it.
-std::int64_t GuardedBuffer::after(const BufferChange& change) const {
-    const auto copy = ids_->clone();
+/// On a copy, for which nothing has been fetched. It takes the buffer's place where the account
+/// allows it, and the buffer that of the built-in rule, unless that runs beside it already.
+void GuardedBuffer::attempt(const BufferChange& change, const PlanSink& planned) {
+    auto changed = ids_->clone();
     const Residents& beside = (rival_ ? *rival_ : *ids_).residents();
     std::int64_t refill = refill_;
-    make_change(*copy, change,
-                [&](const StepPlan& plan) { refill += lost(plan, {}, beside, true); });
-    return excess() + fetched(*copy) - fetched(*ids_) + refill;
+    std::vector<StepPlan> plans;
+    make_change(*changed, change, [&](const StepPlan& plan) {
+        refill += lost(plan, {}, beside, true);
+        plans.push_back(plan);
+    });
+    const std::int64_t would_be = excess() + fetched(*changed) - fetched(*ids_) + refill;
+    if (over(would_be)) return overrule(Overruled::Kind::refused, would_be);
+    if (!rival_) rival_ = std::move(ids_);
+    ids_ = std::move(changed);
+    refill_ = refill;
+    if (!planned) return;
+    for (const StepPlan& plan : plans)
+        planned(in_place(plan));
 }
 
 void GuardedBuffer::make(const BufferChange& change, const PlanSink& planned) {
@@ -195,6 +201,7 @@ void GuardedBuffer::cut(SlotId most, const PlanSink& planned) {
 
 void GuardedBuffer::follow() {
     if (!rival_ || std::exchange(followed_, true)) return;
+    const CpuMeter meter(spent_);
     // What it takes in and the buffer does not hold is more to refill.
     refill_ -= lost(rival_->advance(), steps_.front(), ids_->residents(), false);
 }
@@ -207,6 +214,7 @@ const StepPlan& GuardedBuffer::advance(const Decision& decision) {
     before_ = ids_->accounts();
     const StepPlan& plan = ids_->advance(decision);
     if (!rival_) return in_place(plan);
+    const CpuMeter meter(spent_);
     refill_ += lost(plan, rows, rival_->residents(), true);
     if (!over(excess() + refill_)) return in_place(plan);
     overrule(Overruled::Kind::went_back, excess() + refill_);

@@ -1,6 +1,7 @@
 // A buffer that is steered, and the account of what steering has cost.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -59,6 +60,9 @@ public:
     [[nodiscard]] std::optional<Overruled> take_overruled();
     [[nodiscard]] bool guarded() const noexcept { return terms_.has_value(); }
     [[nodiscard]] GuardAccount account() const;
+    /// CPU time of all that is done for the account: the built-in rule beside, and changes with
+    /// what it takes to try them.
+    [[nodiscard]] std::uint64_t nanoseconds() const noexcept { return spent_; }
     /// Memory, in bytes: of the built-in rule's, too.
     [[nodiscard]] std::uint64_t bytes() const noexcept;
 
@@ -67,8 +71,7 @@ private:
     /// What excess and refill may come to.
     [[nodiscard]] std::int64_t allowance() const noexcept;
     [[nodiscard]] bool over(std::int64_t excess_and_refill) const noexcept;
-    /// Excess and refill as they would be after a change.
-    [[nodiscard]] std::int64_t after(const BufferChange& change) const;
+    void attempt(const BufferChange& change, const PlanSink& planned);
     void make(const BufferChange& change, const PlanSink& planned);
     void overrule(Overruled::Kind kind, std::int64_t would_be);
     [[nodiscard]] const StepPlan& in_place(const StepPlan& plan);
@@ -91,6 +94,7 @@ private:
     std::vector<SlotId> places_;                 ///< by slot of `ids_`; empty: the same
     StepPlan placed_;                            ///< a plan with places instead of slots
     std::optional<Overruled> overruled_;
+    std::atomic<std::uint64_t> spent_{0};
 };
 
 }  // namespace rudder::buffer

@@ -79,6 +79,21 @@ class Parts(unittest.TestCase):
         self.assertEqual(len(found), 1, found)  # 0.4 % is within what is tolerated, 0.6 % is not
         self.assertIn("step 3: window:16 to lfu: 1,010 instead of 1,004 rows", found[0])
 
+    def test_knobs_of_time_are_part_of_a_setting_and_held_by_a_run(self):
+        usual = live_bandit.setting({"policy": "window:16", "window": 16, "in_flight": 2, "bulk": 0})
+        slow = live_bandit.setting({"policy": "window:16", "in_flight": 1, "demand_first": 0})
+        self.assertNotEqual(usual, slow)
+        self.assertEqual((live_bandit.told(usual), live_bandit.told(slow)),
+                         ("window:16", "window:16 demand_first 0 in_flight 1"))
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name)
+            self.assertEqual(live_bandit.held(folder, usual), ["--agent", "never"])
+            option, agent = live_bandit.held(folder, slow)
+            self.assertEqual((option, agent.split(":")[0]), ("--agent", "schedule"))
+            self.assertEqual(json.loads(pathlib.Path(agent.split(":", 1)[1]).read_text()),
+                             {"step": 0, "action": {"action": "set", "knobs": {"demand_first": 0, "in_flight": 1}}})
+            self.assertEqual(live_bandit.held(folder, {**usual, "buckets": 2})[2:], ["--agent-scope", "job"])
+
 
 if __name__ == "__main__":
     unittest.main(argv=sys.argv[:1])

@@ -283,6 +283,47 @@ TEST(GuardedBuffer, ReturningToTheBuiltInRuleTakesOverWhatItHolds) {
     }
 }
 
+/// A change is made on a copy, which is thrown away: the buffer goes on in the same slots.
+TEST(GuardedBuffer, AChangeThatIsRefusedLeavesTheBufferAsItWas) {
+    std::uint64_t refused = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        Steered run(random_trace(seed).host(), "lru", 12, 0.0);
+        for (std::uint64_t n = 0; !run.done(); ++n) {
+            run.publish(8);
+            // Filling it anew and filling it once more would be twice what is allowed.
+            const bool full = run.alone->residents().room() == 0;
+            if (full) run.change({.policy = buffer::PolicySpec::parse("static-degree")});
+            if (run.buffer.account().beside) break;  // so many of those rows are here: allowed
+            EXPECT_EQ(run.buffer.ids().spec(), run.alone->spec());
+            EXPECT_EQ(run.buffer.advance().slots, run.alone->advance().slots) << seed;
+        }
+        refused += run.refused;
+    }
+    EXPECT_GT(refused, 20U);
+}
+
+TEST(GuardedBuffer, CountsTheTimeThatTheGuardTakes) {
+    Steered run(random_trace(4).host(), "lru", 20, 10.0);
+    const auto steps = [&](std::uint64_t count) {
+        for (std::uint64_t n = 0; n < count; ++n) {
+            run.publish(8);
+            run.step({});
+        }
+        return run.buffer.account().cpu_seconds;
+    };
+    EXPECT_EQ(steps(5), 0);  // nothing beside
+    run.publish(8);
+    run.change({.policy = buffer::PolicySpec::parse("window:6")});
+    const double changed = run.buffer.account().cpu_seconds;
+    EXPECT_GT(changed, 0);
+    const double beside = steps(5);
+    EXPECT_GT(beside, changed);  // the built-in rule takes its steps, too
+    run.change({.policy = run.terms.built_in});
+    const double back = run.buffer.account().cpu_seconds;
+    EXPECT_GT(back, beside);
+    EXPECT_EQ(steps(5), back);
+}
+
 TEST(GuardedBuffer, WithoutTermsItIsAPlainBuffer) {
     const auto trace = random_trace(5).host();
     buffer::TraceWindow steps(*trace);

@@ -78,7 +78,14 @@ PilotOrder BufferSteps::obey_pilot(std::uint64_t number) {
     }
     for (const BufferChange& change : order.changes)
         buffer_.change(change, [this](const StepPlan& plan) { carry_out(plan); });
+    count_guard();
     return order;
+}
+
+/// What was done for the account since is the pilot's work.
+void BufferSteps::count_guard() {
+    const std::uint64_t all = buffer_.nanoseconds();
+    clocks_.piloting += all - std::exchange(guarding_, all);
 }
 
 bool BufferSteps::see_further(std::uint64_t number, std::uint64_t before) {
@@ -93,21 +100,14 @@ bool BufferSteps::see_further(std::uint64_t number, std::uint64_t before) {
 const StepPlan& BufferSteps::advance(std::uint64_t number, const PilotOrder& order) {
     BufferPilot* pilot = options_.pilot;
     if (pilot == nullptr) return buffer_.advance();
-    {
-        const CpuMeter meter(clocks_.piloting);
-        const CpuMeter beside(following_);
-        buffer_.follow();
-    }
+    buffer_.follow();
     const StepPlan& plan = buffer_.advance(order.decision);
+    count_guard();
     const auto overruled = buffer_.take_overruled();
     {
         const CpuMeter meter(clocks_.piloting);
         if (overruled) pilot->overruled(number, *overruled);
-        if (buffer_.guarded()) {
-            GuardAccount account = buffer_.account();
-            account.cpu_seconds = static_cast<double>(following_.load()) * 1e-9;
-            pilot->accounted(account);
-        }
+        if (buffer_.guarded()) pilot->accounted(buffer_.account());
         pilot->after(number, buffer_.ids().accounts());
     }
     note_knobs(!order.changes.empty() || overruled);

@@ -59,6 +59,7 @@ private:
     void obey_limit(std::uint64_t number);
     /// What the pilot says before a step; changes of the buffer are made.
     [[nodiscard]] PilotOrder obey_pilot(std::uint64_t number);
+    void count_guard();
     /// Waits until as much is published as policy and pilot want to see by now, if that is more
     /// than before; false if halted.
     [[nodiscard]] bool see_further(std::uint64_t number, std::uint64_t before);
@@ -79,10 +80,11 @@ private:
     StepTurns& turns_;
     BufferClocks& clocks_;
     GuardedBuffer buffer_;
-    std::uint64_t known_;                      ///< steps before it policy and pilot know
-    std::atomic<std::uint64_t> following_{0};  ///< ns of CPU, of the built-in rule beside
-    std::atomic<SlotId> limit_;                ///< of the capacity, from the next step on
-    StepRows extra_;                           ///< of no step: fills and changes
+    std::uint64_t known_;  ///< steps before it policy and pilot know
+    std::uint64_t guarding_ =
+        0;  ///< ns of CPU of the buffer's guard that are counted as the pilot's
+    std::atomic<SlotId> limit_;  ///< of the capacity, from the next step on
+    StepRows extra_;             ///< of no step: fills and changes
     std::uint64_t reported_wasted_ = 0;
     std::optional<FloorCounter> floor_;
     std::vector<VertexId> recorded_;  ///< the ids of a step, for the trace
