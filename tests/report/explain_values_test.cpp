@@ -53,6 +53,7 @@ std::vector<double> figures_of(const ExplainedRun& run) {
                             run.steps_per_epoch,
                             run.evaluations,
                             run.auto_evaluation ? 1.0 : 0.0,
+                            run.made_slow ? 1.0 : 0.0,
                             run.sample_tasks,
                             run.buffered ? 1.0 : 0.0,
                             of(run.window),

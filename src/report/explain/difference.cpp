@@ -11,54 +11,15 @@
 #include "core/step_time.hpp"
 
 #include "explanation.hpp"
+#include "setting_effects.hpp"
 
 namespace rudder::report {
 
 namespace {
 
-/// Options by the part of a step that they act on first.
-struct ActsOn {
-    std::string_view option;
-    std::string_view key;
-};
-constexpr std::array acts_on{
-    ActsOn{"link", "wait_rows"},
-    ActsOn{"policy", "wait_rows"},
-    ActsOn{"buffer", "wait_rows"},
-    ActsOn{"buffer-rows", "wait_rows"},
-    ActsOn{"buffer-bytes", "wait_rows"},
-    ActsOn{"buffer-scope", "wait_rows"},
-    ActsOn{"window", "wait_rows"},
-    ActsOn{"in-flight", "wait_rows"},
-    ActsOn{"sampler", "wait_rows"},
-    ActsOn{"redraw", "wait_rows"},
-    ActsOn{"precision", "wait_rows"},
-    ActsOn{"coding", "wait_rows"},
-    ActsOn{"sparse", "wait_rows"},
-    ActsOn{"agent", "wait_rows"},
-    ActsOn{"bulk", "wait_rows"},
-    ActsOn{"topology", "wait_rows"},
-    ActsOn{"ranks-per-host", "wait_rows"},
-    ActsOn{"gradient-precision", "wait_gradients"},
-    ActsOn{"slow", "wait_ranks"},
-    ActsOn{"agent-mode", "wait_agent"},
-    ActsOn{"threads", "compute"},
-    ActsOn{"model", "compute"},
-    ActsOn{"hidden", "compute"},
-    ActsOn{"layers", "compute"},
-    ActsOn{"fanout", "compute"},
-    ActsOn{"batch", "compute"},
-    ActsOn{"heads", "compute"},
-    ActsOn{"norm", "compute"},
-};
 /// Options that say where results go, or what is looked at.
 constexpr std::array<std::string_view, 8> beside_the_point{
     "out", "force", "resume", "plan", "metrics-address", "metrics-port", "quiet", "json"};
-
-std::string_view part_of(std::string_view option) {
-    const auto found = std::ranges::find(acts_on, option, &ActsOn::option);
-    return found == acts_on.end() ? std::string_view{} : found->key;
-}
 
 void add_settings(const ExplainedRun& before, const ExplainedRun& after,
                   std::vector<SettingChange>& changes) {
@@ -66,20 +27,27 @@ void add_settings(const ExplainedRun& before, const ExplainedRun& after,
         if (std::ranges::find(beside_the_point, option) != beside_the_point.end()) return;
         const std::string a = before.setting(option);
         const std::string b = after.setting(option);
-        if (a != b) changes.push_back({option, a, b, part_of(option)});
+        if (a != b) changes.push_back({option, a, b, first_part_of(option)});
     };
     for (const auto& [option, value] : before.settings)
         add(option);
     for (const auto& [option, value] : after.settings)
         if (!before.settings.contains(option)) add(option);
+    const auto add_fact = [&](std::string_view name, const std::string& a, const std::string& b) {
+        // What a run does not tell may be the same.
+        if (a.empty() || b.empty() || a == b) return;
+        changes.push_back({std::string(name), a, b, first_part_of(name)});
+    };
     const auto add_number = [&](std::string_view name, double a, double b) {
-        if (a == b) return;
-        changes.push_back(
-            {std::string(name), fmt::format("{}", a), fmt::format("{}", b), part_of(name)});
+        add_fact(name, fmt::format("{}", a), fmt::format("{}", b));
     };
     add_number("ranks", before.ranks, after.ranks);
     add_number("hosts", before.hosts, after.hosts);
     if (!before.settings.contains("threads")) add_number("threads", before.threads, after.threads);
+    add_fact("partition", before.partition, after.partition);
+    add_fact("host", before.host, after.host);
+    if (before.cores > 0 && after.cores > 0) add_number("cores", before.cores, after.cores);
+    add_fact("version", before.version, after.version);
 }
 
 std::string change_text(const SettingChange& change) {
@@ -88,7 +56,7 @@ std::string change_text(const SettingChange& change) {
                        shown(change.after));
 }
 
-/// Of the options that differ: those that act on the part that changed most.
+/// Of the options that differ: those that act on the part that changed most, and that way.
 std::string explain_difference(const RunDifference& d) {
     constexpr double same = 0.05;
     if (std::abs(d.step.difference()) < same * std::max(d.step.before, d.step.after))
@@ -100,13 +68,13 @@ std::string explain_difference(const RunDifference& d) {
                                    std::abs(most.difference()) * 1e3, most.words);
     std::string reasons;
     for (const SettingChange& change : d.settings) {
-        if (change.acts_on != most.key) continue;
+        if (!may_explain(change, most.key, most.difference() > 0)) continue;
         reasons += (reasons.empty() ? "" : ", ") + change_text(change);
     }
     if (!reasons.empty()) return text + ", which is explained by " + reasons + ".";
     if (d.settings.empty())
         return text + ", and no option differs: the machines, or what else ran on them, did.";
-    return text + ", which no option that differs acts on first; see those below.";
+    return text + ", which none of what was set otherwise explains; see below.";
 }
 
 }  // namespace
