@@ -20,6 +20,7 @@ using report::Finding;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(Explain, ARunWithoutStepsIsNotJudged) {
@@ -154,6 +155,30 @@ TEST(ExplainTwo, PartitionAndMachineAreComparedToo) {
                 HasSubstr("is explained by host (a, then b)."));
 }
 
+/// Nothing was set otherwise, but one of them had to share its cores.
+TEST(ExplainTwo, NamesWhatLimitsOneOfThemAlone) {
+    ExplainedRun quiet = healthy();
+    quiet.cpu = 0.9 * quiet.total * quiet.cores;
+    ExplainedRun busy = quiet;
+    busy.step.compute += 0.030;
+    settle(busy);
+    EXPECT_THAT(report::difference_of(quiet, busy).explanation,
+                HasSubstr("30.00 ms are computing, which goes with what limits the second alone: "
+                          "shared cores."));
+    busy.settings["hidden"] = "64";
+    EXPECT_THAT(report::difference_of(busy, quiet).explanation,
+                HasSubstr("is explained by hidden (64, then not given), and goes with what limits "
+                          "the first alone: shared cores."));
+    // Both had to, one of them much more.
+    ExplainedRun busier = busy;
+    busier.step.compute += 0.040;
+    settle(busier);
+    EXPECT_THAT(report::difference_of(busy, busier).explanation,
+                HasSubstr("which goes with what limits the second more: shared cores."));
+    quiet.cpu = busy.cpu = 0;
+    EXPECT_THAT(report::difference_of(busy, quiet).explanation, Not(HasSubstr("limits")));
+}
+
 std::vector<Finding> two_findings() {
     ExplainedRun run = healthy();
     run.threads = 1;
@@ -199,7 +224,7 @@ TEST(ExplainWords, AreRefusedOtherwise) {
     EXPECT_EQ(refused(reply_of("2, 1", "x\x1b[2J", "y")),
               "the words of finding 1 hold control characters");
     for (const char* reply : {"{}", "I think it is the link.", "[1,2]"})
-        EXPECT_THAT(refused(reply), testing::Not(StartsWith("taken"))) << reply;
+        EXPECT_THAT(refused(reply), Not(StartsWith("taken"))) << reply;
 }
 
 }  // namespace

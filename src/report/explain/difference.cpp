@@ -11,11 +11,68 @@
 #include "core/step_time.hpp"
 
 #include "explanation.hpp"
+#include "rules.hpp"
 #include "setting_effects.hpp"
 
 namespace rudder::report {
 
 namespace {
+
+/// A cause, and a part of a step that it makes longer.
+struct Lengthens {
+    std::string_view cause;
+    std::string_view part;
+};
+constexpr std::array lengthens{
+    Lengthens{cause::slow_link, "wait_rows"},
+    Lengthens{cause::slow_link, "wait_gradients"},
+    Lengthens{cause::slow_host, "wait_ranks"},
+    Lengthens{cause::slow_host, "compute"},
+    Lengthens{cause::skewed_parts, "wait_ranks"},
+    Lengthens{cause::no_look_ahead, "wait_rows"},
+    Lengthens{cause::no_buffer, "wait_rows"},
+    Lengthens{cause::one_thread, "compute"},
+    Lengthens{cause::shared_cores, "compute"},
+    Lengthens{cause::shared_cores, "wait_ranks"},
+    Lengthens{cause::shared_cores, "wait_gradients"},
+    Lengthens{cause::shared_cores, "rest"},
+    Lengthens{cause::slow_sampling, "wait_rows"},
+    Lengthens{cause::slow_assembling, "wait_rows"},
+    Lengthens{cause::slow_policy, "wait_rows"},
+    Lengthens{cause::evaluation_beside, "compute"},
+    Lengthens{cause::waiting_agent, "wait_agent"},
+    Lengthens{cause::costly_agent, "wait_rows"},
+};
+
+/// What limits one of two runs more than the other.
+struct CausesOfOne {
+    std::string names;  ///< by commas
+    bool alone = true;  ///< none of them limits the other at all
+};
+
+/// Of those that make a part of a step longer: what the other lacks, or what costs this one more by
+/// half of the difference or more.
+CausesOfOne causes_of_one(const ExplainedRun& longer, const ExplainedRun& shorter,
+                          const TimeChange& part) {
+    constexpr double most_of_it = 0.5;
+    const std::vector<Finding> others = findings_of(shorter);
+    CausesOfOne found;
+    for (const Finding& one : findings_of(longer)) {
+        const bool acts = std::ranges::any_of(lengthens, [&](const Lengthens& l) {
+            return l.cause == one.cause && l.part == part.key;
+        });
+        if (!acts) continue;
+        const auto other = std::ranges::find(others, one.cause, &Finding::cause);
+        if (other != others.end()) {
+            const double more = one.gain.value_or(0) * longer.step.step -
+                                other->gain.value_or(0) * shorter.step.step;
+            if (more < most_of_it * std::abs(part.difference())) continue;
+            found.alone = false;
+        }
+        found.names += fmt::format("{}{}", found.names.empty() ? "" : ", ", one.cause);
+    }
+    return found;
+}
 
 /// Options that say where results go, or what is looked at.
 constexpr std::array<std::string_view, 8> beside_the_point{
@@ -57,21 +114,36 @@ std::string change_text(const SettingChange& change) {
 }
 
 /// Of the options that differ: those that act on the part that changed most, and that way.
-std::string explain_difference(const RunDifference& d) {
+std::string options_that_explain(const RunDifference& d, const TimeChange& most) {
+    std::string all;
+    for (const SettingChange& change : d.settings) {
+        if (may_explain(change, most.key, most.difference() > 0))
+            all += (all.empty() ? "" : ", ") + change_text(change);
+    }
+    return all;
+}
+
+std::string explain_difference(const RunDifference& d, const ExplainedRun& before,
+                               const ExplainedRun& after) {
     constexpr double same = 0.05;
     if (std::abs(d.step.difference()) < same * std::max(d.step.before, d.step.after))
         return "Steps take as long in both, within 5 %.";
     const TimeChange& most = d.parts.front();
-    std::string text = fmt::format("Of the {:.2f} ms by which a step is {}, {:.2f} ms are {}",
-                                   std::abs(d.step.difference()) * 1e3,
-                                   d.step.difference() < 0 ? "shorter" : "longer",
-                                   std::abs(most.difference()) * 1e3, most.words);
-    std::string reasons;
-    for (const SettingChange& change : d.settings) {
-        if (!may_explain(change, most.key, most.difference() > 0)) continue;
-        reasons += (reasons.empty() ? "" : ", ") + change_text(change);
+    const bool longer = d.step.difference() > 0;
+    std::string text =
+        fmt::format("Of the {:.2f} ms by which a step is {}, {:.2f} ms are {}",
+                    std::abs(d.step.difference()) * 1e3, longer ? "longer" : "shorter",
+                    std::abs(most.difference()) * 1e3, most.words);
+    const std::string options = options_that_explain(d, most);
+    const CausesOfOne causes =
+        causes_of_one(longer ? after : before, longer ? before : after, most);
+    if (!options.empty()) text += fmt::format(", which is explained by {}", options);
+    if (!causes.names.empty()) {
+        text += fmt::format(
+            ", {} what limits the {} {}: {}", options.empty() ? "which goes with" : "and goes with",
+            longer ? "second" : "first", causes.alone ? "alone" : "more", causes.names);
     }
-    if (!reasons.empty()) return text + ", which is explained by " + reasons + ".";
+    if (!options.empty() || !causes.names.empty()) return text + ".";
     if (d.settings.empty())
         return text + ", and no option differs: the machines, or what else ran on them, did.";
     return text + ", which none of what was set otherwise explains; see below.";
@@ -91,7 +163,7 @@ RunDifference difference_of(const ExplainedRun& before, const ExplainedRun& afte
         return same_way ? std::abs(c.difference()) : 0.0;
     });
     add_settings(before, after, d.settings);
-    d.explanation = explain_difference(d);
+    d.explanation = explain_difference(d, before, after);
     return d;
 }
 
