@@ -357,6 +357,11 @@ TEST(FindingRules, TooFewStepsLeaveTimeBetweenThem) {
     EXPECT_NEAR(gain_of(found), 0.3 * 0.75, 1e-12);
     EXPECT_EQ(the(found).change, "--batch 250: about 20 steps per epoch");
     EXPECT_THAT(the(found).text, HasSubstr("takes 30 % of the run"));
+    // A batch that no part can fill: a twentieth of it would be no more steps.
+    run.batch = 1'000'000;
+    run.seeds = 4860;
+    EXPECT_EQ(the(report::find_few_steps(run)).change, "--batch 243: about 20 steps per epoch");
+    run.seeds.reset();
     run.batch = 0;
     EXPECT_EQ(the(report::find_few_steps(run)).change,
               "a --batch that gives about 20 steps per epoch");

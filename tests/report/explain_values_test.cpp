@@ -72,6 +72,7 @@ std::vector<double> figures_of(const ExplainedRun& run) {
                             run.feature_bytes,
                             run.wire_bytes,
                             of(run.train_balance),
+                            of(run.seeds),
                             of(run.excess)};
     for (const StepPart& part : step_parts)
         all.push_back(run.step.*part.seconds);
@@ -123,12 +124,13 @@ TEST(ExplainedValues, ARunThatHasJustEndedIsExplainedAsItsFolderIs) {
                                                                       .by_rank = none,
                                                                       .ranks_per_host = 2,
                                                                       .cores = 8,
-                                                                      .train_balance = 1.25});
+                                                                      .train_balance = 1.25,
+                                                                      .seeds = 1125});
     const TempDir folder;
     std::ofstream(folder / "summary.json") << to_json(summary);
     std::ofstream(folder / "run.json")
         << R"({"schema": 1, "cores": 8, "version": "9.8.7", "host": "node-1",
-               "partition": {"train_balance": 1.25, "parts": 4, "method": "ldg", "cut": 0.1234,
+               "partition": {"train": 3600, "train_balance": 1.25, "parts": 4, "method": "ldg", "cut": 0.1234,
                              "vertices": 6000, "edges": 117690}})";
     std::ofstream(folder / "config.toml")
         << "batch = 48\nin-flight = 3\neval-every = 2\nsample-tasks = 5\nslow = "

@@ -315,8 +315,9 @@ MaybeFinding find_few_steps(const ExplainedRun& run) {
     found.evidence.push_back(
         plain_evidence("steps_per_epoch", run.steps_per_epoch, "summary.json"));
     if (run.batch > 0) found.evidence.push_back(plain_evidence("batch", run.batch, "config.toml"));
-    const double smaller =
-        std::max(1.0, std::floor(run.batch * run.steps_per_epoch / enough_steps));
+    // A batch may be larger than the part has seeds.
+    const double seeds = run.seeds.value_or(run.batch * run.steps_per_epoch);
+    const double smaller = std::max(1.0, std::floor(seeds / enough_steps));
     found.change =
         run.batch > 0
             ? fmt::format("--batch {:.0f}: about {:.0f} steps per epoch", smaller, enough_steps)

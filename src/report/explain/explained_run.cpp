@@ -98,6 +98,11 @@ void read_setup(const RunData& from, ExplainedRun& run) {
     run.buffered = has_buffer(run.policy, s.number("buffer_rows").value_or(1));
     run.in_flight = number_setting(run, "in-flight");
     run.train_balance = from.run.number("partition.train_balance");
+    const auto trained = from.run.number("partition.train");
+    const auto parts = from.run.number("partition.parts");
+    // Links are other seeds than vertices, and how many they are does not stand there.
+    if (trained && parts && *parts > 0 && run.train_balance && run.setting("task") != "link")
+        run.seeds = *trained / *parts * *run.train_balance;
     derive_setup(run, number_setting(run, "ranks-per-host").value_or(0) > 0);
 }
 
@@ -271,6 +276,7 @@ ExplainedRun explained_run(const EndedRun& from) {
     run.buffered = has_buffer(s.policy, as_double(s.buffer_rows));
     run.in_flight = as_double(from.options.in_flight);
     run.train_balance = from.train_balance;
+    run.seeds = from.seeds;
     derive_setup(run, from.ranks_per_host > 0);
     StepSums sums = read_ranks(from.by_rank, 1, run);
     run.steps = as_double(s.steps);

@@ -69,6 +69,7 @@ struct ExplainedRun {
     double row_bytes = 0;
     double feature_bytes = 0;             ///< of the run, over all ranks
     double wire_bytes = 0;                ///< likewise, of all that steps need
+    std::optional<double> seeds;          ///< of an epoch, in the part that has most
     std::optional<double> train_balance;  ///< training vertices of the largest part, over the mean
     std::string agent;
     std::optional<double> excess;         ///< rows over those of the built-in rule, less 1
@@ -111,6 +112,7 @@ struct EndedRun {
     int ranks_per_host = 0;  ///< that were made hosts on one machine; 0: as ranks share memory
     int cores = 0;           ///< of the machine of the first rank
     std::optional<double> train_balance{};
+    std::optional<double> seeds{};  ///< of an epoch, in the part that has most
     std::optional<ProfileTimes> profile{};
 };
 [[nodiscard]] ExplainedRun explained_run(const EndedRun& from);
