@@ -128,7 +128,7 @@ def bench(rudder, one, times):
         gain, place, change = explain(rudder, one["name"])
         if place:
             gains.append(gain or 0)
-            advised = change.split()[1] if change.startswith("--batch") else advised
+            advised = change.split()[1].rstrip(":") if change.startswith("--batch") else advised
         places.append(place)
         mended = [advised or "100" if word == "advised" else word for word in one["options"][1]]
         totals[1].append(train(rudder, one["data"][1], mended))

@@ -2,14 +2,17 @@
 
     report_test.py RUDDER SOURCE
 """
+import base64
 import json
 import os
+import struct
 import subprocess
 import sys
 import tempfile
 import time
 
 from devtools import Browser, find_browser
+import screenshots
 
 rudder, source = map(os.path.abspath, sys.argv[1:3])
 failures = []
@@ -102,8 +105,8 @@ def check_clicks(page, run, summary):
         return [r.left + 2, r.top + r.height / 2];
     })()""")
     box = ""
-    for attempt in range(30):  # the browser looks at the mouse when it draws
-        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + attempt, y=place[1])
+    for attempt in range(200):  # the browser looks at the mouse when it draws, which takes a busy machine a while
+        page.call("Input.dispatchMouseEvent", type="mouseMoved", x=place[0] + attempt % 30, y=place[1])
         time.sleep(0.1)
         box = page.value("document.querySelector('#loss .readout')?.innerText || ''")
         if "loss" in box:
@@ -244,6 +247,50 @@ def check_contrast(page, name):
     expect(not bad, f"{name}: too little contrast: {bad}")
 
 
+def check_screenshots(page, run, comparison, folder):
+    """The pictures that scripts/screenshots takes: all of them, whole, of both colours, as docs/images has them."""
+    os.makedirs(folder)
+    taken = screenshots.take(page, {"run": run, "comparison": comparison}, folder)
+    expect(sorted(taken) == sorted(screenshots.file_names()), f"pictures {sorted(taken)}")
+    bright = {}
+    for file, (clip, scale) in taken.items():
+        with open(os.path.join(folder, file), "rb") as picture:
+            data = picture.read()
+        width, height = struct.unpack(">II", data[16:24])
+        for pixels, points in ((width, clip["width"]), (height, clip["height"])):
+            expect(abs(pixels - points * scale) <= 2, f"{file}: {width} x {height} pixels of {clip} at {scale}")
+        bright[file] = mean_colour(page, data)
+        expect(40 <= bright[file][1] * 1000, f"{file}: nothing is on it")
+        committed = os.path.join(source, "docs/images", file)
+        expect(os.path.exists(committed), f"docs/images lacks {file}")
+        if os.path.exists(committed):
+            with open(committed, "rb") as picture:
+                wide = struct.unpack(">I", picture.read(20)[16:])[0]
+            expect(abs(wide - width) <= 2, f"docs/images/{file} is {wide} pixels wide, not {width}: scripts/screenshots makes it")
+    for file, (light, _) in bright.items():
+        other = file.replace("-dark", "-light")
+        if other != file:
+            expect(light + 0.4 < bright[other][0], f"{file} is as light as {other}")
+
+
+def mean_colour(page, data):
+    """Of a picture: how light it is, from 0 to 1, and how much its points differ."""
+    return page.value("""(async () => {
+        const bytes = Uint8Array.from(atob('%s'), c => c.charCodeAt(0));
+        const image = await createImageBitmap(new Blob([bytes], {type: 'image/png'}));
+        const canvas = new OffscreenCanvas(image.width, image.height);
+        const context = canvas.getContext('2d');
+        context.drawImage(image, 0, 0);
+        const points = context.getImageData(0, 0, image.width, image.height).data;
+        let sum = 0, squares = 0, count = 0;
+        for (let i = 0; i < points.length; i += 4 * 7) {
+            const light = (points[i] + points[i + 1] + points[i + 2]) / 765;
+            sum += light; squares += light * light; ++count;
+        }
+        return [sum / count, Math.sqrt(squares / count - (sum / count) ** 2)];
+    })()""" % base64.b64encode(data).decode())
+
+
 def make_big(folder):
     """A run of 100,000 steps on 16 ranks has the same number of points as one of 20,000 on 4."""
     subprocess.run([sys.executable, os.path.join(source, "bench/report/big_run.py"), folder,
@@ -305,6 +352,9 @@ def main():
         check_widths(page, "three settings")
         check_clipping(page, "three settings")
         quiet(page, "three settings")
+
+        pictures = browser.page()
+        check_screenshots(pictures, address, "file://" + os.path.join(here, "runs.html"), os.path.join(here, "pictures"))
 
         bare = browser.page()
         bare.call("Emulation.setScriptExecutionDisabled", value=True)

@@ -42,25 +42,38 @@ PICTURES = (
 )
 
 
+def file_names():
+    """Of all pictures that are taken."""
+    return [f"{name}-{width}-{scheme}.png" for _, name, _, scales, schemes in PICTURES for width in scales for scheme in schemes]
+
+
+def take(page, addresses, folder):
+    """All pictures of a run's page and a comparison's; gives for each file the clip and the scale it was taken with."""
+    taken = {}
+    for width, (x, y, mobile) in WIDTHS.items():
+        page.size(x, y, 1, mobile)
+        for scheme in BOTH:
+            page.colours(scheme)
+            for which, address in addresses.items():
+                page.open(address)
+                for of, name, selectors, scales, schemes in PICTURES:
+                    if of == which and width in scales and scheme in schemes:
+                        clip, file = place(page, selectors), f"{name}-{width}-{scheme}.png"
+                        picture(page, clip, scales[width], os.path.join(folder, file))
+                        taken[file] = clip, scales[width]
+    return taken
+
+
 def main():
-    pages = dict(zip(("run", "comparison"), sys.argv[1:3]))
+    addresses = {which: "file://" + os.path.abspath(file) for which, file in zip(("run", "comparison"), sys.argv[1:3])}
     folder = sys.argv[3]
     program = find_browser()
     if program is None:
         sys.exit("screenshots: there is no Chromium here; scripts/setup --look installs it")
     os.makedirs(folder, exist_ok=True)
     with Browser(program) as browser:
-        page = browser.page()
-        for width, (x, y, mobile) in WIDTHS.items():
-            page.size(x, y, 1, mobile)
-            for scheme in BOTH:
-                page.colours(scheme)
-                for which, address in pages.items():
-                    page.open("file://" + os.path.abspath(address))
-                    for of, name, selectors, scales, schemes in PICTURES:
-                        if of == which and width in scales and scheme in schemes:
-                            picture(page, place(page, selectors), scales[width],
-                                    os.path.join(folder, f"{name}-{width}-{scheme}.png"))
+        take(browser.page(), addresses, folder)
 
 
-main()
+if __name__ == "__main__":
+    main()

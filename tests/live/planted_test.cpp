@@ -1,194 +1,22 @@
 // Causes planted in runs on simulated ranks: each is named first, healthy runs have none, and what
 // is predicted is what it would gain.
-#include <chrono>
 #include <cstring>
 #include <map>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "core/executor/executor.hpp"
-#include "core/json.hpp"
-#include "report/explain/findings.hpp"
-#include "rudder/nn/model_registry.hpp"
-#include "train/fixture.hpp"
-#include "train/summary.hpp"
-
-#include "support/temp_dir.hpp"
+#include "planted_runs.hpp"
 
 namespace rudder::test {
 namespace {
-
-using namespace std::chrono_literals;
-
-constexpr int planted_ranks = 4;
-/// What computing takes where time is simulated: of a batch, and of each of its rows.
-constexpr auto batch_cost = 200us;
-constexpr auto row_cost = 8us;
-
-/// How fast ranks compute: as with so many threads.
-double speed = 1;
-
-/// GraphSAGE whose passes take as long as their rows.
-class CostlyNetwork final : public nn::Network {
-public:
-    explicit CostlyNetwork(std::unique_ptr<nn::Network> inner) : inner_(std::move(inner)) {}
-
-    std::span<float> weights() noexcept override { return inner_->weights(); }
-    [[nodiscard]] std::span<const nn::Parameter> parameters() const noexcept override {
-        return inner_->parameters();
-    }
-    [[nodiscard]] std::span<const nn::Bucket> buckets() const noexcept override {
-        return inner_->buckets();
-    }
-    nn::BatchResult train(const sample::Batch& batch, const nn::InputRows& rows,
-                          const nn::SeedTargets& targets, float weight, std::span<float> gradient,
-                          FunctionRef<void(std::size_t)> ready) override {
-        const Duration cost = batch_cost + row_cost * std::ssize(batch.vertices);
-        Executor::current().sleep_for(
-            Duration(static_cast<Duration::rep>(static_cast<double>(cost.count()) / speed)));
-        return inner_->train(batch, rows, targets, weight, gradient, ready);
-    }
-    void predict(const sample::Batch& batch, const nn::InputRows& rows,
-                 std::span<float> scores) override {
-        Executor::current().sleep_for(row_cost * std::ssize(batch.vertices));
-        inner_->predict(batch, rows, scores);
-    }
-    [[nodiscard]] std::size_t layers() const noexcept override { return inner_->layers(); }
-    [[nodiscard]] std::size_t layer_inputs(std::size_t layer) const noexcept override {
-        return inner_->layer_inputs(layer);
-    }
-    [[nodiscard]] std::size_t layer_outputs(std::size_t layer) const noexcept override {
-        return inner_->layer_outputs(layer);
-    }
-    void infer_layer(std::size_t layer, const sample::Block& block,
-                     std::span<const std::uint32_t> degrees, const nn::InputRows& sources,
-                     std::span<float> out) override {
-        Executor::current().sleep_for(40ms);
-        inner_->infer_layer(layer, block, degrees, sources, out);
-    }
-    [[nodiscard]] std::uint64_t activation_bytes(const sample::Batch& batch) const override {
-        return inner_->activation_bytes(batch);
-    }
-
-private:
-    std::unique_ptr<nn::Network> inner_;
-};
-
-std::unique_ptr<nn::Network> make_costly(const nn::NetworkOptions& options) {
-    nn::NetworkOptions plain = options;
-    plain.model = "sage";
-    return std::make_unique<CostlyNetwork>(nn::make_network(plain));
-}
-
-/// A run as it is planted.
-struct Planted {
-    train::TrainOptions options;
-    double rate = 125e6;  ///< of the link, bytes per second
-    int ranks_per_host = 1;
-    bool skewed = false;  ///< half of the vertices in one part
-    int threads = 2;
-};
-
-Planted healthy_plant() {
-    static const bool once = [] {
-        nn::register_model({.name = "costly", .make = make_costly});
-        return true;
-    }();
-    static_cast<void>(once);
-    Planted plant;
-    plant.options = small_options();
-    plant.options.model = "costly";
-    plant.options.hidden = 4;
-    plant.options.batch = 16;
-    plant.options.epochs = 4;
-    plant.options.eval_every = 0;
-    plant.options.sampler = sample::Sampler::plain;
-    plant.options.policy = "window:16";
-    return plant;
-}
-
-const partition::PartitionedDataset& planted_data(bool skewed) {
-    static const TempDir folder;
-    static std::map<bool, partition::PartitionedDataset> made;
-    auto found = made.find(skewed);
-    if (found == made.end()) {
-        SmallGraph graph{.vertices = 1600, .degree = 8, .width = 128, .parts = planted_ranks};
-        if (skewed) {
-            graph.part = [](VertexId v) {
-                return v % 6 < 3 ? PartId{0} : static_cast<PartId>(v % 6 - 2);
-            };
-        }
-        found =
-            made.emplace(skewed, make_parts(folder / (skewed ? "skewed" : "even"), graph)).first;
-    }
-    return found->second;
-}
-
-/// What rank 0 was told.
-struct PlantedBook final : train::TrainObserver {
-    PlantedBook() : by_rank(planted_ranks) {}
-    void records(std::span<const train::StepRecord> records) override {
-        for (const train::StepRecord& record : records)
-            by_rank[record.rank] += report::step_totals(record.seconds, record.rows, record.edges);
-    }
-    std::vector<report::RankTotals> by_rank;
-    train::TrainResult result;
-};
-
-report::ExplainedRun run_plant(const Planted& plant) {
-    const partition::PartitionedDataset& data = planted_data(plant.skewed);
-    // With two threads a rank is as fast as the rule takes for granted.
-    speed = plant.threads == 1 ? 1 / 1.7 : 1;
-    PlantedBook book;
-    comm::SimulatedCluster machines({.ranks = planted_ranks,
-                                     .ranks_per_host = plant.ranks_per_host,
-                                     .seed = 11,
-                                     .link = {.delay = 50us, .bytes_per_second = plant.rate}});
-    machines.run([&](const comm::Communicator& comm) {
-        train::Trainer trainer(comm, data, plant.options);
-        train::TrainObserver other;
-        train::TrainResult result = trainer.run(comm.rank() == 0 ? book : other);
-        if (comm.rank() == 0) book.result = std::move(result);
-    });
-    const train::RunFacts facts{.ranks = planted_ranks,
-                                .hosts = planted_ranks / plant.ranks_per_host,
-                                .parts = planted_ranks,
-                                .data = "parts",
-                                .link = fmt::format("50us,{:.0f}B", plant.rate),
-                                .threads = plant.threads};
-    train::Summary summary = train::summary_of(book.result, plant.options, facts);
-    summary.seconds.cpu = 0;  // what simulating took is not what ranks would have taken
-    return report::explained_run(report::EndedRun{.name = "planted",
-                                                  .summary = summary,
-                                                  .options = plant.options,
-                                                  .by_rank = book.by_rank,
-                                                  .cores = 2 * planted_ranks});
-}
-
-std::vector<std::string> causes_in(const std::vector<report::Finding>& findings) {
-    std::vector<std::string> all;
-    for (const report::Finding& one : findings)
-        all.emplace_back(one.cause);
-    return all;
-}
 
 /// Seconds per epoch of the healthy run.
 double healthy_seconds() {
     static const double seconds = run_plant(healthy_plant()).total;
     return seconds;
-}
-
-/// What is predicted is what was measured, within 30 %; both are in the test's properties.
-void expect_gain(const report::Finding& finding, double measured) {
-    const double predicted = finding.gain.value_or(0);
-    testing::Test::RecordProperty("predicted", fmt::format("{:.3f}", predicted));
-    testing::Test::RecordProperty("measured", fmt::format("{:.3f}", measured));
-    EXPECT_GT(measured, 0) << finding.cause;
-    EXPECT_NEAR(predicted, measured, 0.3 * measured) << finding.cause;
 }
 
 /// The cause is named first, and its gain is what the healthy run is shorter, within 30 %.

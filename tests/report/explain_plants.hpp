@@ -158,6 +158,7 @@ inline const std::map<std::string, Plant>& plants() {
              wait_for_rows(run, 0.004);
          }},
         {"one thread", [](report::ExplainedRun& run) { run.threads = 1; }},
+        {"shared cores", [](report::ExplainedRun& run) { run.cpu = 0.01 * run.total; }},
         {"evaluation each step",
          [](report::ExplainedRun& run) {
              run.auto_evaluation = false;

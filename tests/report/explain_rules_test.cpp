@@ -329,6 +329,23 @@ TEST(FindingRules, TinyBatchesPayForEveryStep) {
     EXPECT_FALSE(report::find_tiny_batches(run));
 }
 
+TEST(FindingRules, CoresThatOthersUseWhileARankComputes) {
+    ExplainedRun run = plain_steps();
+    EXPECT_FALSE(report::find_shared_cores(run)) << "nobody counted CPU time";
+    const double computed = run.step.compute * run.steps * run.machine_ranks;
+    run.cpu = computed / 1.49;
+    EXPECT_FALSE(report::find_shared_cores(run));
+    run.cpu = computed / 4;
+    const auto found = report::find_shared_cores(run);
+    EXPECT_NEAR(gain_of(found),
+                run.share(run.step.compute * 0.75) * run.steps * run.step.step / run.total, 1e-12);
+    EXPECT_THAT(the(found).change, testing::StartsWith("see what else runs"));
+    run.threads = 1 + run.cores;
+    EXPECT_THAT(the(report::find_shared_cores(run)).change, testing::StartsWith("fewer ranks"));
+    run.made_slow = true;
+    EXPECT_FALSE(report::find_shared_cores(run)) << "a slow rank sleeps";
+}
+
 TEST(FindingRules, TooFewStepsLeaveTimeBetweenThem) {
     ExplainedRun run = plain_steps();
     run.steps_per_epoch = 10;
@@ -340,6 +357,11 @@ TEST(FindingRules, TooFewStepsLeaveTimeBetweenThem) {
     EXPECT_NEAR(gain_of(found), 0.3 * 0.75, 1e-12);
     EXPECT_EQ(the(found).change, "--batch 250: about 20 steps per epoch");
     EXPECT_THAT(the(found).text, HasSubstr("takes 30 % of the run"));
+    // A batch that no part can fill: a twentieth of it would be no more steps.
+    run.batch = 1'000'000;
+    run.seeds = 4860;
+    EXPECT_EQ(the(report::find_few_steps(run)).change, "--batch 243: about 20 steps per epoch");
+    run.seeds.reset();
     run.batch = 0;
     EXPECT_EQ(the(report::find_few_steps(run)).change,
               "a --batch that gives about 20 steps per epoch");

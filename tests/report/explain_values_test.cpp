@@ -53,6 +53,7 @@ std::vector<double> figures_of(const ExplainedRun& run) {
                             run.steps_per_epoch,
                             run.evaluations,
                             run.auto_evaluation ? 1.0 : 0.0,
+                            run.made_slow ? 1.0 : 0.0,
                             run.sample_tasks,
                             run.buffered ? 1.0 : 0.0,
                             of(run.window),
@@ -71,6 +72,7 @@ std::vector<double> figures_of(const ExplainedRun& run) {
                             run.feature_bytes,
                             run.wire_bytes,
                             of(run.train_balance),
+                            of(run.seeds),
                             of(run.excess)};
     for (const StepPart& part : step_parts)
         all.push_back(run.step.*part.seconds);
@@ -114,6 +116,7 @@ TEST(ExplainedValues, ARunThatHasJustEndedIsExplainedAsItsFolderIs) {
     options.in_flight = 3;
     options.eval_every = 2;
     options.sample_tasks = 5;
+    options.slow = "1:2";
     const std::vector<report::RankTotals> none;
     const ExplainedRun ended = report::explained_run(report::EndedRun{.name = "run",
                                                                       .summary = summary,
@@ -121,19 +124,27 @@ TEST(ExplainedValues, ARunThatHasJustEndedIsExplainedAsItsFolderIs) {
                                                                       .by_rank = none,
                                                                       .ranks_per_host = 2,
                                                                       .cores = 8,
-                                                                      .train_balance = 1.25});
+                                                                      .train_balance = 1.25,
+                                                                      .seeds = 1125});
     const TempDir folder;
     std::ofstream(folder / "summary.json") << to_json(summary);
     std::ofstream(folder / "run.json")
-        << R"({"schema": 1, "cores": 8, "partition": {"train_balance": 1.25}})";
+        << R"({"schema": 1, "cores": 8, "version": "9.8.7", "host": "node-1",
+               "partition": {"train": 3600, "train_balance": 1.25, "parts": 4, "method": "ldg", "cut": 0.1234,
+                             "vertices": 6000, "edges": 117690}})";
     std::ofstream(folder / "config.toml")
-        << "batch = 48\nin-flight = 3\neval-every = 2\nsample-tasks = 5\nranks-per-host = 2\n";
+        << "batch = 48\nin-flight = 3\neval-every = 2\nsample-tasks = 5\nslow = "
+           "'1:2'\nranks-per-host = 2\n";
     const ExplainedRun read = report::explained_run(report::read_run(folder.path()));
     EXPECT_EQ(figures_of(ended), figures_of(read));
     EXPECT_EQ(ended.policy, read.policy);
     EXPECT_EQ(ended.agent, read.agent);
     EXPECT_EQ(ended.link, read.link);
     EXPECT_EQ(ended.totals, read.totals);
+    EXPECT_TRUE(ended.made_slow);
+    EXPECT_EQ(read.partition,
+              "6,000 vertices and 117,690 edges in 4 parts by ldg, which cut 12.3 %");
+    EXPECT_EQ(read.version + " " + read.host, "9.8.7 node-1");
     EXPECT_EQ(ended.fetched, 147) << "and not as nothing";
     EXPECT_EQ(ended.step.step, 0.05);
 }

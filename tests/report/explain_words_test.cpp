@@ -20,6 +20,7 @@ using report::Finding;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::StartsWith;
 
 TEST(Explain, ARunWithoutStepsIsNotJudged) {
@@ -72,6 +73,112 @@ TEST(ExplainTwo, NamesTheOptionThatActsOnWhatChanged) {
     EXPECT_THAT(report::difference_of(before, slower).explanation, HasSubstr("no option differs"));
 }
 
+/// Of two runs that differ in one option, whether that explains a longer part.
+bool explains(const std::string& option, const std::string& before, const std::string& after,
+              double Seconds::*part) {
+    ExplainedRun first = healthy();
+    ExplainedRun second = healthy();
+    first.settings[option] = before;
+    second.settings[option] = after;
+    second.step.*part += 0.006;
+    settle(second);
+    const std::string told = report::difference_of(first, second).explanation;
+    const bool named = told.find("is explained by " + option + " (") != std::string::npos;
+    EXPECT_TRUE(named ||
+                told.find("which none of what was set otherwise explains") != std::string::npos)
+        << told;
+    // The other way round it is the other way.
+    if (before != after) {
+        const std::string back = report::difference_of(second, first).explanation;
+        EXPECT_EQ(back.find("is explained by " + option + " (") != std::string::npos, named)
+            << back;
+    }
+    return named;
+}
+
+/// A larger network does not compute for less time, nor a slower link wait less.
+TEST(ExplainTwo, AnOptionThatActsTheOtherWayExplainsNothing) {
+    struct Case {
+        const char* option;
+        const char* less;
+        const char* more;
+        double Seconds::*part;
+        bool longer;  ///< more makes the part longer
+    };
+    const std::vector<Case> cases{
+        {"hidden", "16", "64", &Seconds::compute, true},
+        {"hidden", "16", "64", &Seconds::wait_gradients, true},
+        {"fanout", "5,10", "10,10", &Seconds::compute, true},
+        {"threads", "2", "4", &Seconds::compute, false},
+        {"buffer", "0.1", "0.25", &Seconds::wait_rows, false},
+        {"buffer-bytes", "900MB", "1GB", &Seconds::wait_rows, false},
+        {"in-flight", "1", "2", &Seconds::wait_rows, false},
+        {"link", "100us,1gbit", "100us,100mbit", &Seconds::wait_rows, true},
+        {"link", "100us,1gbit", "1ms,1gbit", &Seconds::wait_gradients, true},
+        {"link", "", "1ms,1gbit", &Seconds::wait_rows, true},
+        {"slow", "", "1:4", &Seconds::wait_ranks, true},
+        {"slow", "1:2", "1:4", &Seconds::compute, true},
+    };
+    for (const Case& one : cases) {
+        EXPECT_EQ(explains(one.option, one.less, one.more, one.part), one.longer) << one.option;
+        EXPECT_EQ(explains(one.option, one.more, one.less, one.part), !one.longer) << one.option;
+    }
+    // Which way these go is not known: they may.
+    EXPECT_TRUE(explains("policy", "lru", "window", &Seconds::wait_rows));
+    EXPECT_TRUE(explains("fanout", "5,10", "10,5", &Seconds::compute));
+    EXPECT_TRUE(explains("fanout", "5,10", "10", &Seconds::compute));
+    EXPECT_TRUE(explains("link", "1ms,1gbit", "100us,100mbit", &Seconds::wait_rows));
+    EXPECT_TRUE(explains("threads", "0", "4", &Seconds::compute)) << "0 are all there are";
+    // And these act on something else.
+    EXPECT_FALSE(explains("hidden", "16", "64", &Seconds::wait_rows));
+    EXPECT_FALSE(explains("seed", "1", "2", &Seconds::compute));
+}
+
+/// What runs are told by their cards: another partition, another machine.
+TEST(ExplainTwo, PartitionAndMachineAreComparedToo) {
+    ExplainedRun before = healthy();
+    ExplainedRun after = healthy();
+    before.partition = "10 vertices and 20 edges in 2 parts by metis, which cut 10.0 %";
+    after.partition = "10 vertices and 20 edges in 2 parts by hash, which cut 50.0 %";
+    before.host = "a";
+    after.host = "b";
+    after.version = "9.9.9";  // of the first it is not known
+    wait_for_rows(after, 0.006);
+    const report::RunDifference d = report::difference_of(before, after);
+    EXPECT_EQ(d.settings.size(), 2U);
+    EXPECT_THAT(d.explanation, HasSubstr("is explained by partition (10 vertices"));
+    ExplainedRun slower = before;
+    slower.host = "b";
+    slower.step.compute += 0.006;
+    settle(slower);
+    EXPECT_THAT(report::difference_of(before, slower).explanation,
+                HasSubstr("is explained by host (a, then b)."));
+}
+
+/// Nothing was set otherwise, but one of them had to share its cores.
+TEST(ExplainTwo, NamesWhatLimitsOneOfThemAlone) {
+    ExplainedRun quiet = healthy();
+    quiet.cpu = 0.9 * quiet.total * quiet.cores;
+    ExplainedRun busy = quiet;
+    busy.step.compute += 0.030;
+    settle(busy);
+    EXPECT_THAT(report::difference_of(quiet, busy).explanation,
+                HasSubstr("30.00 ms are computing, which goes with what limits the second alone: "
+                          "shared cores."));
+    busy.settings["hidden"] = "64";
+    EXPECT_THAT(report::difference_of(busy, quiet).explanation,
+                HasSubstr("is explained by hidden (64, then not given), and goes with what limits "
+                          "the first alone: shared cores."));
+    // Both had to, one of them much more.
+    ExplainedRun busier = busy;
+    busier.step.compute += 0.040;
+    settle(busier);
+    EXPECT_THAT(report::difference_of(busy, busier).explanation,
+                HasSubstr("which goes with what limits the second more: shared cores."));
+    quiet.cpu = busy.cpu = 0;
+    EXPECT_THAT(report::difference_of(busy, quiet).explanation, Not(HasSubstr("limits")));
+}
+
 std::vector<Finding> two_findings() {
     ExplainedRun run = healthy();
     run.threads = 1;
@@ -117,7 +224,7 @@ TEST(ExplainWords, AreRefusedOtherwise) {
     EXPECT_EQ(refused(reply_of("2, 1", "x\x1b[2J", "y")),
               "the words of finding 1 hold control characters");
     for (const char* reply : {"{}", "I think it is the link.", "[1,2]"})
-        EXPECT_THAT(refused(reply), testing::Not(StartsWith("taken"))) << reply;
+        EXPECT_THAT(refused(reply), Not(StartsWith("taken"))) << reply;
 }
 
 }  // namespace

@@ -276,9 +276,10 @@ TEST(ExplainedRuns, DifferencesNameWhatActsAndWhatDoesNot) {
         made.step = {.step = compute + 0.002, .compute = compute, .rest = 0.002};
         return made;
     };
-    EXPECT_EQ(report::difference_of(run(0.010, "seed = 1\n"), run(0.004, "seed = 2\n")).explanation,
-              "Of the 6.00 ms by which a step is shorter, 6.00 ms are computing, which no option "
-              "that differs acts on first; see those below.");
+    EXPECT_EQ(
+        report::difference_of(run(0.010, "seed = 1\n"), run(0.004, "seed = 2\n")).explanation,
+        "Of the 6.00 ms by which a step is shorter, 6.00 ms are computing, which none of what "
+        "was set otherwise explains; see below.");
     EXPECT_THAT(
         report::difference_of(run(0.004, "hidden = 16\nfanout = '5'\n"),
                               run(0.010, "hidden = 64\nlink = '1ms,1gbit'\n"))

@@ -1,6 +1,7 @@
 // The page: well-formed, self-contained, small, and never running what a run is called.
 #include "report/page.hpp"
 
+#include <regex>
 #include <set>
 
 #include <gmock/gmock.h>
@@ -64,6 +65,39 @@ void write_waiting_run(const std::filesystem::path& folder, bool divided) {
         text += step.dump() + "\n";
     }
     write_file(folder / "metrics.jsonl", text);
+}
+
+TEST(ReportPage, PartsOfAStepAreASentence) {
+    const TempDir folder;
+    const FakeRun run{.steps = 20, .ranks = 2, .steps_per_epoch = 10};
+    for (const double agent : {0.0, 0.003}) {
+        write_fake_run(folder / "run", run);
+        std::filesystem::remove(folder / "run/summary.json");
+        std::string text;
+        for (std::uint64_t line = 0; line < run.steps * run.ranks; ++line) {
+            Json step = test::fake_step(run, line / run.ranks, line % run.ranks);
+            step.at("seconds").update({{"step", 0.1},
+                                       {"compute", 0.04},
+                                       {"wait_rows", 0.03},
+                                       {"wait_gradients", 0.01},
+                                       {"wait_ranks", 0.01},
+                                       {"wait_agent", agent},
+                                       {"rest", 0.01 - agent}});
+            text += step.dump() + "\n";
+        }
+        write_file(folder / "run/metrics.jsonl", text);
+        const std::string page = page_of(folder / "run");
+        const std::size_t begin = page.find("Of a step");
+        ASSERT_NE(begin, std::string::npos);
+        const std::string said =
+            std::regex_replace(page.substr(begin, 1500), std::regex("<[^>]*>|\u00a0"), "");
+        const char* const wanted =
+            agent > 0 ? "waiting for gradients, [0-9.]+% waiting for slower ranks, "
+                        "[0-9.]+% waiting for the agent and [0-9.]+% the rest\\. "
+                      : "waiting for gradients, [0-9.]+% waiting for slower ranks and "
+                        "[0-9.]+% the rest\\. ";
+        EXPECT_TRUE(std::regex_search(said, std::regex(wanted))) << said;
+    }
 }
 
 TEST(ReportPage, WaitingForRowsIsOneFigureEverywhere) {

@@ -408,6 +408,12 @@ run::RunPosition TrainVerb::resume(const comm::Communicator& comm, train::Traine
 /// What limits the run most, as `explain` would find it.
 std::optional<report::Finding> TrainVerb::limit_of(const train::Summary& summary,
                                                    const Finish& end) const {
+    const double balance = end.data.summary().train_balance;
+    std::optional<double> seeds;
+    if (options().task == train::TaskKind::vertex) {
+        seeds = balance * static_cast<double>(end.data.info().split.train) /
+                static_cast<double>(end.data.parts());
+    }
     const auto findings = report::findings_of(
         report::explained_run(report::EndedRun{.name = out(),
                                                .summary = summary,
@@ -415,7 +421,8 @@ std::optional<report::Finding> TrainVerb::limit_of(const train::Summary& summary
                                                .by_rank = end.tally.by_rank(),
                                                .ranks_per_host = settings_.ranks.ranks_per_host,
                                                .cores = usable_cores(),
-                                               .train_balance = end.data.summary().train_balance,
+                                               .train_balance = balance,
+                                               .seeds = seeds,
                                                .profile = report::profile_of_run(out())}));
     if (findings.empty()) return std::nullopt;
     return findings.front();

@@ -17,6 +17,8 @@ namespace {
 constexpr double slow_factor = 1.3;
 /// A part of so many times the mean edges is large.
 constexpr double skewed_factor = 1.2;
+/// Computing that takes so many times the CPU time of all that the run does has no core meanwhile.
+constexpr double shared_factor = 1.5;
 /// What a further thread adds to the first, of a thread's work.
 constexpr double thread_yield = 0.7;
 /// Steps of an epoch that are enough for all that is done once per epoch.
@@ -213,6 +215,35 @@ MaybeFinding find_one_thread(const ExplainedRun& run) {
     return found;
 }
 
+MaybeFinding find_shared_cores(const ExplainedRun& run) {
+    // A rank that is made slow computes without working.
+    if (run.cpu <= 0 || run.steps <= 0 || run.made_slow) return {};
+    const double worked = run.cpu / run.steps / run.machine_ranks;
+    const double saved = run.step.compute - worked;
+    if (run.step.compute < shared_factor * worked || run.own_share(saved) < worth_a_word) return {};
+    Finding found{.cause = cause::shared_cores};
+    found.text = fmt::format(
+        "Shared cores: of {} in which a rank computes in a step, cores worked for it {} at most.",
+        step_ms(run.step.compute), step_ms(worked));
+    found.evidence.push_back(step_evidence(run, "compute", run.step.compute));
+    found.evidence.push_back({"seconds.cpu of a step and rank", worked * 1e3,
+                              fmt::format("{} for all that a rank does", step_ms(worked)),
+                              "summary.json"});
+    found.evidence.push_back(plain_evidence("cores", run.cores, "run.json"));
+    const double wanted = run.machine_ranks * std::max(1.0, run.threads);
+    found.change =
+        run.cores > 0 && wanted > run.cores
+            ? fmt::format("fewer ranks or --threads: {:.0f} threads compute on {:.0f} cores",
+                          wanted, run.cores)
+            : "see what else runs on the machine; ask for cores that the run has to itself";
+    set_gain(run, found, run.step.step - saved);
+    found.formula =
+        "step - max(step - (compute - CPU time of a step and rank), wire, work), work = CPU time "
+        "of a step / cores: no less, since ranks that wait for cores are waited for";
+    found.confidence = confidence_in(run, true);
+    return found;
+}
+
 MaybeFinding find_evaluation(const ExplainedRun& run) {
     constexpr double steps_at_least = 2;
     constexpr double less_often = 10;
@@ -284,8 +315,9 @@ MaybeFinding find_few_steps(const ExplainedRun& run) {
     found.evidence.push_back(
         plain_evidence("steps_per_epoch", run.steps_per_epoch, "summary.json"));
     if (run.batch > 0) found.evidence.push_back(plain_evidence("batch", run.batch, "config.toml"));
-    const double smaller =
-        std::max(1.0, std::floor(run.batch * run.steps_per_epoch / enough_steps));
+    // A batch may be larger than the part has seeds.
+    const double seeds = run.seeds.value_or(run.batch * run.steps_per_epoch);
+    const double smaller = std::max(1.0, std::floor(seeds / enough_steps));
     found.change =
         run.batch > 0
             ? fmt::format("--batch {:.0f}: about {:.0f} steps per epoch", smaller, enough_steps)

@@ -11,54 +11,72 @@
 #include "core/step_time.hpp"
 
 #include "explanation.hpp"
+#include "rules.hpp"
+#include "setting_effects.hpp"
 
 namespace rudder::report {
 
 namespace {
 
-/// Options by the part of a step that they act on first.
-struct ActsOn {
-    std::string_view option;
-    std::string_view key;
+/// A cause, and a part of a step that it makes longer.
+struct Lengthens {
+    std::string_view cause;
+    std::string_view part;
 };
-constexpr std::array acts_on{
-    ActsOn{"link", "wait_rows"},
-    ActsOn{"policy", "wait_rows"},
-    ActsOn{"buffer", "wait_rows"},
-    ActsOn{"buffer-rows", "wait_rows"},
-    ActsOn{"buffer-bytes", "wait_rows"},
-    ActsOn{"buffer-scope", "wait_rows"},
-    ActsOn{"window", "wait_rows"},
-    ActsOn{"in-flight", "wait_rows"},
-    ActsOn{"sampler", "wait_rows"},
-    ActsOn{"redraw", "wait_rows"},
-    ActsOn{"precision", "wait_rows"},
-    ActsOn{"coding", "wait_rows"},
-    ActsOn{"sparse", "wait_rows"},
-    ActsOn{"agent", "wait_rows"},
-    ActsOn{"bulk", "wait_rows"},
-    ActsOn{"topology", "wait_rows"},
-    ActsOn{"ranks-per-host", "wait_rows"},
-    ActsOn{"gradient-precision", "wait_gradients"},
-    ActsOn{"slow", "wait_ranks"},
-    ActsOn{"agent-mode", "wait_agent"},
-    ActsOn{"threads", "compute"},
-    ActsOn{"model", "compute"},
-    ActsOn{"hidden", "compute"},
-    ActsOn{"layers", "compute"},
-    ActsOn{"fanout", "compute"},
-    ActsOn{"batch", "compute"},
-    ActsOn{"heads", "compute"},
-    ActsOn{"norm", "compute"},
+constexpr std::array lengthens{
+    Lengthens{cause::slow_link, "wait_rows"},
+    Lengthens{cause::slow_link, "wait_gradients"},
+    Lengthens{cause::slow_host, "wait_ranks"},
+    Lengthens{cause::slow_host, "compute"},
+    Lengthens{cause::skewed_parts, "wait_ranks"},
+    Lengthens{cause::no_look_ahead, "wait_rows"},
+    Lengthens{cause::no_buffer, "wait_rows"},
+    Lengthens{cause::one_thread, "compute"},
+    Lengthens{cause::shared_cores, "compute"},
+    Lengthens{cause::shared_cores, "wait_ranks"},
+    Lengthens{cause::shared_cores, "wait_gradients"},
+    Lengthens{cause::shared_cores, "rest"},
+    Lengthens{cause::slow_sampling, "wait_rows"},
+    Lengthens{cause::slow_assembling, "wait_rows"},
+    Lengthens{cause::slow_policy, "wait_rows"},
+    Lengthens{cause::evaluation_beside, "compute"},
+    Lengthens{cause::waiting_agent, "wait_agent"},
+    Lengthens{cause::costly_agent, "wait_rows"},
 };
+
+/// What limits one of two runs more than the other.
+struct CausesOfOne {
+    std::string names;  ///< by commas
+    bool alone = true;  ///< none of them limits the other at all
+};
+
+/// Of those that make a part of a step longer: what the other lacks, or what costs this one more by
+/// half of the difference or more.
+CausesOfOne causes_of_one(const ExplainedRun& longer, const ExplainedRun& shorter,
+                          const TimeChange& part) {
+    constexpr double most_of_it = 0.5;
+    const std::vector<Finding> others = findings_of(shorter);
+    CausesOfOne found;
+    for (const Finding& one : findings_of(longer)) {
+        const bool acts = std::ranges::any_of(lengthens, [&](const Lengthens& l) {
+            return l.cause == one.cause && l.part == part.key;
+        });
+        if (!acts) continue;
+        const auto other = std::ranges::find(others, one.cause, &Finding::cause);
+        if (other != others.end()) {
+            const double more = one.gain.value_or(0) * longer.step.step -
+                                other->gain.value_or(0) * shorter.step.step;
+            if (more < most_of_it * std::abs(part.difference())) continue;
+            found.alone = false;
+        }
+        found.names += fmt::format("{}{}", found.names.empty() ? "" : ", ", one.cause);
+    }
+    return found;
+}
+
 /// Options that say where results go, or what is looked at.
 constexpr std::array<std::string_view, 8> beside_the_point{
     "out", "force", "resume", "plan", "metrics-address", "metrics-port", "quiet", "json"};
-
-std::string_view part_of(std::string_view option) {
-    const auto found = std::ranges::find(acts_on, option, &ActsOn::option);
-    return found == acts_on.end() ? std::string_view{} : found->key;
-}
 
 void add_settings(const ExplainedRun& before, const ExplainedRun& after,
                   std::vector<SettingChange>& changes) {
@@ -66,20 +84,27 @@ void add_settings(const ExplainedRun& before, const ExplainedRun& after,
         if (std::ranges::find(beside_the_point, option) != beside_the_point.end()) return;
         const std::string a = before.setting(option);
         const std::string b = after.setting(option);
-        if (a != b) changes.push_back({option, a, b, part_of(option)});
+        if (a != b) changes.push_back({option, a, b, first_part_of(option)});
     };
     for (const auto& [option, value] : before.settings)
         add(option);
     for (const auto& [option, value] : after.settings)
         if (!before.settings.contains(option)) add(option);
+    const auto add_fact = [&](std::string_view name, const std::string& a, const std::string& b) {
+        // What a run does not tell may be the same.
+        if (a.empty() || b.empty() || a == b) return;
+        changes.push_back({std::string(name), a, b, first_part_of(name)});
+    };
     const auto add_number = [&](std::string_view name, double a, double b) {
-        if (a == b) return;
-        changes.push_back(
-            {std::string(name), fmt::format("{}", a), fmt::format("{}", b), part_of(name)});
+        add_fact(name, fmt::format("{}", a), fmt::format("{}", b));
     };
     add_number("ranks", before.ranks, after.ranks);
     add_number("hosts", before.hosts, after.hosts);
     if (!before.settings.contains("threads")) add_number("threads", before.threads, after.threads);
+    add_fact("partition", before.partition, after.partition);
+    add_fact("host", before.host, after.host);
+    if (before.cores > 0 && after.cores > 0) add_number("cores", before.cores, after.cores);
+    add_fact("version", before.version, after.version);
 }
 
 std::string change_text(const SettingChange& change) {
@@ -88,25 +113,40 @@ std::string change_text(const SettingChange& change) {
                        shown(change.after));
 }
 
-/// Of the options that differ: those that act on the part that changed most.
-std::string explain_difference(const RunDifference& d) {
+/// Of the options that differ: those that act on the part that changed most, and that way.
+std::string options_that_explain(const RunDifference& d, const TimeChange& most) {
+    std::string all;
+    for (const SettingChange& change : d.settings) {
+        if (may_explain(change, most.key, most.difference() > 0))
+            all += (all.empty() ? "" : ", ") + change_text(change);
+    }
+    return all;
+}
+
+std::string explain_difference(const RunDifference& d, const ExplainedRun& before,
+                               const ExplainedRun& after) {
     constexpr double same = 0.05;
     if (std::abs(d.step.difference()) < same * std::max(d.step.before, d.step.after))
         return "Steps take as long in both, within 5 %.";
     const TimeChange& most = d.parts.front();
-    std::string text = fmt::format("Of the {:.2f} ms by which a step is {}, {:.2f} ms are {}",
-                                   std::abs(d.step.difference()) * 1e3,
-                                   d.step.difference() < 0 ? "shorter" : "longer",
-                                   std::abs(most.difference()) * 1e3, most.words);
-    std::string reasons;
-    for (const SettingChange& change : d.settings) {
-        if (change.acts_on != most.key) continue;
-        reasons += (reasons.empty() ? "" : ", ") + change_text(change);
+    const bool longer = d.step.difference() > 0;
+    std::string text =
+        fmt::format("Of the {:.2f} ms by which a step is {}, {:.2f} ms are {}",
+                    std::abs(d.step.difference()) * 1e3, longer ? "longer" : "shorter",
+                    std::abs(most.difference()) * 1e3, most.words);
+    const std::string options = options_that_explain(d, most);
+    const CausesOfOne causes =
+        causes_of_one(longer ? after : before, longer ? before : after, most);
+    if (!options.empty()) text += fmt::format(", which is explained by {}", options);
+    if (!causes.names.empty()) {
+        text += fmt::format(
+            ", {} what limits the {} {}: {}", options.empty() ? "which goes with" : "and goes with",
+            longer ? "second" : "first", causes.alone ? "alone" : "more", causes.names);
     }
-    if (!reasons.empty()) return text + ", which is explained by " + reasons + ".";
+    if (!options.empty() || !causes.names.empty()) return text + ".";
     if (d.settings.empty())
         return text + ", and no option differs: the machines, or what else ran on them, did.";
-    return text + ", which no option that differs acts on first; see those below.";
+    return text + ", which none of what was set otherwise explains; see below.";
 }
 
 }  // namespace
@@ -123,7 +163,7 @@ RunDifference difference_of(const ExplainedRun& before, const ExplainedRun& afte
         return same_way ? std::abs(c.difference()) : 0.0;
     });
     add_settings(before, after, d.settings);
-    d.explanation = explain_difference(d);
+    d.explanation = explain_difference(d, before, after);
     return d;
 }
 

@@ -59,8 +59,27 @@ bool has_buffer(const std::string& policy, double rows) {
     return rows > 0 && !policy.starts_with("none");
 }
 
+/// "6,000 vertices and 117,690 edges in 2 parts by metis, which cut 10.1 %"; empty: not told.
+std::string partition_words(const Facts& card) {
+    const auto number = [&](std::string_view name) {
+        return card.number(fmt::format("partition.{}", name));
+    };
+    const auto parts = number("parts");
+    const auto cut = number("cut");
+    if (!parts || !cut) return {};
+    const auto count = [&](std::string_view name) {
+        return format_count(static_cast<std::uint64_t>(number(name).value_or(0)));
+    };
+    return fmt::format("{} vertices and {} edges in {:.0f} parts by {}, which cut {:.1f} %",
+                       count("vertices"), count("edges"), *parts, card.text("partition.method"),
+                       100 * *cut);
+}
+
 void read_setup(const RunData& from, ExplainedRun& run) {
     const Facts& s = from.summary;
+    run.version = from.run.text("version");
+    run.host = from.run.text("host");
+    run.partition = partition_words(from.run);
     run.ranks = std::max(1.0, known_number(s, from.run, "ranks"));
     run.hosts = std::max(1.0, known_number(s, from.run, "hosts"));
     run.link = known_text(s, from.run, "link");
@@ -71,6 +90,7 @@ void read_setup(const RunData& from, ExplainedRun& run) {
     run.steps_per_epoch = known_number(s, from.run, "steps_per_epoch");
     run.evaluations = s.number("evaluations").value_or(0);
     run.auto_evaluation = run.setting("eval-every") == "auto";
+    run.made_slow = !run.setting("slow").empty();
     run.sample_tasks = number_setting(run, "sample-tasks").value_or(0);
     run.policy = known_text(s, from.run, "policy");
     run.agent = known_text(s, from.run, "agent.name");
@@ -78,6 +98,11 @@ void read_setup(const RunData& from, ExplainedRun& run) {
     run.buffered = has_buffer(run.policy, s.number("buffer_rows").value_or(1));
     run.in_flight = number_setting(run, "in-flight");
     run.train_balance = from.run.number("partition.train_balance");
+    const auto trained = from.run.number("partition.train");
+    const auto parts = from.run.number("partition.parts");
+    // Links are other seeds than vertices, and how many they are does not stand there.
+    if (trained && parts && *parts > 0 && run.train_balance && run.setting("task") != "link")
+        run.seeds = *trained / *parts * *run.train_balance;
     derive_setup(run, number_setting(run, "ranks-per-host").value_or(0) > 0);
 }
 
@@ -243,6 +268,7 @@ ExplainedRun explained_run(const EndedRun& from) {
     run.steps_per_epoch = as_double(s.steps_per_epoch);
     run.evaluations = as_double(s.evaluations.value_or(0));
     run.auto_evaluation = !from.options.eval_every;
+    run.made_slow = !from.options.slow.empty();
     run.sample_tasks = from.options.sample_tasks;
     run.policy = s.policy;
     run.agent = s.agent.name;
@@ -250,6 +276,7 @@ ExplainedRun explained_run(const EndedRun& from) {
     run.buffered = has_buffer(s.policy, as_double(s.buffer_rows));
     run.in_flight = as_double(from.options.in_flight);
     run.train_balance = from.train_balance;
+    run.seeds = from.seeds;
     derive_setup(run, from.ranks_per_host > 0);
     StepSums sums = read_ranks(from.by_rank, 1, run);
     run.steps = as_double(s.steps);

@@ -34,6 +34,9 @@ struct ExplainedRun {
     std::string name;                     ///< as it was called
     std::string totals = "summary.json";  ///< the file that sums over the run are from
     SettingTexts settings;                ///< of config.toml; empty where there is no folder
+    std::string version;                  ///< of the program
+    std::string host;                     ///< of the first rank
+    std::string partition;                ///< the graph and its parts, in a few words
     double ranks = 1;
     double hosts = 1;
     double machine_ranks = 1;  ///< on the machine of the first
@@ -45,6 +48,7 @@ struct ExplainedRun {
     double steps_per_epoch = 0;
     double evaluations = 0;
     bool auto_evaluation = false;  ///< they come as their time allows
+    bool made_slow = false;        ///< a rank, by --slow
     double sample_tasks = 0;       ///< that were asked for; 0: a quarter of the threads
     std::string policy;
     bool buffered = false;
@@ -65,6 +69,7 @@ struct ExplainedRun {
     double row_bytes = 0;
     double feature_bytes = 0;             ///< of the run, over all ranks
     double wire_bytes = 0;                ///< likewise, of all that steps need
+    std::optional<double> seeds;          ///< of an epoch, in the part that has most
     std::optional<double> train_balance;  ///< training vertices of the largest part, over the mean
     std::string agent;
     std::optional<double> excess;         ///< rows over those of the built-in rule, less 1
@@ -107,6 +112,7 @@ struct EndedRun {
     int ranks_per_host = 0;  ///< that were made hosts on one machine; 0: as ranks share memory
     int cores = 0;           ///< of the machine of the first rank
     std::optional<double> train_balance{};
+    std::optional<double> seeds{};  ///< of an epoch, in the part that has most
     std::optional<ProfileTimes> profile{};
 };
 [[nodiscard]] ExplainedRun explained_run(const EndedRun& from);

@@ -17,6 +17,7 @@ constexpr std::array finding_rule_list{
     FindingRule{cause::no_look_ahead, find_no_look_ahead},
     FindingRule{cause::no_buffer, find_no_buffer},
     FindingRule{cause::one_thread, find_one_thread},
+    FindingRule{cause::shared_cores, find_shared_cores},
     FindingRule{cause::evaluation, find_evaluation},
     FindingRule{cause::tiny_batches, find_tiny_batches},
     FindingRule{cause::slow_sampling, find_slow_sampling},

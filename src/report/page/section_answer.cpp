@@ -47,16 +47,18 @@ void time_sentence(Html& html, const Answers& a) {
     number(html, *a.stall, percent_text(*a.stall));
     html.text(" waiting for rows, ");
     number(html, *a.reduce, percent_text(*a.reduce));
-    html.text(" waiting for gradients, ");
+    html.text(" waiting for gradients");
     if (*a.slower > 0) {
+        html.text(", ");
         number(html, *a.slower, percent_text(*a.slower));
-        html.text(" waiting for slower ranks ");
+        html.text(" waiting for slower ranks");
     }
     if (*a.agent_wait > 0) {
+        html.text(", ");
         number(html, *a.agent_wait, percent_text(*a.agent_wait));
-        html.text(" waiting for the agent ");
+        html.text(" waiting for the agent");
     }
-    html.text(fmt::format("and {} the rest. ", percent_text(*a.rest)));
+    html.text(fmt::format(" and {} the rest. ", percent_text(*a.rest)));
 }
 
 /// The policy, and the one that the agent went to.
