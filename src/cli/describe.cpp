@@ -20,13 +20,18 @@ std::string feature_text(const graph::FeatureInfo& features) {
                        features.row_normalise ? ", rows normalised when used" : "");
 }
 
-std::string target_text(const graph::DatasetInfo& info) {
-    if (info.targets.kind == graph::TargetKind::none) return "none";
-    return fmt::format("{} {} on {} vertices", info.targets.count,
-                       info.targets.kind == graph::TargetKind::regression   ? "numbers"
-                       : info.targets.kind == graph::TargetKind::multilabel ? "labels"
-                                                                            : "classes",
-                       format_count(info.targets.labelled));
+std::string target_text(const graph::TargetInfo& targets, std::string_view things) {
+    if (targets.kind == graph::TargetKind::none) return "none";
+    return fmt::format("{} {} on {} {}", targets.count,
+                       targets.kind == graph::TargetKind::regression   ? "numbers"
+                       : targets.kind == graph::TargetKind::multilabel ? "labels"
+                                                                       : "classes",
+                       format_count(targets.labelled), things);
+}
+
+std::string split_text(const graph::SplitCounts& split) {
+    return fmt::format("{} train, {} valid, {} test", format_count(split.train),
+                       format_count(split.valid), format_count(split.test));
 }
 
 }  // namespace
@@ -39,6 +44,9 @@ std::string carried_text(const graph::DatasetInfo& info) {
     if (info.edge_weight) words.emplace_back("weight");
     if (info.edge_time) words.emplace_back("time");
     if (info.edge_features.present()) words.push_back(feature_text(info.edge_features));
+    if (info.edge_targets.kind != graph::TargetKind::none)
+        words.push_back(target_text(info.edge_targets, "entries"));
+    if (info.edge_split) words.push_back("split: " + split_text(*info.edge_split));
     const std::vector<std::string_view> views(words.begin(), words.end());
     return join(views, ", ");
 }
@@ -53,9 +61,8 @@ KeyValues dataset_lines(const graph::DatasetInfo& info) {
         {"self loops", format_count(info.self_loops)},
         {"duplicates", format_count(info.duplicates)},
         {"features", feature_text(info.features)},
-        {"targets", target_text(info)},
-        {"split", fmt::format("{} train, {} valid, {} test", format_count(info.split.train),
-                              format_count(info.split.valid), format_count(info.split.test))},
+        {"targets", target_text(info.targets, "vertices")},
+        {"split", split_text(info.split)},
     };
     if (info.edges_carry()) lines.emplace_back("edges carry", carried_text(info));
     if (info.vertex_time) lines.emplace_back("vertices have", "times");

@@ -13,6 +13,7 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "run/partition_cache.hpp"
+#include "train/steps/seed_targets.hpp"
 #include "train/summary.hpp"
 
 #include "bind_options.hpp"
@@ -36,6 +37,10 @@ std::array<SetScore, 3> sets(const train::InferenceResult& result) {
 
 double mean_loss(const SetScore& set) {
     return set.score->loss / static_cast<double>(set.vertices);
+}
+
+const char* scored_things(const train::SavedNetwork& saved) noexcept {
+    return train::task_of(saved) == train::TaskKind::edge ? "edges" : "vertices";
 }
 
 Json matched_json(train::ClassMatch match) {
@@ -65,7 +70,8 @@ void warn_of_other(const train::SavedNetwork& saved, const graph::DatasetInfo& i
                         ways(saved.trained_on->symmetric), ways(info.symmetric)));
     }
     const bool named = saved.trained_on && !saved.trained_on->class_names.empty();
-    if (match.classes == train::ClassMatch::by_number && named == info.targets.names.empty() &&
+    if (match.classes == train::ClassMatch::by_number &&
+        named == train::learned_targets(train::task_of(saved), info).names.empty() &&
         saved.options.objective != nn::Objective::regression) {
         log::warning(fmt::format("classes are matched by number: {} has no names for them",
                                  named ? "this data set" : "the run"));
@@ -113,7 +119,7 @@ void InferenceJob::complete(train::SavedNetwork& saved) const {
     try {
         const partition::PartitionedDataset own(own_data(saved));
         if (train::data_checksum(own) == saved.data_checksum)
-            saved.trained_on = train::trained_on(own.info());
+            saved.trained_on = train::trained_on(train::task_of(saved), own.info());
     } catch (const Error&) {
         return;  // then classes are matched by number
     }
@@ -168,8 +174,9 @@ int InferenceJob::run(const Context& context, Labels labels, const Body& body) {
     });
 }
 
-Json scores_json(const train::InferenceResult& result, nn::Objective objective,
+Json scores_json(const train::InferenceResult& result, const train::SavedNetwork& saved,
                  const train::DataMatch& match) {
+    const nn::Objective objective = saved.options.objective;
     Json accuracy;
     Json loss;
     Json vertices;
@@ -183,7 +190,7 @@ Json scores_json(const train::InferenceResult& result, nn::Objective objective,
     }
     return {{"accuracy", accuracy},
             {"loss", loss},
-            {"vertices", vertices},
+            {scored_things(saved), vertices},
             {"other_data", !match.same},
             {"classes_by", matched_json(match.classes)},
             {"unknown_classes", match.unknown},
@@ -217,8 +224,9 @@ std::string link_scores_text(const train::InferenceResult& result) {
     return table.text();
 }
 
-std::string scores_text(const train::InferenceResult& result, nn::Objective objective) {
-    Table table({"set", "vertices", "accuracy", "loss"});
+std::string scores_text(const train::InferenceResult& result, const train::SavedNetwork& saved) {
+    const nn::Objective objective = saved.options.objective;
+    Table table({"set", scored_things(saved), "accuracy", "loss"});
     for (const SetScore& set : sets(result)) {
         const bool counts = set.vertices > 0;
         table.add({set.name, format_count(set.vertices),

@@ -44,11 +44,11 @@ private:
 
 /// Accuracies by set, or null where there is nothing to score; mean losses likewise; and how the
 /// data set's classes were matched.
-[[nodiscard]] Json scores_json(const train::InferenceResult& result, nn::Objective objective,
-                               const train::DataMatch& match);
+[[nodiscard]] Json scores_json(const train::InferenceResult& result,
+                               const train::SavedNetwork& saved, const train::DataMatch& match);
 /// The scores as a table.
 [[nodiscard]] std::string scores_text(const train::InferenceResult& result,
-                                      nn::Objective objective);
+                                      const train::SavedNetwork& saved);
 /// The same of links: how those ranked that were not trained on.
 [[nodiscard]] Json link_scores_json(const train::InferenceResult& result,
                                     const train::DataMatch& match);

@@ -11,6 +11,7 @@
 #include "rudder/core/parallel.hpp"
 #include "rudder/graph/array_folder.hpp"
 #include "train/default_batch.hpp"
+#include "train/steps/seed_targets.hpp"
 
 #include "bind_options.hpp"
 
@@ -149,6 +150,18 @@ void offer_specs(CLI::App& app) {
 
 namespace {
 
+std::uint64_t batch_of(train::TaskKind task, const partition::PartitionedDataset& data) {
+    switch (task) {
+        case train::TaskKind::vertex:
+            break;
+        case train::TaskKind::link:
+            return train::default_link_batch(data.info(), data.summary());
+        case train::TaskKind::edge:
+            return train::default_edge_batch(data.info(), data.summary());
+    }
+    return train::default_batch(data.info(), data.summary());
+}
+
 /// The batch follows from the partition, where there is one to look at.
 void settle_batch(TrainSettings& settings, CLI::App& app) {
     CLI::Option* const option = app.get_option_no_throw("--batch");
@@ -156,9 +169,7 @@ void settle_batch(TrainSettings& settings, CLI::App& app) {
     if (!graph::ArrayFolder::is(settings.data, partition::partition_format)) return;
     try {
         const partition::PartitionedDataset data(settings.data);
-        settings.train.batch = settings.train.task == train::TaskKind::link
-                                   ? train::default_link_batch(data.info(), data.summary())
-                                   : train::default_batch(data.info(), data.summary());
+        settings.train.batch = batch_of(settings.train.task, data);
         settings.batch_chosen = true;
         option->default_str(std::to_string(settings.train.batch));
     } catch (const Error&) {
@@ -177,6 +188,11 @@ void settle(TrainSettings& settings, CLI::App& app) {
         o.layers = static_cast<int>(o.fanout.size());
     }
     o.sampler = train::sampler_of(o);
+    // Found again from anywhere, by runs that go on and by evaluation.
+    if (!o.links.negatives_from.empty()) {
+        o.links.negatives_from =
+            std::filesystem::absolute(o.links.negatives_from).lexically_normal().string();
+    }
     if (given(app, "--buffer") && (o.buffer_rows || o.buffer_bytes)) {
         throw usage_error("more than one buffer size", "buffer",
                           "give one of --buffer, --buffer-rows and --buffer-bytes");
@@ -196,8 +212,8 @@ train::RunFacts run_facts_of(const comm::Communicator& comm,
             .data = settings.data,
             .link = settings.ranks.link,
             .threads = thread_count(),
-            .regression = settings.train.task == train::TaskKind::vertex &&
-                          data.info().targets.kind == graph::TargetKind::regression};
+            .regression = train::learned_targets(settings.train.task, data.info()).kind ==
+                          graph::TargetKind::regression};
 }
 
 void warn_of_idle_agent(const train::TrainOptions& options) {

@@ -77,8 +77,7 @@ bool says(const Json& manifest, const char* key, const std::string& where) {
     return manifest.contains(key) && json_bool(manifest, key, where);
 }
 
-TargetInfo target_info(const Json& manifest, const std::string& where) {
-    const Json& entry = json_field(manifest, "targets", where);
+TargetInfo target_info(const Json& entry, const std::string& where) {
     if (entry.is_null()) return {};
     TargetInfo info;
     info.kind = target_kind(json_string(entry, "kind", where), where);
@@ -103,6 +102,23 @@ TargetInfo target_info(const Json& manifest, const std::string& where) {
     return info;
 }
 
+SplitCounts split_counts(const Json& split, const std::string& where) {
+    return {json_u64(split, "train", where), json_u64(split, "valid", where),
+            json_u64(split, "test", where)};
+}
+
+Json target_json(const TargetInfo& info) {
+    if (info.kind == TargetKind::none) return nullptr;
+    Json targets = {
+        {"kind", to_string(info.kind)}, {"count", info.count}, {"labelled", info.labelled}};
+    if (!info.names.empty()) targets["names"] = info.names;
+    return targets;
+}
+
+Json split_json(const SplitCounts& split) {
+    return {{"train", split.train}, {"valid", split.valid}, {"test", split.test}};
+}
+
 }  // namespace
 
 void describe(const DatasetInfo& info, Json& manifest) {
@@ -117,22 +133,17 @@ void describe(const DatasetInfo& info, Json& manifest) {
                                 {"type", to_string(info.features.type)},
                                 {"row_normalise", info.features.row_normalise}};
     }
-    manifest["targets"] = nullptr;
-    if (info.targets.kind != TargetKind::none) {
-        Json targets = {{"kind", to_string(info.targets.kind)},
-                        {"count", info.targets.count},
-                        {"labelled", info.targets.labelled}};
-        if (!info.targets.names.empty()) targets["names"] = info.targets.names;
-        manifest["targets"] = std::move(targets);
-    }
-    manifest["split"] = {
-        {"train", info.split.train}, {"valid", info.split.valid}, {"test", info.split.test}};
+    manifest["targets"] = target_json(info.targets);
+    manifest["split"] = split_json(info.split);
     if (info.edge_weight) manifest["edge_weight"] = true;
     if (info.edge_time) manifest["edge_time"] = true;
     if (info.edge_features.present()) {
         manifest["edge_features"] = {{"width", info.edge_features.width},
                                      {"type", to_string(info.edge_features.type)}};
     }
+    if (info.edge_targets.kind != TargetKind::none)
+        manifest["edge_targets"] = target_json(info.edge_targets);
+    if (info.edge_split) manifest["edge_split"] = split_json(*info.edge_split);
     if (info.vertex_time) manifest["vertex_time"] = true;
 }
 
@@ -144,13 +155,15 @@ DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
     info.self_loops = json_u64(manifest, "self_loops", where);
     info.duplicates = json_u64(manifest, "duplicates", where);
     info.features = feature_info(manifest, where);
-    info.targets = target_info(manifest, where);
-    const Json& split = json_field(manifest, "split", where);
-    info.split = {json_u64(split, "train", where), json_u64(split, "valid", where),
-                  json_u64(split, "test", where)};
+    info.targets = target_info(json_field(manifest, "targets", where), where);
+    info.split = split_counts(json_field(manifest, "split", where), where);
     info.edge_weight = says(manifest, "edge_weight", where);
     info.edge_time = says(manifest, "edge_time", where);
     info.edge_features = edge_feature_info(manifest, where);
+    if (const auto targets = manifest.find("edge_targets"); targets != manifest.end())
+        info.edge_targets = target_info(*targets, where);
+    if (const auto split = manifest.find("edge_split"); split != manifest.end())
+        info.edge_split = split_counts(*split, where);
     info.vertex_time = says(manifest, "vertex_time", where);
     return info;
 }

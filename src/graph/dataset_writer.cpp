@@ -1,5 +1,6 @@
 #include "dataset_writer.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -157,6 +158,55 @@ void DatasetWriter::edge_features(const FeatureView& rows, std::span<const EdgeI
     }
     stream.finish();
     info_.edge_features = {rows.info.width, rows.info.type, false};
+}
+
+namespace {
+
+/// Values of entries, `width` of each, from those of their edges.
+template <class T>
+Array<T> by_origin(std::span<const T> values, std::uint64_t width,
+                   std::span<const EdgeIndex> origin) {
+    auto all = Array<T>::uninitialised(
+        checked_mul<std::size_t>(origin.size(), width, "the size of the edges' targets"));
+    for (std::size_t e = 0; e < origin.size(); ++e)
+        std::copy_n(values.data() + origin[e] * width, width, all.data() + e * width);
+    return all;
+}
+
+}  // namespace
+
+void DatasetWriter::edge_targets(const TargetInfo& info, const TargetView& view,
+                                 std::span<const EdgeIndex> origin) {
+    RUDDER_CHECK(origin.size() == info_.edges);
+    if (info.kind == TargetKind::none) return;
+    info_.edge_targets = info;
+    info_.edge_targets.labelled = static_cast<VertexId>(std::ranges::count_if(
+        origin, [&](EdgeIndex edge) { return is_labelled(info, view, edge); }));
+    const auto write = [&](const auto& values, ElementType type, std::vector<std::uint64_t> shape) {
+        const std::uint64_t width = shape.size() == 1 ? 1 : shape[1];
+        const auto all = by_origin(values, width, origin);
+        arrays_.write("edge_labels", type, std::move(shape), std::as_bytes(all.span()));
+    };
+    switch (info.kind) {
+        case TargetKind::none:
+            break;
+        case TargetKind::classes:
+            write(view.classes, ElementType::i32, {info_.edges});
+            break;
+        case TargetKind::multilabel:
+            write(view.multilabel, ElementType::u8, {info_.edges, info.count});
+            break;
+        case TargetKind::regression:
+            write(view.regression, ElementType::f32, {info_.edges, info.count});
+            break;
+    }
+}
+
+void DatasetWriter::edge_split(std::span<const Role> roles, std::span<const EdgeIndex> origin) {
+    RUDDER_CHECK(origin.size() == info_.edges);
+    const Array<Role> all = by_origin(roles, 1, origin);
+    info_.edge_split = count_split(all.span());
+    arrays_.write("edge_split", ElementType::u8, {all.size()}, std::as_bytes(all.span()));
 }
 
 void DatasetWriter::vertex_times(std::span<const std::int64_t> times) {

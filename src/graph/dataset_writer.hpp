@@ -29,6 +29,11 @@ public:
     /// finite. Comes after `topology`. Rows of int8 are an InternalError: nobody scales them.
     void edge_features(const FeatureView& rows, std::span<const EdgeIndex> origin,
                        const std::string& where, Progress& progress);
+    /// Targets and roles of edges by number: entry e of the rows has those of edge `origin[e]`.
+    /// Both come after `topology`.
+    void edge_targets(const TargetInfo& info, const TargetView& view,
+                      std::span<const EdgeIndex> origin);
+    void edge_split(std::span<const Role> roles, std::span<const EdgeIndex> origin);
     /// The time of each vertex, `no_time` for those without.
     void vertex_times(std::span<const std::int64_t> times);
     /// Feature rows, converted to `type` if one is given; each must be finite and fit.

@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cmath>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr std::size_t carried_per_chunk = 1 << 14;
 constexpr const char* remake_edges = "make the data set again";
+constexpr TargetArrays::Names edge_names{"edge_labels", "edge_split", "edges"};
 
 }  // namespace
 
@@ -41,11 +43,15 @@ EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) 
         }
         arrays.features = folder.map("edge_features");
     }
+    arrays.targets.open_targets(folder, info.edge_targets, info.edges, edge_names.labels);
+    if (info.edge_split)
+        arrays.targets.roles = folder.map<std::uint8_t>("edge_split", {info.edges});
     return arrays;
 }
 
 EdgeData EdgeArrays::view(const DatasetInfo& info) const {
-    EdgeData data{weight.span(), time.span(), {}};
+    EdgeData data{weight.span(),           time.span(),        {}, targets.view(),
+                  info.edge_targets.count, targets.role_view()};
     if (info.edge_features.present())
         data.features = {info.edge_features, info.edges, features.data(), {}};
     return data;
@@ -75,6 +81,8 @@ void EdgeArrays::check(const DatasetInfo& info, const TopologyView& graph,
                        const std::string& where) const {
     check_weights(weight.span(), where + ", array 'edge_weight'");
     if (info.edge_time) check_time_order(graph, time.span(), where);
+    targets.check(info.edge_targets, info.edge_split.value_or(SplitCounts{}), info.edges, where,
+                  edge_names);
     if (!info.edge_features.present()) return;
     const FeatureView rows = view(info).features;
     const std::uint64_t bytes = rows.info.row_bytes();
@@ -85,13 +93,29 @@ void EdgeArrays::check(const DatasetInfo& info, const TopologyView& graph,
     });
 }
 
+void EdgeArrays::check_bounds(const DatasetInfo& info, const std::string& where) const {
+    targets.check_bounds(info.edge_targets, where, edge_names);
+}
+
 namespace {
+
+/// Whether two rows of so many numbers are the same; missing ones are alike.
+template <class T>
+bool same_rows(std::span<const T> all, std::uint64_t width, EdgeIndex a, EdgeIndex b) {
+    return all.empty() ||
+           std::memcmp(all.data() + a * width, all.data() + b * width, width * sizeof(T)) == 0;
+}
 
 bool carry_the_same(const EdgeData& data, EdgeIndex a, EdgeIndex b) {
     if (!data.weight.empty() && data.weight[a] != data.weight[b]) return false;
     if (!data.time.empty() && data.time[a] != data.time[b]) return false;
-    return !data.features.info.present() ||
-           std::ranges::equal(data.features.row(a), data.features.row(b));
+    const TargetView& targets = data.targets;
+    return same_rows(targets.classes, 1, a, b) &&
+           same_rows(targets.multilabel, data.target_count, a, b) &&
+           same_rows(targets.regression, data.target_count, a, b) &&
+           same_rows(data.roles, 1, a, b) &&
+           (!data.features.info.present() ||
+            std::ranges::equal(data.features.row(a), data.features.row(b)));
 }
 
 }  // namespace

@@ -1,4 +1,3 @@
-#include <atomic>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,41 +12,7 @@ namespace {
 constexpr std::size_t array_rows_per_chunk = 1 << 12;
 constexpr const char* remake_arrays = "make the data set again";
 
-void check_role(std::uint8_t role, VertexId v, const std::string& where) {
-    if (role <= static_cast<std::uint8_t>(Role::test)) return;
-    throw input_error(fmt::format("invalid role: {}", role),
-                      fmt::format("{}, array 'split', position {}", where, v), remake_arrays);
-}
-
-void check_class(const TargetInfo& info, std::int32_t label, VertexId v, const std::string& where) {
-    if (label >= no_label && label < static_cast<std::int64_t>(info.count)) return;
-    throw input_error(fmt::format("label {} is outside 0..{}", label, info.count - 1),
-                      fmt::format("{}, array 'labels', position {}", where, v), remake_arrays);
-}
-
-void check_multilabel(const TargetInfo& info, const TargetView& targets, VertexId v,
-                      const std::string& where) {
-    const bool labelled = is_labelled(info, targets, v);
-    for (std::uint64_t c = 0; c < info.count; ++c) {
-        const std::uint8_t value = targets.multilabel[v * info.count + c];
-        if (labelled ? value <= 1 : value == no_multilabel) continue;
-        throw input_error(fmt::format("label {} is neither 0 nor 1", value),
-                          fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
-                          remake_arrays);
-    }
-}
-
-void check_regression(const TargetInfo& info, const TargetView& targets, VertexId v,
-                      const std::string& where) {
-    const bool labelled = is_labelled(info, targets, v);
-    for (std::uint64_t c = 0; c < info.count; ++c) {
-        const float value = targets.regression[v * info.count + c];
-        if (labelled ? std::isfinite(value) : std::isnan(value)) continue;
-        throw input_error("a target is infinite or partly missing",
-                          fmt::format("{}, array 'labels', row {}, column {}", where, v, c),
-                          remake_arrays);
-    }
-}
+constexpr TargetArrays::Names vertex_names{"labels", "split", "vertices"};
 
 }  // namespace
 
@@ -65,20 +30,8 @@ VertexArrays VertexArrays::open(const ArrayFolder& folder, const DatasetInfo& in
             arrays.scale = folder.map<float>("feature_scale", {features.width});
         }
     }
-    switch (info.targets.kind) {
-        case TargetKind::none:
-            break;
-        case TargetKind::classes:
-            arrays.classes = folder.map<std::int32_t>("labels", {rows});
-            break;
-        case TargetKind::multilabel:
-            arrays.multilabel = folder.map<std::uint8_t>("labels", {rows, info.targets.count});
-            break;
-        case TargetKind::regression:
-            arrays.regression = folder.map<float>("labels", {rows, info.targets.count});
-            break;
-    }
-    arrays.roles = folder.map<std::uint8_t>("split", {rows});
+    arrays.targets.open_targets(folder, info.targets, rows, vertex_names.labels);
+    arrays.targets.roles = folder.map<std::uint8_t>("split", {rows});
     if (info.vertex_time) arrays.times = folder.map<std::int64_t>("vertex_time", {rows});
     return arrays;
 }
@@ -87,50 +40,20 @@ FeatureView VertexArrays::feature_view(const FeatureInfo& info, VertexId rows) c
     return {info, rows, features.data(), scale.span()};
 }
 
-TargetView VertexArrays::target_view() const {
-    return {classes.span(), multilabel.span(), regression.span()};
-}
-
-std::span<const Role> VertexArrays::role_view() const {
-    return {reinterpret_cast<const Role*>(roles.data()), roles.size()};
-}
-
 void VertexArrays::check_bounds(const DatasetInfo& info, const std::string& where) const {
-    for (VertexId v = 0; v < roles.size(); ++v)
-        check_role(roles[v], v, where);
-    for (VertexId v = 0; v < classes.size(); ++v)
-        check_class(info.targets, classes[v], v, where);
+    targets.check_bounds(info.targets, where, vertex_names);
 }
 
 void VertexArrays::check(const DatasetInfo& info, VertexId rows, const std::string& where) const {
-    const TargetView targets = target_view();
     const FeatureView stored = feature_view(info.features, rows);
-    std::atomic<VertexId> labelled{0};
-    parallel_chunks(rows, array_rows_per_chunk, [&](const Chunk& chunk) {
-        if (info.features.present()) {
+    parallel_chunks(
+        info.features.present() ? rows : 0, array_rows_per_chunk, [&](const Chunk& chunk) {
             const std::uint64_t row = info.features.row_bytes();
             check_finite(info.features,
                          stored.bytes().subspan(chunk.begin * row, (chunk.end - chunk.begin) * row),
                          chunk.begin, where + ", array 'features'");
-        }
-        VertexId own = 0;
-        for (VertexId v = chunk.begin; v < chunk.end; ++v) {
-            check_role(roles[v], v, where);
-            if (info.targets.kind == TargetKind::classes) {
-                check_class(info.targets, classes[v], v, where);
-            } else if (info.targets.kind == TargetKind::multilabel) {
-                check_multilabel(info.targets, targets, v, where);
-            } else if (info.targets.kind == TargetKind::regression) {
-                check_regression(info.targets, targets, v, where);
-            }
-            if (is_labelled(info.targets, targets, v)) ++own;
-        }
-        labelled += own;
-    });
-    if (labelled != info.targets.labelled || count_split(role_view()) != info.split) {
-        throw input_error("the labelled vertices or the split are not as many as the manifest says",
-                          where, remake_arrays);
-    }
+        });
+    targets.check(info.targets, info.split, rows, where, vertex_names);
     for (std::size_t i = 0; i < scale.size(); ++i) {
         if (std::isfinite(scale[i])) continue;
         throw input_error("a scale is NaN or infinite",

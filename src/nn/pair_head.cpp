@@ -121,26 +121,38 @@ LossSums link_loss(LinkLoss loss, std::uint32_t group, float weight, std::span<f
     return sums;
 }
 
-Matrix PairHead::chunk_of(Array<float>& memory, std::size_t first,
-                          std::size_t count) const noexcept {
-    const std::size_t stride = aligned_columns(options_.width);
-    return {memory.data() + first * stride, count, options_.width, stride};
+Matrix PairHead::hidden_rows(std::size_t first, std::size_t count) noexcept {
+    const std::size_t stride = aligned_columns(inputs());
+    return {hidden_.data() + first * stride, count, options_.width, stride};
+}
+
+float* PairHead::input_back(std::size_t pair) noexcept {
+    return hidden_.data() + pair * aligned_columns(inputs());
 }
 
 /// Of pairs from `first` on: the products of their rows, times the relation's weights where those
-/// count.
-void PairHead::products(const ConstMatrix& rows, const SeedPairs& pairs, const PairWeights& weights,
-                        std::size_t first, const Matrix& out) const noexcept {
+/// count, and what else the network reads.
+void PairHead::fill_inputs(const ConstMatrix& rows, const SeedPairs& pairs,
+                           const PairWeights& weights, std::size_t first,
+                           const Matrix& out) const noexcept {
+    const std::size_t width = options_.width;
     for (std::size_t i = 0; i < out.rows; ++i) {
         const float* u = rows.row(pairs.sources[first + i]);
         const float* v = rows.row(pairs.targets[first + i]);
         float* to = out.row(i);
-        for (std::size_t c = 0; c < out.columns; ++c)
+        for (std::size_t c = 0; c < width; ++c)
             to[c] = u[c] * v[c];
+        if (options_.input == PairInput::sums) {
+            for (std::size_t c = 0; c < width; ++c)
+                to[width + c] = u[c] + v[c];
+        } else if (options_.input == PairInput::rows) {
+            std::copy_n(u, width, to + width);
+            std::copy_n(v, width, to + 2 * width);
+        }
         if (weights.relation.empty()) continue;
         const std::size_t relation = pairs.relations.empty() ? 0 : pairs.relations[first + i];
-        const float* r = weights.relation.data() + relation * out.columns;
-        for (std::size_t c = 0; c < out.columns; ++c)
+        const float* r = weights.relation.data() + relation * width;
+        for (std::size_t c = 0; c < width; ++c)
             to[c] *= r[c];
     }
 }
@@ -152,8 +164,8 @@ void PairHead::score_rows(const ConstMatrix& rows, const SeedPairs& pairs,
                           float* scores, const Matrix& hidden) const {
     const std::size_t count = last - first;
     const std::size_t width = options_.width;
-    const Matrix input = scratch_rows(Scratch::input, count, width);
-    products(rows, pairs, weights, first, input);
+    const Matrix input = scratch_rows(Scratch::input, count, layered() ? inputs() : width);
+    fill_inputs(rows, pairs, weights, first, input);
     if (!layered()) {
         for (std::size_t i = 0; i < count; ++i) {
             const float* row = input.row(i);
@@ -161,7 +173,7 @@ void PairHead::score_rows(const ConstMatrix& rows, const SeedPairs& pairs,
         }
         return;
     }
-    multiply_transposed(input, {weights.hidden.data(), width, width, width}, hidden);
+    multiply_transposed(input, {weights.hidden.data(), width, inputs(), inputs()}, hidden);
     for (std::size_t i = 0; i < count; ++i) {
         float* row = hidden.row(i);
         for (std::size_t c = 0; c < width; ++c)
@@ -212,15 +224,15 @@ void PairHead::network_back(const ConstMatrix& rows, const SeedPairs& pairs,
     const std::size_t width = options_.width;
     const Lanes lanes(pairs.size());
     const std::size_t out_floats = LaneSums::floats(lanes, outputs_, width);
-    fit_array(sums_, out_floats + LaneSums::floats(lanes, width, width));
+    fit_array(sums_, out_floats + LaneSums::floats(lanes, width, inputs()));
     const LaneSums out_sums(sums_.data(), lanes, outputs_, width);
-    const LaneSums hidden_sums(sums_.data() + out_floats, lanes, width, width);
+    const LaneSums hidden_sums(sums_.data() + out_floats, lanes, width, inputs());
     parallel_chunks(lanes.rows, lanes.size, [&](const Chunk& lane) {
         for (std::size_t first = lane.begin; first < lane.end; first += chunk_rows) {
             const std::size_t count = std::min(chunk_rows, lane.end - first);
             const bool is_first = first == lane.begin;
             const ConstMatrix scores{scores_.data() + first * outputs_, count, outputs_, outputs_};
-            const Matrix hidden = chunk_of(hidden_, first, count);
+            const Matrix hidden = hidden_rows(first, count);
             out_sums.add(lane.index, is_first, scores, hidden);
             const Matrix back = scratch_rows(Scratch::gradient, count, width);
             multiply(scores, {weights.out.data(), outputs_, width, width}, back);
@@ -228,14 +240,15 @@ void PairHead::network_back(const ConstMatrix& rows, const SeedPairs& pairs,
                 for (std::size_t c = 0; c < width; ++c)
                     back.row(i)[c] = hidden.row(i)[c] > 0 ? back.row(i)[c] : 0.F;
             }
-            const Matrix input = scratch_rows(Scratch::input, count, width);
-            products(rows, pairs, weights, first, input);
+            const Matrix input = scratch_rows(Scratch::input, count, inputs());
+            fill_inputs(rows, pairs, weights, first, input);
             hidden_sums.add(lane.index, is_first, back, input);
-            multiply(back, {weights.hidden.data(), width, width, width}, hidden);
+            multiply(back, {weights.hidden.data(), width, inputs(), inputs()},
+                     {hidden.data, count, inputs(), hidden.stride});
         }
     });
     const LaneSums::Stretch of_out{0, width, gradients.out};
-    const LaneSums::Stretch of_hidden{0, width, gradients.hidden};
+    const LaneSums::Stretch of_hidden{0, inputs(), gradients.hidden};
     out_sums.finish(std::span(&of_out, 1), gradients.out_bias);
     hidden_sums.finish(std::span(&of_hidden, 1), gradients.hidden_bias);
 }
@@ -255,7 +268,7 @@ void PairHead::relation_back(const ConstMatrix& rows, const SeedPairs& pairs,
             const float* v = rows.row(pairs.targets[i]);
             const std::size_t relation = pairs.relations.empty() ? 0 : pairs.relations[i];
             float* to = sums.lane(lane.index) + relation * width;
-            const float* back = layered() ? chunk_of(hidden_, i, 1).data : nullptr;
+            const float* back = layered() ? input_back(i) : nullptr;
             for (std::size_t c = 0; c < width; ++c)
                 to[c] += (layered() ? back[c] : scores_[i]) * (u[c] * v[c]);
         }
@@ -285,18 +298,19 @@ void PairHead::find_places(const SeedPairs& pairs, std::size_t seeds) {
 void PairHead::rows_back(const ConstMatrix& rows, const SeedPairs& pairs,
                          const PairWeights& weights) {
     const std::size_t width = options_.width;
-    fit_array(back_, rows.rows * aligned_columns(width));
+    const std::size_t stride = aligned_columns(width);
+    fit_array(back_, rows.rows * stride);
     constexpr std::size_t rows_per_chunk = 64;
     parallel_chunks(rows.rows, rows_per_chunk, [&](const Chunk& chunk) {
         for (std::size_t s = chunk.begin; s < chunk.end; ++s) {
-            float* to = chunk_of(back_, s, 1).data;
+            float* to = back_.data() + s * stride;
             std::fill_n(to, width, 0.F);
             for (std::size_t k = places_.offsets[s]; k < places_.offsets[s + 1]; ++k) {
                 const std::size_t pair = places_.sides[k] / 2;
                 const bool is_target = places_.sides[k] % 2 != 0;
                 const float* other =
                     rows.row(is_target ? pairs.sources[pair] : pairs.targets[pair]);
-                const float* back = layered() ? chunk_of(hidden_, pair, 1).data : nullptr;
+                const float* back = layered() ? input_back(pair) : nullptr;
                 const std::size_t relation = pairs.relations.empty() ? 0 : pairs.relations[pair];
                 const float* r =
                     weights.relation.empty() ? nullptr : weights.relation.data() + relation * width;
@@ -304,6 +318,11 @@ void PairHead::rows_back(const ConstMatrix& rows, const SeedPairs& pairs,
                     const float slope = layered() ? back[c] : scores_[pair];
                     to[c] += slope * (r == nullptr ? other[c] : other[c] * r[c]);
                 }
+                if (!layered() || options_.input == PairInput::products) continue;
+                const bool second = is_target && options_.input == PairInput::rows;
+                const float* of_row = back + (second ? 2 : 1) * width;
+                for (std::size_t c = 0; c < width; ++c)
+                    to[c] += of_row[c];
             }
         }
     });
@@ -316,10 +335,10 @@ LossSums PairHead::train(Objective objective, const Matrix& rows, const SeedTarg
     RUDDER_CHECK(rows.columns == options_.width && pairs.targets.size() == pairs.size());
     RUDDER_CHECK(pairs.group > 0 && pairs.size() % pairs.group == 0);
     fit_array(scores_, pairs.size() * outputs_);
-    if (layered()) fit_array(hidden_, pairs.size() * aligned_columns(options_.width));
+    if (layered()) fit_array(hidden_, pairs.size() * aligned_columns(inputs()));
     parallel_chunks(pairs.size(), chunk_rows, [&](const Chunk& chunk) {
         const Matrix hidden =
-            layered() ? chunk_of(hidden_, chunk.begin, chunk.end - chunk.begin) : Matrix{};
+            layered() ? hidden_rows(chunk.begin, chunk.end - chunk.begin) : Matrix{};
         score_rows(rows, pairs, weights, chunk.begin, chunk.end,
                    scores_.data() + chunk.begin * outputs_, hidden);
     });
@@ -329,14 +348,16 @@ LossSums PairHead::train(Objective objective, const Matrix& rows, const SeedTarg
     find_places(pairs, rows.rows);
     rows_back(rows, pairs, weights);
     for (std::size_t s = 0; s < rows.rows; ++s)
-        std::copy_n(chunk_of(back_, s, 1).data, rows.columns, rows.row(s));
+        std::copy_n(back_.data() + s * aligned_columns(rows.columns), rows.columns, rows.row(s));
     return sums;
 }
 
 std::uint64_t PairHead::bytes(std::uint64_t seeds, std::uint64_t pairs) const noexcept {
     const std::uint64_t row = aligned_columns(options_.width) * sizeof(float);
-    const std::uint64_t wide = layered() ? pairs + options_.width * 16 : options_.relations;
-    return seeds * (row + sizeof(std::uint32_t)) + wide * row +
+    const std::uint64_t read = aligned_columns(inputs()) * sizeof(float);
+    const std::uint64_t wide =
+        layered() ? (pairs + options_.width * 16) * read : options_.relations * row;
+    return seeds * (row + sizeof(std::uint32_t)) + wide +
            pairs * (outputs_ * sizeof(float) + 2 * sizeof(std::uint32_t));
 }
 

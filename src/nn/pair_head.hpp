@@ -15,7 +15,7 @@ namespace rudder::nn {
 /// The weights of a scorer, each a stretch of the flat ones; those it does not have are empty.
 struct PairWeights {
     std::span<const float> relation;  ///< relations x width
-    std::span<const float> hidden;    ///< width x width
+    std::span<const float> hidden;    ///< width x pair_inputs
     std::span<const float> hidden_bias;
     std::span<const float> out;  ///< outputs x width
     std::span<const float> out_bias;
@@ -32,6 +32,14 @@ struct PairGradients {
 /// Turns the scores of groups of `group` pairs, the first of each joined, into the gradient of
 /// their loss times `weight`, and sums loss and right answers.
 LossSums link_loss(LinkLoss loss, std::uint32_t group, float weight, std::span<float> scores);
+
+/// Columns that a scorer's network reads of a pair.
+[[nodiscard]] constexpr std::size_t pair_inputs(const PairOptions& options) noexcept {
+    const auto width = static_cast<std::size_t>(options.width);
+    return options.input == PairInput::products ? width
+           : options.input == PairInput::sums   ? 2 * width
+                                                : 3 * width;
+}
 
 /// Scores pairs of rows. Bits depend on rows, pairs and weights alone: what flows back to a row is
 /// added in the order of the pairs that it is of.
@@ -60,10 +68,11 @@ private:
     };
 
     [[nodiscard]] bool layered() const noexcept { return options_.scorer == PairScorer::network; }
-    [[nodiscard]] Matrix chunk_of(Array<float>& memory, std::size_t first,
-                                  std::size_t count) const noexcept;
-    void products(const ConstMatrix& rows, const SeedPairs& pairs, const PairWeights& weights,
-                  std::size_t first, const Matrix& out) const noexcept;
+    [[nodiscard]] std::size_t inputs() const noexcept { return pair_inputs(options_); }
+    [[nodiscard]] Matrix hidden_rows(std::size_t first, std::size_t count) noexcept;
+    [[nodiscard]] float* input_back(std::size_t pair) noexcept;
+    void fill_inputs(const ConstMatrix& rows, const SeedPairs& pairs, const PairWeights& weights,
+                     std::size_t first, const Matrix& out) const noexcept;
     void score_rows(const ConstMatrix& rows, const SeedPairs& pairs, const PairWeights& weights,
                     std::size_t first, std::size_t last, float* scores, const Matrix& hidden) const;
     LossSums loss(Objective objective, const SeedTargets& targets, float weight,
@@ -79,9 +88,10 @@ private:
     std::uint64_t outputs_;
     Places places_;
     Array<float> scores_;  ///< pairs x outputs; later their gradients
-    Array<float> hidden_;  ///< of the scorer's network: pairs x width; later the products' gradient
-    Array<float> back_;    ///< the gradient of the rows
-    Array<float> sums_;    ///< of the lanes
+    /// Of the scorer's network: pairs x width, in rows of its inputs; later the inputs' gradient.
+    Array<float> hidden_;
+    Array<float> back_;  ///< the gradient of the rows
+    Array<float> sums_;  ///< of the lanes
     Array<LossSums> losses_;
 };
 

@@ -25,6 +25,8 @@ void LayeredNetwork::add_pair_parameters() {
     const auto relations = static_cast<std::int64_t>(o.relations);
     const bool layered = o.scorer == PairScorer::network;
     const double bound = 1 / std::sqrt(static_cast<double>(o.width));
+    const auto inputs = static_cast<std::int64_t>(pair_inputs(o));
+    const double input_bound = 1 / std::sqrt(static_cast<double>(inputs));
     // At one a relation scores as `dot` does; several begin apart, as embeddings of relations do.
     if (o.scorer == PairScorer::distmult || (layered && o.relations > 1)) {
         pair_parameters_.relation =
@@ -34,8 +36,9 @@ void LayeredNetwork::add_pair_parameters() {
                                 std::sqrt(6.0 / static_cast<double>(relations + width)), false);
     }
     if (layered) {
-        pair_parameters_.hidden = add_parameter("pairs.hidden.weight", {width, width}, bound, true);
-        add_parameter("pairs.hidden.bias", {width}, bound, false);
+        pair_parameters_.hidden =
+            add_parameter("pairs.hidden.weight", {width, inputs}, input_bound, true);
+        add_parameter("pairs.hidden.bias", {width}, input_bound, false);
         add_parameter("pairs.out.weight", {outputs, width}, bound, true);
         add_parameter("pairs.out.bias", {outputs}, bound, false);
     }

@@ -203,7 +203,7 @@ private:
 };
 
 /// Writes an array whose row i is row ids[i] of `source`, in pieces of bounded size.
-void write_rows(graph::ArrayFolderWriter& writer, const char* name, ElementType type,
+void write_rows(graph::ArrayFolderWriter& writer, const std::string& name, ElementType type,
                 std::vector<std::uint64_t> shape, const std::byte* source, std::size_t row_bytes,
                 std::span<const VertexId> ids) {
     graph::ArrayStream stream = writer.stream(name, type, std::move(shape));
@@ -225,13 +225,14 @@ void write_rows(graph::ArrayFolderWriter& writer, const char* name, ElementType 
     stream.finish();
 }
 
-void write_targets(graph::ArrayFolderWriter& writer, const graph::TargetInfo& info,
-                   const graph::TargetView& targets, std::span<const VertexId> ids) {
+void write_targets(graph::ArrayFolderWriter& writer, const std::string& name,
+                   const graph::TargetInfo& info, const graph::TargetView& targets,
+                   std::span<const VertexId> ids) {
     const auto write = [&](const auto& values, std::vector<std::uint64_t> shape,
                            std::uint64_t columns) {
         using T = std::remove_cvref_t<decltype(values[0])>;
-        write_rows(writer, "labels", element_type_of<T>, std::move(shape),
-                   std::as_bytes(values).data(), columns * sizeof(T), ids);
+        write_rows(writer, name, element_type_of<T>, std::move(shape), std::as_bytes(values).data(),
+                   columns * sizeof(T), ids);
     };
     switch (info.kind) {
         case graph::TargetKind::none:
@@ -265,6 +266,17 @@ void write_edge_data(graph::ArrayFolderWriter& writer, const graph::Dataset& fro
         write_rows(writer, "edge_features", features.type, {origin.size(), features.width},
                    data.features.data, features.row_bytes(), origin);
     }
+    write_targets(writer, "edge_labels", from.info().edge_targets, data.targets, origin);
+    if (from.info().edge_split) {
+        write_rows(writer, "edge_split", ElementType::u8, {origin.size()},
+                   std::as_bytes(data.roles).data(), 1, origin);
+    }
+}
+
+void count_role(graph::Role role, graph::SplitCounts& counts) {
+    if (role == graph::Role::train) ++counts.train;
+    if (role == graph::Role::valid) ++counts.valid;
+    if (role == graph::Role::test) ++counts.test;
 }
 
 /// The counts of the part alone.
@@ -278,12 +290,19 @@ graph::DatasetInfo part_info(const graph::Dataset& data, const PartRows& rows,
     info.targets.names.clear();
     info.targets.labelled = 0;
     info.split = {};
+    info.edge_targets.names.clear();
+    info.edge_targets.labelled = 0;
+    const graph::EdgeData edges = data.edge_data();
+    graph::SplitCounts edge_roles;
+    for (const EdgeIndex e : rows.origin) {
+        if (graph::is_labelled(info.edge_targets, edges.targets, e)) ++info.edge_targets.labelled;
+        if (!edges.roles.empty()) count_role(edges.roles[e], edge_roles);
+    }
+    if (info.edge_split) info.edge_split = edge_roles;
     const graph::TargetView targets = data.targets();
     for (const VertexId v : ids) {
         if (graph::is_labelled(info.targets, targets, v)) ++info.targets.labelled;
-        if (data.roles()[v] == graph::Role::train) ++info.split.train;
-        if (data.roles()[v] == graph::Role::valid) ++info.split.valid;
-        if (data.roles()[v] == graph::Role::test) ++info.split.test;
+        count_role(data.roles()[v], info.split);
     }
     return info;
 }
@@ -311,7 +330,7 @@ WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, Par
                    features.data, features.info.row_bytes(), ids);
         if (features.info.type == ElementType::i8) writer.write("feature_scale", features.scale);
     }
-    write_targets(writer, data.info().targets, data.targets(), ids);
+    write_targets(writer, "labels", data.info().targets, data.targets(), ids);
     write_rows(writer, "split", ElementType::u8, {ids.size()}, std::as_bytes(data.roles()).data(),
                1, ids);
     if (data.info().vertex_time) {

@@ -130,6 +130,7 @@ void Part::check_bounds(VertexId vertices) const {
     check_halo(vertices, where);
     check_ids(where);
     arrays_.check_bounds(info_, where);
+    edge_arrays_.check_bounds(info_, where);
 }
 
 namespace {

@@ -56,7 +56,10 @@ bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
            a.targets.kind == b.targets.kind && a.targets.count == b.targets.count &&
            a.edge_weight == b.edge_weight && a.edge_time == b.edge_time &&
            a.edge_features.width == b.edge_features.width &&
-           a.edge_features.type == b.edge_features.type && a.vertex_time == b.vertex_time;
+           a.edge_features.type == b.edge_features.type &&
+           a.edge_targets.kind == b.edge_targets.kind &&
+           a.edge_targets.count == b.edge_targets.count &&
+           a.edge_split.has_value() == b.edge_split.has_value() && a.vertex_time == b.vertex_time;
 }
 
 void check_kind(const graph::DatasetInfo& part, const graph::DatasetInfo& whole,

@@ -28,6 +28,16 @@ Json dataset_json(const graph::DatasetInfo& info) {
         json["edge_features"] = {{"width", info.edge_features.width},
                                  {"type", to_string(info.edge_features.type)}};
     }
+    if (info.edge_targets.kind != graph::TargetKind::none) {
+        json["edge_targets"] = to_string(info.edge_targets.kind);
+        json["edge_classes"] = info.edge_targets.count;
+        json["edge_labelled"] = info.edge_targets.labelled;
+    }
+    if (info.edge_split) {
+        json["edge_split"] = {{"train", info.edge_split->train},
+                              {"valid", info.edge_split->valid},
+                              {"test", info.edge_split->test}};
+    }
     if (info.vertex_time) json["vertex_time"] = true;
     return json;
 }

@@ -17,10 +17,22 @@ namespace rudder::sample {
 /// The links to train on of a rank's parts, and what is drawn beside them. Any task may ask.
 class LinkSeeds {
 public:
+    /// What a batch is asked about its links.
+    enum class Question : std::uint8_t {
+        joined,   ///< whether they are: their edges are left out of what is drawn
+        carried,  ///< what they carry: nothing is left out, nor drawn beside them
+    };
+
     /// What is given must outlive it. `seed` is the run's.
     LinkSeeds(std::span<const partition::Part> own, std::span<const PartLinks> links,
-              const PairOptions& pairs, bool symmetric, std::uint64_t seed)
-        : own_(own), links_(links), pairs_(pairs), symmetric_(symmetric), seed_(seed) {}
+              const PairOptions& pairs, bool symmetric, std::uint64_t seed,
+              Question question = Question::joined)
+        : own_(own),
+          links_(links),
+          pairs_(pairs),
+          symmetric_(symmetric),
+          seed_(seed),
+          question_(question) {}
 
     /// Memory of one task.
     struct Scratch {
@@ -42,6 +54,7 @@ private:
     PairOptions pairs_;
     bool symmetric_;
     std::uint64_t seed_;
+    Question question_;
 };
 
 }  // namespace rudder::sample

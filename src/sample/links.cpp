@@ -49,7 +49,7 @@ class LinkRows {
 public:
     LinkRows(const partition::Part& part, std::span<const VertexId> originals,
              const LinkDraws& draws)
-        : part_(part), originals_(originals), draws_(draws) {}
+        : part_(part), originals_(originals), draws_(draws), roles_(part.edge_data().roles) {}
 
     [[nodiscard]] const partition::Part& part() const noexcept { return part_; }
 
@@ -58,23 +58,57 @@ public:
     void walk(LocalId v, OnLink&& link, OnLoop&& loop) const {
         const VertexId global = part_.range().begin + v;
         const VertexId original = originals_[global];
-        VertexId before = global;
-        for (const LocalId local : part_.row(v)) {
-            const VertexId u = part_.global(local);
+        const std::span<const LocalId> row = part_.row(v);
+        std::size_t end = 0;
+        for (std::size_t e = 0; e < row.size(); e = end) {
+            end = e + 1;
+            while (end < row.size() && row[end] == row[e])
+                ++end;  // the same pair again
+            const VertexId u = part_.global(row[e]);
             if (u == global) {
-                loop(local);
+                for (std::size_t i = e; i < end; ++i)
+                    loop(row[i]);
                 continue;
             }
             // Entry u of row v is an edge u -> v.
-            link(local, Entry{u, draws_.of(originals_[u], original), u != before});
-            before = u;
+            LinkDraws::Link drawn = draws_.of(originals_[u], original);
+            if (!roles_.empty()) drawn.role = role_of(part_.offsets()[v] + e, end - e);
+            for (std::size_t i = e; i < end; ++i)
+                link(row[i], Entry{u, drawn, i == e});
         }
     }
 
+    /// Entries of a row that were for training, and whose pair is held back.
+    [[nodiscard]] EdgeIndex withheld(LocalId v) const {
+        EdgeIndex count = 0;
+        if (roles_.empty()) return count;
+        EdgeIndex e = part_.offsets()[v];
+        walk(
+            v,
+            [&](LocalId, const Entry& entry) {
+                count += roles_[e++] == graph::Role::train && !passes(entry.link.role);
+            },
+            [&](LocalId) { ++e; });
+        return count;
+    }
+    /// Whether messages pass along an edge of this role.
+    [[nodiscard]] static bool passes(graph::Role role) noexcept {
+        return role == graph::Role::train || role == graph::Role::none;
+    }
+
 private:
+    /// The role of a pair that several entries are.
+    [[nodiscard]] graph::Role role_of(EdgeIndex first, std::size_t count) const noexcept {
+        graph::Role role = graph::Role::none;
+        for (EdgeIndex e = first; e < first + count; ++e)
+            role = std::max(role, roles_[e]);
+        return role;
+    }
+
     const partition::Part& part_;
     std::span<const VertexId> originals_;
     const LinkDraws& draws_;
+    std::span<const graph::Role> roles_;  ///< of entries; empty: they are drawn
 };
 
 /// What chunks of rows have of something, and where each chunk's begins.
@@ -101,7 +135,7 @@ MessageRows message_rows(const LinkRows& rows) {
             EdgeIndex left = 0;
             rows.walk(
                 static_cast<LocalId>(v),
-                [&](LocalId, const Entry& e) { left += e.link.role == graph::Role::train; },
+                [&](LocalId, const Entry& e) { left += LinkRows::passes(e.link.role); },
                 [&](LocalId) { ++left; });
             out.offsets[v + 1] = left;
         }
@@ -114,7 +148,7 @@ MessageRows message_rows(const LinkRows& rows) {
             rows.walk(
                 static_cast<LocalId>(v),
                 [&](LocalId local, const Entry& e) {
-                    if (e.link.role == graph::Role::train) *to++ = local;
+                    if (LinkRows::passes(e.link.role)) *to++ = local;
                 },
                 [&](LocalId local) { *to++ = local; });
         }
@@ -223,8 +257,11 @@ OwnLinks divide_links(const comm::Communicator& comm, const partition::Partition
     for (const partition::Part& part : own)
         parts.emplace_back(part, *originals, draws);
     OwnLinks out;
-    for (const LinkRows& rows : parts)
+    for (const LinkRows& rows : parts) {
         out.messages.push_back(message_rows(rows));
+        for (LocalId v = 0; v < rows.part().own(); ++v)
+            out.withheld += rows.withheld(v);
+    }
     if (symmetric) {
         for (const LinkRows& rows : parts)
             out.links.push_back(links_of_rows(rows));
@@ -233,6 +270,77 @@ OwnLinks divide_links(const comm::Communicator& comm, const partition::Partition
     }
     comm.barrier();  // nobody reads the window any more
     return out;
+}
+
+namespace {
+
+/// Calls `take` with the position in the part's rows, the role and the neighbour of each entry of
+/// row v that is to be learned from, or scored.
+template <class Take>
+void each_labelled(const partition::Part& part, std::span<const VertexId> originals,
+                   const LinkDraws& draws, bool symmetric, LocalId v, Take&& take) {
+    const graph::EdgeData data = part.edge_data();
+    const VertexId global = part.range().begin + v;
+    for (EdgeIndex e = part.offsets()[v]; e < part.offsets()[v + std::size_t{1}]; ++e) {
+        if (!graph::is_labelled(part.info().edge_targets, data.targets, e)) continue;
+        const VertexId u = part.global(part.neighbours()[e]);
+        const LinkDraws::Link drawn = draws.of(originals[u], originals[global]);
+        if (symmetric && u != global && !drawn.reversed) continue;  // the other row has it
+        const graph::Role role = data.roles.empty() ? drawn.role : data.roles[e];
+        if (role != graph::Role::none) take(e, role, u);
+    }
+}
+
+PartLinks labelled_of(const partition::Part& part, std::span<const VertexId> originals,
+                      const LinkDraws& draws, bool symmetric) {
+    PartLinks out;
+    const auto own = static_cast<std::size_t>(part.own());
+    for (const graph::Role role : {graph::Role::train, graph::Role::valid, graph::Role::test}) {
+        LinkList& list = out.of(role);
+        const auto walk = [&](const Chunk& chunk, auto&& take) {
+            for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
+                const auto local = static_cast<LocalId>(v);
+                each_labelled(part, originals, draws, symmetric, local,
+                              [&](EdgeIndex e, graph::Role of, VertexId u) {
+                                  if (of == role) take(local, e, u);
+                              });
+            }
+        };
+        ChunkStarts starts(own);
+        parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+            std::uint64_t count = 0;
+            walk(chunk, [&](LocalId, EdgeIndex, VertexId) { ++count; });
+            starts.count(chunk.index) = count;
+        });
+        const std::uint64_t all = starts.finish();
+        list.sources.resize(all);
+        list.targets.resize(all);
+        list.entries.resize(all);
+        parallel_chunks(own, rows_per_chunk, [&](const Chunk& chunk) {
+            std::uint64_t at = starts.start(chunk.index);
+            walk(chunk, [&](LocalId v, EdgeIndex e, VertexId u) {
+                list.sources[at] = v;
+                list.targets[at] = u;
+                list.entries[at++] = e;
+            });
+        });
+    }
+    return out;
+}
+
+}  // namespace
+
+std::vector<PartLinks> labelled_edges(const comm::Communicator& comm,
+                                      const partition::PartitionBook& book,
+                                      std::span<const partition::Part> own, const LinkDraws& draws,
+                                      bool symmetric) {
+    const PartOwners owners(comm, book, own);
+    const auto originals = gather_original_ids(comm, book, own, owners);
+    std::vector<PartLinks> links;
+    for (const partition::Part& part : own)
+        links.push_back(labelled_of(part, *originals, draws, symmetric));
+    comm.barrier();  // nobody reads the window any more
+    return links;
 }
 
 DegreeTable::DegreeTable(std::span<const std::uint32_t> degrees)
@@ -254,15 +362,20 @@ void lay_out_pairs(const StreamKey& key, const PairOptions& options,
     out.resize(links * each);
     const bool in_batch = options.negatives == Negatives::batch && links > 1;
     const bool by_degree = options.negatives == Negatives::degree;
+    RUDDER_CHECK(options.negatives != Negatives::given || options.pairs != nullptr);
     RUDDER_CHECK(!by_degree || (options.degrees != nullptr && options.degrees->arcs() > 0));
     for (std::size_t i = 0; i < links; ++i) {
         VertexId* to = out.data() + i * each;
         *to++ = sources[i];
         *to++ = targets[i];
         Draws draws(stream, i);
+        std::span<const VertexId> given;
+        if (options.negatives == Negatives::given) given = options.pairs->of(sources[i]);
         for (std::uint32_t j = 0; j < options.count; ++j) {
             if (in_batch) {
                 *to++ = targets[(i + 1 + draws.below(links - 1)) % links];
+            } else if (!given.empty()) {
+                *to++ = given[draws.below(given.size())];
             } else if (by_degree) {
                 *to++ = options.degrees->vertex_of(draws.below(options.degrees->arcs()));
             } else {

@@ -13,6 +13,7 @@
 #include "rudder/graph/split.hpp"
 #include "rudder/partition/part.hpp"
 
+#include "given_pairs.hpp"
 #include "message_rows.hpp"
 
 namespace rudder::sample {
@@ -54,6 +55,8 @@ private:
 struct LinkList {
     RawVector<LocalId> sources;   ///< own vertices of the part
     RawVector<VertexId> targets;  ///< global ids
+    /// Of edges with targets of their own: the entry of the part's rows that each is. Else empty.
+    RawVector<EdgeIndex> entries;
 
     [[nodiscard]] std::size_t size() const noexcept { return sources.size(); }
 };
@@ -63,12 +66,17 @@ struct PartLinks {
     LinkList train;
     LinkList valid;
     LinkList test;
+    /// Of directed graphs whose edges have a split: those without a role, which pass messages only.
+    LinkList none;
 
     [[nodiscard]] LinkList& of(graph::Role role) noexcept {
-        return role == graph::Role::train ? train : role == graph::Role::valid ? valid : test;
+        return role == graph::Role::train   ? train
+               : role == graph::Role::valid ? valid
+               : role == graph::Role::test  ? test
+                                            : none;
     }
     [[nodiscard]] const LinkList& of(graph::Role role) const noexcept {
-        return role == graph::Role::train ? train : role == graph::Role::valid ? valid : test;
+        return const_cast<PartLinks&>(*this).of(role);  // NOLINT(*-const-cast): it changes nothing
     }
 };
 
@@ -76,17 +84,31 @@ struct PartLinks {
 struct OwnLinks {
     std::vector<PartLinks> links;       ///< by own part
     std::vector<MessageRows> messages;  ///< by own part
+    /// Entries of this rank's rows that were to be trained on, and are not: the data set has the
+    /// same pair for validation or test, too.
+    EdgeIndex withheld = 0;
 };
 
-/// Collective: divides the edges of the whole graph. In a directed graph a link u -> v stands in
-/// the row of v; it is told to the owner of u. Edges that stand there several times are one link.
+/// Collective: divides the edges of the whole graph, as the data set's split of edges says (what
+/// has no role there only passes messages), else by draws. In a directed graph a link u -> v stands
+/// in the row of v; it is told to the owner of u. Edges that stand there several times are one
+/// link; of several roles test counts before validation, and that before training.
 [[nodiscard]] OwnLinks divide_links(const comm::Communicator& comm,
                                     const partition::PartitionBook& book,
                                     std::span<const partition::Part> own, const LinkDraws& draws,
                                     bool symmetric);
 
+/// Collective: the entries of own rows that have targets of their own, by role: the data set's, or
+/// drawn as those of links are. `sources` are the vertices whose rows they stand in, so that a part
+/// has its own; of a symmetric graph, where an edge stands in two rows, one of them is drawn. The
+/// entries of one pair are edges of their own.
+[[nodiscard]] std::vector<PartLinks> labelled_edges(const comm::Communicator& comm,
+                                                    const partition::PartitionBook& book,
+                                                    std::span<const partition::Part> own,
+                                                    const LinkDraws& draws, bool symmetric);
+
 /// Where the targets of pairs that are not joined come from.
-enum class Negatives : std::uint8_t { uniform, degree, batch };
+enum class Negatives : std::uint8_t { uniform, degree, batch, given };
 
 /// Vertices by their share of all arcs: what `degree` draws from.
 class DegreeTable {
@@ -106,12 +128,14 @@ struct PairOptions {
     std::uint32_t count = 1;               ///< others per link
     VertexId vertices = 0;                 ///< of the whole graph
     const DegreeTable* degrees = nullptr;  ///< of `degree`
+    const GivenPairs* pairs = nullptr;     ///< of `given`: of all sources of links of this rank
 };
 
 /// Of each link: its source, its target, and the targets of `count` pairs that are drawn beside it,
 /// from the stream of `key`, which is that of one batch (its layer the part): count + 2 ids per
 /// link, as NeighbourSampler::sample_links takes them. In a batch of one link `batch` draws
-/// uniformly. Others may happen to be joined: nobody looks.
+/// uniformly, and so does `given` for a source that no pair is given for. Others may happen to be
+/// joined: nobody looks.
 void lay_out_pairs(const StreamKey& key, const PairOptions& options,
                    std::span<const VertexId> sources, std::span<const VertexId> targets,
                    RawVector<VertexId>& out);

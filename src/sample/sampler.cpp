@@ -160,7 +160,8 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
     relabelling.template enter<VertexId>(seeds, positions.data());
     RUDDER_CHECK(links != nullptr || relabelling.count() == seeds.size());  // seeds are distinct
     out.seeds = relabelling.count();
-    if (links != nullptr) left_out.find(*links, positions, out.seeds);
+    const bool leaves_out = links != nullptr && links->left_out;
+    if (leaves_out) left_out.find(*links, positions, out.seeds);
     for (std::size_t layer = 0; layer < layers; ++layer) {
         const std::size_t index = layers - 1 - layer;
         Block& block = out.blocks[index];
@@ -168,7 +169,7 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
         block.offsets.swap(drawn.offsets);  // memory of the batch before
         block.shares.swap(drawn.shares);
         DrawRequest request = request_of(options, out, layer, block.destinations);
-        if (links != nullptr) request.left_out = left_out.view();
+        if (leaves_out) request.left_out = left_out.view();
         source.draw(request, drawn);
         using Id = typename Map::Id;
         const std::span<const Id> ids = drawn.ids<Id>();

@@ -40,6 +40,7 @@ struct LinkIds {
     std::span<const VertexId> ids;
     std::uint32_t each = 2;
     bool symmetric = true;  ///< a link is an edge of both of its vertices, not of its target alone
+    bool left_out = true;   ///< no layer draws the edge of a link: it is what is asked about
 };
 
 /// Draws batches. Its scratch memory is its own, so each task that samples has one; the source is
@@ -53,8 +54,8 @@ public:
 
     /// Fills `out`. Seeds are distinct global ids; there may be none.
     void sample(const BatchKey& key, std::span<const VertexId> seeds, Batch& out);
-    /// The same for links: seeds are their vertices, each once, and `seed_positions` say which. No
-    /// layer draws the edge of a link: it is what the batch is asked about. Without times.
+    /// The same for links: seeds are their vertices, each once, and `seed_positions` say which.
+    /// Without times.
     void sample_links(const BatchKey& key, const LinkIds& links, Batch& out);
 
 private:

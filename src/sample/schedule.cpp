@@ -133,8 +133,10 @@ Schedule::Schedule(const comm::Communicator& comm, std::span<const partition::Pa
         orders_->parts.push_back(std::move(entry));
     }
     if (agree_on_steps(comm) == 0) {
-        throw input_error("no link to train on", "the partitioned data set",
-                          "use a graph that has edges between different vertices");
+        throw input_error(
+            "no link to train on", "the partitioned data set",
+            "use a graph that has edges between different vertices; for targets of edges, "
+            "one whose edges for training have them");
     }
 }
 

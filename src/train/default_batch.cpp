@@ -30,4 +30,14 @@ std::uint64_t default_link_batch(const graph::DatasetInfo& info,
     return batch_of(std::round(trained * links / static_cast<double>(summary.parts)));
 }
 
+std::uint64_t default_edge_batch(const graph::DatasetInfo& info,
+                                 const partition::PartitionSummary& summary) {
+    constexpr double trained = 0.8;
+    const double entries = info.edge_split
+                               ? static_cast<double>(info.edge_split->train)
+                               : trained * static_cast<double>(info.edge_targets.labelled);
+    const double edges = entries / (info.symmetric ? 2 : 1);
+    return batch_of(std::round(edges / static_cast<double>(summary.parts)));
+}
+
 }  // namespace rudder::train

@@ -15,5 +15,8 @@ namespace rudder::train {
 /// The same of links: a mean part's.
 [[nodiscard]] std::uint64_t default_link_batch(const graph::DatasetInfo& info,
                                                const partition::PartitionSummary& summary);
+/// The same of edges with targets.
+[[nodiscard]] std::uint64_t default_edge_batch(const graph::DatasetInfo& info,
+                                               const partition::PartitionSummary& summary);
 
 }  // namespace rudder::train

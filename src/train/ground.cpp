@@ -1,5 +1,6 @@
 #include "ground.hpp"
 
+#include <array>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -10,9 +11,11 @@
 #include "core/system.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
+#include "train/given_negatives.hpp"
 #include "train/input_rows.hpp"
 #include "train/link_options.hpp"
 #include "train/steps/record_book.hpp"
+#include "train/steps/seed_targets.hpp"
 
 namespace rudder::train {
 
@@ -126,16 +129,63 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
                                            carries_of(options), messages);
 }
 
+namespace {
+
+/// Collective: says how many edges were to be trained on and are not.
+void warn_of_withheld(const comm::Communicator& comm, EdgeIndex own) {
+    std::uint64_t all = 0;
+    for (const auto& theirs : comm.all_gather(std::span<const EdgeIndex>(&own, 1)))
+        all += theirs.front();
+    if (all == 0 || comm.rank() != 0) return;
+    log::warning(fmt::format(
+        "{} stored edges for training are left out of messages and training: the same pairs are "
+        "also for validation or test",
+        format_count(all)));
+}
+
+/// Collective: reads the pairs that are given, and says what they do not cover.
+void give_pairs(const comm::Communicator& comm, const partition::PartitionedDataset& data,
+                std::span<const partition::Part> parts, const TrainOptions& options,
+                LinkGround& ground) {
+    const LinkOptions& o = options.links;
+    if (o.negatives_from.empty()) return;
+    ground.given = read_given_negatives(comm, data, parts, o.negatives_from);
+    const sample::GivenNegatives& given = *ground.given;
+    const bool trains = parse_negatives(o.negatives).kind == sample::Negatives::given;
+    if (trains && comm.all_max(given.train.targets.empty() ? 0 : 1) == 0) {
+        throw input_error("no pair is given for training", o.negatives_from,
+                          "give some, or choose other --negatives");
+    }
+    for (const graph::Role role : {graph::Role::train, graph::Role::valid, graph::Role::test}) {
+        if (role == graph::Role::train && !trains) continue;
+        const std::uint64_t without = links_without(comm, parts, ground.divided.links, given, role);
+        if (without == 0 || comm.rank() != 0) continue;
+        constexpr std::array names{"", "training", "validation", "test"};
+        log::warning(fmt::format(
+            "the sources of {} links for {} are in no pair of {}: drawn "
+            "pairs stand in",
+            format_count(without), names.at(static_cast<std::size_t>(role)), o.negatives_from));
+    }
+}
+
+}  // namespace
+
 std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
                                    const partition::PartitionedDataset& data,
                                    std::span<const partition::Part> parts,
                                    const TrainOptions& options) {
-    if (options.task != TaskKind::link) return nullptr;
+    if (options.task == TaskKind::vertex) return nullptr;
     const Span span("dividing links");
     const bool symmetric = data.info().symmetric;
     auto ground = std::make_unique<LinkGround>();
-    ground->divided = sample::divide_links(
-        comm, data.book(), parts, sample::LinkDraws({}, symmetric, options.seed), symmetric);
+    const sample::LinkDraws draws({}, symmetric, options.seed);
+    if (options.task == TaskKind::edge) {
+        ground->divided.links = sample::labelled_edges(comm, data.book(), parts, draws, symmetric);
+        return ground;
+    }
+    ground->divided = sample::divide_links(comm, data.book(), parts, draws, symmetric);
+    warn_of_withheld(comm, ground->divided.withheld);
+    give_pairs(comm, data, parts, options, *ground);
     return ground;
 }
 
@@ -146,6 +196,10 @@ const TrainOptions& checked(const partition::PartitionedDataset& data,
                             const TrainOptions& options) {
     check_options(options);
     check_carried(data, options);
+    if (options.task == TaskKind::edge) {
+        static_cast<void>(
+            objective_of(options.task, data.info().edge_targets, data.folder().path().string()));
+    }
     return options;
 }
 
@@ -175,6 +229,12 @@ sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const par
 
 /// How links become seeds.
 void set_seeds(const Ground& ground, LinkGround& links) {
+    if (ground.options.task == TaskKind::edge) {
+        links.seeds.emplace(ground.parts, links.divided.links, sample::PairOptions{.count = 0},
+                            ground.data.info().symmetric, ground.options.seed,
+                            sample::LinkSeeds::Question::carried);
+        return;
+    }
     const NegativeDraws draws = parse_negatives(ground.options.links.negatives);
     const VertexId vertices = ground.source->vertices();
     if (draws.kind == sample::Negatives::degree) {
@@ -188,7 +248,8 @@ void set_seeds(const Ground& ground, LinkGround& links) {
                         sample::PairOptions{.negatives = draws.kind,
                                             .count = draws.count,
                                             .vertices = vertices,
-                                            .degrees = &links.degrees},
+                                            .degrees = &links.degrees,
+                                            .pairs = links.given ? &links.given->train : nullptr},
                         ground.data.info().symmetric, ground.options.seed);
 }
 

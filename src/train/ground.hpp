@@ -39,19 +39,23 @@ void check_carried(const partition::PartitionedDataset& data, const TrainOptions
     std::span<const partition::Part> parts, const TrainOptions& options,
     std::shared_ptr<comm::MessageCoder> coder, const sample::OwnLinks* links = nullptr);
 
-/// The links of this rank's parts, and how they become seeds.
+/// The links of this rank's parts, or its edges with targets, and how they become seeds.
 struct LinkGround {
     sample::OwnLinks divided;
-    sample::DegreeTable degrees{{}};           ///< of all vertices, where targets are drawn by it
-    std::optional<sample::LinkSeeds> seeds{};  ///< once the source is there
+    sample::DegreeTable degrees{{}};  ///< of all vertices, where targets are drawn by it
+    std::optional<sample::GivenNegatives> given{};  ///< where a table of pairs is named
+    std::optional<sample::LinkSeeds> seeds{};       ///< once the source is there
 
+    [[nodiscard]] const sample::GivenNegatives* given_pairs() const noexcept {
+        return given ? &*given : nullptr;
+    }
     /// What messages pass along, by own part.
     [[nodiscard]] std::span<const sample::MessageRows> messages() const noexcept {
         return divided.messages;
     }
 };
-/// Collective: the edges of the data set by role, keyed by edge and the run's seed; null where no
-/// links are learned.
+/// Collective: the edges of the data set by role, keyed by edge and the run's seed unless the data
+/// set says it, and the pairs that were given; null where vertices are learned.
 [[nodiscard]] std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
                                                  const partition::PartitionedDataset& data,
                                                  std::span<const partition::Part> parts,

@@ -14,25 +14,40 @@ namespace rudder::train {
 
 namespace {
 
+std::vector<float> class_weights_of(const Ground& ground) {
+    const std::string& name = ground.options.class_weights;
+    if (ground.options.task != TaskKind::edge)
+        return class_weights(name, ground.comm, ground.parts, ground.data.info());
+    return edge_class_weights(name, ground.comm, ground.parts, ground.links->divided.links);
+}
+
 nn::NetworkOptions network_options_of(const Ground& ground) {
     const TrainOptions& o = ground.options;
     const graph::DatasetInfo& info = ground.data.info();
     std::optional<nn::PairOptions> pairs;
-    if (o.task == TaskKind::link)
-        pairs = {.scorer = o.links.scorer, .loss = o.links.loss, .width = o.hidden};
+    const bool links = o.task == TaskKind::link;
+    if (links) pairs = {.scorer = o.links.scorer, .loss = o.links.loss, .width = o.hidden};
+    if (o.task == TaskKind::edge) {
+        // Of a graph without directions nobody knows which end is the first.
+        pairs = {.scorer = nn::PairScorer::network,
+                 .width = o.hidden,
+                 .input = info.symmetric ? nn::PairInput::sums : nn::PairInput::rows};
+    }
+    const graph::TargetInfo& targets = learned_targets(o.task, info);
     return {.model = o.model,
-            .objective = pairs ? nn::Objective::links
-                               : objective_of(info, ground.data.folder().path().string()),
+            .objective = links
+                             ? nn::Objective::links
+                             : objective_of(o.task, targets, ground.data.folder().path().string()),
             .inputs = info.features.width,
             .hidden = o.hidden,
-            .outputs = pairs ? 1 : info.targets.count,
+            .outputs = links ? 1 : targets.count,
             .layers = o.layers,
             .dropout = o.dropout,
             .input_dropout = o.input_dropout,
             .heads = o.heads,
             .norm = o.norm,
             .residual = o.residual,
-            .class_weights = class_weights(o.class_weights, ground.comm, ground.parts, info),
+            .class_weights = class_weights_of(ground),
             .seed = o.seed,
             .sparse = sparse_inputs(ground.store.format()),
             .pairs = pairs};
@@ -57,7 +72,7 @@ void Learner::update(std::uint64_t step, std::span<float> gradient, double facto
 }
 
 TrainedOn Learner::trained_on() const {
-    return train::trained_on(ground_.data.info());
+    return train::trained_on(ground_.options.task, ground_.data.info());
 }
 
 std::vector<nn::Parameter> Learner::parameters() const {

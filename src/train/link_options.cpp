@@ -22,10 +22,10 @@ constexpr std::uint32_t most_negatives = 100'000;
 }
 
 /// Of options that say something about vertices.
-void refuse_beside_links(bool given, std::string_view option, std::string_view remedy) {
+void refuse_beside(std::string_view task, bool given, std::string_view option) {
     if (!given) return;
-    throw usage_error(fmt::format("task 'link' does not go with {}", option), "task",
-                      std::string(remedy));
+    throw usage_error(fmt::format("task '{}' does not go with {}", task, option), "task",
+                      fmt::format("leave {} out", option.substr(0, option.find(' '))));
 }
 
 }  // namespace
@@ -39,7 +39,7 @@ std::vector<std::string_view> link_loss_names() {
 }
 
 std::vector<std::string_view> negative_names() {
-    return {"uniform", "degree", "in-batch"};
+    return {"uniform", "degree", "in-batch", "given"};
 }
 
 NegativeDraws parse_negatives(std::string_view text) {
@@ -59,16 +59,19 @@ NegativeDraws parse_negatives(std::string_view text) {
 }
 
 void check_link_options(const TrainOptions& options) {
-    static_cast<void>(parse_negatives(options.links.negatives));
+    const NegativeDraws draws = parse_negatives(options.links.negatives);
+    if (draws.kind == sample::Negatives::given && options.links.negatives_from.empty()) {
+        throw usage_error("no pairs are given", "negatives",
+                          "name their table with --negatives-from FILE");
+    }
     if (options.task == TaskKind::vertex) return;
-    refuse_beside_links(options.weighted, "--weighted", "leave --weighted out");
-    refuse_beside_links(options.temporal != sample::Temporal::off, "--temporal",
-                        "leave --temporal out");
-    refuse_beside_links(options.seed_order != sample::SeedOrder::random, "--seed-order clustered",
-                        "leave --seed-order out");
-    refuse_beside_links(options.class_weights != "none", "--class-weights",
-                        "leave --class-weights out");
-    refuse_beside_links(options.eval != "exact", "--eval sampled", "leave --eval out");
+    const bool links = options.task == TaskKind::link;
+    const std::string_view task = links ? "link" : "edge";
+    refuse_beside(task, links && options.weighted, "--weighted");
+    refuse_beside(task, options.temporal != sample::Temporal::off, "--temporal");
+    refuse_beside(task, options.seed_order != sample::SeedOrder::random, "--seed-order clustered");
+    refuse_beside(task, links && options.class_weights != "none", "--class-weights");
+    refuse_beside(task, options.eval != "exact", "--eval sampled");
 }
 
 }  // namespace rudder::train

@@ -64,21 +64,30 @@ Table model_options() {
 
 Table task_options() {
     return {
-        option<&O::task>("task", "What is learned: targets of vertices, or links between them",
+        option<&O::task>("task",
+                         "What is learned: targets of vertices, links between them, or\n"
+                         "targets of edges",
                          identity | further | added)
-            .among({"vertex", "link"}),
+            .among({"vertex", "link", "edge"}),
         option<&O::links, &K::scorer>("scorer", "How pairs of vertices are scored (task link)",
                                       identity | further | added)
             .among(pair_scorer_names),
         option<&O::links, &K::loss>("link-loss", "Loss of links and the pairs drawn beside them",
                                     identity | further | added)
             .among(link_loss_names),
-        option<&O::links, &K::negatives>("negatives",
-                                         "Pairs drawn beside each link: uniform, degree or\n"
-                                         "in-batch, and how many (uniform:1)",
-                                         identity | further | added)
+        option<&O::links, &K::negatives>(
+            "negatives",
+            "Pairs drawn beside each link: uniform, degree, in-batch or\n"
+            "given (--negatives-from), and how many (uniform:1)",
+            identity | further | added)
             .offering(negative_names)
             .in("KIND:N"),
+        option<&O::links, &K::negatives_from>(
+            "negatives-from",
+            "Table of pairs that links are ranked among: source, target,\n"
+            "split (which links: train, valid or test)",
+            identity | further | added)
+            .in("FILE"),
         option<&O::links, &K::eval_negatives>(
             "eval-negatives", "Pairs that a link is ranked among in evaluation (0 = all)",
             identity | further | added)

@@ -187,6 +187,86 @@ TEST_F(EdgeDataImport, RoundTripChangesNothing) {
     }
 }
 
+TEST_F(EdgeDataImport, TargetsAndRolesGoWithTheirEdge) {
+    const graph::Dataset data =
+        import({.input = write_npz(events({{"edge_label", npy<Long>({2, 0, -1, 1})},
+                                           {"num_edge_classes", npy<Long>({4})},
+                                           {"edge_split", npy<Int>({1, 2, 0, 3})}})),
+                .output = {},
+                .directed = true});
+    // Edges that carry such are events, and all are kept, in their own order.
+    EXPECT_EQ(rows_of(data.topology()), (std::vector<std::vector<VertexId>>{{1}, {0, 0, 2}, {}}));
+    EXPECT_THAT(data.edge_data().targets.classes, ElementsAre(1, 2, -1, 0));
+    EXPECT_THAT(data.edge_data().roles, ElementsAre(graph::Role::test, graph::Role::train,
+                                                    graph::Role::none, graph::Role::valid));
+    EXPECT_EQ(data.info().edge_targets.count, 4U);
+    EXPECT_EQ(data.info().edge_targets.labelled, 3U);
+    EXPECT_EQ(data.info().edge_split, (graph::SplitCounts{1, 1, 1}));
+    EXPECT_EQ(data.info().version(), 2U);
+}
+
+TEST_F(EdgeDataImport, TargetsOfEveryKindComeBackFromAnExport) {
+    const float nan = std::numeric_limits<float>::quiet_NaN();
+    const std::vector<ZipEntry> kinds{
+        {"edge_label", npy<Long>({2, 0, -1, 1})},
+        {"edge_label", npy<std::uint8_t>({0, 1, 1, 0, 255, 255, 1, 1}, 2)},
+        {"edge_label", npy<float>({0.5F, 2, -1, 3, nan, nan, 0, 1}, 2)}};
+    for (const ZipEntry& labels : kinds) {
+        for (const bool directed : {false, true}) {
+            graph::ImportOptions options{
+                .input = write_npz(events({labels, {"edge_split", npy<Int>({1, 2, 0, 3})}})),
+                .output = folder_ / "first"};
+            options.directed = directed;
+            options.force = true;
+            graph::import_dataset(options);
+            const graph::Dataset first(options.output);
+            first.check();
+            std::filesystem::remove(folder_ / "again.npz");
+            graph::export_dataset({options.output, folder_ / "again.npz"});
+            options.input = folder_ / "again.npz";
+            options.output = folder_ / "second";
+            graph::import_dataset(options);
+            const graph::Dataset second(options.output);
+            second.check();
+            EXPECT_EQ(first.folder().manifest().at("arrays"),
+                      second.folder().manifest().at("arrays"));
+            EXPECT_EQ(first.info().edge_targets.kind, second.info().edge_targets.kind);
+            EXPECT_EQ(first.info().edge_targets.labelled, directed ? 3U : 6U);
+            EXPECT_EQ(first.info().edge_split, second.info().edge_split);
+        }
+    }
+}
+
+TEST_F(EdgeDataImport, DamagedTargetsAndRolesAreFound) {
+    for (const std::string array : {"edge_labels", "edge_split"}) {
+        const graph::Dataset data = import(write_npz(events(
+            {{"edge_label", npy<Long>({2, 0, -1, 1})}, {"edge_split", npy<Int>({1, 2, 0, 3})}})));
+        const graph::DatasetInfo info = data.info();
+        graph::EdgeArrays arrays = graph::EdgeArrays::open(data.folder(), info);
+        arrays.check_bounds(info, "here");
+        // Mapped arrays cannot be written: the same values with one that is out of range.
+        if (array == "edge_labels") {
+            auto classes = Array<Int>::uninitialised(info.edges);
+            std::ranges::copy(arrays.targets.classes, classes.begin());
+            classes[1] = 3;
+            arrays.targets.classes = std::move(classes);
+        } else {
+            auto roles = Array<std::uint8_t>::uninitialised(info.edges);
+            std::ranges::copy(arrays.targets.roles, roles.begin());
+            roles[1] = 4;
+            arrays.targets.roles = std::move(roles);
+        }
+        for (const bool all : {false, true}) {
+            expect_error(
+                [&] {
+                    all ? arrays.check(info, data.topology(), "here")
+                        : arrays.check_bounds(info, "here");
+                },
+                ErrorKind::input, {"array '" + array + "', position 1"});
+        }
+    }
+}
+
 TEST_F(EdgeDataImport, WithoutItNothingChanges) {
     const graph::Dataset data = import(write_npz(events({{"time", npy<float>({1, 2})}})));
     EXPECT_EQ(data.info().version(), 1U);
@@ -206,6 +286,9 @@ TEST_F(EdgeDataImport, RefusesWhatCannotBeMeant) {
     refuse(write_npz(events({{"edge_time", npy<float>({1, 2, 3, 4})}})), {"whole numbers"});
     refuse(write_npz(events({{"edge_attr", npy<float>({1, 2, 3, nan})}})), {"edge_attr"});
     refuse(write_npz(events({{"node_time", npy<Long>({1, 2})}})), {"for 3 vertices"});
+    refuse(write_npz(events({{"edge_label", npy<Long>({1, 2})}})), {"edge_label", "for 4 edges"});
+    refuse(write_npz(events({{"edge_split", npy<Int>({1, 2, 0, 4})}})),
+           {"invalid role: 4", "edge_split", "position 3", "0 (none)"});
     refuse(write_npz(events({{"edge_weight", npy<float>({1, 2, 3, 4})},
                              {"dev_src", npy<Int>({0})},
                              {"dev_dst", npy<Int>({1})}})),

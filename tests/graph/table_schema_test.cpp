@@ -36,21 +36,28 @@ std::string all_of(const std::vector<FeatureColumn>& features) {
     return text;
 }
 
+std::string all_of(const std::vector<LabelColumn>& labels) {
+    std::string text;
+    for (const LabelColumn& label : labels) {
+        text += fmt::format("L {}|{}|{}|{}", label.column, code_of(label.kind),
+                            fmt::join(label.none, "+"), label.separator);
+    }
+    return text;
+}
+
 /// Everything that a schema says, so that two can be compared.
 std::string all_of(const TableSchema& schema) {
     std::string text;
     for (const VertexTable& one : schema.vertices) {
         text += fmt::format("V {}|{}|{}|{}|{}|{}|{}", one.type, fmt::join(one.files, "+"), one.id,
                             code_of(one.id_kind), one.split, one.time, all_of(one.features));
-        for (const LabelColumn& label : one.label) {
-            text += fmt::format("L {}|{}|{}|{}", label.column, code_of(label.kind),
-                                fmt::join(label.none, "+"), label.separator);
-        }
+        text += all_of(one.label);
     }
     for (const EdgeTable& one : schema.edges) {
-        text += fmt::format("E {}|{}|{}|{}|{}|{}|{}|{}|{}", one.type, fmt::join(one.files, "+"),
+        text += fmt::format("E {}|{}|{}|{}|{}|{}|{}|{}|{}|{}", one.type, fmt::join(one.files, "+"),
                             one.from, one.to, one.source, one.target, one.weight, one.time,
-                            all_of(one.features));
+                            one.split, all_of(one.features));
+        text += all_of(one.label);
     }
     return text;
 }
@@ -80,6 +87,8 @@ public:
         if (coin()) edges.weight = word();
         if (coin()) edges.time = word();
         edges.features = features();
+        edges.label = labels();
+        if (coin()) edges.split = word();
         schema.vertices.push_back(std::move(vertices));
         schema.edges.push_back(std::move(edges));
         return schema;
@@ -281,6 +290,10 @@ TEST_F(GuessedSchemas, WhatWasTakenForWhat) {
                     "left out, since their first cell is not a number: name",
                     "edges: src -> dst, weight, time",
                     "left out of the edges, unless a schema makes features of them: colour"));
+    const auto learned = guess("id\n7\n8\n", "src,dst,label,split\n7,8,1.5,train\n");
+    EXPECT_EQ(learned.said.back(), "edges: src -> dst, label (numbers), split");
+    EXPECT_EQ(learned.schema.edges.front().label.front().kind, LabelKind::number);
+    EXPECT_EQ(learned.schema.edges.front().split, "split");
     EXPECT_EQ(vertices.files.front(), (folder_ / "nodes.csv").string());
 }
 

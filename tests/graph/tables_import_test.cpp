@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "graph/io/export.hpp"
 #include "graph/tables/id_map.hpp"
 #include "graph/tables/schema.hpp"
 #include "graph/tables/spill.hpp"
@@ -173,6 +174,54 @@ features = ["x", {column = "colour", kind = "category"}]
     const auto times = data.vertex_times();
     EXPECT_EQ(std::vector(times.begin(), times.end()),
               (std::vector<std::int64_t>{5, graph::no_time, -7}));
+}
+
+TEST_F(Tables, TargetsAndRolesOfEdges) {
+    write("v.csv", "id\na\nb\nc\n");
+    write("e.csv",
+          "source,target,kind,split,x\n"
+          "a,b,red,train,1\nzzz,a,green,test,9\na,b,?,valid,2\nc,b,blue,,3\nb,a,red,val,4\n");
+    graph::ImportOptions options = schema(R"([[vertices]]
+files = "v.csv"
+[[edges]]
+files = "e.csv"
+label = {column = "kind", none = "?"}
+split = "split"
+features = ["x"]
+)");
+    options.directed = true;
+    options.unknown = graph::UnknownIds::drop;
+    const graph::Dataset data = import(options);
+    EXPECT_EQ(rows_of(data.topology()), (Rows{{1}, {0, 0, 2}, {}}));
+    const graph::TargetInfo& targets = data.info().edge_targets;
+    EXPECT_EQ(targets.names, (std::vector<std::string>{"blue", "red"})) << "green was dropped";
+    EXPECT_EQ(targets.labelled, 3U);
+    const graph::EdgeData carried = data.edge_data();
+    EXPECT_EQ(std::vector(carried.targets.classes.begin(), carried.targets.classes.end()),
+              (std::vector<std::int32_t>{1, 1, -1, 0}));
+    using graph::Role;
+    EXPECT_EQ(std::vector(carried.roles.begin(), carried.roles.end()),
+              (std::vector<Role>{Role::valid, Role::train, Role::valid, Role::none}));
+    EXPECT_EQ(data.info().edge_split, (graph::SplitCounts{1, 2, 0}));
+    // The same from an archive, names and all.
+    graph::export_dataset({data.folder().path(), folder_ / "out.npz"});
+    const auto arrays = data.folder().manifest().at("arrays");
+    const graph::Dataset again =
+        import({.input = folder_ / "out.npz", .output = {}, .directed = true});
+    EXPECT_EQ(again.info().edge_targets.names, (std::vector<std::string>{"blue", "red"}));
+    for (const char* array : {"neighbours", "edge_labels", "edge_split"})
+        EXPECT_EQ(again.folder().manifest().at("arrays").at(array), arrays.at(array)) << array;
+}
+
+TEST_F(Tables, NumbersOfEdgesAsTheHeaderSays) {
+    const graph::Dataset data =
+        import(two("id\n1\n2\n3\n", "source,target,label\n1,2,0.5\n2,3,\n3,1,-2\n"));
+    EXPECT_EQ(data.info().edge_targets.kind, graph::TargetKind::regression);
+    EXPECT_EQ(data.info().edge_targets.labelled, 4U) << "both ways";
+    const auto numbers = data.edge_data().targets.regression;
+    EXPECT_EQ(numbers[0], 0.5F);
+    EXPECT_EQ(numbers[1], -2.F);
+    EXPECT_FALSE(data.info().edge_split);
 }
 
 TEST_F(Tables, WeightsAloneAreAddedUp) {

@@ -57,6 +57,16 @@ TEST_F(TablesRefused, WeightsAndTimes) {
     refuse(two(nodes, "source,target,time\na,b,\n"), {"line 2, column 'time'", "no time"});
 }
 
+TEST_F(TablesRefused, TargetsAndSplitsOfEdges) {
+    const std::string nodes = "id,x\na,1\nb,2\n";
+    refuse(two(nodes, "source,target,split\na,b,train\nb,a,later\n"),
+           {"edges.csv, line 3, column 'split'", "'later'", "train, valid, test"});
+    refuse(two(nodes, "source,target,label\na,b,0.5\nb,a,red\n"),
+           {"edges.csv, line 3, column 'label'", "invalid number: 'red'"});
+    refuse(two(nodes, "source,target,label\na,b,0.5\nb,a,1e39\n"),
+           {"edges.csv, line 3, column 'label'", "float32"});
+}
+
 TEST_F(TablesRefused, Headers) {
     refuse(two("name,x\na,1\n", edges_), {"nodes.csv", "missing column 'id'", "name, x"});
     refuse(two("id,x\na,1\n", "a,b\n1,2\n"), {"edges.csv", "missing column 'source'"});

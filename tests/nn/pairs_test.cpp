@@ -45,7 +45,7 @@ struct PairCase {
         if (options.scorer == PairScorer::distmult || (layered() && options.relations > 1))
             relation = random_floats(options.relations * width, seed + 1);
         if (layered()) {
-            hidden = random_floats(width * width, seed + 2);
+            hidden = random_floats(width * nn::pair_inputs(options), seed + 2);
             hidden_bias = random_floats(width, seed + 3);
             out = random_floats(outputs * width, seed + 4);
             out_bias = random_floats(outputs, seed + 5);
@@ -77,10 +77,15 @@ struct PairCase {
         const double* u = at.data() + sources[pair] * width;
         const double* v = at.data() + targets[pair] * width;
         const double* weight = at.data() + seeds * width;
-        std::vector<double> product(width);
+        std::vector<double> product(nn::pair_inputs(options));
         for (std::size_t c = 0; c < width; ++c) {
             product[c] = u[c] * v[c];
             if (!relation.empty()) product[c] *= weight[relations[pair] * width + c];
+            if (options.input == nn::PairInput::sums) product[width + c] = u[c] + v[c];
+            if (options.input == nn::PairInput::rows) {
+                product[width + c] = u[c];
+                product[2 * width + c] = v[c];
+            }
         }
         if (!layered()) {
             double sum = 0;
@@ -89,14 +94,14 @@ struct PairCase {
             return {sum};
         }
         const double* w1 = weight + relation.size();
-        const double* b1 = w1 + width * width;
+        const double* b1 = w1 + width * product.size();
         const double* w2 = b1 + width;
         const double* b2 = w2 + outputs * width;
         std::vector<double> scores(b2, b2 + outputs);
         for (std::size_t h = 0; h < width; ++h) {
             double sum = b1[h];
-            for (std::size_t c = 0; c < width; ++c)
-                sum += w1[h * width + c] * product[c];
+            for (std::size_t c = 0; c < product.size(); ++c)
+                sum += w1[h * product.size() + c] * product[c];
             for (std::size_t o = 0; o < outputs; ++o)
                 scores[o] += w2[o * width + h] * std::max(sum, 0.0);
         }
@@ -223,9 +228,34 @@ TEST(PairScores, GradientsAreTheSlopes) {
 }
 
 TEST(PairScores, ClassesOfPairsHaveTheirSlopes) {
-    PairCase c{.options = {PairScorer::network, LinkLoss::binary, 5, 2}, .outputs = 4, .group = 1};
-    c.groups = 12;
-    expect_slopes(c.fill(), Objective::classes);
+    for (const nn::PairInput input :
+         {nn::PairInput::products, nn::PairInput::sums, nn::PairInput::rows}) {
+        SCOPED_TRACE(static_cast<int>(input));
+        PairCase c{.options = {PairScorer::network, LinkLoss::binary, 5, 2, input},
+                   .outputs = 4,
+                   .group = 1};
+        c.groups = 12;
+        expect_slopes(c.fill(), Objective::classes);
+    }
+}
+
+TEST(PairScores, OfSumsDoNotKnowTheOrderOfAPairAndOfRowsDo) {
+    for (const nn::PairInput input : {nn::PairInput::sums, nn::PairInput::rows}) {
+        PairCase c{.options = {PairScorer::network, LinkLoss::binary, 9, 1, input},
+                   .outputs = 3,
+                   .group = 1,
+                   .groups = 20};
+        c.fill();
+        nn::PairHead head(c.options, c.outputs);
+        const auto score = [&](std::span<const LocalId> from, std::span<const LocalId> to) {
+            std::vector<float> scores(c.pairs() * c.outputs);
+            head.score({c.rows.data(), c.seeds, 9, 9}, {.sources = from, .targets = to},
+                       c.weights(), scores);
+            return scores;
+        };
+        const bool equal = score(c.sources, c.targets) == score(c.targets, c.sources);
+        EXPECT_EQ(equal, input == nn::PairInput::sums);
+    }
 }
 
 TEST(PairScores, AreTheSameOnAnyThreads) {

@@ -18,6 +18,8 @@ DatasetShape carrying(std::uint64_t seed) {
     shape.weights = seed % 2 == 0;
     shape.times = seed % 3 != 0;
     shape.edge_width = seed % 4 == 1 ? 3 : 0;
+    shape.edge_targets = static_cast<graph::TargetKind>(seed % 4);
+    shape.edge_split = seed % 5 < 3;
     return shape;
 }
 
@@ -32,6 +34,12 @@ std::vector<std::string> row_text(const graph::ExportSource& source, VertexId v)
                        std::to_string(arc.time));
         for (const std::byte b : arc.features)
             text.back() += " " + std::to_string(std::to_integer<int>(b));
+        text.back() += " label " + std::to_string(arc.label) + " role " +
+                       std::to_string(static_cast<int>(arc.role));
+        for (const std::uint8_t label : arc.multilabel)
+            text.back() += " " + std::to_string(label);
+        for (const float number : arc.numbers)
+            text.back() += " " + std::to_string(number);
     }
     return text;
 }
@@ -51,6 +59,18 @@ TEST(EdgeDataOfParts, IsThatOfTheDataSet) {
         EXPECT_EQ(divided.info().edge_weight, data.info().edge_weight);
         EXPECT_EQ(divided.info().edge_time, data.info().edge_time);
         EXPECT_EQ(divided.info().vertex_time, data.info().vertex_time);
+        EXPECT_EQ(divided.info().edge_targets.kind, data.info().edge_targets.kind);
+        EXPECT_EQ(divided.info().edge_targets.labelled, data.info().edge_targets.labelled);
+        EXPECT_EQ(divided.info().edge_split, data.info().edge_split);
+        graph::SplitCounts roles;
+        VertexId labelled = 0;
+        for (const partition::Part& part : divided.all_parts()) {
+            labelled += part.info().edge_targets.labelled;
+            const auto of = part.info().edge_split.value_or(graph::SplitCounts{});
+            roles = {roles.train + of.train, roles.valid + of.valid, roles.test + of.test};
+        }
+        EXPECT_EQ(labelled, data.info().edge_targets.labelled);
+        EXPECT_EQ(roles, data.info().edge_split.value_or(graph::SplitCounts{}));
         EXPECT_EQ(divided.info().edge_features.width, data.info().edge_features.width);
         const graph::DatasetExport whole(data);
         const partition::PartitionExport parts(divided);

@@ -1,5 +1,6 @@
 #include "fixture.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <limits>
@@ -113,6 +114,30 @@ void write_targets(graph::DatasetWriter& writer, Draws& draws, graph::TargetKind
     writer.targets(info, {classes, multilabel, regression});
 }
 
+/// Targets of edges, of which some have none.
+void write_edge_targets(graph::DatasetWriter& writer, const DatasetShape& shape, Draws& draws,
+                        std::span<const EdgeIndex> origin) {
+    const std::size_t edges = origin.empty() ? 0 : std::ranges::max(origin) + 1;
+    std::vector<std::int32_t> classes;
+    std::vector<std::uint8_t> multilabel;
+    std::vector<float> regression;
+    for (std::size_t e = 0; e < edges; ++e) {
+        const bool none = draws.below(4) == 0;
+        classes.push_back(none ? graph::no_label : static_cast<std::int32_t>(draws.below(2)));
+        for (int c = 0; c < 2; ++c) {
+            multilabel.push_back(none ? graph::no_multilabel
+                                      : static_cast<std::uint8_t>(draws.below(2)));
+            regression.push_back(none ? std::numeric_limits<float>::quiet_NaN()
+                                      : static_cast<float>(draws.uniform()));
+        }
+    }
+    graph::TargetView view;
+    if (shape.edge_targets == graph::TargetKind::classes) view.classes = classes;
+    if (shape.edge_targets == graph::TargetKind::multilabel) view.multilabel = multilabel;
+    if (shape.edge_targets == graph::TargetKind::regression) view.regression = regression;
+    writer.edge_targets({.kind = shape.edge_targets, .count = 2}, view, origin);
+}
+
 /// The rows, and what their edges and vertices carry.
 void write_rows(graph::DatasetWriter& writer, std::uint64_t seed, const RandomEdges& random,
                 const DatasetShape& shape) {
@@ -130,7 +155,8 @@ void write_rows(graph::DatasetWriter& writer, std::uint64_t seed, const RandomEd
     graph::EdgePayload payload;
     if (shape.weights) payload.weight = weights;
     if (shape.times) payload.time = times;
-    payload.rows = shape.edge_width != 0;
+    const bool labelled = shape.edge_targets != graph::TargetKind::none;
+    payload.rows = shape.edge_width != 0 || labelled || shape.edge_split;
     const VertexId n = random.vertices;
     const graph::BuiltTopology built = graph::build_topology(
         graph::EdgeSpan(n, std::span<const graph::Edge>(random.edges)), payload,
@@ -138,7 +164,14 @@ void write_rows(graph::DatasetWriter& writer, std::uint64_t seed, const RandomEd
          .keep_self_loops = shape.keep_irregular,
          .keep_duplicates = shape.keep_irregular});
     writer.topology(built, shape.symmetric);
-    if (built.origin) {
+    if (labelled) write_edge_targets(writer, shape, draws, built.origin->span());
+    if (shape.edge_split) {
+        std::vector<graph::Role> roles;
+        for (std::size_t e = 0; e < random.edges.size(); ++e)
+            roles.push_back(static_cast<graph::Role>(draws.below(4)));
+        writer.edge_split(roles, built.origin->span());
+    }
+    if (shape.edge_width != 0) {
         const graph::FeatureView rows{{.width = shape.edge_width},
                                       random.edges.size(),
                                       std::as_bytes(std::span(features)).data(),

@@ -43,6 +43,8 @@ struct DatasetShape {
     bool weights = false;          ///< of edges
     bool times = false;            ///< of edges and vertices
     std::uint64_t edge_width = 0;  ///< of their features
+    graph::TargetKind edge_targets = graph::TargetKind::none;
+    bool edge_split = false;
 };
 
 /// Writes a random data set and opens it.

@@ -34,9 +34,28 @@ PartId part_of(const BedOptions& options, VertexId v, Draws& draws) {
     return part;
 }
 
+void write_labelled(graph::DatasetWriter& writer, const BedOptions& options,
+                    std::span<const graph::Edge> edges) {
+    const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
+    Draws draws(stream, 9);
+    std::vector<std::int32_t> classes;
+    std::vector<graph::Role> roles;
+    for (std::size_t e = 0; e < edges.size(); ++e) {
+        classes.push_back(static_cast<std::int32_t>(draws.below(4)) - 1);
+        roles.push_back(static_cast<graph::Role>(draws.below(4)));
+    }
+    const auto built = graph::build_topology(graph::EdgeSpan(options.vertices, edges),
+                                             {.rows = true}, {.keep_self_loops = true});
+    writer.topology(built, true);
+    writer.edge_targets({.kind = graph::TargetKind::classes, .count = 3}, {classes, {}, {}},
+                        built.origin->span());
+    writer.edge_split(roles, built.origin->span());
+}
+
 void write_edges(graph::DatasetWriter& writer, const BedOptions& options,
                  std::span<const graph::Edge> edges) {
     const graph::EdgeSpan source(options.vertices, edges);
+    if (options.edge_targets) return write_labelled(writer, options, edges);
     if (!options.carried) return writer.topology(graph::build_topology(source, {}), true);
     const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
     Draws draws(stream, 8);

@@ -68,6 +68,7 @@ TEST(LinkDraws, NothingOrAllMayBeKeptBack) {
 struct Divided {
     std::map<Role, std::multiset<Pair>> links;
     std::map<VertexId, std::vector<VertexId>> rows;
+    std::size_t withheld = 0;
 };
 
 /// By global id.
@@ -91,6 +92,7 @@ Divided divide(const Bed& bed, int ranks, bool symmetric) {
         sample::OwnLinks divided =
             sample::divide_links(comm, bed.data().book(), own, draws, symmetric);
         const std::lock_guard lock(mutex);
+        all.withheld += divided.withheld;
         for (std::size_t i = 0; i < own.size(); ++i) {
             for (const Role role : roles) {
                 const sample::LinkList& list = divided.links[i].of(role);
@@ -176,6 +178,145 @@ TEST(Links, MessagesPassAlongTrainingLinksAlone) {
         }
         ASSERT_EQ(divided.rows.at(v), expected) << v;
     }
+}
+
+/// The entries of a bed whose edges have roles, by pair in original ids.
+struct PairEntries {
+    Role role = Role::none;  ///< of the pair
+    std::size_t trained = 0;
+};
+
+std::map<Pair, PairEntries> pairs_of(const Bed& bed, bool symmetric) {
+    const auto originals = original_ids(bed);
+    std::map<Pair, PairEntries> pairs;
+    for (const partition::Part& part : bed.data().all_parts()) {
+        const auto given = part.edge_data().roles;
+        for (LocalId v = 0; v < part.own(); ++v) {
+            for (EdgeIndex e = part.offsets()[v]; e < part.offsets()[v + std::size_t{1}]; ++e) {
+                const LocalId u = part.neighbours()[e];
+                if (u == v) continue;
+                const VertexId a = originals.at(part.global(u));
+                const VertexId b = part.original_ids()[v];
+                PairEntries& pair =
+                    pairs[symmetric ? Pair{std::min(a, b), std::max(a, b)} : Pair{a, b}];
+                pair.role = std::max(pair.role, given[e]);
+                pair.trained += given[e] == Role::train ? 1U : 0U;
+            }
+        }
+    }
+    return pairs;
+}
+
+TEST(Links, KeepTheRolesThatTheDataSetGivesThem) {
+    const Bed bed({.edge_targets = true});
+    for (const bool symmetric : {true, false}) {
+        const auto pairs = pairs_of(bed, symmetric);
+        std::map<Role, std::multiset<Pair>> expected;
+        std::size_t withheld = 0;
+        for (const auto& [pair, entries] : pairs) {
+            if (!symmetric || entries.role != Role::none) expected[entries.role].insert(pair);
+            if (entries.role > Role::train) withheld += entries.trained;
+        }
+        EXPECT_GT(withheld, 10U) << "some pairs are in both";
+        for (const int ranks : {1, 4}) {
+            Divided divided = divide(bed, ranks, symmetric);
+            std::map<Role, std::multiset<Pair>> links;
+            for (const auto& [role, list] : divided.links) {
+                for (const auto& [a, b] : list)
+                    links[role].insert(symmetric ? Pair{std::min(a, b), std::max(a, b)}
+                                                 : Pair{a, b});
+            }
+            for (const Role role : roles)
+                EXPECT_EQ(links[role], expected[role]) << static_cast<int>(role);
+            EXPECT_EQ(divided.withheld, withheld);
+        }
+        // Messages pass along what is trained on, and along what has no role.
+        const auto originals = original_ids(bed);
+        const auto rows = global_rows(bed.data());
+        const Divided divided = divide(bed, 2, symmetric);
+        for (VertexId v = 0; v < rows.size(); ++v) {
+            std::vector<VertexId> left;
+            for (const VertexId u : rows[v]) {
+                const VertexId a = originals.at(u);
+                const VertexId b = originals.at(v);
+                const bool loop = u == v;
+                const Pair pair = symmetric ? Pair{std::min(a, b), std::max(a, b)} : Pair{a, b};
+                if (loop || pairs.at(pair).role <= Role::train) left.push_back(u);
+            }
+            ASSERT_EQ(divided.rows.at(v), left) << v;
+        }
+    }
+}
+
+TEST(LabelledEdges, AreThereOnceEachWithTheirOwnEntry) {
+    const Bed bed({.edge_targets = true});
+    const auto originals = original_ids(bed);
+    for (const bool symmetric : {true, false}) {
+        std::map<Role, std::multiset<std::pair<Pair, std::int32_t>>> expected;
+        for (const partition::Part& part : bed.data().all_parts()) {
+            const graph::EdgeData data = part.edge_data();
+            for (LocalId v = 0; v < part.own(); ++v) {
+                for (EdgeIndex e = part.offsets()[v]; e < part.offsets()[v + std::size_t{1}]; ++e) {
+                    const VertexId a = originals.at(part.global(part.neighbours()[e]));
+                    const VertexId b = part.original_ids()[v];
+                    if (symmetric && a > b) continue;
+                    if (data.targets.classes[e] == graph::no_label) continue;
+                    expected[data.roles[e]].insert({{a, b}, data.targets.classes[e]});
+                }
+            }
+        }
+        expected.erase(Role::none);
+        for (const int ranks : {1, 2, 4}) {
+            std::map<Role, std::multiset<std::pair<Pair, std::int32_t>>> found;
+            std::mutex mutex;
+            comm::SimulatedCluster cluster({.ranks = ranks, .seed = 1});
+            cluster.run([&](const comm::Communicator& comm) {
+                const auto own = own_parts(comm, bed.data());
+                const auto edges = sample::labelled_edges(comm, bed.data().book(), own,
+                                                          LinkDraws({}, symmetric, 5), symmetric);
+                const std::lock_guard lock(mutex);
+                for (std::size_t p = 0; p < own.size(); ++p) {
+                    for (const Role role : roles) {
+                        const sample::LinkList& list = edges[p].of(role);
+                        ASSERT_EQ(list.entries.size(), list.size());
+                        for (std::size_t i = 0; i < list.size(); ++i) {
+                            const EdgeIndex e = list.entries[i];
+                            EXPECT_EQ(own[p].global(own[p].neighbours()[e]), list.targets[i]);
+                            EXPECT_GE(e, own[p].offsets()[list.sources[i]]);
+                            EXPECT_LT(e, own[p].offsets()[list.sources[i] + std::size_t{1}]);
+                            VertexId a = originals.at(list.targets[i]);
+                            VertexId b = own[p].original_ids()[list.sources[i]];
+                            if (symmetric && a > b) std::swap(a, b);
+                            found[role].insert({{a, b}, own[p].edge_data().targets.classes[e]});
+                        }
+                    }
+                }
+            });
+            EXPECT_EQ(found, expected) << ranks;
+        }
+    }
+}
+
+TEST(Pairs, ThatAreGivenComeFromTheirSourcesList) {
+    sample::GivenPairs given;
+    given.first = 5;
+    for (const std::uint64_t offset : {0U, 2U, 2U, 3U})
+        given.offsets.push_back(offset);
+    for (const VertexId target : {1U, 8U, 3U})
+        given.targets.push_back(target);
+    const std::vector<VertexId> sources{5, 6, 7};
+    RawVector<VertexId> laid;
+    sample::lay_out_pairs(
+        {.purpose = Purpose::test, .seed = 2},
+        {.negatives = sample::Negatives::given, .count = 60, .vertices = 11, .pairs = &given},
+        sources, sources, laid);
+    const auto met = [&](std::size_t link) {
+        return std::set<VertexId>(laid.begin() + static_cast<std::ptrdiff_t>(link * 62 + 2),
+                                  laid.begin() + static_cast<std::ptrdiff_t>((link + 1) * 62));
+    };
+    EXPECT_EQ(met(0), (std::set<VertexId>{1, 8}));
+    EXPECT_EQ(met(1).size(), 11U) << "none is given: drawn among all";
+    EXPECT_EQ(met(2), (std::set<VertexId>{3}));
 }
 
 TEST(Pairs, HaveTheirLinkFirstAndOthersBesideIt) {

@@ -106,13 +106,14 @@ train::SavedNetwork random_network(const partition::PartitionedDataset& data, in
                                    std::uint64_t hidden, std::uint64_t seed,
                                    const std::string& model) {
     train::SavedNetwork saved;
-    saved.options = {.model = model,
-                     .objective = train::objective_of(data.info(), "test"),
-                     .inputs = data.info().features.width,
-                     .hidden = hidden,
-                     .outputs = data.info().targets.count,
-                     .layers = layers,
-                     .seed = seed};
+    saved.options = {
+        .model = model,
+        .objective = train::objective_of(train::TaskKind::vertex, data.info().targets, "test"),
+        .inputs = data.info().features.width,
+        .hidden = hidden,
+        .outputs = data.info().targets.count,
+        .layers = layers,
+        .seed = seed};
     const auto network = nn::make_network(saved.options);
     saved.weights.assign(network->weights().begin(), network->weights().end());
     // Biases begin as zeroes in some models, statistics as those of nothing: no test of anything.

@@ -99,6 +99,56 @@ graph::BuiltTopology carrying(const graph::TopologyView& rows) {
         {.weight = weights, .time = times}, {});
 }
 
+/// What edges of a graph are, by number.
+struct EdgeList {
+    std::vector<graph::Edge> edges;
+    graph::TargetInfo info;
+    std::vector<std::int32_t> classes;
+    std::vector<std::uint8_t> multilabel;
+    std::vector<float> regression;
+    std::vector<graph::Role> roles;
+
+    [[nodiscard]] graph::TargetView view() const { return {classes, multilabel, regression}; }
+};
+
+constexpr std::uint64_t edge_classes = 3;
+
+/// Each edge once, with a target that follows from the classes of its vertices: of a directed graph
+/// from their order, too.
+EdgeList labelled_edges(const graph::TopologyView& rows, const SmallGraph& graph,
+                        std::span<const std::int32_t> labels) {
+    EdgeList list;
+    list.info = {.kind = graph.edge_targets, .count = edge_classes, .names = {"x", "y", "z"}};
+    for (VertexId v = 0; v < rows.vertices(); ++v) {
+        for (EdgeIndex e = rows.offsets[v]; e < rows.offsets[v + 1]; ++e) {
+            const VertexId u = rows.neighbours[e];
+            if (u > v) continue;
+            list.edges.push_back({u, v});
+            const bool none = (u * 5 + v) % 11 == 0;
+            const std::int32_t a = labels[u];
+            const std::int32_t b = labels[v];
+            const std::int32_t label = graph.directed ? (a == b  ? 0
+                                                         : a < b ? 1
+                                                                 : 2)
+                                                      : (a + b) % static_cast<int>(edge_classes);
+            list.classes.push_back(none ? graph::no_label : label);
+            for (std::uint64_t c = 0; c < edge_classes; ++c) {
+                const bool on = static_cast<std::uint64_t>(label) == c;
+                list.multilabel.push_back(none ? graph::no_multilabel : on ? 1 : 0);
+                list.regression.push_back(none ? std::numeric_limits<float>::quiet_NaN()
+                                          : on ? 1.5F
+                                               : -0.5F);
+            }
+            const auto turn = (u * 3 + v * 7) % 10;
+            list.roles.push_back(turn == 0   ? graph::Role::none
+                                 : turn <= 2 ? graph::Role::valid
+                                 : turn <= 4 ? graph::Role::test
+                                             : graph::Role::train);
+        }
+    }
+    return list;
+}
+
 /// Late enough for most to have a past.
 std::vector<std::int64_t> seed_times(VertexId vertices) {
     std::vector<std::int64_t> times;
@@ -162,8 +212,18 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     for (std::int32_t& label : labels) {
         if (!graph.numbers.empty()) label = graph.numbers[static_cast<std::size_t>(label)];
     }
+    EdgeList edges;
+    const bool labelled = graph.edge_targets != graph::TargetKind::none;
+    if (labelled || graph.edge_split) {
+        edges = labelled_edges(built.topology.view(), graph, labels);
+        built = graph::build_topology(
+            graph::EdgeSpan(graph.vertices, std::span<const graph::Edge>(edges.edges)),
+            {.rows = true}, {.symmetrise = !graph.directed, .keep_self_loops = true});
+    }
     graph::DatasetWriter writer(folder / "graph", Existing::replace);
-    writer.topology(built, true);
+    writer.topology(built, !graph.directed);
+    if (labelled) writer.edge_targets(edges.info, edges.view(), built.origin->span());
+    if (graph.edge_split) writer.edge_split(edges.roles, built.origin->span());
     if (graph.carried) writer.vertex_times(seed_times(graph.vertices));
     const graph::PlantedFeatures features(generator.labels(), graph.width, 1.0,
                                           graph.feature_seed.value_or(graph.seed));

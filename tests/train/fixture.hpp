@@ -30,6 +30,10 @@ struct SmallGraph {
     std::uint64_t most_of_a_word = 3;  ///< as often it is in a bag, at most
     bool row_normalise = false;
     bool carried = false;  ///< edges have weights (some 0) and times, vertices have times
+    /// Of edges, planted by the classes of their vertices; some edges have none.
+    graph::TargetKind edge_targets = graph::TargetKind::none;
+    bool edge_split = false;  ///< edges have roles; some have none
+    bool directed = false;    ///< only the entries of higher rows are there
     PartId parts = 4;
     std::uint64_t seed = 1;
     std::int32_t untrained_class = -1;  ///< its training vertices are for validation instead

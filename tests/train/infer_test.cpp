@@ -79,7 +79,7 @@ protected:
                                          const std::string& model = "sage", int layers = 2,
                                          std::uint64_t hidden = 8) {
         train::SavedNetwork saved = random_network(data, layers, hidden, 5, model);
-        saved.trained_on = train::trained_on(data.info());
+        saved.trained_on = train::trained_on(train::TaskKind::vertex, data.info());
         return saved;
     }
     train::Model open(const train::SavedNetwork& saved) {

@@ -20,6 +20,7 @@
 #include "train/input_rows.hpp"
 #include "train/learner.hpp"
 #include "train/prediction/inference.hpp"
+#include "train/saved_run.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -56,8 +57,20 @@ struct Ranked {
     std::set<std::pair<VertexId, VertexId>> links;
 };
 
+/// Pairs that are given for every second vertex.
+std::vector<VertexId> given_for(VertexId v, VertexId vertices) {
+    if (v % 2 != 0) return {};
+    std::set<VertexId> targets;
+    for (VertexId i = 0; i < 12; ++i)
+        targets.insert((v * 7 + i * i * 13 + 1) % vertices);
+    return {targets.begin(), targets.end()};
+}
+
+/// Whether some pairs are given.
+enum class Given : bool { no, yes };
+
 Ranked rank_all(const partition::PartitionedDataset& data, int ranks, nn::PairScorer scorer,
-                const train::RankingOptions& options) {
+                const train::RankingOptions& options, Given given = Given::no) {
     const std::vector<float> rows = some_rows(data.info().vertices);
     train::LinkRanking sum;
     Ranked all;
@@ -76,6 +89,13 @@ Ranked rank_all(const partition::PartitionedDataset& data, int ranks, nn::PairSc
         train::VertexRows shared(comm, ranges, own, columns);
         const train::KnownLinks known(parts, links->divided.links, data.info().symmetric);
         const auto network = pair_network(scorer);
+        sample::GivenPairs pairs{.first = here.begin};
+        pairs.offsets.push_back(0);
+        for (VertexId v = here.begin; v < here.end; ++v) {
+            for (const VertexId target : given_for(v, data.info().vertices))
+                pairs.targets.push_back(target);
+            pairs.offsets.push_back(pairs.targets.size());
+        }
         train::RankedLinks sums;
         std::vector<VertexId> sources;
         for (std::size_t p = 0; p < parts.size(); ++p) {
@@ -83,7 +103,9 @@ Ranked rank_all(const partition::PartitionedDataset& data, int ranks, nn::PairSc
             sources.clear();
             for (const LocalId v : list.sources)
                 sources.push_back(parts[p].range().begin + v);
-            train::LinkRanker(*network, shared, known, options).rank(sources, list.targets, sums);
+            train::LinkRanker(*network, shared, known, options,
+                              given == Given::yes ? &pairs : nullptr)
+                .rank(sources, list.targets, sums);
             const std::lock_guard lock(mutex);
             for (std::size_t l = 0; l < list.size(); ++l)
                 all.links.insert({sources[l], list.targets[l]});
@@ -99,7 +121,7 @@ Ranked rank_all(const partition::PartitionedDataset& data, int ranks, nn::PairSc
 
 /// All scores at once, and ranks by counting.
 Ranked rank_naively(const partition::PartitionedDataset& data, const Ranked& of,
-                    nn::PairScorer scorer, bool filtered) {
+                    nn::PairScorer scorer, bool filtered, Given given = Given::no) {
     const VertexId vertices = data.info().vertices;
     const std::vector<float> rows = some_rows(vertices);
     const auto network = pair_network(scorer);
@@ -123,8 +145,11 @@ Ranked rank_naively(const partition::PartitionedDataset& data, const Ranked& of,
         network->score_pairs({rows.data(), vertices, columns, columns},
                              {.sources = from, .targets = to}, scores);
         std::vector<float> others;
+        std::vector<VertexId> among;
+        if (given == Given::yes) among = given_for(source, vertices);
         for (VertexId v = 0; v < vertices; ++v) {
             if (v == source || v == target || (filtered && joined[source].contains(v))) continue;
+            if (!among.empty() && !std::ranges::binary_search(among, v)) continue;
             others.push_back(scores[v]);
             all.pairs.correct += scores[v] < scores[target] ? 1U : 0U;
             ++all.pairs.answers;
@@ -159,6 +184,25 @@ TEST(LinkRanker, RanksAmongAllVerticesAsByCounting) {
     }
 }
 
+TEST(LinkRanker, RanksAmongGivenPairsWhereItsSourceHasAny) {
+    const TempDir folder;
+    const auto data = make_parts(folder.path(), {.vertices = 330, .degree = 10});
+    for (const bool filtered : {true, false}) {
+        const train::RankingOptions options{.others = 0, .filtered = filtered};
+        const Ranked first = rank_all(data, 1, nn::PairScorer::dot, options, Given::yes);
+        expect_equal(first, rank_naively(data, first, nn::PairScorer::dot, filtered, Given::yes));
+        EXPECT_LT(first.pairs.answers,
+                  rank_all(data, 1, nn::PairScorer::dot, options).pairs.answers * 2 / 3);
+        for (const int ranks : {2, 4})
+            expect_equal(rank_all(data, ranks, nn::PairScorer::dot, options, Given::yes), first);
+    }
+    // Beside drawn ones, too.
+    const train::RankingOptions drawn{.others = 40, .filtered = false, .seed = 6};
+    const Ranked mixed = rank_all(data, 1, nn::PairScorer::dot, drawn, Given::yes);
+    EXPECT_LE(mixed.pairs.answers, 40 * mixed.scores.links);
+    expect_equal(rank_all(data, 4, nn::PairScorer::dot, drawn, Given::yes), mixed);
+}
+
 TEST(LinkRanker, DrawnOthersAreSpreadOverAllAndOnAnyRanksTheSame) {
     const TempDir folder;
     const auto data = make_parts(folder.path(), {.vertices = 330, .degree = 10});
@@ -185,20 +229,6 @@ train::TrainOptions evaluated_options() {
     options.eval_every = 1;
     options.links.eval_negatives = 50;
     return options;
-}
-
-train::SavedNetwork trained_network(const partition::PartitionedDataset& data,
-                                    const train::TrainOptions& options, train::Scores& scores) {
-    train::Trainer trainer(comm::Communicator::local(), data, options);
-    train::TrainObserver observer;
-    scores = trainer.run(observer).epochs.back().scores;
-    train::SavedNetwork saved;
-    saved.options = trainer.network_options();
-    saved.weights.assign(trainer.weights().begin(), trainer.weights().end());
-    saved.train = options;
-    saved.data = data.folder().path().string();
-    saved.data_checksum = train::data_checksum(data);
-    return saved;
 }
 
 TEST(LinkEvaluation, OfASavedNetworkIsThatOfTheRun) {
@@ -279,11 +309,6 @@ std::vector<Line> read_lines(const std::filesystem::path& file) {
     return lines;
 }
 
-std::string bytes_of(const std::filesystem::path& file) {
-    std::ifstream in(file, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
-}
-
 TEST(LinkPredictions, AreTheBestOfAllThatAreNotJoined) {
     const TempDir folder;
     const auto data = make_parts(folder.path(), {});
@@ -297,7 +322,8 @@ TEST(LinkPredictions, AreTheBestOfAllThatAreNotJoined) {
                 static_cast<void>(train::write_link_predictions(
                     comm, data, saved, {.output = folder / name, .top = 5}));
             });
-            EXPECT_EQ(bytes_of(folder / name), bytes_of(folder / ("out-1." + std::string(ending))));
+            EXPECT_EQ(file_bytes(folder / name),
+                      file_bytes(folder / ("out-1." + std::string(ending))));
         }
     }
     std::map<VertexId, std::set<VertexId>> joined;

@@ -42,7 +42,7 @@ protected:
     }
     static train::SavedNetwork network_for(const partition::PartitionedDataset& data) {
         train::SavedNetwork saved = random_network(data, 2, 8);
-        saved.trained_on = train::trained_on(data.info());
+        saved.trained_on = train::trained_on(train::TaskKind::vertex, data.info());
         return saved;
     }
     static OtherScores use(const train::SavedNetwork& saved,

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "rudder/core/array.hpp"
 #include "rudder/core/types.hpp"
@@ -33,11 +35,14 @@ struct DatasetInfo {
     bool edge_weight = false;
     bool edge_time = false;
     FeatureInfo edge_features;
+    TargetInfo edge_targets;                ///< `labelled` counts entries
+    std::optional<SplitCounts> edge_split;  ///< of entries, where they have roles
     bool vertex_time = false;
 
-    /// Whether edges have weights, times or features.
+    /// Whether edges have weights, times, features, targets or roles.
     [[nodiscard]] bool edges_carry() const noexcept {
-        return edge_weight || edge_time || edge_features.present();
+        return edge_weight || edge_time || edge_features.present() || edge_split ||
+               edge_targets.kind != TargetKind::none;
     }
     /// Of the format that holds it: 2 where edges carry something or vertices have times, else 1.
     [[nodiscard]] std::uint64_t version() const noexcept {
@@ -52,22 +57,45 @@ inline constexpr std::int64_t no_time = std::numeric_limits<std::int64_t>::min()
 void describe(const DatasetInfo& info, Json& manifest);
 [[nodiscard]] DatasetInfo dataset_info(const Json& manifest, const std::string& where);
 
+/// Targets and roles as mapped arrays, of vertices or of edges.
+struct TargetArrays {
+    Array<std::int32_t> classes;
+    Array<std::uint8_t> multilabel;
+    Array<float> regression;
+    Array<std::uint8_t> roles;
+
+    /// Maps `labels`, the array that such targets have.
+    void open_targets(const ArrayFolder& folder, const TargetInfo& info, std::uint64_t rows,
+                      std::string_view labels);
+    [[nodiscard]] TargetView view() const;
+    [[nodiscard]] std::span<const Role> role_view() const;
+
+    /// What an array is called in messages.
+    struct Names {
+        std::string_view labels;
+        std::string_view split;
+        std::string_view things;  ///< what has them
+    };
+    /// Checks every value: labels and roles in range, counts as they should be.
+    void check(const TargetInfo& info, const SplitCounts& split, std::uint64_t rows,
+               const std::string& where, const Names& names) const;
+    /// Of these only that labels of classes and roles are in range.
+    void check_bounds(const TargetInfo& info, const std::string& where, const Names& names) const;
+};
+
 /// Features and targets as mapped arrays, with the checks their manifest asks for; shared by data
 /// sets and parts. `rows` is the number of vertices that have a row.
 struct VertexArrays {
     Region features;
     Array<float> scale;
-    Array<std::int32_t> classes;
-    Array<std::uint8_t> multilabel;
-    Array<float> regression;
-    Array<std::uint8_t> roles;
+    TargetArrays targets;
     Array<std::int64_t> times;
 
     [[nodiscard]] static VertexArrays open(const ArrayFolder& folder, const DatasetInfo& info,
                                            VertexId rows);
     [[nodiscard]] FeatureView feature_view(const FeatureInfo& info, VertexId rows) const;
-    [[nodiscard]] TargetView target_view() const;
-    [[nodiscard]] std::span<const Role> role_view() const;
+    [[nodiscard]] TargetView target_view() const { return targets.view(); }
+    [[nodiscard]] std::span<const Role> role_view() const { return targets.role_view(); }
     /// Checks every value: finite features, labels and roles in range, counts as in `info`.
     void check(const DatasetInfo& info, VertexId rows, const std::string& where) const;
     /// Of these only that labels of classes and roles are in range.
@@ -79,12 +107,15 @@ struct EdgeArrays {
     Array<float> weight;
     Array<std::int64_t> time;
     Region features;
+    TargetArrays targets;
 
     [[nodiscard]] static EdgeArrays open(const ArrayFolder& folder, const DatasetInfo& info);
     [[nodiscard]] EdgeData view(const DatasetInfo& info) const;
     /// Checks every value: finite features, weights that are finite and not negative, times that
-    /// do not descend among equal entries of a row of `graph`.
+    /// do not descend among equal entries of a row of `graph`, targets and roles.
     void check(const DatasetInfo& info, const TopologyView& graph, const std::string& where) const;
+    /// Of these only that labels of classes and roles are in range.
+    void check_bounds(const DatasetInfo& info, const std::string& where) const;
 };
 
 /// Throws an input Error naming `where` and the position of the first weight that is NaN, infinite

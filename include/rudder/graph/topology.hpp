@@ -9,6 +9,8 @@
 #include "rudder/core/id_array.hpp"
 #include "rudder/core/types.hpp"
 #include "rudder/graph/features.hpp"
+#include "rudder/graph/split.hpp"
+#include "rudder/graph/targets.hpp"
 
 namespace rudder::graph {
 
@@ -34,6 +36,9 @@ struct EdgeData {
     std::span<const float> weight;       ///< finite, not negative
     std::span<const std::int64_t> time;  ///< larger is later
     FeatureView features;                ///< a row per entry
+    TargetView targets{};                ///< one per entry
+    std::uint64_t target_count = 0;      ///< classes, or numbers, of these
+    std::span<const Role> roles{};
 };
 
 /// A graph that owns its arrays (or maps them).

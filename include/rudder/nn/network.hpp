@@ -27,6 +27,10 @@ enum class Objective : std::uint8_t { classes, multilabel, regression, links };
 /// products through a hidden layer as wide as they are.
 enum class PairScorer : std::uint8_t { dot, distmult, network };
 
+/// What of a pair's rows u and v a scorer's network reads: their products; these and the sums (the
+/// same for both orders); or these and both rows.
+enum class PairInput : std::uint8_t { products, sums, rows };
+
 /// How joined pairs are told from others. binary: cross-entropy of each pair, the mean over a group
 /// (a joined pair and those drawn beside it). softmax: cross-entropy of the joined one among its
 /// group. bpr: -log sigmoid of how far it is above each of the others, their mean.
@@ -35,9 +39,10 @@ enum class LinkLoss : std::uint8_t { binary, softmax, bpr };
 /// That pairs of seeds are scored, not seeds. `outputs` are then those of a pair.
 struct PairOptions {
     PairScorer scorer = PairScorer::dot;
-    LinkLoss loss = LinkLoss::binary;  ///< of Objective::links
-    std::uint64_t width = 64;          ///< of the rows that the last layer gives
-    std::uint64_t relations = 1;       ///< kinds of pairs that distmult and network tell apart
+    LinkLoss loss = LinkLoss::binary;       ///< of Objective::links
+    std::uint64_t width = 64;               ///< of the rows that the last layer gives
+    std::uint64_t relations = 1;            ///< kinds of pairs that distmult and network tell apart
+    PairInput input = PairInput::products;  ///< of network
 };
 
 /// What a network is told of rows that come as their non-zeros alone.

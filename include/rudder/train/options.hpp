@@ -23,18 +23,21 @@ namespace rudder::train {
 /// (choose) the first if it takes at most a quarter of the host's memory.
 enum class TopologyChoice : std::uint8_t { choose, replicated, partitioned };
 
-/// What is learned: the targets of vertices, or which vertices are joined.
-enum class TaskKind : std::uint8_t { vertex, link };
+/// What is learned: the targets of vertices, which vertices are joined, or the targets of edges.
+enum class TaskKind : std::uint8_t { vertex, link, edge };
 
-/// How links are learned and scored; of no effect on vertices.
+/// How links are learned and scored; of no effect on the other tasks.
 struct LinkOptions {
     nn::PairScorer scorer = nn::PairScorer::dot;
     nn::LinkLoss loss = nn::LinkLoss::binary;
     /// KIND[:N]: N pairs that are drawn beside each link, their targets among all vertices
-    /// (uniform), by degree (degree), or among the targets of the batch (in-batch).
+    /// (uniform), by degree (degree), among the targets of the batch (in-batch), or among the pairs
+    /// of `negatives_from` (given).
     std::string negatives = "uniform:1";
     /// Pairs that a link is ranked among in evaluation; 0: those with all vertices.
     std::uint64_t eval_negatives = 1000;
+    /// Table of pairs that links are ranked among, and that `given` draws from; empty: none.
+    std::string negatives_from{};
     bool unfiltered = false;  ///< it is ranked among the other links of its source, too
 };
 

@@ -45,8 +45,8 @@ private:
                       const Use& use, const Context& context) {
         const bool links = saved.options.objective == nn::Objective::links;
         if (context.json) {
-            Json json = links ? link_scores_json(result, use.match)
-                              : scores_json(result, saved.options.objective, use.match);
+            Json json =
+                links ? link_scores_json(result, use.match) : scores_json(result, saved, use.match);
             json["data"] = use.data.folder().path().string();
             json["checkpoint"] = saved.checkpoint.string();
             json["step"] = saved.step;
@@ -56,8 +56,7 @@ private:
             json["memory"] = result.planned_bytes;
             print_json(json);
         } else if (!context.quiet) {
-            print_text(links ? link_scores_text(result)
-                             : scores_text(result, saved.options.objective));
+            print_text(links ? link_scores_text(result) : scores_text(result, saved));
             print_text(unknown_text(result, use.match));
             print_text(fmt::format("{}: {} steps, {:.2f} s\n", saved.checkpoint.string(),
                                    saved.step, result.seconds));

@@ -28,7 +28,7 @@ std::span<const Setting<PredictionSettings>> prediction_options() {
     constexpr double most_targets = 100'000;
     static const std::array table{
         setting<O, &O::task>("task", "Task (default: what the run learned)", Marks::derived)
-            .among({"vertex", "link"}),
+            .among({"vertex", "link", "edge"}),
         setting<O, &O::top>("top", "Targets for each vertex, of a run with --task link")
             .limit(1, most_targets)
             .in("N"),
@@ -64,17 +64,7 @@ public:
             [&](const comm::Communicator& comm, const partition::PartitionedDataset& data,
                 const train::SavedNetwork& saved, const train::InferenceOptions& options) {
                 check_task(saved);
-                const train::InferenceResult result =
-                    learned_links(saved) ? train::write_link_predictions(comm, data, saved,
-                                                                         {.inference = options,
-                                                                          .output = output_,
-                                                                          .existing = existing,
-                                                                          .top = settings_.top})
-                                         : train::write_predictions(comm, data, saved,
-                                                                    {.inference = options,
-                                                                     .output = output_,
-                                                                     .existing = existing,
-                                                                     .embeddings = embeddings_});
+                const train::InferenceResult result = write(comm, data, saved, options, existing);
                 if (comm.rank() == 0) print(result, saved, data, options.match, context);
                 return 0;
             });
@@ -82,19 +72,43 @@ public:
 
 private:
     static bool learned_links(const train::SavedNetwork& saved) {
-        return saved.options.objective == nn::Objective::links;
+        return train::task_of(saved) == train::TaskKind::link;
+    }
+    train::InferenceResult write(const comm::Communicator& comm,
+                                 const partition::PartitionedDataset& data,
+                                 const train::SavedNetwork& saved,
+                                 const train::InferenceOptions& options, Existing existing) const {
+        if (learned_links(saved)) {
+            return train::write_link_predictions(comm, data, saved,
+                                                 {.inference = options,
+                                                  .output = output_,
+                                                  .existing = existing,
+                                                  .top = settings_.top});
+        }
+        const train::PredictionOptions vertices{.inference = options,
+                                                .output = output_,
+                                                .existing = existing,
+                                                .embeddings = embeddings_};
+        return train::task_of(saved) == train::TaskKind::edge
+                   ? train::write_edge_predictions(comm, data, saved, vertices)
+                   : train::write_predictions(comm, data, saved, vertices);
     }
     void check_task(const train::SavedNetwork& saved) const {
-        const bool links = learned_links(saved);
-        if (settings_.task && links != (settings_.task == train::TaskKind::link)) {
+        constexpr std::array<std::string_view, 3> names{"vertex", "link", "edge"};
+        constexpr std::array<std::string_view, 3> learned{"targets of vertices", "links",
+                                                          "targets of edges"};
+        const train::TaskKind task = train::task_of(saved);
+        const auto index = static_cast<std::size_t>(task);
+        if (settings_.task && *settings_.task != task) {
             throw usage_error(
-                fmt::format("invalid task: '{}'; the run learned {}", links ? "vertex" : "link",
-                            links ? "links" : "targets of vertices"),
+                fmt::format("invalid task: '{}'; the run learned {}",
+                            names.at(static_cast<std::size_t>(*settings_.task)), learned.at(index)),
                 "--task", "leave --task out, or name a run that learned it");
         }
-        if (links && embeddings_) {
-            throw usage_error("a run with --task link writes links, not vertices", "--embeddings",
-                              "leave --embeddings away");
+        if (task != train::TaskKind::vertex && embeddings_) {
+            throw usage_error(fmt::format("a run with --task {} writes {}s, not vertices",
+                                          names.at(index), names.at(index)),
+                              "--embeddings", "leave --embeddings away");
         }
     }
 
@@ -105,7 +119,7 @@ private:
         if (context.json) {
             Json json = learned_links(saved)
                             ? Json{{"top", settings_.top}, {"other_data", !match.same}}
-                            : scores_json(result, saved.options.objective, match);
+                            : scores_json(result, saved, match);
             json["data"] = data.folder().path().string();
             json["class_names"] = saved.trained_on ? Json(saved.trained_on->class_names) : Json();
             json["output"] = output_;
@@ -116,8 +130,12 @@ private:
             json["seconds"] = result.seconds;
             print_json(json);
         } else if (!context.quiet) {
-            print_text(fmt::format("{}: {} vertices, {}\n", output_,
-                                   format_count(data.info().vertices), format_bytes(bytes)));
+            const graph::DatasetInfo& info = data.info();
+            const bool edges = train::task_of(saved) == train::TaskKind::edge;
+            const EdgeIndex once = info.symmetric ? (info.edges + info.self_loops) / 2 : info.edges;
+            print_text(fmt::format("{}: {} {}, {}\n", output_,
+                                   format_count(edges ? once : info.vertices),
+                                   edges ? "edges" : "vertices", format_bytes(bytes)));
         }
     }
 

@@ -120,6 +120,46 @@ private:
                         }));
         }
         if (info_.edge_features.present()) add_edge_features(count);
+        add_edge_targets(count);
+        if (info_.edge_split) {
+            writer_.add("edge_split", {ElementType::u8, false, 0, {count}},
+                        per_edge([](const ExportedArc& arc, VertexId, auto& block) {
+                            put(block, &arc.role, sizeof(arc.role));
+                        }));
+        }
+    }
+
+    void add_edge_targets(EdgeIndex count) {
+        const TargetInfo& targets = info_.edge_targets;
+        const auto add = [&](ElementType type, std::vector<std::uint64_t> shape, auto each) {
+            writer_.add("edge_label", {type, false, 0, std::move(shape)}, per_edge(each));
+        };
+        switch (targets.kind) {
+            case TargetKind::none:
+                return;
+            case TargetKind::classes: {
+                add(ElementType::i64, {count}, [](const ExportedArc& arc, VertexId, auto& block) {
+                    const std::int64_t label = arc.label;
+                    put(block, &label, sizeof(label));
+                });
+                const auto classes = static_cast<std::int64_t>(targets.count);
+                writer_.add<std::int64_t>("num_edge_classes", {&classes, 1}, {});
+                break;
+            }
+            case TargetKind::multilabel:
+                add(ElementType::u8, {count, targets.count},
+                    [](const ExportedArc& arc, VertexId, auto& block) {
+                        put(block, arc.multilabel.data(), arc.multilabel.size());
+                    });
+                break;
+            case TargetKind::regression:
+                add(ElementType::f32, {count, targets.count},
+                    [](const ExportedArc& arc, VertexId, auto& block) {
+                        put(block, arc.numbers.data(), arc.numbers.size_bytes());
+                    });
+                break;
+        }
+        if (!targets.names.empty()) writer_.add_texts("edge_classes", targets.names);
     }
 
     void add_edge_features(EdgeIndex count) {
@@ -219,6 +259,13 @@ void set_carried(const EdgeData& data, EdgeIndex e, ExportedArc& arc) {
     if (!data.weight.empty()) arc.weight = data.weight[e];
     if (!data.time.empty()) arc.time = data.time[e];
     if (data.features.info.present()) arc.features = data.features.row(e);
+    const std::uint64_t width = data.target_count;
+    if (!data.targets.classes.empty()) arc.label = data.targets.classes[e];
+    if (!data.targets.multilabel.empty())
+        arc.multilabel = data.targets.multilabel.subspan(e * width, width);
+    if (!data.targets.regression.empty())
+        arc.numbers = data.targets.regression.subspan(e * width, width);
+    if (!data.roles.empty()) arc.role = data.roles[e];
 }
 
 void DatasetExport::row(VertexId v, std::vector<ExportedArc>& out) const {

@@ -18,6 +18,11 @@ struct ExportedArc {
     float weight = 0;
     std::int64_t time = 0;
     std::span<const std::byte> features{};
+    // The target of the data set's kind of them.
+    std::int32_t label = no_label;
+    std::span<const std::uint8_t> multilabel{};
+    std::span<const float> numbers{};
+    Role role = Role::none;
 };
 
 /// What is exported, in original vertex ids, whatever order it is stored in. Calls come from one
@@ -89,8 +94,9 @@ struct ExportOptions {
 
 /// Writes `num_nodes`, `id` (the user's), `src`, `dst` (each edge of a symmetric graph once, src <=
 /// dst), `x` (or `x_int8` with `x_scale`), `y` (with `num_classes` and `classes`), `train`, `val`,
-/// `test`, `part`, and what edges carry in their order (`edge_weight`, `edge_time`, `edge_attr`)
-/// and the times of vertices (`node_time`). Nothing is held in memory but a block of each. The
+/// `test`, `part`, and what edges carry in their order (`edge_weight`, `edge_time`, `edge_attr`,
+/// `edge_label` with `num_edge_classes` and `edge_classes`, `edge_split`) and the times of vertices
+/// (`node_time`). Nothing is held in memory but a block of each. The
 /// output appears whole or not at all.
 void export_npz(const ExportSource& source, const std::filesystem::path& output, bool force,
                 Progress& progress = Progress::none());

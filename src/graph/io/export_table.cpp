@@ -27,23 +27,44 @@ std::string_view split_word(Role role) {
     return "";
 }
 
+/// The columns of a label, if there is one.
+void add_label_columns(const TargetInfo& targets, std::vector<OutputColumn>& columns) {
+    if (targets.kind == TargetKind::regression) {
+        for (std::uint64_t i = 0; i < targets.count; ++i) {
+            columns.push_back(
+                {targets.count == 1 ? "label" : fmt::format("label{}", i), CellKind::real});
+        }
+    } else if (targets.kind != TargetKind::none) {
+        columns.push_back({"label", CellKind::text});
+    }
+}
+
 std::vector<OutputColumn> vertex_columns(const ExportSource& source) {
     const DatasetInfo& info = source.info();
     std::vector<OutputColumn> columns{id_column("id", source.ids())};
     for (std::uint64_t i = 0; i < info.features.width; ++i)
         columns.push_back({fmt::format("x{}", i), CellKind::real});
-    if (info.targets.kind == TargetKind::regression) {
-        for (std::uint64_t i = 0; i < info.targets.count; ++i) {
-            columns.push_back(
-                {info.targets.count == 1 ? "label" : fmt::format("label{}", i), CellKind::real});
-        }
-    } else if (info.targets.kind != TargetKind::none) {
-        columns.push_back({"label", CellKind::text});
-    }
+    add_label_columns(info.targets, columns);
     columns.push_back({"split", CellKind::text});
     if (info.vertex_time) columns.push_back({"time", CellKind::integer});
     if (source.partitioned()) columns.push_back({"part", CellKind::integer});
     return columns;
+}
+
+void put_class(TableWriter& writer, const TargetInfo& targets, std::int32_t label) {
+    if (label == no_label) return writer.missing();
+    writer.text(class_name(targets, static_cast<std::uint64_t>(label)));
+}
+
+void put_classes(TableWriter& writer, const TargetInfo& targets,
+                 std::span<const std::uint8_t> row) {
+    if (!row.empty() && row.front() == no_multilabel) return writer.missing();
+    writer.text(joined_classes(targets, row));
+}
+
+void put_numbers(TableWriter& writer, std::span<const float> row) {
+    for (const float value : row)
+        value == value ? writer.real(value) : writer.missing();  // NaN: no label
 }
 
 void put_label(TableWriter& writer, const ExportSource& source, VertexId v) {
@@ -51,20 +72,31 @@ void put_label(TableWriter& writer, const ExportSource& source, VertexId v) {
     switch (targets.kind) {
         case TargetKind::none:
             return;
-        case TargetKind::classes: {
-            const std::int32_t label = source.class_of(v);
-            if (label == no_label) return writer.missing();
-            return writer.text(class_name(targets, static_cast<std::uint64_t>(label)));
-        }
-        case TargetKind::multilabel: {
-            const auto row = source.multilabel_of(v);
-            if (!row.empty() && row.front() == no_multilabel) return writer.missing();
-            return writer.text(joined_classes(targets, row));
-        }
+        case TargetKind::classes:
+            return put_class(writer, targets, source.class_of(v));
+        case TargetKind::multilabel:
+            return put_classes(writer, targets, source.multilabel_of(v));
         case TargetKind::regression:
-            for (const float value : source.regression_of(v))
-                value == value ? writer.real(value) : writer.missing();  // NaN: no label
+            return put_numbers(writer, source.regression_of(v));
     }
+}
+
+void put_edge_label(TableWriter& writer, const TargetInfo& targets, const ExportedArc& arc) {
+    switch (targets.kind) {
+        case TargetKind::none:
+            return;
+        case TargetKind::classes:
+            return put_class(writer, targets, arc.label);
+        case TargetKind::multilabel:
+            return put_classes(writer, targets, arc.multilabel);
+        case TargetKind::regression:
+            return put_numbers(writer, arc.numbers);
+    }
+}
+
+void put_split(TableWriter& writer, Role role) {
+    const std::string_view split = split_word(role);
+    split.empty() ? writer.missing() : writer.text(split);
 }
 
 void write_vertices(const ExportSource& source, TableWriter& writer, Progress& progress) {
@@ -80,8 +112,7 @@ void write_vertices(const ExportSource& source, TableWriter& writer, Progress& p
                 writer.real(value);
         }
         put_label(writer, source, v);
-        const std::string_view split = split_word(source.role(v));
-        split.empty() ? writer.missing() : writer.text(split);
+        put_split(writer, source.role(v));
         if (info.vertex_time) {
             const std::int64_t time = source.time_of(v);
             time == no_time ? writer.missing() : writer.integer(time);
@@ -110,6 +141,8 @@ void write_edges(const ExportSource& source, TableWriter& writer, Progress& prog
                 for (const float value : values)
                     writer.real(value);
             }
+            put_edge_label(writer, info.edge_targets, arc);
+            if (info.edge_split) put_split(writer, arc.role);
             writer.end_row();
         }
         if (v % told_vertices == 0) progress.advance(told_vertices);
@@ -124,6 +157,8 @@ std::vector<OutputColumn> edge_columns(const ExportSource& source) {
     if (info.edge_time) columns.push_back({"time", CellKind::integer});
     for (std::uint64_t i = 0; i < info.edge_features.width; ++i)
         columns.push_back({fmt::format("e{}", i), CellKind::real});
+    add_label_columns(info.edge_targets, columns);
+    if (info.edge_split) columns.push_back({"split", CellKind::text});
     return columns;
 }
 

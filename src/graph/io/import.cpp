@@ -111,6 +111,10 @@ void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& w
             writer.edge_features({all.info, rows->rows(), all.bytes.data(), {}},
                                  built.origin->span(), rows->where(), progress);
         }
+        if (const auto& targets = graph.edge_data.targets)
+            writer.edge_targets(targets->info, targets->view(), built.origin->span());
+        if (const auto& roles = graph.edge_data.roles)
+            writer.edge_split(roles->span(), built.origin->span());
         if (graph.vertex_times) writer.vertex_times(graph.vertex_times->span());
         if (built.weight && built.dropped.duplicates != 0) {
             log::info(fmt::format("{} entries were added to others of the same ends",

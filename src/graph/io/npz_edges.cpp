@@ -9,6 +9,7 @@
 #include "edge_blocks.hpp"
 #include "feature_sources.hpp"
 #include "npz_reader.hpp"
+#include "target_builder.hpp"
 
 namespace rudder::graph {
 
@@ -178,12 +179,43 @@ NpyReader open_aligned(const NpzArchive& archive, const std::string& name, std::
         reader.where(), fmt::format("give one for each of the {}", of));
 }
 
+Targets read_edge_targets(const NpzArchive& archive, EdgeIndex edges) {
+    NpyReader reader = open_aligned(archive, "edge_label", edges, "edges", 2);
+    TargetHints hints;
+    if (archive.has("num_edge_classes")) {
+        NpyReader classes = archive.open("num_edge_classes");
+        hints.classes = read_scalar(classes);
+    }
+    if (archive.has("edge_classes")) {
+        NpyReader names = archive.open("edge_classes");
+        hints.names = read_texts(names);
+    }
+    return read_targets(reader, edges, hints);
+}
+
+Array<Role> read_edge_roles(const NpzArchive& archive, EdgeIndex edges) {
+    NpyReader reader = open_aligned(archive, "edge_split", edges, "edges", 1);
+    const Array<std::int64_t> numbers = read_integers(reader);
+    auto roles = Array<Role>::uninitialised(numbers.size());
+    for (std::size_t e = 0; e < numbers.size(); ++e) {
+        if (numbers[e] < 0 || numbers[e] > static_cast<std::int64_t>(Role::test)) {
+            throw input_error(fmt::format("invalid role: {}", numbers[e]),
+                              fmt::format("{}, position {}", reader.where(), e),
+                              "give 0 (none), 1 (train), 2 (valid) or 3 (test)");
+        }
+        roles[e] = static_cast<Role>(numbers[e]);
+    }
+    return roles;
+}
+
 }  // namespace
 
 RawEdgeData read_npz_edge_data(const SharedArchive& archive, EdgeIndex edges) {
     RawEdgeData data;
     const std::string rows = archive->first_of({"edge_attr", "edge_feat"});
-    const std::string any = rows.empty() ? archive->first_of({"edge_weight", "edge_time"}) : rows;
+    const std::string any =
+        rows.empty() ? archive->first_of({"edge_weight", "edge_time", "edge_label", "edge_split"})
+                     : rows;
     if (any.empty()) return data;
     if (find_sets(*archive).size() > 1) {
         throw input_error("the archive has several sets of edges, and this belongs to one",
@@ -202,6 +234,8 @@ RawEdgeData read_npz_edge_data(const SharedArchive& archive, EdgeIndex edges) {
         (void)open_aligned(*archive, rows, edges, "edges", 2);
         data.features = dense_features([archive, rows] { return archive->open(rows); });
     }
+    if (archive->has("edge_label")) data.targets = read_edge_targets(*archive, edges);
+    if (archive->has("edge_split")) data.roles = read_edge_roles(*archive, edges);
     return data;
 }
 

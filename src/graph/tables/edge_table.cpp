@@ -11,6 +11,8 @@
 
 #include "cells.hpp"
 #include "feature_columns.hpp"
+#include "labels.hpp"
+#include "pieces.hpp"
 
 namespace rudder::graph {
 
@@ -27,6 +29,8 @@ struct EdgeSlot {
     std::vector<float> weights;
     std::vector<std::int64_t> times;
     RawRows features;
+    SlotLabels labels;
+    std::vector<Role> roles;
     EdgeIndex dropped = 0;
 };
 
@@ -66,6 +70,8 @@ RawEdgeData TableEdges::take_data() {
     if (weighted_) data.weight = take_all<float>(weights_);
     if (timed_) data.time = take_all<std::int64_t>(times_);
     data.features = std::move(features_);
+    data.targets = std::move(targets_);
+    data.roles = std::move(roles_);
     return data;
 }
 
@@ -78,7 +84,7 @@ public:
           into_(into),
           unknown_(unknown),
           wide_(IdArray::needs_wide(into.vertices())),
-          first_feature_(add_columns(meaning)),
+          first_feature_(add_columns(table, meaning)),
           features_(table, meaning.features, first_feature_, missing, room) {}
 
     [[nodiscard]] const std::vector<std::string>& columns() const noexcept { return columns_; }
@@ -103,6 +109,16 @@ public:
                 const auto time = reader.integer(r);
                 if (!time) throw reader.fault(r, "an edge has no time", "give every edge a time");
                 if (known(into, r)) into.times.push_back(*time);
+            }
+        }
+        if (labels_) {
+            labels_->read(batch, into.labels, [&](std::size_t r) { return known(into, r); });
+        }
+        if (split_column_) {
+            CellReader reader(batch, *split_column_);
+            for (std::size_t r = 0; r < batch.rows; ++r) {
+                const Role role = role_of(reader, r);
+                if (known(into, r)) into.roles.push_back(role);
             }
         }
         features_.read(batch, into.features);
@@ -131,13 +147,19 @@ public:
             into_.weights_.append(slot.weights);
             into_.times_.append(slot.times);
             features_.take(slot.features);
+            if (labels_) labels_->take(slot.labels);
+            roles_.take(slot.roles);
         }
     }
 
-    void finish(const std::string& where) { into_.features_ = features_.finish(where); }
+    void finish(const std::string& where) {
+        into_.features_ = features_.finish(where);
+        if (labels_) into_.targets_ = labels_->finish(where);
+        if (split_column_) into_.roles_ = roles_.join();
+    }
 
 private:
-    std::size_t add_columns(const EdgeTable& meaning) {
+    std::size_t add_columns(const Table& table, const EdgeTable& meaning) {
         columns_ = {meaning.source, meaning.target};
         const auto add = [&](const std::string& name, std::optional<std::size_t>& at) {
             if (name.empty()) return;
@@ -146,6 +168,10 @@ private:
         };
         add(meaning.weight, weight_column_);
         add(meaning.time, time_column_);
+        add(meaning.split, split_column_);
+        if (!meaning.label.empty()) labels_.emplace(table, meaning.label, columns_.size());
+        for (const LabelColumn& label : meaning.label)
+            columns_.push_back(label.column);
         into_.weighted_ = weight_column_.has_value();
         into_.timed_ = time_column_.has_value();
         const std::size_t first = columns_.size();
@@ -160,6 +186,8 @@ private:
         slot.weights.clear();
         slot.times.clear();
         slot.features = {};
+        slot.labels = {};
+        slot.roles.clear();
         slot.dropped = 0;
     }
 
@@ -239,8 +267,11 @@ private:
     std::vector<std::string> columns_;
     std::optional<std::size_t> weight_column_;
     std::optional<std::size_t> time_column_;
+    std::optional<std::size_t> split_column_;
+    std::optional<LabelReader> labels_;
     std::size_t first_feature_;
     FeatureColumns features_;
+    Pieces<Role> roles_;
     std::vector<EdgeSlot> slots_;
     std::size_t used_ = 0;
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "rudder/core/progress.hpp"
 #include "rudder/graph/feature_source.hpp"
@@ -18,7 +19,8 @@ namespace rudder::graph {
 /// What becomes of an edge that names a vertex which has no row.
 enum class UnknownIds : std::uint8_t { refuse, drop };
 
-/// Edges of a table, in the order of its rows; edge e has weight e, time e and features e.
+/// Edges of a table, in the order of its rows; edge e has weight e, time e, features e, target e
+/// and role e.
 class TableEdges final : public NumberedEdges {
 public:
     TableEdges(VertexId vertices, const std::shared_ptr<SpillRoom>& room)
@@ -43,6 +45,8 @@ private:
     bool timed_ = false;
     Spill weights_;  ///< float32
     Spill times_;    ///< int64
+    std::optional<Targets> targets_;
+    std::optional<Array<Role>> roles_;
     std::unique_ptr<FeatureSource> features_;
 };
 

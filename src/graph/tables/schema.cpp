@@ -209,7 +209,9 @@ public:
               put("weight", made.weight),
               put("time", made.time),
               {"features", [&](const toml::node& n) { made.features = features(n, missing); }},
-              {"missing", [](const toml::node& /*read above*/) {}}});
+              {"missing", [](const toml::node& /*read above*/) {}},
+              {"label", [&](const toml::node& n) { made.label = label(n); }},
+              put("split", made.split)});
         need_files(table, made.files);
         return made;
     }
@@ -395,6 +397,8 @@ std::string schema_text(const TableSchema& schema) {
         put("weight", table.weight);
         put("time", table.time);
         text += feature_text(table.features);
+        text += label_text(table.label);
+        put("split", table.split);
     }
     return text;
 }

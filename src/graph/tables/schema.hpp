@@ -56,6 +56,8 @@ struct EdgeTable {
     std::string weight{};
     std::string time{};
     std::vector<FeatureColumn> features{};
+    std::vector<LabelColumn> label{};  ///< one; several are numbers
+    std::string split{};
 };
 
 struct TableSchema {

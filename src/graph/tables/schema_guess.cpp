@@ -125,10 +125,20 @@ void guess_edges(const Table& table, GuessedSchema& guess) {
         edges.time = "time";
         what += ", time";
     }
+    if (table.has("label")) {
+        LabelColumn label{.column = "label"};
+        what += fmt::format(", label ({})",
+                            class_or_number(sample_columns(table, {"label"}).front(), label));
+        edges.label.push_back(std::move(label));
+    }
+    if (table.has("split")) {
+        edges.split = "split";
+        what += ", split";
+    }
     std::vector<std::string> left_out;
     for (const std::string& name : table.columns()) {
         if (name != edges.source && name != edges.target && name != edges.weight &&
-            name != edges.time) {
+            name != edges.time && name != edges.split && name != "label") {
             left_out.push_back(name);
         }
     }

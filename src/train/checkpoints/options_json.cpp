@@ -40,6 +40,7 @@ std::span<const Setting<nn::PairOptions>> pair_settings() {
         setting<O, &O::loss>("loss", "").among(link_loss_names),
         setting<O, &O::width>("width", ""),
         setting<O, &O::relations>("relations", ""),
+        setting<O, &O::input>("input", "", Marks::added).among({"products", "sums", "rows"}),
     };
     return table;
 }
@@ -78,11 +79,17 @@ nn::NetworkOptions network_from_json(const Json& json, const std::string& where)
         read_field(options, setting, json, where);
     if (json.contains("pairs")) {
         options.pairs.emplace();
-        for (const auto& setting : pair_settings())
+        for (const auto& setting : pair_settings()) {
+            const bool there = json.at("pairs").contains(std::string(setting.name));
+            if (setting.marked(Marks::added) && !there) continue;
             read_field(*options.pairs, setting, json.at("pairs"), where);
+        }
     }
     const bool links = options.objective == nn::Objective::links;
-    const bool fits = options.pairs ? options.outputs == 1 && options.pairs->relations > 0 : !links;
+    // Scorers but the network give a pair one number.
+    const bool one = links || (options.pairs && options.pairs->scorer != nn::PairScorer::network);
+    const bool fits =
+        options.pairs ? (!one || options.outputs == 1) && options.pairs->relations > 0 : !links;
     if (!fits) {
         throw input_error("invalid network: it does not score pairs as it says", where,
                           "use another checkpoint");

@@ -5,10 +5,10 @@
 
 namespace rudder::train {
 
-TrainedOn trained_on(const graph::DatasetInfo& info) {
+TrainedOn trained_on(TaskKind task, const graph::DatasetInfo& info) {
     return {.row_normalise = info.features.row_normalise,
             .symmetric = info.symmetric,
-            .class_names = info.targets.names};
+            .class_names = task == TaskKind::edge ? info.edge_targets.names : info.targets.names};
 }
 
 Json to_json(const TrainedOn& data) {

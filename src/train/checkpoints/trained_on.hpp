@@ -6,6 +6,7 @@
 
 #include "rudder/core/json_fwd.hpp"
 #include "rudder/graph/dataset.hpp"
+#include "rudder/train/options.hpp"
 
 namespace rudder::train {
 
@@ -17,7 +18,7 @@ struct TrainedOn {
     friend bool operator==(const TrainedOn&, const TrainedOn&) = default;
 };
 
-[[nodiscard]] TrainedOn trained_on(const graph::DatasetInfo& info);
+[[nodiscard]] TrainedOn trained_on(TaskKind task, const graph::DatasetInfo& info);
 
 [[nodiscard]] Json to_json(const TrainedOn& data);
 /// The reverse; an input Error naming `where` if something is missing.

@@ -40,7 +40,9 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
         } else {
             links_ = std::make_unique<LinkEvaluator>(
                 ground.comm, ground.data, ground.parts, ground.links->divided, ground.store,
-                LinkEvaluator::Options{.exact = exact, .ranking = ranking_of(o)});
+                LinkEvaluator::Options{.exact = exact,
+                                       .ranking = ranking_of(o),
+                                       .given = ground.links->given_pairs()});
         }
         return;
     }

@@ -31,7 +31,8 @@ public:
         }
         // The row of a vertex has those with links to it.
         const sample::PartLinks& links = links_[static_cast<std::size_t>(part - own_.begin())];
-        for (const sample::LinkList* list : std::array{&links.train, &links.valid, &links.test}) {
+        for (const sample::LinkList* list :
+             std::array{&links.train, &links.valid, &links.test, &links.none}) {
             const auto [begin, end] =
                 std::equal_range(list->sources.begin(), list->sources.end(), local);
             for (auto at = begin; at != end; ++at)

@@ -7,6 +7,8 @@
 #include "core/span.hpp"
 #include "train/input_rows.hpp"
 
+#include "edge_scores.hpp"
+
 namespace rudder::train {
 
 namespace {
@@ -33,12 +35,15 @@ struct LinkEvaluator::State {
     std::span<const partition::Part> own;
     const sample::OwnLinks& links;
     RankingOptions ranking;
+    const sample::GivenNegatives* given;
+    EdgeScoring scoring;
     RankRanges ranges;
     KnownLinks known;
     ExactEvaluator exact;
     std::unique_ptr<nn::Network> twin;  ///< for what is started
     std::size_t columns;
-    Scores scores;  ///< of what is started
+    Scores scores;     ///< of what is started
+    PartScores edges;  ///< over all ranks, where edges are scored
 
     State(const comm::Communicator& c, const partition::PartitionedDataset& data,
           std::span<const partition::Part> parts, const sample::OwnLinks& l,
@@ -47,6 +52,9 @@ struct LinkEvaluator::State {
           own(parts),
           links(l),
           ranking(options.ranking),
+          given(options.given),
+          scoring{options.exact.network.objective, options.exact.network.outputs,
+                  options.exact.reading},
           ranges(ranges_of(comm, data)),
           known(parts, l.links, data.info().symmetric),
           exact(c, data, parts, store, exact_options(options, l)),
@@ -58,6 +66,8 @@ struct LinkEvaluator::State {
     }
     [[nodiscard]] RankedLinks rank(nn::Network& network, const VertexRows& rows, graph::Role role);
     void add_all(RankedLinks& sums) const;
+    void rank_links(nn::Network& network, const VertexRows& rows, Scores& out);
+    void score_edges(nn::Network& network, const VertexRows& rows, Scores& out);
 };
 
 RankedLinks LinkEvaluator::State::rank(nn::Network& network, const VertexRows& rows,
@@ -71,7 +81,7 @@ RankedLinks LinkEvaluator::State::rank(nn::Network& network, const VertexRows& r
             sources.resize(count);
             for (std::size_t i = 0; i < count; ++i)
                 sources[i] = own[p].range().begin + list.sources[at + i];
-            LinkRanker(network, rows, known, ranking)
+            LinkRanker(network, rows, known, ranking, given == nullptr ? nullptr : &given->of(role))
                 .rank(sources, std::span(list.targets).subspan(at, count), sums);
         }
     }
@@ -120,14 +130,47 @@ void LinkEvaluator::evaluate(nn::Network& network, Scores& scores) {
         std::ranges::copy(rows.scores, memory.data() + first * s.columns);
     });
     VertexRows rows(s.comm, s.ranges, memory.span(), s.columns);
-    const RankedLinks valid = s.rank(network, rows, graph::Role::valid);
-    const RankedLinks test = s.rank(network, rows, graph::Role::test);
+    if (s.scoring.objective == nn::Objective::links) {
+        s.rank_links(network, rows, scores);
+    } else {
+        s.score_edges(network, rows, scores);
+    }
     rows.stop();
-    scores.valid = valid.pairs;
-    scores.test = test.pairs;
-    scores.valid_links = link_score(valid.ranking.scores());
-    scores.test_links = link_score(test.ranking.scores());
     scores.evaluated = true;
+}
+
+void LinkEvaluator::State::rank_links(nn::Network& network, const VertexRows& rows, Scores& out) {
+    const RankedLinks valid = rank(network, rows, graph::Role::valid);
+    const RankedLinks test = rank(network, rows, graph::Role::test);
+    out.valid = valid.pairs;
+    out.test = test.pairs;
+    out.valid_links = link_score(valid.ranking.scores());
+    out.test_links = link_score(test.ranking.scores());
+}
+
+void LinkEvaluator::State::score_edges(nn::Network& network, const VertexRows& rows, Scores& out) {
+    std::vector<PartScores> mine;
+    EdgeScorer scorer(network, rows, scoring);
+    for (std::size_t p = 0; p < own.size(); ++p)
+        mine.push_back(scorer.score(own[p], links.links[p]));
+    edges = {};
+    // Rank by rank is part by part: the sums have the same bits however the parts are spread.
+    for (const auto& theirs :
+         comm.all_gather(std::span<const PartScores>(mine), comm::Kind::evaluation)) {
+        for (const PartScores& part : theirs)
+            edges += part;
+    }
+    out.train = edges.roles[0];
+    out.valid = edges.roles[1];
+    out.test = edges.roles[2];
+}
+
+std::array<std::uint64_t, 3> LinkEvaluator::scored() const noexcept {
+    return state_->edges.vertices;
+}
+
+std::uint64_t LinkEvaluator::unknown() const noexcept {
+    return state_->edges.unknown;
 }
 
 void LinkEvaluator::start(std::span<const float> weights) {

@@ -1,6 +1,8 @@
-// Evaluation of links: exact rows of all vertices, and the ranks of links among other pairs.
+// Evaluation of pairs: exact rows of all vertices, and the ranks of links among other pairs, or
+// what edges with targets score.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -18,12 +20,15 @@
 namespace rudder::train {
 
 /// Ranks the links for validation and test, each on the rank that owns its source, by the rows that
-/// messages along training links alone give. No bit depends on ranks, threads or memory.
+/// messages along training links alone give; or scores edges by the rows that messages along all
+/// edges give, where the network answers for what edges carry. No bit depends on ranks, threads or
+/// memory.
 class LinkEvaluator {
 public:
     struct Options {
-        ExactEvaluator::Options exact;  ///< its messages are the links'
+        ExactEvaluator::Options exact;  ///< its messages are the links'; its reading is of edges
         RankingOptions ranking;
+        const sample::GivenNegatives* given = nullptr;  ///< that links are ranked among
     };
 
     /// Collective. What is given must outlive it.
@@ -35,11 +40,15 @@ public:
     LinkEvaluator(const LinkEvaluator&) = delete;
     LinkEvaluator& operator=(const LinkEvaluator&) = delete;
 
-    /// Collective: the scores over all ranks. `scores.train` is left alone.
+    /// Collective: the scores over all ranks. Of links `scores.train` is left alone.
     void evaluate(nn::Network& network, Scores& scores);
     /// Collective: the same on a copy of the weights, in a task of its own; ends with `finish`.
     void start(std::span<const float> weights);
     [[nodiscard]] Scores finish();
+    /// Edges with targets for training, validation and test in the last evaluation, over all ranks;
+    /// and those of a label that the network does not know.
+    [[nodiscard]] std::array<std::uint64_t, 3> scored() const noexcept;
+    [[nodiscard]] std::uint64_t unknown() const noexcept;
     /// The most memory it has planned to use on this rank.
     [[nodiscard]] std::uint64_t planned_bytes() const noexcept;
 

@@ -61,20 +61,31 @@ void LinkRanker::rank_tile(PairTiles& tiles, std::span<const VertexId> sources,
             round_.clear();
         }
         if (!same) tiles.add_source(sources[l]);
-        if (same && !draws()) {
+        if (same && (!draws() || !given_of(sources[l]).empty())) {
             round_.push_back({l, round_.back().first, round_.back().last});
             continue;
         }
         const std::size_t begin = tiles.pairs();
-        if (draws()) {
-            add_drawn(tiles, sources[l], targets[l]);
-        } else {
-            for (std::size_t t = 0; t < tiles.count(); ++t)
-                tiles.add(t);
-        }
+        add_others(tiles, sources[l], targets[l]);
         round_.push_back({l, begin, tiles.pairs()});
     }
     finish_round(tiles, sources, targets);
+}
+
+/// The vertices of the tile that a link is ranked among.
+void LinkRanker::add_others(PairTiles& tiles, VertexId source, VertexId target) const {
+    if (const std::span<const VertexId> given = given_of(source); !given.empty()) {
+        const VertexId end = tiles.first() + tiles.count();
+        for (auto at = std::ranges::lower_bound(given, tiles.first());
+             at != given.end() && *at < end; ++at) {
+            tiles.add(static_cast<std::size_t>(*at - tiles.first()));
+        }
+    } else if (draws()) {
+        add_drawn(tiles, source, target);
+    } else {
+        for (std::size_t t = 0; t < tiles.count(); ++t)
+            tiles.add(t);
+    }
 }
 
 /// Of the link's stretches that have vertices of the tile, those whose draw is one of them.

@@ -36,9 +36,11 @@ struct RankedLinks {
 class LinkRanker {
 public:
     /// What is given must outlive it.
+    /// `given` are pairs that links are ranked among in the place of others, where their source has
+    /// any; null: none.
     LinkRanker(nn::Network& network, const VertexRows& rows, const KnownLinks& known,
-               const RankingOptions& options)
-        : network_(network), rows_(rows), known_(known), options_(options) {}
+               const RankingOptions& options, const sample::GivenPairs* given = nullptr)
+        : network_(network), rows_(rows), known_(known), options_(options), given_(given) {}
 
     /// Links whose sources, own vertices, ascend.
     void rank(std::span<const VertexId> sources, std::span<const VertexId> targets,
@@ -66,11 +68,15 @@ private:
                       RankedLinks& sums);
     void rank_tile(PairTiles& tiles, std::span<const VertexId> sources,
                    std::span<const VertexId> targets);
+    void add_others(PairTiles& tiles, VertexId source, VertexId target) const;
     void add_drawn(PairTiles& tiles, VertexId source, VertexId target) const;
     void finish_round(PairTiles& tiles, std::span<const VertexId> sources,
                       std::span<const VertexId> targets);
     void count(const PairTiles& tiles, std::span<const Round> links,
                std::span<const VertexId> sources, std::span<const VertexId> targets, Lane& lane);
+    [[nodiscard]] std::span<const VertexId> given_of(VertexId source) const noexcept {
+        return given_ == nullptr ? std::span<const VertexId>{} : given_->of(source);
+    }
     [[nodiscard]] bool draws() const noexcept {
         return options_.others != 0 && options_.others < rows_.vertices();
     }
@@ -79,6 +85,7 @@ private:
     const VertexRows& rows_;
     const KnownLinks& known_;
     RankingOptions options_;
+    const sample::GivenPairs* given_;
     std::vector<float> scores_;  ///< of a stretch's links
     std::vector<Standing> standings_;
     std::vector<Round> round_;

@@ -57,6 +57,7 @@ void score_own_pairs(nn::Network& network, const VertexRows& rows,
                      std::span<const VertexId> sources, std::span<const VertexId> targets,
                      std::span<float> scores) {
     const std::size_t columns = rows.columns();
+    const std::size_t outputs = sources.empty() ? 1 : scores.size() / sources.size();
     std::shared_ptr<Array<float>> memory;
     fit(memory, 2 * pairs_at_once * columns);
     std::vector<VertexId> ids;
@@ -78,7 +79,8 @@ void score_own_pairs(nn::Network& network, const VertexRows& rows,
             to[i] = static_cast<LocalId>(count + static_cast<std::size_t>(place));
         }
         network.score_pairs({memory->data(), count + ids.size(), columns, columns},
-                            {.sources = from, .targets = to}, scores.subspan(at, count));
+                            {.sources = from, .targets = to},
+                            scores.subspan(at * outputs, count * outputs));
     }
 }
 

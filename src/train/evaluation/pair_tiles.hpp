@@ -67,7 +67,8 @@ private:
 };
 
 /// What pairs of vertices score, whose targets may be anyone's: source[i] is this rank's. In the
-/// order of the pairs; a few thousand at a time.
+/// order of the pairs, as many scores for each as there is room for; a few thousand pairs at a
+/// time.
 void score_own_pairs(nn::Network& network, const VertexRows& rows,
                      std::span<const VertexId> sources, std::span<const VertexId> targets,
                      std::span<float> scores);

@@ -30,20 +30,23 @@ std::string_view name_of(nn::Objective objective) noexcept {
 }
 
 /// What of a data set's shape the network was not made for.
-std::vector<std::string> differences(const nn::NetworkOptions& network,
+std::vector<std::string> differences(const SavedNetwork& saved,
                                      const partition::PartitionedDataset& data) {
     std::vector<std::string> found;
+    const nn::NetworkOptions& network = saved.options;
     const graph::DatasetInfo& info = data.info();
+    const graph::TargetInfo& targets = learned_targets(task_of(saved), info);
     const auto compare = [&](const char* what, std::uint64_t run, std::uint64_t here) {
         if (run != here)
             found.push_back(fmt::format("{}: {} in the run, {} here", what, run, here));
     };
     compare("feature columns", network.inputs, info.features.width);
     if (network.objective == nn::Objective::links) return found;
-    compare("outputs", network.outputs, info.targets.count);
-    if (info.targets.kind == graph::TargetKind::none) {
+    compare("outputs", network.outputs, targets.count);
+    if (targets.kind == graph::TargetKind::none) {
         found.emplace_back("it has no targets");
-    } else if (const nn::Objective here = objective_of(info, ""); here != network.objective) {
+    } else if (const nn::Objective here = objective_of(task_of(saved), targets, "");
+               here != network.objective) {
         found.push_back(fmt::format("targets: {} in the run, {} here", name_of(network.objective),
                                     name_of(here)));
     }
@@ -73,17 +76,22 @@ std::vector<std::string> misfits(const SavedNetwork& saved, const graph::Dataset
         differ("feature rows", normalised(saved.trained_on->row_normalise),
                normalised(info.features.row_normalise));
     }
-    if (info.targets.kind == graph::TargetKind::none || network.objective == nn::Objective::links)
-        return found;
-    if (const nn::Objective here = objective_of(info, ""); here != network.objective) {
+    const graph::TargetInfo& targets = learned_targets(task_of(saved), info);
+    if (task_of(saved) == TaskKind::edge && saved.options.pairs->input == nn::PairInput::sums &&
+        !info.symmetric) {
+        differ("edges", "both ways", "one way");
+    }
+    if (targets.kind == graph::TargetKind::none) return found;
+    if (const nn::Objective here = objective_of(task_of(saved), targets, "");
+        here != network.objective) {
         differ("targets", name_of(network.objective), name_of(here));
         return found;
     }
-    if (has_names(saved, info.targets)) return found;
+    if (has_names(saved, targets)) return found;
     // A class that no vertex happens to have may be missing; a column cannot.
     const bool classes = network.objective == nn::Objective::classes;
-    if (classes ? info.targets.count > network.outputs : info.targets.count != network.outputs)
-        differ(classes ? "classes" : "outputs", network.outputs, info.targets.count);
+    if (classes ? targets.count > network.outputs : targets.count != network.outputs)
+        differ(classes ? "classes" : "outputs", network.outputs, targets.count);
     return found;
 }
 
@@ -106,13 +114,18 @@ void match_names(std::span<const std::string> known, const graph::TargetInfo& ta
 
 }  // namespace
 
+TaskKind task_of(const SavedNetwork& saved) noexcept {
+    if (!saved.options.pairs) return TaskKind::vertex;
+    return saved.options.objective == nn::Objective::links ? TaskKind::link : TaskKind::edge;
+}
+
 std::string data_checksum(const partition::PartitionedDataset& data) {
     const std::string manifest = data.folder().manifest().dump();
     return to_hex(hash_bytes(std::as_bytes(std::span(manifest))));
 }
 
 void check_same_data(const SavedNetwork& saved, const partition::PartitionedDataset& data) {
-    auto found = differences(saved.options, data);
+    auto found = differences(saved, data);
     const std::string here = data_checksum(data);
     if (here != saved.data_checksum) {
         found.push_back(fmt::format("checksum: {} in the run, {} here", saved.data_checksum, here));
@@ -144,16 +157,18 @@ DataMatch match_other(const SavedNetwork& saved, const graph::DatasetInfo& info,
     }
     DataMatch match;
     match.same = false;
-    if (info.targets.kind == graph::TargetKind::none ||
-        saved.options.objective == nn::Objective::links) {
+    const graph::TargetInfo& targets = learned_targets(task_of(saved), info);
+    if (targets.kind == graph::TargetKind::none) {
         match.classes = ClassMatch::none;
         return match;
     }
-    if (has_names(saved, info.targets)) {
+    if (has_names(saved, targets)) {
         match.classes = ClassMatch::by_name;
-        match_names(saved.trained_on->class_names, info.targets, match);
+        match_names(saved.trained_on->class_names, targets, match);
     }
-    const graph::SplitCounts& split = info.split;
+    const bool edges = task_of(saved) == TaskKind::edge;
+    const graph::SplitCounts split =
+        edges ? info.edge_split.value_or(graph::SplitCounts{}) : info.split;
     match.reading.all_test = split.train + split.valid + split.test == 0;
     return match;
 }

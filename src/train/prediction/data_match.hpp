@@ -12,6 +12,9 @@
 
 namespace rudder::train {
 
+/// What a saved network has learned.
+[[nodiscard]] TaskKind task_of(const SavedNetwork& saved) noexcept;
+
 /// The checksum of a data set's manifest, as runs keep it.
 [[nodiscard]] std::string data_checksum(const partition::PartitionedDataset& data);
 /// Refuses (input Error) a data set that is not the one the network was trained on, saying how they

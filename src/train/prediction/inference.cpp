@@ -5,12 +5,15 @@
 
 #include <fmt/format.h>
 
+#include "core/log.hpp"
 #include "core/packed.hpp"
 #include "rudder/core/error.hpp"
 #include "train/evaluation/evaluation.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
 #include "train/prediction/seed_inference.hpp"
+
+#include "last_rows.hpp"
 
 namespace rudder::train {
 
@@ -75,18 +78,28 @@ void infer_past(const comm::Communicator& comm, const partition::PartitionedData
     source->stop();
 }
 
-/// Collective: the ranks of links that the network was not trained on.
+/// Collective: the ranks of links that the network was not trained on, or what edges score.
 void infer_links(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                  const SavedNetwork& saved, std::span<const partition::Part> parts,
                  const store::FeatureStore& store, const ExactEvaluator::Options& exact,
-                 InferenceResult& result) {
-    const auto links = divide(comm, data, parts, saved.train);
-    LinkEvaluator evaluator(comm, data, parts, links->divided, store,
-                            {.exact = exact, .ranking = ranking_of(saved.train)});
+                 bool same_data, InferenceResult& result) {
+    TrainOptions train = saved.train;
+    if (!same_data && !train.links.negatives_from.empty()) {
+        train.links.negatives_from.clear();  // its pairs are of the run's own data set
+        if (comm.rank() == 0)
+            log::warning(
+                "links are ranked among drawn pairs: those of the run are of its data set");
+    }
+    const auto links = divide(comm, data, parts, train);
+    LinkEvaluator evaluator(
+        comm, data, parts, links->divided, store,
+        {.exact = exact, .ranking = ranking_of(saved.train), .given = links->given_pairs()});
     const std::unique_ptr<nn::Network> network = network_of(saved, exact.network.sparse);
     const Duration start = Executor::current().now();
     evaluator.evaluate(*network, result.scores);
     result.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
+    result.scored = evaluator.scored();
+    result.unknown = evaluator.unknown();
     result.planned_bytes = evaluator.planned_bytes();
 }
 
@@ -97,13 +110,7 @@ InferenceResult run_inference(const comm::Communicator& comm,
                               const InferenceOptions& options, const InferenceSink& sink) {
     check_carried(data, saved.train);
     const std::vector<partition::Part> parts = open_parts(comm, data, options.verify);
-    store::FeatureStore store(
-        comm, data,
-        {.precision = options.match.same ? saved.train.precision
-                                         : precision_elsewhere(saved.train.precision),
-         .shards = saved.train.shards,
-         .sparse = saved.train.sparse,
-         .assembled = assembled_for(saved.options.model)});
+    store::FeatureStore store(comm, data, store_options(saved, options.match));
     nn::NetworkOptions made = saved.options;
     made.sparse = sparse_inputs(store.format());
     InferenceResult result;
@@ -118,8 +125,8 @@ InferenceResult run_inference(const comm::Communicator& comm,
                                         .degrees = nn::model_wants_degrees(saved.options.model),
                                         .weighted = saved.train.weighted,
                                         .reading = options.match.reading};
-    if (saved.options.objective == nn::Objective::links) {
-        infer_links(comm, data, saved, parts, store, exact, result);
+    if (saved.options.pairs) {
+        infer_links(comm, data, saved, parts, store, exact, options.match.same, result);
         store.stop();
         return result;
     }

@@ -36,15 +36,16 @@ struct InferenceOptions {
 /// What an inference came to; the same on all ranks but for the last two.
 struct InferenceResult {
     Scores scores;
-    std::array<std::uint64_t, 3> scored{};  ///< labelled vertices for training, validation, test
+    /// Labelled vertices (or edges) for training, validation, test.
+    std::array<std::uint64_t, 3> scored{};
     std::uint64_t unknown = 0;        ///< vertices with a label that the network does not know
     double seconds = 0;               ///< of the layers alone, on this rank
     std::uint64_t planned_bytes = 0;  ///< of rows and chunks, on this rank
 };
 
 /// Collective: exact scores of all vertices. The sink gets the rows of this rank's own vertices. Of
-/// a network that was trained on links, the ranks of those that it was not trained on, and no
-/// rows.
+/// a network that was trained on links, the ranks of those that it was not trained on; of one that
+/// was trained on edges, what these score; and of both no rows.
 InferenceResult run_inference(const comm::Communicator& comm,
                               const partition::PartitionedDataset& data, const SavedNetwork& saved,
                               const InferenceOptions& options, const InferenceSink& sink = {});
@@ -63,6 +64,14 @@ struct PredictionOptions {
 InferenceResult write_predictions(const comm::Communicator& comm,
                                   const partition::PartitionedDataset& data,
                                   const SavedNetwork& saved, const PredictionOptions& options);
+
+/// Collective: what a network that was trained on edges says of all edges, by messages along all of
+/// them. Rank 0 writes, by the name's ending as NPZ, CSV or Parquet, `source`, `target` (the user's
+/// ids) and the answers as of vertices, in the order of `rudder export --table edges`: of a
+/// symmetric graph each edge once. Embeddings are not written.
+InferenceResult write_edge_predictions(const comm::Communicator& comm,
+                                       const partition::PartitionedDataset& data,
+                                       const SavedNetwork& saved, const PredictionOptions& options);
 
 struct LinkPredictionOptions {
     InferenceOptions inference;

@@ -17,7 +17,7 @@
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
 
-#include "inference.hpp"
+#include "last_rows.hpp"
 #include "row_file.hpp"
 
 namespace rudder::train {
@@ -258,29 +258,6 @@ void write_links(const std::filesystem::path& file, graph::OutputFormat format,
     writer->finish();
 }
 
-/// Collective: the rows that the last layer gives this rank's vertices.
-Array<float> last_rows(const comm::Communicator& comm, const partition::PartitionedDataset& data,
-                       const SavedNetwork& saved, std::span<const partition::Part> parts,
-                       nn::Network& network, const store::FeatureStore& store,
-                       const InferenceOptions& options, InferenceResult& result) {
-    nn::NetworkOptions made = saved.options;
-    made.sparse = sparse_inputs(store.format());
-    const auto on_host = static_cast<std::uint64_t>(comm.host().size());
-    ExactEvaluator evaluator(comm, data, parts, store,
-                             {.network = made,
-                              .memory = options.memory / on_host,
-                              .degrees = nn::model_wants_degrees(saved.options.model)});
-    const std::size_t columns = network.layer_outputs(network.layers() - 1);
-    const RankRanges ranges = ranges_of(comm, data);
-    auto memory = Array<float>::uninitialised(ranges.here().size() * columns);
-    evaluator.evaluate(network, result.scores, [&](const InferredRows& rows) {
-        const VertexId first = rows.part.range().begin + rows.first - ranges.here().begin;
-        std::ranges::copy(rows.scores, memory.data() + first * columns);
-    });
-    result.planned_bytes = evaluator.planned_bytes() + memory.size() * sizeof(float);
-    return memory;
-}
-
 /// Which sources are ranked for, and how many targets each of them keeps.
 struct RankedSources {
     partition::PartitionBook::Range range;
@@ -326,14 +303,10 @@ InferenceResult write_link_predictions(const comm::Communicator& comm,
                           [&](int from, std::span<const std::byte> lists,
                               comm::Service::Answer& /*nothing*/) { gathered->put(from, lists); });
     const std::vector<partition::Part> parts = open_parts(comm, data, options.inference.verify);
-    store::FeatureStore store(
-        comm, data,
-        {.precision = options.inference.match.same ? saved.train.precision
-                                                   : precision_elsewhere(saved.train.precision),
-         .shards = saved.train.shards,
-         .sparse = saved.train.sparse,
-         .assembled = assembled_for(saved.options.model)});
-    const auto links = divide(comm, data, parts, saved.train);
+    store::FeatureStore store(comm, data, store_options(saved, options.inference.match));
+    TrainOptions train = saved.train;
+    train.links.negatives_from.clear();  // nothing is ranked among given pairs here
+    const auto links = divide(comm, data, parts, train);
     const auto network = network_of(saved, sparse_inputs(store.format()));
     InferenceResult result;
     const Duration start = Executor::current().now();

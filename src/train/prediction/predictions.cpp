@@ -11,7 +11,6 @@
 #include "comm/service.hpp"
 #include "comm/together.hpp"
 #include "graph/io/export.hpp"
-#include "graph/io/npz.hpp"
 #include "partition/original_ids.hpp"
 #include "rudder/core/error.hpp"
 
@@ -26,7 +25,6 @@ namespace {
 constexpr comm::Channel prediction_channel = comm::channel_of(comm::Talk::predictions);
 /// A message to rank 0 at most, in bytes.
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-constexpr std::size_t block_bytes = std::size_t{1} << 18;
 
 /// What a vertex leaves: its scores, then its embedding if that is wanted.
 struct RowShape {
@@ -88,62 +86,6 @@ private:
     RowFile file_;
 };
 
-/// An array of the archive: `each(v, out)` writes the `bytes` of vertex v.
-template <class F>
-void add_array(graph::NpzWriter& writer, const std::string& name, graph::NpyHeader header,
-               VertexId vertices, std::size_t bytes, F each) {
-    writer.add(name, std::move(header),
-               [vertices, bytes, each, v = VertexId{0}](std::vector<std::byte>& block) mutable {
-                   const std::size_t room = std::max<std::size_t>(1, block_bytes / bytes);
-                   const auto count =
-                       static_cast<std::size_t>(std::min<VertexId>(room, vertices - v));
-                   block.resize(count * bytes);
-                   for (std::size_t i = 0; i < count; ++i)
-                       each(v++, block.data() + i * bytes);
-                   return count > 0;
-               });
-}
-
-void add_answers(graph::NpzWriter& writer, const Gathered& rows, nn::Objective objective) {
-    const std::size_t outputs = rows.shape().scores;
-    if (objective == nn::Objective::classes) {
-        add_array(writer, "class", {ElementType::i32, false, 0, {rows.vertices()}}, rows.vertices(),
-                  sizeof(std::int32_t), [&rows, outputs](VertexId v, auto* out) {
-                      const float* row = rows.row(v);
-                      const auto best =
-                          static_cast<std::int32_t>(std::max_element(row, row + outputs) - row);
-                      std::memcpy(out, &best, sizeof(best));
-                  });
-    }
-    if (objective == nn::Objective::multilabel) {
-        add_array(writer, "labels", {ElementType::u8, false, 0, {rows.vertices(), outputs}},
-                  rows.vertices(), outputs, [&rows, outputs](VertexId v, auto* out) {
-                      for (std::size_t c = 0; c < outputs; ++c) {
-                          out[c] =
-                              std::byte{rows.row(v)[c] > 0 ? std::uint8_t{1} : std::uint8_t{0}};
-                      }
-                  });
-    }
-}
-
-void write_archive(const std::filesystem::path& file, const Gathered& rows, nn::Objective objective,
-                   const graph::TargetInfo& targets, const graph::VertexIds& ids) {
-    graph::NpzWriter writer(file);
-    graph::add_ids(writer, ids);
-    add_answers(writer, rows, objective);
-    if (!targets.names.empty()) writer.add_texts("classes", targets.names);
-    const auto add_floats = [&](const char* name, std::size_t first, std::size_t columns) {
-        const std::size_t bytes = columns * sizeof(float);
-        add_array(writer, name, {ElementType::f32, false, 0, {rows.vertices(), columns}},
-                  rows.vertices(), bytes, [&rows, first, bytes](VertexId v, auto* out) {
-                      std::memcpy(out, rows.row(v) + first, bytes);
-                  });
-    };
-    add_floats("scores", 0, rows.shape().scores);
-    if (rows.shape().hidden > 0) add_floats("embedding", rows.shape().scores, rows.shape().hidden);
-    writer.finish();
-}
-
 /// Writes what was gathered in the format that the output's name asks for.
 void write_gathered(const std::filesystem::path& file, graph::OutputFormat format,
                     const Gathered& rows, const SavedNetwork& saved,
@@ -155,16 +97,23 @@ void write_gathered(const std::filesystem::path& file, graph::OutputFormat forma
     graph::TargetInfo targets = data.info().targets;
     targets.count = saved.options.outputs;
     if (saved.trained_on) targets.names = saved.trained_on->class_names;
-    if (format == graph::OutputFormat::npz)
-        return write_archive(file, rows, objective, targets, ids);
-    write_prediction_table(format, file,
-                           {.objective = objective,
-                            .targets = targets,
-                            .ids = ids,
-                            .vertices = rows.vertices(),
-                            .scores = rows.shape().scores,
-                            .hidden = rows.shape().hidden},
-                           [&](VertexId v) { return rows.row(v); });
+    const PredictionTable table{.objective = objective,
+                                .targets = targets,
+                                .ids = ids,
+                                .rows = rows.vertices(),
+                                .scores = rows.shape().scores,
+                                .hidden = rows.shape().hidden};
+    if (format != graph::OutputFormat::npz) {
+        return write_prediction_table(format, file, table, [&](VertexId v) { return rows.row(v); });
+    }
+    graph::NpzWriter writer(file);
+    graph::add_ids(writer, ids);
+    add_answers(writer, table, [&rows] {
+        return [&rows, v = VertexId{0}]() mutable {
+            return v < rows.vertices() ? rows.row(v++) : nullptr;
+        };
+    });
+    writer.finish();
 }
 
 RowShape shape_of(const SavedNetwork& saved, bool embeddings) {

@@ -7,6 +7,7 @@
 
 #include "rudder/comm/communicator.hpp"
 #include "rudder/partition/part.hpp"
+#include "sample/links.hpp"
 
 namespace rudder::train {
 
@@ -25,5 +26,10 @@ namespace rudder::train {
                                                const comm::Communicator& comm,
                                                std::span<const partition::Part> own,
                                                const graph::DatasetInfo& info);
+/// The same of edges that have classes, from those that are trained on.
+[[nodiscard]] std::vector<float> edge_class_weights(std::string_view name,
+                                                    const comm::Communicator& comm,
+                                                    std::span<const partition::Part> own,
+                                                    std::span<const sample::PartLinks> edges);
 
 }  // namespace rudder::train

@@ -20,8 +20,22 @@ void gather_rows(std::span<const T> from, std::uint64_t width, VertexId first,
 
 }  // namespace
 
-nn::Objective objective_of(const graph::DatasetInfo& info, const std::string& where) {
-    switch (info.targets.kind) {
+const graph::TargetInfo& learned_targets(TaskKind task, const graph::DatasetInfo& info) noexcept {
+    static const graph::TargetInfo none;
+    switch (task) {
+        case TaskKind::vertex:
+            return info.targets;
+        case TaskKind::edge:
+            return info.edge_targets;
+        case TaskKind::link:
+            break;
+    }
+    return none;
+}
+
+nn::Objective objective_of(TaskKind task, const graph::TargetInfo& targets,
+                           const std::string& where) {
+    switch (targets.kind) {
         case graph::TargetKind::classes:
             return nn::Objective::classes;
         case graph::TargetKind::multilabel:
@@ -30,6 +44,12 @@ nn::Objective objective_of(const graph::DatasetInfo& info, const std::string& wh
             return nn::Objective::regression;
         case graph::TargetKind::none:
             break;
+    }
+    if (task == TaskKind::edge) {
+        throw input_error("the edges of the data set have no labels, so there is nothing to learn",
+                          where,
+                          "import them with a column 'label' of edges (or 'edge_label' in an NPZ "
+                          "archive)");
     }
     throw input_error(
         "the data set has no labels, so there is nothing to learn", where,
@@ -48,6 +68,15 @@ nn::SeedTargets SeedPairReader::gather(const sample::Batch& batch, std::uint32_t
     }
     nn::SeedTargets targets;
     targets.pairs = {.sources = sources_, .targets = targets_, .group = group};
+    return targets;
+}
+
+nn::SeedTargets SeedPairReader::gather(const sample::Batch& batch, const partition::Part& part,
+                                       const sample::LinkList& edges,
+                                       std::span<const LocalId> places) {
+    nn::SeedTargets targets = EdgeTargetRows{classes_, multilabel_, regression_}.gather(
+        part, places.size(), [&](std::size_t i) { return edges.entries[places[i]]; });
+    targets.pairs = gather(batch, 1).pairs;
     return targets;
 }
 

@@ -129,6 +129,11 @@ void StepLoop::compute(const AssembledStep& step, std::uint64_t number) {
 }
 
 nn::SeedTargets StepLoop::targets_of(std::size_t part, const sample::Batch& batch) {
+    if (ground_.options.task == TaskKind::edge) {
+        ground_.schedule.links(ground_.parts[part].id(), batch.key.step, places_);
+        return pairs_.gather(batch, ground_.parts[part], ground_.links->divided.links[part].train,
+                             places_);
+    }
     if (ground_.links != nullptr) return pairs_.gather(batch, ground_.links->seeds->group());
     return targets_.gather(ground_.parts[part], std::span(batch.vertices).subspan(0, batch.seeds));
 }

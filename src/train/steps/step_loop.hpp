@@ -75,7 +75,8 @@ private:
     Stopwatch pace_watch_;   ///< since the last gradients were there
     SeedTargetReader targets_;
     SeedPairReader pairs_;
-    std::vector<float> losses_;  ///< of the own parts
+    std::vector<LocalId> places_;  ///< of a batch's edges, where these have targets
+    std::vector<float> losses_;    ///< of the own parts
     Slowness slowness_;
     MemoryWatch memory_;
     std::uint64_t queue_bytes_;    ///< of batches that may wait

@@ -38,15 +38,17 @@ struct RawEdgeData {
     std::optional<Array<float>> weight;       ///< finite, not negative
     std::optional<Array<std::int64_t>> time;  ///< larger is later
     std::unique_ptr<FeatureSource> features;  ///< a row per edge
+    std::optional<Targets> targets;
+    std::optional<Array<Role>> roles;
 
     [[nodiscard]] EdgePayload payload() const {
         EdgePayload payload;
         if (weight) payload.weight = weight->span();
         if (time) payload.time = time->span();
-        payload.rows = features != nullptr;
+        payload.rows = features != nullptr || targets || roles;
         return payload;
     }
-    [[nodiscard]] bool any() const noexcept { return weight || time || features; }
+    [[nodiscard]] bool any() const noexcept { return weight || time || payload().rows; }
 };
 
 /// What a reader found. Ids of the edges are in range whenever they are walked.
