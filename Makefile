@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-python test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball wheel image accuracy steering-model clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-python test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball wheel image accuracy steering-model steering-sizes clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -128,3 +128,6 @@ accuracy: program ## train every model on the real graphs (DATA=../shared/data),
 
 steering-model: program ## make the built-in language model again, or another one: SIZE=0.3|1|2|5, MINUTES=40
 	@tools/steering-model/build.sh model build/$(PRESET)/src/cli/rudder build/steering-model $(if $(SIZE),--size $(SIZE)) $(if $(MINUTES),--minutes $(MINUTES))
+
+steering-sizes: program ## language models of all sizes, MINUTES=40 at the same time, and which is to be taken
+	@tools/steering-model/build.sh sizes build/$(PRESET)/src/cli/rudder build/steering-sizes $(if $(MINUTES),--minutes $(MINUTES))

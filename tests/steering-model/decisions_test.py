@@ -5,6 +5,7 @@
 import json
 import os
 import pathlib
+import random
 import sys
 import tempfile
 import unittest
@@ -12,6 +13,7 @@ import unittest
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "tools" / "steering-model"))
 import decisions  # noqa: E402
 import prompts  # noqa: E402
+import worlds  # noqa: E402
 
 KEEP = {"action": "keep"}
 WINDOW = {"action": "set", "knobs": {"window": 32}}
@@ -50,11 +52,32 @@ class DecisionsTest(unittest.TestCase):
         learned, held = decisions.split(self.read(sample([1, 1, 1]), sample([1, 1, 1], graph="cora")), ["cora"])
         self.assertEqual(([d.graph for d in learned], [d.graph for d in held]), (["npm"], ["cora"]))
 
-    def test_groups_share_the_system_message_and_are_close_in_length(self):
-        read = self.read(*[sample([1, 1, 1], user="u" * n, cost=c) for n in (5, 1, 9, 3) for c in ("rows", "seconds")])
-        groups = decisions.groups(read, 2)
-        self.assertEqual([[len(d.user) for d in g] for g in groups], [[1, 3], [5, 9]] * 2)
-        self.assertTrue(all(len({d.system for d in g}) == 1 for g in groups))
+    def test_one_graph_of_some_is_held_out_by_its_name(self):
+        read = self.read(*[sample([1, 1, 1], graph=f"rmat-{i}") for i in range(400)])
+        learned, held = decisions.split(read, [], every=8)
+        self.assertEqual(len(learned) + len(held), 400)
+        self.assertAlmostEqual(len(held), 50, delta=20)
+        self.assertEqual([d.graph for d in decisions.split(read[::-1], [], every=8)[1]], [d.graph for d in held[::-1]])
+        self.assertEqual(len(decisions.split(read, [], every=0)[0]), 400)
+
+    def test_names_change_places_everywhere_at_once(self):
+        user = 'lru lfu:16 scored-faithful static-vip,every:4 xlru windows {"policy":"lru"} set window 8'
+        decision = self.read(sample([100, 90, 80], user=user))[0]
+        to = dict(zip(decisions.NAMES, decisions.NAMES[1:] + decisions.NAMES[:1]))
+        asked = decisions.question(decision, to)
+        self.assertEqual(asked.user, 'lfu clock:16 scored-faithful static-random,every:4 xlru windows {"policy":"lfu"} set scored 8')
+        self.assertEqual(asked.replies, ('{"action":"keep"}', '{"action":"set","knobs":{"scored":32}}',
+                                         '{"action":"set","knobs":{"policy":"lfu"}}'))
+        self.assertEqual((asked.best, asked.costs, asked.keep), (2, (100, 90, 80), 0))
+        self.assertEqual(decisions.question(decision).user, user)
+        self.assertEqual([round(gap, 3) for gap in asked.gaps()], [0, -0.1, -0.2])
+
+    def test_other_names_are_each_of_one(self):
+        for made in (decisions.permuted_names(random.Random(1)), decisions.made_up_names(random.Random(1), worlds.Names())):
+            self.assertEqual(list(made), list(decisions.NAMES))
+            self.assertEqual(len(set(made.values())), len(made))
+        self.assertEqual(set(decisions.permuted_names(random.Random(1)).values()), set(decisions.NAMES))
+        self.assertFalse(set(decisions.made_up_names(random.Random(1), worlds.Names()).values()) & set(decisions.NAMES))
 
     def test_broken_samples_are_refused_by_line(self):
         good = sample([1, 2, 3])

@@ -2,7 +2,10 @@
 
     model_test.py PROMPT_SAMPLES
 """
+import contextlib
+import dataclasses
 import json
+import math
 import pathlib
 import struct
 import subprocess
@@ -22,9 +25,11 @@ import evaluate  # noqa: E402
 import files  # noqa: E402
 import model  # noqa: E402
 import prompts  # noqa: E402
+import sizes  # noqa: E402
 import train  # noqa: E402
 import vocabulary as words  # noqa: E402
 import worlds  # noqa: E402
+from questions import Question  # noqa: E402
 
 
 def small(vocabulary):
@@ -40,31 +45,62 @@ class ModelTest(unittest.TestCase):
 
     def batch(self, count=4):
         group = worlds.draw_group(9, 0, count, worlds.Names(), most_lines=2)
-        return batches.batch_of(self.vocabulary, group[0].system(), [(w.user(), w.reply()) for w in group]), group
+        return batches.batch_of(self.vocabulary, [evaluate.asked(w) for w in group]), group
+
+    def judge(self, config, weights):
+        return evaluate.Judge(config, weights, self.vocabulary)
+
+    def loss(self, config, weights, batch, choice=0.0, pair=0.0):
+        options = types.SimpleNamespace(choice_loss=choice, pair_loss=pair)
+        return train.loss_of(config, weights, batch, model.turns(config, 0, config.context), options)
 
     def test_sizes_are_what_they_are_called(self):
         for size in model.SIZES:
             millions = model.parameters(model.config_of(size, 1700)) / 1e6
             self.assertLess(abs(millions / float(size) - 1), 0.05, size)
 
-    def test_the_loss_is_that_of_the_replies(self):
+    def test_replies_side_by_side_are_as_likely_as_each_alone(self):
         config, weights = small(self.vocabulary)
-        batch, _ = self.batch()
-        loss, _, _ = train.loss_of(config, weights, batch, 0)
-        changed = batch.rows.clone()
-        changed[0, batch.ends[0] :] = 9  # what stands behind a reply
-        same, _, _ = train.loss_of(config, weights, batches.Batch(batch.system, changed, batch.begins, batch.ends), 0)
-        self.assertAlmostEqual(loss.item(), same.item(), places=5)
-        logits, targets, rows = batches.reply_logits(config, weights, batch)
-        self.assertEqual(len(targets), sum(e - b for b, e in zip(batch.begins, batch.ends)))
-        self.assertEqual(int((targets == words.END).sum()), len(batch.begins))
+        made = self.decisions()
+        asked = [decisions.question(d) for d in made] + [evaluate.asked(w) for w in worlds.draw_group(9, 1, 2, worlds.Names())]
+        found = list(self.judge(config, weights).answers(asked))
+        with torch.no_grad():
+            for question, (scores, _) in zip(asked, found, strict=True):
+                head, row = self.vocabulary.prompt(question.system, question.user)
+                for place, reply in enumerate(question.replies):
+                    ids = head + row + self.vocabulary.encode(reply) + [words.END]
+                    states, _ = model.forward(config, weights, torch.tensor([ids]))
+                    each = torch.log_softmax(model.logits(weights, states[0]), dim=-1)
+                    wanted = sum(float(each[at - 1, ids[at]]) for at in range(len(head + row), len(ids)))
+                    self.assertAlmostEqual(float(scores[place]), wanted, places=3)
+
+    def test_the_loss_is_that_of_the_right_replies(self):
+        config, weights = small(self.vocabulary)
+        batch, group = self.batch()
+        loss, replies, _ = self.loss(config, weights, batch)
+        self.assertEqual(loss.item(), replies.item())
+        alone = [batches.batch_of(self.vocabulary, [evaluate.asked(w)]) for w in group]
+        tokens = [int(batches.of_best(one).sum()) for one in alone]
+        self.assertEqual(tokens, [len(self.vocabulary.encode(w.reply())) + 1 for w in group])
+        each = [self.loss(config, weights, one)[0].item() for one in alone]
+        self.assertAlmostEqual(loss.item(), sum(n * e for n, e in zip(tokens, each)) / sum(tokens), places=4)
+
+    def test_choosing_is_learned_among_what_is_possible(self):
+        batch = batches.batch_of(self.vocabulary, [Question("", "q", ('{"action":"keep"}', '{"action":"replace","fraction":1}'), 1, (100, 90)),
+                                                   Question("", "q", ('{"action":"keep"}', '{"action":"replace","fraction":1}'), 0, (100, 101))])
+        replies = torch.tensor([[-1.0, -2.0], [-1.0, -2.0]], requires_grad=True)
+        train.pair_loss_of(batch, replies).backward()
+        self.assertTrue(torch.allclose(replies.grad.sum(dim=1), torch.zeros(2)))
+        self.assertLess(replies.grad[0, 1], 0, "replacing costs less: it is to be likelier")
+        self.assertGreater(replies.grad[1, 1], 0)
+        self.assertGreater(-replies.grad[0, 1], 10 * replies.grad[1, 1], "ten per cent count in full, one hardly")
 
     def test_prompts_are_learned_by_heart(self):
         config, weights = small(self.vocabulary)
         batch, group = self.batch()
         optimizer = torch.optim.AdamW(weights.values(), lr=1e-2, betas=(0.9, 0.98))
         for _ in range(80):
-            loss, _, _ = train.loss_of(config, weights, batch, 0)
+            loss, _, _ = self.loss(config, weights, batch, choice=0.5)
             optimizer.zero_grad()
             loss.backward()
             torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
@@ -72,8 +108,8 @@ class ModelTest(unittest.TestCase):
         with torch.no_grad():
             for w in group:
                 self.assertEqual(batches.reply_of(config, weights, self.vocabulary, w.system(), w.user()), w.reply())
-                scores = evaluate.likelihoods(config, weights, self.vocabulary, w.system(), w.user(), w.actions)
-                self.assertEqual(int(scores.argmax()), w.best)
+        for w, (scores, written) in zip(group, self.judge(config, weights).answers([evaluate.asked(w) for w in group]), strict=True):
+            self.assertEqual((int(scores.argmax()), written), (w.best, True))
 
     def decisions(self):
         """Worlds as if they had been collected: keep costs 100, the best action 80, all others 120."""
@@ -87,38 +123,48 @@ class ModelTest(unittest.TestCase):
     def test_every_second_batch_is_of_collected_decisions(self):
         options = types.SimpleNamespace(batch=6, seed=1, most_lines=2, short=0, short_batch=16)
         made = self.decisions()
-        source = train.Source(options, self.vocabulary, made, 10)
+        source = train.Source(options, self.vocabulary, made)
         for step in (1, 3):
-            batch = source.batch(step)
-            replies = {self.vocabulary.decode(row[b : e - 1]) for row, b, e in
-                       zip(batch.rows.tolist(), batch.begins, batch.ends)}
-            self.assertEqual(replies, {d.reply() for d in made})
-        self.assertFalse(torch.equal(source.batch(0).system, source.batch(1).system))
-        self.assertFalse(torch.equal(source.batch(0).system, source.batch(2).system))
+            asked = source.questions(step)
+            self.assertEqual(sorted(q.best for q in asked), sorted(d.target() for d in made), "each once")
+            self.assertTrue(all(q.costs for q in asked))
+        self.assertFalse(any(q.costs for q in source.questions(0) + source.questions(2)))
+        self.assertNotEqual(source.questions(0)[0].system, source.questions(2)[0].system)
+
+    def test_large_batches_are_of_several_runs(self):
+        options = types.SimpleNamespace(batch=48, seed=1, most_lines=2, short=0, short_batch=16)
+        asked = train.Source(options, self.vocabulary, []).questions(0)
+        self.assertEqual((len(asked), len({q.system for q in asked})), (48, 3))
 
     def test_short_prompts_come_first_and_without_a_system_message(self):
         options = types.SimpleNamespace(batch=6, seed=1, most_lines=3, short=8, short_batch=16)
-        source = train.Source(options, self.vocabulary, [], 10)
+        source = train.Source(options, self.vocabulary, [])
         lengths = []
         for step in range(8):
-            batch = source.batch(step)
-            self.assertEqual(batch.system.shape[1], 3, "nothing but its marks")
-            self.assertEqual(batch.rows.shape[0], 16)
-            texts = [self.vocabulary.decode(row[:b]) for row, b in zip(batch.rows.tolist(), batch.begins)]
-            self.assertTrue(all(t.startswith(prompts.EFFECTS) and t.endswith(prompts.QUESTION) for t in texts))
-            lengths.append(max(batch.begins))
+            asked = source.questions(step)
+            self.assertEqual({q.system for q in asked}, {""})
+            self.assertEqual(len(asked), 16)
+            self.assertTrue(all(q.user.startswith(prompts.EFFECTS) and q.user.endswith(prompts.QUESTION) for q in asked))
+            lengths.append(max(len(q.user) for q in asked))
         self.assertEqual(lengths[:4], sorted(lengths[:4]), "drawn together, sorted by length")
-        self.assertGreater(source.batch(8).system.shape[1], 100)
+        self.assertGreater(len(source.questions(8)[0].system), 100)
+
+    def test_other_processes_draw_the_same(self):
+        options = types.SimpleNamespace(batch=4, seed=1, most_lines=2, short=2, short_batch=16)
+        source = train.Source(options, self.vocabulary, self.decisions())
+        with contextlib.closing(train.Drawer(source, 2)) as several, contextlib.closing(train.Drawer(source, 0)) as one:
+            for ours, theirs, _ in zip(one.batches(1), several.batches(1), range(5)):
+                for field in dataclasses.fields(batches.Batch):
+                    self.assertTrue(torch.equal(torch.nan_to_num(getattr(ours, field.name)), torch.nan_to_num(getattr(theirs, field.name))), field.name)
 
     def test_training_goes_on_where_it_was_ended(self):
         def trained(folder, ends):
             for steps in ends:
-                options = types.SimpleNamespace(batch=2, seed=1, most_lines=2, short=4, short_batch=16, out=folder,
-                                                rate=None, size="0.3", prompt_loss=0, checkpoint=2)
+                options = types.SimpleNamespace(batch=2, seed=1, most_lines=2, short=4, short_batch=16, out=folder, steps=2, device="cpu",
+                                                rate=None, size="0.3", choice_loss=0.5, pair_loss=0.5, checkpoint=2)
                 config, _ = small(self.vocabulary)
                 with unittest.mock.patch("builtins.print"):
-                    weights, course = train.train(options, config, train.Source(options, self.vocabulary, [], 2), 6,
-                                                  stop=steps)
+                    weights, course = train.train(options, config, train.Drawer(train.Source(options, self.vocabulary, []), 0), stop=steps)
             return weights, course
 
         with tempfile.TemporaryDirectory() as once, tempfile.TemporaryDirectory() as twice:
@@ -132,8 +178,8 @@ class ModelTest(unittest.TestCase):
         made = self.decisions()
 
         def score(place):
-            with unittest.mock.patch.object(evaluate, "likelihoods", lambda *a: torch.tensor(place(a[-1]))):
-                return evaluate.on_decisions(None, None, self.vocabulary, made)
+            answers = [(torch.tensor(place(d.actions)), True) for d in made]
+            return evaluate.on_decisions(types.SimpleNamespace(answers=lambda questions: answers), made)
 
         wanted = {id(d.actions): d.target() for d in made}
         best = score(lambda actions: [float(i == wanted[id(actions)]) for i in range(len(actions))])
@@ -141,14 +187,46 @@ class ModelTest(unittest.TestCase):
         self.assertEqual((best["no worse than keep"], round(best["over the best"], 9)), (1, 0))
         self.assertEqual(keep["no worse than keep"], 1)
         self.assertAlmostEqual(keep["over the best"], keep["keep over the best"])
-        self.assertIsNone(evaluate.on_decisions(None, None, self.vocabulary, []))
+        self.assertIsNone(evaluate.on_decisions(None, []))
+
+    def test_yes_and_no_are_judged_between_keeping_and_replacing_all(self):
+        keep, replace, other = {"action": "keep"}, {"action": "replace", "fraction": 1}, {"action": "set", "knobs": {"window": 4}}
+
+        def decision(rows):
+            return decisions.Decision("g", 0, "s", "u", (keep, replace, other), (100.0, rows, 50.0), 0)
+
+        made = [decision(90.0), decision(80.0), decision(110.0), decision(120.0)]
+        says = [[0, 1, 5], [1, 0, 5], [1, 0, 5], [1, 0, 5]]  # yes, no, no, no; something else is always likelier
+        judge = types.SimpleNamespace(answers=lambda questions: [(torch.tensor(s), True) for s in says])
+        found = evaluate.on_decisions(judge, made)
+        self.assertEqual((found["balanced"], found["yes or no"]), (0.75, 4))
+        self.assertEqual((found["telling"], found["best chosen of these"], found["over the best"]), (4, 1, 0))
 
     def test_the_rate_rises_and_falls(self):
-        rates = [train.rate_at(step, 1000, 1.0) for step in range(1000)]
-        self.assertEqual(max(rates), rates[50])
-        self.assertEqual(sorted(rates[:50]), rates[:50])
-        self.assertEqual(sorted(rates[50:], reverse=True), rates[50:])
-        self.assertAlmostEqual(rates[-1], 0.1, places=3)
+        rates = [train.rate_at(step, 200, 1200, 1.0) for step in range(1200)]
+        self.assertEqual(sorted(rates[:100]), rates[:100])
+        self.assertEqual(rates[99:900], [1.0] * 801)
+        self.assertEqual(sorted(rates[900:], reverse=True), rates[900:])
+        self.assertLess(rates[-1], 0.03)
+        self.assertEqual([train.rate_at(step, 200, None, 1.0) for step in range(900)], rates[:900])
+
+    def test_minutes_become_steps_while_it_goes_on(self):
+        with unittest.mock.patch("time.monotonic", side_effect=range(1000)):
+            clock = train.Clock(types.SimpleNamespace(short=5, minutes=1.0))
+            found = [clock.steps(step) for step in range(5)]
+            while not found[-1]:
+                found.append(clock.steps(len(found)))
+        # A step takes a second, from the sixth on: 60 seconds, and 70 % of those left then.
+        self.assertEqual(len(found) - 5, math.ceil(0.7 * 59) + 1)
+        self.assertAlmostEqual(found[-1], 65, delta=2)
+
+
+class SizesTest(unittest.TestCase):
+    def test_the_smallest_within_one_per_cent_is_taken(self):
+        self.assertEqual(sizes.smallest_within({"0.3": (0.90, 1.02), "1": (0.96, 1.02), "2": (0.965, 1.01)}), "1")
+        self.assertEqual(sizes.smallest_within({"0.3": (0.96, 1.05), "1": (0.96, 1.02), "2": (0.965, 1.015)}), "1")
+        self.assertEqual(sizes.smallest_within({"0.3": (0.90, None), "5": (0.96, None)}), "5")
+        self.assertEqual(sizes.smallest_within({"0.3": (0.99, 1.5), "5": (0.9, 1.0)}), "0.3", "nothing is good in both")
 
 
 class FilesTest(unittest.TestCase):

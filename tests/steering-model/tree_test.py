@@ -36,10 +36,10 @@ class Tree(unittest.TestCase):
 
     def test_the_card_is_of_a_training_with_these_options(self):
         short, whole = int(self.given["--short"]), int(self.given["--steps"])
-        self.assertIn(f"{short + whole} steps: {short} of 64 short prompts, then at most {whole} of 16 whole ones; "
-                      f"{self.given['--threads']} threads", self.card)
+        self.assertRegex(self.card, f"- {short + whole} steps: {short} of {self.given.get('--short-batch', 64)} short prompts, then (at most )?{whole} of "
+                                    f"{self.given.get('--batch', 16)} whole ones; {self.given['--threads']} threads")
         self.assertIn(f"(size {self.given['--size']})", self.card)
-        self.assertIn("Collected decisions: 0", self.card)
+        self.assertRegex(self.card, r"- Collected decisions: \d+ \(held out: ")
 
     def test_the_page_names_the_same_options(self):
         self.assertIn("train.py OUT " + " ".join(options()), self.page)

@@ -78,6 +78,12 @@ class Driver(unittest.TestCase):
         self.assertEqual(self.record(1)["world"], json.loads(json.dumps(collect.draw_world(0, 1))))
         self.assertEqual(self.record(1)["lines"], 2)
 
+    def test_several_worlds_at_a_time_are_the_same_ones(self):
+        done = self.collect("--minutes", 5, "--worlds", 5, "--jobs", 3)
+        self.assertIn("5 worlds, 10 decisions, 0 failed", done.stdout, done.stderr)
+        self.assertEqual([self.record(i)["world"]["number"] for i in range(5)], list(range(5)))
+        self.assertEqual(self.record(4)["world"], json.loads(json.dumps(collect.draw_world(0, 4))))
+
     def test_begins_no_world_when_time_is_up(self):
         done = self.collect("--minutes", 0, "--worlds", 3)
         self.assertIn("0 worlds", done.stdout)
@@ -109,6 +115,8 @@ class Draws(unittest.TestCase):
         self.assertEqual({world["kind"] for world in worlds}, {"sbm", "rmat", "ba", "grid"})
         started = {word for world in worlds for word in world["collect"]}
         self.assertLessEqual(set(collect.STARTS), started)
+        decide = [world for world in worlds if collect.DECIDES in world["collect"]]
+        self.assertGreater(len(decide), 100, "yes and no are learned from these")
         links = [world["link"] for world in worlds if world["link"]]
         self.assertTrue(all(world["live"] for world in worlds if world["link"]))
         self.assertTrue(any(";step:" in link for link in links))

@@ -18,8 +18,14 @@ def _shares(title, shares):
 def _decisions(title, score):
     if score is None:
         return f"### {title}\n\nNone were given.\n"
-    lines = [f"### {title}", ""] + [f"- {key}: {value:.4g}" for key, value in score.items()]
+    lines = [f"### {title}", ""] + [f"- {key}: {value:.4g}" for key, value in score.items() if value is not None]
     return "\n".join(lines) + "\n"
+
+
+def _held_out(options):
+    if options["hold_out_one_of"]:
+        return f"one graph of {options['hold_out_one_of']}, by the checksum of its name"
+    return ", ".join(options["held_out"]) or "no graph"
 
 
 LIMITS = """## Limits
@@ -43,9 +49,10 @@ def text(record):
         f"- Made-up worlds (`worlds.py`), seed {options['seed']}, up to {options['most_lines']} lines of history; their "
         "names appear in no test.",
         f"- Collected decisions: {record['decisions']} "
-        f"(held out: {', '.join(options['held_out']) or 'no graph'}).",
-        f"- {record['steps']} steps: {options['short']} of {options['short_batch']} short prompts, then at most {options['steps']} of "
-        f"{options['batch']} whole ones; {options['threads']} threads; loss at the end {record['course'][-1]['loss'] if record['course'] else 'not known'}.",
+        f"(held out: {_held_out(options)}).",
+        f"- {record['steps']} steps: {options['short']} of {options['short_batch']} short prompts, then "
+        f"{record['steps'] - options['short']} of {options['batch']} whole ones; {options['threads']} threads, {options['device']}; "
+        f"loss at the end {record['course'][-1]['loss'] if record['course'] else 'not known'}.",
         "",
         "## Scores", "",
         "`chosen`: the best action is the likeliest of those the text tells about; `written`: the reply is the best one, "
@@ -54,4 +61,5 @@ def text(record):
         _shares("Unseen names, history left out of the prompt", scores["unseen names, without history"]),
         _decisions("Collected decisions of graphs it learned from", scores["known graphs"]),
         _decisions("Collected decisions of graphs held out", scores["held-out graphs"]),
+        _decisions("The same, with the names of policies changed about", scores["held-out graphs, names changed about"]),
         LIMITS])

@@ -11,6 +11,7 @@ noted in its file and not tried again. Nothing is read but what it made itself. 
 """
 import argparse
 import ast
+import concurrent.futures
 import json
 import os
 import random
@@ -23,6 +24,7 @@ import zipfile
 
 EDGES = ["num_nodes.npy", "src.npy", "dst.npy"]  # of an exported graph
 STARTS = ["scored", "scored-faithful", "window:4", "window:16", "window:64", "lru", "lfu", "static-degree"]
+DECIDES = "scored-faithful"  # waits to be told when to replace; begun from more often, so that yes and no are learned
 
 
 def draw_link(rng, steps):
@@ -76,7 +78,10 @@ def draw_world(seed, number):
         "live": live,
         "link": draw_link(rng, wanted) if live and rng.random() < 0.7 else "",
     }
-    for policy in rng.sample(STARTS, k=1 if live else 2):
+    policies = rng.sample(STARTS, k=1 if live else 2)
+    if rng.random() < 0.4 and DECIDES not in policies:
+        policies[0] = DECIDES
+    for policy in policies:
         world["collect"] += ["--policy", policy]
     if rng.random() < 0.3:
         world["collect"] += ["--guarded"]
@@ -196,6 +201,22 @@ def do_world(options, number):
     return record
 
 
+def collected(options):
+    """The records of all worlds that are begun in time, as they come."""
+    end = time.monotonic() + 60 * options.minutes
+    left = (number for number in range(options.worlds)
+            if not os.path.exists(os.path.join(options.out, f"world-{number:05d}.json")))
+    under_way = set()
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        while True:
+            while len(under_way) < options.jobs and time.monotonic() < end and (number := next(left, None)) is not None:
+                under_way.add(pool.submit(do_world, options, number))
+            if not under_way:
+                return
+            ready, under_way = concurrent.futures.wait(under_way, return_when=concurrent.futures.FIRST_COMPLETED)
+            yield from sorted((future.result() for future in ready), key=lambda record: record["world"]["number"])
+
+
 def parse(words):
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--out", required=True, help="folder of the worlds")
@@ -204,6 +225,7 @@ def parse(words):
     parser.add_argument("--world-minutes", type=float, default=10, help="limit of one world")
     parser.add_argument("--seed", type=int, default=0, help="what worlds are drawn by")
     parser.add_argument("--threads", type=int, default=0, help="threads of each command (0 = all cores)")
+    parser.add_argument("--jobs", type=int, default=1, help="worlds at a time")
     parser.add_argument("--rudder", default=shutil.which("rudder") or "build/release/src/cli/rudder")
     return parser.parse_args(words)
 
@@ -214,19 +236,13 @@ def main(words):
         print(f"collect.py: error: no program: {options.rudder}\n  to do: build it, or give --rudder", file=sys.stderr)
         return 2
     os.makedirs(options.out, exist_ok=True)
-    end = time.monotonic() + 60 * options.minutes
     lines = failed = done = 0
-    for number in range(options.worlds):
-        if os.path.exists(os.path.join(options.out, f"world-{number:05d}.json")):
-            continue
-        if time.monotonic() >= end:
-            break
-        record = do_world(options, number)
+    for record in collected(options):
         done += 1
         lines += record["lines"]
         failed += record["failed"] is not None
         told = record["failed"] or f"{record['lines']} decisions"
-        print(f"world {number}: {record['world']['kind']}, {told} in {record['seconds']} s", flush=True)
+        print(f"world {record['world']['number']}: {record['world']['kind']}, {told} in {record['seconds']} s", flush=True)
     print(f"{done} worlds, {lines} decisions, {failed} failed")
     return 0 if done == 0 or failed < done else 1
 

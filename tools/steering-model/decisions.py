@@ -1,8 +1,11 @@
 """Collected decisions (`rudder agent collect --for llm`): what each action cost over the horizon, and what to learn."""
 import dataclasses
 import json
+import re
+import zlib
 
 import prompts
+from questions import Question
 
 LEAST = 0.005  # the best action must save this share of the cost of keeping, else to keep is right
 
@@ -53,18 +56,41 @@ def read_decisions(paths):
     return decisions
 
 
-def split(decisions, held_out):
+def is_held_out(graph, held_out, every):
+    """Whether a graph is one of these names, or one of `every` by the checksum of its name (0: none)."""
+    return graph in held_out or (every > 0 and zlib.crc32(graph.encode()) % every == 0)
+
+
+def split(decisions, held_out, every=0):
     """Those to learn from, and those of the graphs that are held out."""
-    return ([d for d in decisions if d.graph not in held_out], [d for d in decisions if d.graph in held_out])
+    out = [is_held_out(d.graph, held_out, every) for d in decisions]
+    return [d for d, o in zip(decisions, out) if not o], [d for d, o in zip(decisions, out) if o]
 
 
-def groups(decisions, size):
-    """Decisions that share a system message, close in length, at most `size` together."""
-    by_system = {}
-    for d in decisions:
-        by_system.setdefault(d.system, []).append(d)
-    made = []
-    for same in by_system.values():
-        same.sort(key=lambda d: (len(d.user), d.step))
-        made += [same[at : at + size] for at in range(0, len(same), size)]
-    return made
+NAMES = ("lru", "lfu", "clock", "window", "scored", "static-degree", "static-vip", "static-random")
+_WORD = re.compile("[A-Za-z0-9_-]+")
+
+
+def permuted_names(r):
+    """The program's names of policies, each in the place of another one."""
+    return dict(zip(NAMES, r.sample(NAMES, len(NAMES))))
+
+
+def made_up_names(r, names):
+    """Names drawn letter by letter in the place of the program's."""
+    drawn = {}
+    while len(drawn) < len(NAMES):
+        drawn[names.draw(r)] = None
+    return dict(zip(NAMES, drawn))
+
+
+def renamed(text, to):
+    """Other names in the place of these, wherever they stand as a word."""
+    return _WORD.sub(lambda word: to.get(word[0], word[0]), text)
+
+
+def question(decision, to=None):
+    """What is asked, with other names where some are given."""
+    words = (lambda text: renamed(text, to)) if to else str
+    return Question(words(decision.system), words(decision.user), tuple(words(prompts.reply_text(a)) for a in decision.actions),
+                    decision.target(), decision.costs, decision.keep)

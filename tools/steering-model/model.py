@@ -108,19 +108,21 @@ def attention(c, weights, block, x, past, place, mask):
         v = torch.cat((past[1].expand(rows, -1, -1, -1), v), dim=2)
     group = c.heads // c.kv_heads
     if group > 1:
-        k, v = k.repeat_interleave(group, dim=1), v.repeat_interleave(group, dim=1)
+        k, v = (t[:, :, None].expand(-1, -1, group, -1, -1).flatten(1, 2) for t in (k, v))
     y = F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
     return F.linear(y.transpose(1, 2).reshape(rows, tokens, c.width), weights[f"{block}attn_output.weight"]), present
 
 
-def forward(c, weights, tokens, past=None):
+def forward(c, weights, tokens, past=None, place=None, mask=None):
     """The last layer's normed states [batch, tokens, width], and the keys and values of all layers.
 
-    past: what an earlier call on one row returned; it stands before every row of this batch."""
+    past: what an earlier call on one row returned; it stands before every row of this batch. place and mask: the turns of each token,
+    and who sees whom, where tokens do not simply follow each other."""
     first = past[0][0].shape[2] if past else 0
     count = tokens.shape[1]
-    place = turns(c, first, count)
-    mask = torch.ones(count, first + count, dtype=torch.bool).tril(first)
+    if place is None:
+        place = turns(c, first, count)
+        mask = torch.ones(count, first + count, dtype=torch.bool).tril(first)
     x = F.embedding(tokens, weights["token_embd.weight"])
     kept = []
     for i in range(c.layers):

@@ -9,12 +9,13 @@ import random
 import time
 
 import torch
-import torch.nn.functional as F
 
 import batches
+import evaluate
 import model
 import train
 import worlds
+from questions import Question
 
 LAYOUTS = {
     "plain": lambda cost, now: f"{cost:.1f}",           # as prompts have it
@@ -24,7 +25,7 @@ LAYOUTS = {
 }
 
 
-def pairs(r, count, lines, layout):
+def questions(r, count, lines, layout):
     """Prompts with their replies; the costs are drawn as those of made-up worlds are."""
     made, write = [], LAYOUTS[layout]
     for _ in range(count):
@@ -33,7 +34,7 @@ def pairs(r, count, lines, layout):
         saved = worlds.draw_savings(r, lines, best if best >= 0 else None)
         letters = r.sample("abcdefghijklmnopqrstuvwxyz", lines)
         text = "".join(f"{letter}: {write(now * (1 - s), now)}\n" for letter, s in zip(letters, saved))
-        made.append((text + f"now: {write(now, now)}\n", letters[best] if best >= 0 else "keep"))
+        made.append(Question("", text + f"now: {write(now, now)}\n", (letters[best] if best >= 0 else "keep",), 0))
     return made
 
 
@@ -41,14 +42,15 @@ def learn(options, vocabulary, layout):
     config = model.config_of("0.3", len(vocabulary))
     weights = model.initial(config, options.seed)
     optimizer = torch.optim.AdamW(weights.values(), lr=1, betas=(0.9, 0.98), weight_decay=0.05)
+    options.choice_loss = options.pair_loss = 0
+    turns = model.turns(config, 0, config.context)
     seconds = time.process_time()
     for step in range(options.steps):
         for group in optimizer.param_groups:
-            group["lr"] = train.rate_at(step, options.steps, 3e-3)
+            group["lr"] = train.rate_at(step, 0, options.steps, 3e-3)
         r = random.Random(f"probe/{options.seed}/{step}")
-        batch = batches.batch_of(vocabulary, "", pairs(r, options.batch, options.lines, layout))
-        logits, targets, _ = batches.reply_logits(config, weights, batch)
-        loss = F.cross_entropy(logits, targets)
+        batch = batches.batch_of(vocabulary, questions(r, options.batch, options.lines, layout))
+        loss, _, _ = train.loss_of(config, weights, batch, turns, options)
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
@@ -59,13 +61,10 @@ def learn(options, vocabulary, layout):
                   f"{time.process_time() - seconds:.0f} |", flush=True)
 
 
-@torch.no_grad()
 def score(config, weights, vocabulary, options, layout):
-    """The share of replies that are right, on costs never seen."""
-    r = random.Random("probe/test")
-    batch = batches.batch_of(vocabulary, "", pairs(r, 512, options.lines, layout))
-    logits, targets, rows = batches.reply_logits(config, weights, batch)
-    return 1 - len(set(rows[logits.argmax(dim=-1) != targets].tolist())) / 512
+    """The share of replies that are right to the letter, on costs never seen."""
+    asked = questions(random.Random("probe/test"), 512, options.lines, layout)
+    return sum(written for _, written in evaluate.Judge(config, weights, vocabulary).answers(asked)) / len(asked)
 
 
 def main():
