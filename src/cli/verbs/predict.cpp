@@ -114,7 +114,7 @@ private:
             json["step"] = saved.step;
             json["epoch"] = saved.epoch;
             json["seconds"] = result.seconds;
-            print_json(json);
+            context.answer(json);
         } else if (!context.quiet) {
             print_text(fmt::format("{}: {} vertices, {}\n", output_,
                                    format_count(data.info().vertices), format_bytes(bytes)));
