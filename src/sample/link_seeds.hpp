@@ -14,13 +14,19 @@
 
 namespace rudder::sample {
 
-/// The links to train on of a rank's parts, and what is drawn beside them. Any task may ask.
+/// The links of one role of a rank's parts, and what is drawn beside them. Any task may ask.
 class LinkSeeds {
 public:
     /// What is given must outlive it. `seed` is the run's.
     LinkSeeds(std::span<const partition::Part> own, std::span<const PartLinks> links,
-              const PairOptions& pairs, bool symmetric, std::uint64_t seed)
-        : own_(own), links_(links), pairs_(pairs), symmetric_(symmetric), seed_(seed) {}
+              const PairOptions& pairs, bool symmetric, std::uint64_t seed,
+              graph::Role role = graph::Role::train)
+        : own_(own),
+          links_(links),
+          pairs_(pairs),
+          symmetric_(symmetric),
+          seed_(seed),
+          role_(role) {}
 
     /// Memory of one task.
     struct Scratch {
@@ -42,6 +48,7 @@ private:
     PairOptions pairs_;
     bool symmetric_;
     std::uint64_t seed_;
+    graph::Role role_;
 };
 
 }  // namespace rudder::sample
