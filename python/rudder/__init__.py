@@ -10,8 +10,14 @@ from . import _rudder
 from ._errors import Error
 from .batch import Batch, layer
 from .dataset import Dataset
-from .loader import NeighborLoader
+from .loader import LinkNeighborLoader, NeighborLoader
+from .mpi import use_mpi
+from .own import Answer, register_agent, register_policy
+from .runs import ProgressBar, Run, compare, evaluate, predict, replay, train
+from .weights import state_dict, write_state_dict
 
 version = __version__ = _rudder.version
 
-__all__ = ["Batch", "Dataset", "Error", "NeighborLoader", "layer", "version"]
+__all__ = ["Answer", "Batch", "Dataset", "Error", "LinkNeighborLoader", "NeighborLoader", "ProgressBar", "Run", "compare",
+           "evaluate", "layer", "predict", "register_agent", "register_policy", "replay", "state_dict", "train", "use_mpi",
+           "version", "write_state_dict"]

@@ -49,11 +49,13 @@ def _shut_down():
     if os.getpid() != _process:
         return
     from .loader import drop_all
+    from .own import join_answers
 
     drop_all()
     code = 1
     try:
         if not _rudder.shut_down(_failure()):
+            join_answers()
             return
     except KeyboardInterrupt:
         code = 130

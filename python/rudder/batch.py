@@ -18,14 +18,26 @@ class Batch:
         Where its seeds stand among all vertices of ``input_nodes``, by ascending id.
     ``num_sampled_nodes``, ``num_sampled_edges``
         Vertices that each hop added, the seeds first; edges of each hop.
+    ``e_id``
+        Where it is asked for: the number of each edge in ``Dataset.edge_index()`` of the partition.
+
+    Of links, instead of ``y``:
+
+    ``edge_label_index``, ``edge_label``
+        Pairs of vertices, as positions among those of the batch, and whether they are joined (1 and 0, float32): the links
+        first, then what was drawn beside them. ``batch_size`` is the number of links, and ``input_id`` says which they are
+        among all of their role.
     """
 
-    __slots__ = ("x", "y", "edge_index", "n_id", "input_id", "batch_size", "num_sampled_nodes",
-                 "num_sampled_edges")
+    _always = ("x", "edge_index", "n_id", "input_id", "batch_size", "num_sampled_nodes", "num_sampled_edges")
+    _sometimes = ("y", "e_id", "edge_label_index", "edge_label")
+    __slots__ = _always + _sometimes
 
     def __init__(self, **values):
-        for name in self.__slots__:
+        for name in self._always:
             setattr(self, name, values[name])
+        for name in self._sometimes:
+            setattr(self, name, values.get(name))
 
     @property
     def num_nodes(self):
@@ -33,8 +45,10 @@ class Batch:
         return len(self.n_id)
 
     def __repr__(self):
+        asked = (f"edge_label_index={list(self.edge_label_index.shape)}" if self.y is None
+                 else f"y={list(self.y.shape)}")
         return (f"Batch(batch_size={self.batch_size}, x={list(self.x.shape)}, "
-                f"edge_index={list(self.edge_index.shape)}, y={list(self.y.shape)})")
+                f"edge_index={list(self.edge_index.shape)}, {asked})")
 
 
 def layer(batch, number):

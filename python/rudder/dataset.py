@@ -8,6 +8,19 @@ from . import _rudder
 from ._errors import Error
 
 
+def _places(ends, names, order):
+    """Which vertex each end of an edge is."""
+    import numpy
+
+    at = numpy.searchsorted(names, ends, sorter=order)
+    found = at < len(names)
+    found[found] = names[order[at[found]]] == ends[found]
+    if not found.all():
+        raise Error(f"an edge names vertex {ends[~found][0]!r}, which is not among the vertices", "input", "edges",
+                    "give each vertex a row")
+    return order[at]
+
+
 class Dataset:
     """A data set, or its parts, in a folder.
 
@@ -53,6 +66,58 @@ class Dataset:
             _rudder.import_arrays(archive, path, directed, split or "", seed, force)
         return cls(path)
 
+    @classmethod
+    def from_pyg(cls, path, data, **options):
+        """Makes a data set at ``path`` of a ``torch_geometric.data.Data``: its ``edge_index``, ``x``, ``y`` and masks.
+
+        Its edges are stored as they are; ``directed=False`` stores each of them both ways. ``options`` are those of
+        ``from_arrays``.
+        """
+        given = {name: getattr(data, name, None) for name in ("x", "y", "train_mask", "val_mask", "test_mask")}
+        given = {name: value for name, value in given.items() if value is not None}
+        given.update(num_nodes=data.num_nodes, directed=True)
+        given.update(options)
+        return cls.from_arrays(path, data.edge_index, **given)
+
+    @classmethod
+    def from_pandas(cls, path, edges, nodes=None, *, source="source", target="target", node="id", features=None, label=None,
+                    **options):
+        """Makes a data set at ``path`` of a data frame of edges, and one of vertices.
+
+        ``source`` and ``target`` name columns of ``edges``; ``node`` the column of ``nodes`` that they refer to (numbers or
+        texts). ``features`` are columns of numbers (default: all others), ``label`` the column to be learned: numbers stay
+        classes, texts become classes in the order of the alphabet. Without ``nodes`` vertices are numbers.
+        """
+        import numpy
+
+        ends = [numpy.asarray(edges[source]), numpy.asarray(edges[target])]
+        if nodes is None:
+            return cls.from_arrays(path, numpy.stack(ends), **options)
+        names = numpy.asarray(nodes[node])
+        order = numpy.argsort(names, kind="stable")
+        if len(numpy.unique(names)) != len(names):
+            raise Error(f"column '{node}' names a vertex twice", "input", "nodes", "give each vertex one row")
+        columns = [name for name in nodes.columns if name not in (node, label)] if features is None else list(features)
+        x = numpy.asarray(nodes[columns], dtype=numpy.float32) if columns else None
+        y = None if label is None else numpy.asarray(nodes[label])
+        if y is not None and y.dtype.kind not in "iuf":
+            y = numpy.unique(y.astype(str), return_inverse=True)[1]
+        return cls.from_arrays(path, numpy.stack([_places(one, names, order) for one in ends]), x, y,
+                               **dict({"num_nodes": len(names)}, **options))
+
+    @classmethod
+    def from_dgl(cls, path, part_config, *, features=None, labels=None, **options):
+        """Makes a data set at ``path`` of a folder that ``dgl.distributed.partition_graph`` has written, given by its .json
+        file; DGL need not be installed.
+
+        ``features`` and ``labels`` name tensors of the vertices (default: feat, features or x; label, labels or y). Edges are
+        stored as they are, without self loops. ``options`` are those of ``from_arrays``.
+        """
+        from .dgl import arrays
+
+        given = arrays(part_config, features=features, labels=labels)
+        return cls.from_arrays(path, given.pop("edge_index"), **dict({"directed": True}, **given, **options))
+
     def partition(self, parts, path=None, *, method=None, seed=0, force=False):
         """Divides it into ``parts``, in the folder ``path`` (default: beside it); the parts as a data set."""
         if self.parts:
@@ -61,6 +126,22 @@ class Dataset:
             path = f"{self.path.rstrip('/')}-{parts}-parts"
         _rudder.divide(self.path, os.fspath(path), parts, method or "", seed, force)
         return Dataset(path)
+
+    def edge_index(self):
+        """All stored arcs, sources above destinations: row after row of the graph, ascending. ``e_id`` counts in it, and
+        the vertices are those of ``n_id``."""
+        import numpy
+
+        arrays = _rudder.graph_arrays(self.path)
+        offsets = numpy.asarray(arrays["offsets"])
+        destinations = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
+        return numpy.stack([numpy.asarray(arrays["neighbours"]), destinations])
+
+    def original_ids(self):
+        """Of each vertex of a partition, which vertex of the data set it is."""
+        import numpy
+
+        return numpy.asarray(_rudder.graph_arrays(self.path)["original_ids"])
 
     def __repr__(self):
         divided = f", parts={self.parts}" if self.parts else ""

@@ -62,6 +62,8 @@ class NeighborLoader:
     floor
         The fewest rows that any policy could have fetched are counted, which takes time: ``stats()['floor']`` once the
         loader is closed.
+    edge_ids
+        Batches have ``e_id``: see ``Batch``. Every machine must hold the whole topology (the default where it fits).
     output
         ``'pyg'``, ``'torch'`` or ``'numpy'``. Default: the first of them that is installed.
     options
@@ -70,7 +72,12 @@ class NeighborLoader:
 
     def __init__(self, path, num_neighbors, batch_size=None, input_nodes="train", shuffle=True, seed=0, policy=None,
                  buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
-                 output="auto", options=None, num_workers=0):
+                 edge_ids=False, output="auto", options=None, num_workers=0):
+        self._begin(path, num_neighbors, batch_size, input_nodes, shuffle, seed, policy, buffer, agent, precision,
+                    sampler, redraw, epochs, floor, edge_ids, output, options, num_workers)
+
+    def _begin(self, path, num_neighbors, batch_size, input_nodes, shuffle, seed, policy, buffer, agent, precision,
+               sampler, redraw, epochs, floor, edge_ids, output, options, num_workers):
         if num_workers != 0:
             raise Error(f"invalid num_workers: {num_workers}", "usage", "NeighborLoader",
                         "leave it out: batches are made ahead by threads of the loader, which forked workers would "
@@ -89,7 +96,7 @@ class NeighborLoader:
         except TypeError as error:
             raise Error(f"invalid option: {error}", "usage", "NeighborLoader", "give numbers and texts") from error
         self._engine = _rudder.Engine(os.fspath(path), text, _roles[input_nodes], bool(shuffle),
-                                      bool(floor))
+                                      bool(floor), bool(edge_ids))
         facts = self._engine.facts()
         self.path = facts["path"]
         self.num_features = facts["num_features"]
@@ -112,7 +119,7 @@ class NeighborLoader:
         return self._engine
 
     def __iter__(self):
-        """The next epoch, which begins with its first batch. One that was left early is passed over first."""
+        """The next epoch, which begins with its first batch. One that is left early is not drawn to its end."""
         engine = self._open()
         if engine.step % self.steps_per_epoch:
             engine.skip_epoch()
@@ -122,12 +129,17 @@ class NeighborLoader:
         del engine
         self._turn += 1
         turn = self._turn
-        for _ in range(self.steps_per_epoch):
-            if turn != self._turn:
-                raise Error("an epoch of this loader was begun while another was under way", "usage",
-                            "NeighborLoader", "iterate over it once at a time, or make another loader")
-            for arrays in self._open().next():
-                yield self._make(arrays)
+        try:
+            for _ in range(self.steps_per_epoch):
+                if turn != self._turn:
+                    raise Error("an epoch of this loader was begun while another was under way", "usage",
+                                "NeighborLoader", "iterate over it once at a time, or make another loader")
+                for arrays in self._open().next():
+                    yield self._make(arrays)
+        except GeneratorExit:
+            if self._engine is not None and turn == self._turn:
+                self._engine.leave_epoch()
+            raise
         self._open().pause()
 
     def stats(self):
@@ -153,3 +165,37 @@ class NeighborLoader:
     def __repr__(self):
         return (f"NeighborLoader({self.path!r}, steps_per_epoch={self.steps_per_epoch}, rank={self.rank} of "
                 f"{self.world_size})")
+
+
+class LinkNeighborLoader(NeighborLoader):
+    """Mini-batches of links, as ``torch_geometric.loader.LinkNeighborLoader`` gives them: for those who learn which vertices
+    are joined.
+
+    The edges of the graph are divided into links for training, validation and test (80/10/10, by the seed) as
+    ``rudder train --task link`` does it, and the batches for training are those that it computes on. Messages pass along
+    training links alone, and never along those that the batch is asked about.
+
+    Parameters
+    ----------
+    path, num_neighbors, seed, policy, buffer, agent, precision, sampler, redraw, epochs, floor, output, options
+        As of ``NeighborLoader``.
+    batch_size
+        Links per part and step, at most.
+    input_edges
+        ``'train'``, ``'valid'`` or ``'test'``: which links are asked about.
+    negatives
+        Pairs that are drawn beside each link: ``'uniform:N'``, ``'degree:N'`` or ``'in-batch:N'``.
+    """
+
+    def __init__(self, path, num_neighbors, batch_size=None, input_edges="train", seed=0, negatives="uniform:1", policy=None,
+                 buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
+                 output="auto", options=None, num_workers=0):
+        if not isinstance(input_edges, str) or input_edges not in _roles:
+            raise Error(f"invalid input_edges: {input_edges!r}", "usage", "LinkNeighborLoader",
+                        "give 'train', 'valid' or 'test'")
+        options = dict(options or {}, task="link", negatives=negatives)
+        self._begin(path, num_neighbors, batch_size, input_edges, True, seed, policy, buffer, agent, precision, sampler,
+                    redraw, epochs, floor, False, output, options, num_workers)
+
+    def __repr__(self):
+        return "Link" + super().__repr__()

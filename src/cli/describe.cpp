@@ -9,6 +9,7 @@
 #include "rudder/core/text.hpp"
 
 #include "table.hpp"
+#include "verb.hpp"
 
 namespace rudder::cli {
 
@@ -117,6 +118,11 @@ std::string policy_notes() {
     for (const buffer::PolicyInfo* info : buffer::all_policies())
         text += wrapped_entry(info->name, fmt::format("{} [{}]", info->sentence, info->paper), 19);
     return text;
+}
+
+void Context::answer(const Json& value) const {
+    if (result == nullptr) return print_json(value);
+    *result = value;
 }
 
 void print_json(const Json& value) {

@@ -167,7 +167,7 @@ int InferenceJob::run(const Context& context, Labels labels, const Body& body) {
     if (ranks_.ranks > 0) partition::check_ranks(ranks_.ranks, data.parts());
     const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
                                         {"data", train::data_checksum(data)}};
-    return run::run_ranked(ranks_, fingerprint, [&](const comm::Communicator& comm) {
+    return context.run_ranks(ranks_, fingerprint, [&](const comm::Communicator& comm) {
         run::share_cores(comm, context.threads);
         train::share_network(comm, saved);
         return body(comm, data, saved, options);

@@ -18,6 +18,7 @@
 #include "core/log.hpp"
 #include "core/mapped_files.hpp"
 #include "core/standard_streams.hpp"
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
@@ -27,6 +28,7 @@
 #include "commands.hpp"
 #include "config.hpp"
 #include "describe.hpp"
+#include "in_process.hpp"
 #include "progress_bar.hpp"
 
 namespace rudder::cli {
@@ -155,6 +157,14 @@ void print_config(const Command& command) {
     }
 }
 
+/// The command line of a verb with these arguments.
+void add_words(const Command& command, const std::vector<std::string>& arguments,
+               Context& context) {
+    for (const std::string_view word : split(command.verb->name(), ' '))
+        context.arguments.emplace_back(word);
+    context.arguments.insert(context.arguments.end(), arguments.begin(), arguments.end());
+}
+
 int run_command(Command& command, std::vector<std::string> arguments) {
     try {
         if (!parse(command, arguments)) return 0;
@@ -166,9 +176,7 @@ int run_command(Command& command, std::vector<std::string> arguments) {
         set_thread_count(command.common.threads);
         const auto progress = make_progress(command.common.quiet);
         Context context = make_context(command, progress.get());
-        for (const std::string_view word : split(command.verb->name(), ' '))
-            context.arguments.emplace_back(word);
-        context.arguments.insert(context.arguments.end(), arguments.begin(), arguments.end());
+        add_words(command, arguments, context);
         return command.verb->run(context);
     } catch (const Error& error) {
         // Libraries call options by their names; the command line adds the dashes.
@@ -260,6 +268,30 @@ namespace {
 }
 
 }  // namespace
+
+VerbOutcome run_in_process(const std::string& verb, std::vector<std::string> arguments,
+                           const InProcess& how) {
+    const auto commands = make_commands();
+    const auto found = std::ranges::find_if(
+        commands, [&](const auto& command) { return command->verb->name() == verb; });
+    RUDDER_CHECK(found != commands.end());
+    Command& command = **found;
+    if (!parse(command, arguments))
+        throw usage_error("there is no help inside of a program", verb, "see 'rudder --help'");
+    if (command.common.threads != 0) set_thread_count(command.common.threads);
+    Json result;
+    Context context = make_context(command, &Progress::none());
+    context.json = true;
+    context.quiet = true;
+    context.run_ranks = how.run_ranks;
+    context.observer = how.observer;
+    context.result = &result;
+    add_words(command, arguments, context);
+    VerbOutcome outcome;
+    outcome.code = command.verb->run(context);
+    outcome.answer = result.dump();
+    return outcome;
+}
 
 int run_program(std::vector<std::string> arguments) {
     open_standard_streams();  // before anything else is opened

@@ -8,8 +8,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include "rudder/core/json_fwd.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/graph/provenance.hpp"
+
+#include "in_process.hpp"
 
 namespace rudder::cli {
 
@@ -21,6 +24,12 @@ struct Context {
     Progress* progress = nullptr;        ///< a bar on a terminal, silent otherwise
     graph::Provenance provenance;        ///< verb and options as resolved, for what is made
     std::vector<std::string> arguments;  ///< the command line: verb and all that follows
+    RankRunner run_ranks = run::run_ranked;
+    train::TrainObserver* observer = nullptr;  ///< also watches what is trained; may be null
+    Json* result = nullptr;  ///< where the answer of --json goes; null: standard output
+
+    /// Gives the answer of --json.
+    void answer(const Json& value) const;
 };
 
 /// The group of options that --help leaves to --help-all.

@@ -367,11 +367,31 @@ bool MpiTransport::probe() {
     return any;
 }
 
+/// Refuses an MPI that someone else runs and that our calls beside theirs would break.
+void check_running() {
+    int begun = 0;
+    int ended = 0;
+    MPI_Initialized(&begun);
+    MPI_Finalized(&ended);
+    if (begun == 0 || ended != 0) {
+        throw usage_error(begun == 0 ? "MPI is not initialised yet" : "MPI is finalised already",
+                          "MPI", "import mpi4py.MPI first, and use its communicators");
+    }
+    int level = MPI_THREAD_SINGLE;
+    MPI_Query_thread(&level);
+    if (level >= MPI_THREAD_MULTIPLE) return;
+    throw usage_error("MPI was initialised for calls from one thread at a time", "MPI",
+                      "initialise it with MPI_THREAD_MULTIPLE, as mpi4py does by itself");
+}
+
 }  // namespace
 
 std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options) {
     MPI_Comm comm = MPI_COMM_NULL;
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+    if (options.given != nullptr) check_running();
+    const MPI_Comm all =
+        options.given != nullptr ? *static_cast<const MPI_Comm*>(options.given) : MPI_COMM_WORLD;
+    check_mpi(MPI_Comm_dup(all, &comm), "MPI_Comm_dup");
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     int rank = 0;
     int size = 1;

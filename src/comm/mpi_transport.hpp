@@ -33,10 +33,13 @@ struct MpiOptions {
     std::vector<LinkChange> link_changes{};  ///< of it
     /// Longer messages are cut, since MPI counts in 31 bits.
     std::size_t piece_bytes = std::size_t{1} << 30;
+    /// The address of an MPI_Comm of someone else's, which is duplicated and left alone; null: all
+    /// ranks. For that MPI must be running, and take calls from several threads at once.
+    const void* given = nullptr;
 };
 
-/// The transport over all ranks of MPI; collective. Whoever waits makes progress; while nobody
-/// does, a thread of its own looks in from time to time.
+/// The transport over all ranks of MPI, or of the communicator that is given; collective. Whoever
+/// waits makes progress; while nobody does, a thread of its own looks in from time to time.
 [[nodiscard]] std::shared_ptr<Transport> make_mpi_transport(const MpiOptions& options);
 
 }  // namespace rudder::comm

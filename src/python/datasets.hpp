@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace rudder::python {
 
@@ -28,5 +29,23 @@ void divide(const DivideRequest& request);
 
 /// What lies there, a data set or parts, as an object of JSON; an input Error otherwise.
 [[nodiscard]] std::string described(const std::string& path);
+
+/// The rows of a data set, or of all parts: row v lists what v receives from, as an edge's number
+/// in a batch counts them.
+struct GraphArrays {
+    std::vector<std::int64_t> offsets;
+    std::vector<std::int64_t> neighbours;
+    std::vector<std::int64_t> original_ids;  ///< by vertex; of a data set the vertices themselves
+};
+[[nodiscard]] GraphArrays graph_arrays(const std::string& path);
+
+/// A folder with the checkpoint of another run or checkpoint, but other weights: flat, in the order
+/// of its parameters. What lies there is refused.
+struct WeightsRequest {
+    std::string run;
+    std::string output;
+    std::vector<float> weights;
+};
+void write_weights(const WeightsRequest& request);
 
 }  // namespace rudder::python

@@ -7,41 +7,21 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "comm/together.hpp"
 #include "core/fields_json.hpp"
 #include "core/json.hpp"
 #include "partition/share.hpp"
 #include "rudder/comm/handshake.hpp"
 #include "rudder/core/error.hpp"
-#include "run/partition_cache.hpp"
 #include "train/default_batch.hpp"
-#include "train/option_table.hpp"
+#include "train/link_options.hpp"
 
+#include "asked_options.hpp"
 #include "job.hpp"
 
 namespace rudder::python {
 
 namespace {
-
-/// Epochs that a loader has unless it is told: more than anyone takes.
-constexpr std::uint32_t endless = 1'000'000'000;
-
-void put_option(train::TrainOptions& options, const std::string& name, const Json& value) {
-    const auto all = train::all_options();
-    const auto found =
-        std::ranges::find_if(all, [&](const auto& setting) { return setting.name == name; });
-    if (found == all.end())
-        throw usage_error("unknown option '" + name + "'", name, "see rudder train --help-all");
-    try {
-        const bool written = value.is_string();
-        found->put(options, written ? parse_setting(*found, value.get<std::string>()) : value);
-    } catch (const Json::exception&) {
-        throw usage_error(fmt::format("invalid {}: {}", name, value.dump()), name,
-                          "give a value of its type");
-    }
-}
 
 struct Asked {
     train::LoaderOptions options;
@@ -51,12 +31,9 @@ struct Asked {
 Asked asked_of(const EngineRequest& request) {
     Asked asked;
     train::TrainOptions& train = asked.options.train;
-    train.epochs = endless;
+    train = read_options(request.options, endless_epochs);
     train.eval_every = 0;
     const Json given = Json::parse(request.options);
-    for (const auto& [name, value] : given.items()) {
-        if (!value.is_null()) put_option(train, name, value);
-    }
     train.layers = static_cast<int>(train.fanout.size());
     // As in the program: a policy that was chosen is left alone.
     if (!given.contains("agent") && !given.contains("policy"))
@@ -64,20 +41,10 @@ Asked asked_of(const EngineRequest& request) {
     asked.batch = given.contains("batch");
     train.floor = request.floor;
     asked.options.shuffled = request.shuffled;
+    asked.options.edge_numbers = request.edge_numbers;
     if (request.role == "valid") asked.options.role = graph::Role::valid;
     if (request.role == "test") asked.options.role = graph::Role::test;
     return asked;
-}
-
-/// Collective: the parts at that path, or of the data set there.
-std::filesystem::path parts_of(const comm::Communicator& comm, const std::string& path) {
-    if (comm.all_max(run::is_whole_dataset(path) ? 1 : 0) == 0) return path;
-    const auto parts = static_cast<PartId>(comm.size());
-    comm::do_together(comm, [&] {
-        if (comm.rank() == 0 && run::cache_state(path, parts) != run::CacheState::fresh)
-            run::make_cached_parts(path, parts, Progress::none());
-    });
-    return run::cached_parts(path, parts);
 }
 
 }  // namespace
@@ -126,7 +93,8 @@ void Engine::State::make(const EngineRequest& request) {
     comm::verify_same(comm, {{"options", request.options},
                              {"input_nodes", request.role},
                              {"shuffle", request.shuffled ? "true" : "false"},
-                             {"floor", request.floor ? "true" : "false"}});
+                             {"floor", request.floor ? "true" : "false"},
+                             {"edge_ids", request.edge_numbers ? "true" : "false"}});
     Asked asked = asked_of(request);
     facts.path = parts_of(comm, request.path).string();
     comm::do_together(comm, [&] { data.emplace(facts.path); });
@@ -140,6 +108,9 @@ void Engine::State::make(const EngineRequest& request) {
     facts.width = data->info().features.width;
     facts.targets = data->info().targets.count;
     facts.target_kind = to_string(data->info().targets.kind);
+    facts.links = train.task == train::TaskKind::link;
+    facts.edge_numbers = request.edge_numbers;
+    if (facts.links) facts.group = train::parse_negatives(train.links.negatives).count + 1;
     facts.rank = job.rank();
     facts.size = job.size();
 }
@@ -169,6 +140,12 @@ std::shared_ptr<train::LoadedStep> Engine::next(Poll poll) {
 
 void Engine::pause(Poll poll) {
     worker_.run([state = state_] { state->open().pause(); }, poll);
+}
+
+void Engine::leave_epoch() {
+    worker_.post([state = state_] {
+        if (!state->closed) state->open().leave_epoch();
+    });
 }
 
 void Engine::skip_epoch(Poll poll) {

@@ -18,6 +18,7 @@ struct EngineRequest {
     std::string role = "train";
     bool shuffled = true;
     bool floor = false;  ///< the fewest rows possible are counted
+    bool edge_numbers = false;
 };
 
 /// What callers are told of it.
@@ -28,7 +29,10 @@ struct EngineFacts {
     std::uint64_t width = 0;  ///< of feature rows
     std::uint64_t targets = 0;
     std::string target_kind;
-    std::string path;  ///< of the parts
+    bool links = false;  ///< seeds are links
+    bool edge_numbers = false;
+    std::uint32_t group = 1;  ///< pairs for each link
+    std::string path;         ///< of the parts
     int rank = 0;
     int size = 1;
 };
@@ -48,6 +52,8 @@ public:
     /// As Loader::next. A caller who was called away gets the step that it waited for next time.
     [[nodiscard]] std::shared_ptr<train::LoadedStep> next(Poll poll);
     void pause(Poll poll);
+    /// Nothing more of the epoch is to be drawn; does not wait.
+    void leave_epoch();
     void skip_epoch(Poll poll);
     /// An object of JSON.
     [[nodiscard]] std::string stats(Poll poll);

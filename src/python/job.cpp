@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "comm/mpi_transport.hpp"
 #include "comm/socket_transport.hpp"
 #include "comm/watchdog.hpp"
 #include "core/log.hpp"
@@ -27,6 +28,7 @@ namespace {
 constexpr int most_lines = 15;
 
 std::atomic<Job*> met_job{nullptr};
+std::atomic<const void*> given_mpi{nullptr};  ///< an MPI_Comm
 
 /// Refuses ranks of MPI: each would load alone, as rank 0.
 void refuse_mpi() {
@@ -36,21 +38,36 @@ void refuse_mpi() {
     if (!count || *count < 2) return;
     throw usage_error(
         fmt::format("mpirun started {} processes that do not know of each other", *count), "mpirun",
-        "start them with torchrun, or set RANK, WORLD_SIZE, MASTER_ADDR and "
-        "MASTER_PORT as it does");
+        "call rudder.use_mpi first, start them with torchrun, or set RANK, WORLD_SIZE, MASTER_ADDR "
+        "and MASTER_PORT as it does");
 }
 
-/// 0: those that share memory.
-int ranks_per_host() {
-    const char* text = std::getenv("RUDDER_RANKS_PER_HOST");
-    if (text == nullptr) return 0;
-    const auto ranks = parse_u64(text);
-    if (ranks && std::in_range<int>(*ranks)) return static_cast<int>(*ranks);
-    throw usage_error(fmt::format("invalid RUDDER_RANKS_PER_HOST: {}", text), "environment",
+/// A number of the environment; `fallback` where it is not set.
+int number_of(const char* variable, int fallback) {
+    const char* text = std::getenv(variable);
+    if (text == nullptr) return fallback;
+    const auto number = parse_u64(text);
+    if (number && std::in_range<int>(*number)) return static_cast<int>(*number);
+    throw usage_error(fmt::format("invalid {}: {}", variable, text), "environment",
                       "give a number, or unset it");
 }
 
+std::shared_ptr<comm::Transport> meet_mpi(const void* given) {
+    comm::MpiOptions options;
+    options.given = given;
+    options.ranks_per_host = number_of("RUDDER_RANKS_PER_HOST", 0);
+    if (const char* link = std::getenv("RUDDER_LINK")) {
+        comm::LinkSchedule schedule = comm::parse_link_schedule(link);
+        options.link = schedule.first;
+        options.link_changes = std::move(schedule.changes);
+    }
+    std::shared_ptr<comm::Transport> transport = comm::make_mpi_transport(options);
+    log::set_rank(transport->rank());
+    return transport->size() == 1 ? nullptr : transport;
+}
+
 std::shared_ptr<comm::Transport> meet_others() {
+    if (const void* given = given_mpi) return meet_mpi(given);
     if (!comm::sockets_launched()) {
         refuse_mpi();
         return nullptr;
@@ -60,7 +77,9 @@ std::shared_ptr<comm::Transport> meet_others() {
     log::set_rank(job.rank);
     comm::SocketOptions options{.job = std::move(job), .link = std::nullopt};
     // To see on one machine what several would do.
-    options.ranks_per_host = ranks_per_host();
+    options.ranks_per_host = number_of("RUDDER_RANKS_PER_HOST", 0);  // 0: those that share memory
+    constexpr int most_patience = 60;
+    options.patience = std::chrono::seconds(number_of("RUDDER_PATIENCE", most_patience));
     if (const char* link = std::getenv("RUDDER_LINK")) {
         comm::LinkSchedule schedule = comm::parse_link_schedule(link);
         options.link = schedule.first;
@@ -125,6 +144,21 @@ Job& Job::get() {
 
 Job* Job::met() noexcept {
     return met_job;
+}
+
+void Job::use_mpi(std::uintptr_t communicator, const std::string& library) {
+    constexpr const char* where = "use_mpi";
+    if (met() != nullptr) {
+        throw usage_error("the ranks have met already", where,
+                          "call it before the first loader, store or run");
+    }
+    const std::string own = comm::MpiSession::library();
+    if (!library.starts_with(own)) {
+        throw usage_error(fmt::format("mpi4py has {}, and this build {}",
+                                      library.substr(0, library.find_first_of(",\n")), own),
+                          where, "build Rudder with that MPI, or start the ranks with torchrun");
+    }
+    given_mpi = reinterpret_cast<const void*>(communicator);
 }
 
 int Job::rank() const noexcept {

@@ -1,6 +1,7 @@
 // The ranks that this process is one of, for all loaders it makes.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,11 @@ public:
     [[nodiscard]] static Job& get();
     /// The one that was met, if any.
     [[nodiscard]] static Job* met() noexcept;
+
+    /// The ranks are those of an MPI that runs already: at `communicator` lies an MPI_Comm, which
+    /// is duplicated when they are met. `library` is the version of that MPI, which must be this
+    /// build's. A usage Error where the ranks have been met.
+    static void use_mpi(std::uintptr_t communicator, const std::string& library);
 
     [[nodiscard]] int rank() const noexcept;
     [[nodiscard]] int size() const noexcept;

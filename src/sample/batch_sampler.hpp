@@ -27,6 +27,16 @@ public:
             sampler_.sample_links(key, links_->lay_out(key, scratch_), out);
         }
     }
+    /// Instead of that batch one without seeds: nothing is drawn.
+    void sample_nothing(PartId part, std::uint64_t step, Batch& out) {
+        const BatchKey key{schedule_.epoch_of(step), step, part};
+        if (links_ == nullptr) {
+            sampler_.sample(key, {}, out);
+        } else {
+            scratch_.places.clear();
+            sampler_.sample_links(key, links_->lay_out(key, scratch_), out);
+        }
+    }
 
 private:
     const Schedule& schedule_;

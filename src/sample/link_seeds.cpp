@@ -10,7 +10,7 @@ LinkIds LinkSeeds::lay_out(const BatchKey& key, Scratch& scratch) const {
     const auto part = std::ranges::find_if(
         own_, [&](const partition::Part& own) { return own.id() == key.part; });
     RUDDER_CHECK(part != own_.end());
-    const LinkList& list = links_[static_cast<std::size_t>(part - own_.begin())].train;
+    const LinkList& list = links_[static_cast<std::size_t>(part - own_.begin())].of(role_);
     const VertexId first = part->range().begin;
     scratch.sources.resize(scratch.places.size());
     scratch.targets.resize(scratch.places.size());

@@ -14,7 +14,7 @@
 
 namespace rudder::sample {
 
-/// The links to train on of a rank's parts, and what is drawn beside them. Any task may ask.
+/// The links of one role of a rank's parts, and what is drawn beside them. Any task may ask.
 class LinkSeeds {
 public:
     /// What a batch is asked about its links.
@@ -26,12 +26,13 @@ public:
     /// What is given must outlive it. `seed` is the run's.
     LinkSeeds(std::span<const partition::Part> own, std::span<const PartLinks> links,
               const PairOptions& pairs, bool symmetric, std::uint64_t seed,
-              Question question = Question::joined)
+              graph::Role role = graph::Role::train, Question question = Question::joined)
         : own_(own),
           links_(links),
           pairs_(pairs),
           symmetric_(symmetric),
           seed_(seed),
+          role_(role),
           question_(question) {}
 
     /// Memory of one task.
@@ -54,6 +55,7 @@ private:
     PairOptions pairs_;
     bool symmetric_;
     std::uint64_t seed_;
+    graph::Role role_;
     Question question_;
 };
 

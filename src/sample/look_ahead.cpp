@@ -45,6 +45,7 @@ struct LookAhead::State {
     std::uint64_t claimed;
     std::uint64_t waiting_bytes = 0;
     std::uint64_t largest = 0;  ///< bytes of the largest step so far
+    std::uint64_t passed = 0;   ///< steps before it are not sampled any more
     bool publishing = false;
     bool stopped = false;
     std::exception_ptr failure;
@@ -76,10 +77,10 @@ struct LookAhead::State {
     void run(int task) {
         std::optional<BatchSampler> sampler;  // made when it is first needed: it is large
         try {
-            while (auto step = claim(task)) {
+            while (auto claimed_step = claim(task)) {
                 if (!sampler) sampler.emplace(schedule, source, sampling);
-                sample(*sampler, *step);
-                place(std::move(*step));
+                sample(*sampler, *claimed_step);
+                place(std::move(claimed_step->step));
                 publish();
             }
         } catch (const Cancelled&) {
@@ -91,7 +92,11 @@ struct LookAhead::State {
         }
     }
 
-    [[nodiscard]] std::optional<SampledStep> claim(int task) {
+    struct Claimed {
+        SampledStep step;
+        bool empty;  ///< it is passed over
+    };
+    [[nodiscard]] std::optional<Claimed> claim(int task) {
         Monitor::Lock lock(monitor);
         monitor.wait(lock, "room in the look-ahead queue", [&] {
             return ended() || claimed == options.last_step || (task < options.tasks && room());
@@ -104,16 +109,23 @@ struct LookAhead::State {
         }
         step.step = claimed++;
         ring.emplace_back();
-        return step;
+        const bool empty = step.step < passed;
+        return Claimed{std::move(step), empty};
     }
 
-    void sample(BatchSampler& sampler, SampledStep& step) const {
+    void sample(BatchSampler& sampler, Claimed& of) const {
+        SampledStep& step = of.step;
         const Span span("sampling", step.step);
         const Duration start = Executor::current().now();
         step.epoch = schedule.epoch_of(step.step);
         step.batches.resize(options.parts.size());
-        for (std::size_t i = 0; i < options.parts.size(); ++i)
-            sampler.sample(options.parts[i], step.step, step.batches[i]);
+        for (std::size_t i = 0; i < options.parts.size(); ++i) {
+            if (of.empty) {
+                sampler.sample_nothing(options.parts[i], step.step, step.batches[i]);
+            } else {
+                sampler.sample(options.parts[i], step.step, step.batches[i]);
+            }
+        }
         step.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
     }
 
@@ -219,6 +231,11 @@ void LookAhead::recycle(SampledStep step) {
     Monitor::Lock lock(state_->monitor);
     if (state_->spare.size() < static_cast<std::size_t>(state_->options.tasks) + 2)
         state_->spare.push_back(std::move(step));
+}
+
+void LookAhead::pass_over(std::uint64_t end) {
+    Monitor::Lock lock(state_->monitor);
+    state_->passed = std::max(state_->passed, end);
 }
 
 void LookAhead::set_window(std::uint64_t window) {

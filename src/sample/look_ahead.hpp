@@ -54,6 +54,8 @@ public:
     void wait_published(std::uint64_t step) const;
     /// Gives a step's memory back, to be filled again.
     void recycle(SampledStep step);
+    /// Steps before `end` that are not being sampled yet are not: they come without seeds.
+    void pass_over(std::uint64_t end);
     /// Another window from now on; what is already sampled stays.
     void set_window(std::uint64_t window);
     /// Another limit of the bytes that wait; memory kept for steps to come is given back.

@@ -223,15 +223,15 @@ sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const par
     if (links == nullptr) return {comm, own, parts, options};
     std::vector<std::uint64_t> counts;
     for (const sample::PartLinks& of_part : links->divided.links)
-        counts.push_back(of_part.train.size());
+        counts.push_back(of_part.of(use.role).size());
     return {comm, own, counts, parts, options};
 }
 
-/// How links become seeds.
-void set_seeds(const Ground& ground, LinkGround& links) {
+/// How links of that role become seeds.
+void set_seeds(const Ground& ground, LinkGround& links, graph::Role role) {
     if (ground.options.task == TaskKind::edge) {
         links.seeds.emplace(ground.parts, links.divided.links, sample::PairOptions{.count = 0},
-                            ground.data.info().symmetric, ground.options.seed,
+                            ground.data.info().symmetric, ground.options.seed, role,
                             sample::LinkSeeds::Question::carried);
         return;
     }
@@ -250,7 +250,7 @@ void set_seeds(const Ground& ground, LinkGround& links) {
                                             .vertices = vertices,
                                             .degrees = &links.degrees,
                                             .pairs = links.given ? &links.given->train : nullptr},
-                        ground.data.info().symmetric, ground.options.seed);
+                        ground.data.info().symmetric, ground.options.seed, role);
 }
 
 }  // namespace
@@ -277,7 +277,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
              .coder = coders.features,
              .sparse = o.sparse,
              .assembled = use.assembled.value_or(assembled_for(o.model))}) {
-    if (links != nullptr) set_seeds(*this, *links);
+    if (links != nullptr) set_seeds(*this, *links, use.role);
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {
         log::warning(

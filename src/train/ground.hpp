@@ -65,8 +65,8 @@ struct LinkGround {
 struct GroundUse {
     /// As what sparse rows are assembled; none: as the model of the options takes them.
     std::optional<store::AssembledRows> assembled{};
-    graph::Role role = graph::Role::train;  ///< of the vertices that become seeds
-    bool shuffled = true;                   ///< in each epoch anew
+    graph::Role role = graph::Role::train;  ///< of the vertices, or links, that become seeds
+    bool shuffled = true;                   ///< in each epoch anew; of vertices alone
 };
 
 /// In the order of construction, which is collective; nothing of it changes while a run goes on,

@@ -1,8 +1,74 @@
 #include "loaded_step.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace rudder::train {
+
+namespace {
+
+/// The entry of a row that the e-th of its draws is. The same neighbour may be there several times.
+template <class Id>
+std::int64_t entry_of(std::span<const Id> row, std::span<const VertexId> vertices,
+                      std::span<const LocalId> drawn, std::size_t e) {
+    const VertexId id = vertices[drawn[e]];
+    const auto first = std::ranges::lower_bound(row, id, {}, [](Id v) { return VertexId{v}; });
+    auto entry = first;
+    const auto is_id = [&](auto at) { return at != row.end() && VertexId{*at} == id; };
+    if (is_id(first + 1)) {
+        entry +=
+            std::count(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(e), drawn[e]);
+        if (entry >= row.end() || !is_id(entry)) entry = first;  // drawn with replacement
+    }
+    return entry - row.begin();
+}
+
+/// The numbers of a block's edges, in their order.
+template <class Id>
+std::int64_t* number_block(std::span<const EdgeIndex> offsets, std::span<const Id> neighbours,
+                           std::span<const VertexId> vertices, const sample::Block& block,
+                           std::int64_t* number) {
+    for (std::uint32_t d = 0; d < block.destinations; ++d) {
+        const VertexId v = vertices[d];
+        const std::span<const Id> row = neighbours.subspan(offsets[v], offsets[v + 1] - offsets[v]);
+        const std::size_t begin = block.offsets[d];
+        const std::span<const LocalId> drawn(block.neighbours.data() + begin,
+                                             block.offsets[d + std::size_t{1}] - begin);
+        const auto first = static_cast<std::int64_t>(offsets[v]);
+        const bool whole = drawn.size() == row.size();  // then in the row's order, or drawn again
+        for (std::size_t e = 0; e < drawn.size(); ++e) {
+            const bool in_place = whole && VertexId{row[e]} == vertices[drawn[e]];
+            *number++ = first + (in_place ? static_cast<std::int64_t>(e)
+                                          : entry_of(row, vertices, drawn, e));
+        }
+    }
+    return number;
+}
+
+}  // namespace
+
+void number_edges(const graph::TopologyView& graph, const sample::Batch& batch,
+                  LoadedBatch& loaded) {
+    loaded.edge_numbers.resize(batch.edges());
+    graph.neighbours.visit([&](auto neighbours) {
+        std::int64_t* number = loaded.edge_numbers.data();
+        for (std::size_t b = batch.blocks.size(); b-- > 0;)
+            number =
+                number_block(graph.offsets, neighbours, std::span<const VertexId>(batch.vertices),
+                             batch.blocks[b], number);
+    });
+}
+
+void list_pairs(const sample::Batch& batch, std::uint32_t group, LoadedBatch& loaded) {
+    const nn::SeedPairs pairs = loaded.pair_reader.gather(batch, group).pairs;
+    const std::size_t links = pairs.size() / group;
+    loaded.pairs.resize(2 * pairs.size());
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+        const std::size_t place = i % group * links + i / group;
+        loaded.pairs[place] = pairs.sources[i];
+        loaded.pairs[pairs.size() + place] = pairs.targets[i];
+    }
+}
 
 void list_edges(const sample::Batch& batch, LoadedBatch& loaded) {
     const std::uint64_t count = batch.edges();

@@ -5,6 +5,7 @@
 
 #include "core/span.hpp"
 #include "rudder/core/check.hpp"
+#include "rudder/core/error.hpp"
 #include "train/ground.hpp"
 #include "train/steps/buffer_setup.hpp"
 #include "train/steps/gradient_exchange.hpp"
@@ -22,6 +23,24 @@ GroundUse use_of(const LoaderOptions& options) {
     return {.assembled = store::AssembledRows::dense,
             .role = options.role,
             .shuffled = options.shuffled};
+}
+
+/// Refuses what the numbers of edges need and this run lacks. Topologies are chosen by all ranks
+/// alike.
+void check_edge_numbers(const Ground& ground) {
+    constexpr const char* where = "edge numbers";
+    if (ground.links != nullptr) {
+        throw usage_error("batches of links have no numbers of edges", where,
+                          "leave them out: some edges are kept back from the graph that is drawn");
+    }
+    if (ground.options.temporal != sample::Temporal::off) {
+        throw usage_error("batches by time have no numbers of edges", where,
+                          "leave them out, or load without temporal");
+    }
+    if (ground.source->topology().vertices() == 0) {
+        throw usage_error("numbers of edges need the whole topology on every host", where,
+                          "leave them out, or choose topology replicated");
+    }
 }
 
 /// Ranks meet in every step where an agent steers, which learns of the others then, and where they
@@ -64,6 +83,7 @@ struct Loader::State {
     std::optional<StepRecord> open;          ///< of the step handed out
     std::optional<buffer::TimeKnobs> times;  ///< that were ordered before it
     double agent_seconds = 0;                ///< that it waited for an agent
+    bool edge_numbers;                       ///< are wanted
     bool closed = false;                     ///< this rank is done
     bool someone_goes_on = false;            ///< in the step that ranks met in last
 
@@ -78,8 +98,10 @@ struct Loader::State {
                    look_ahead_of(ground, 0), ground.options.in_flight, buffer.live()),
           pool(std::make_shared<StepPool>(ground.options.in_flight + 2)),
           losses(ground.parts.size(), 0.0F),
-          received(ground.comm.accounts().received) {
+          received(ground.comm.accounts().received),
+          edge_numbers(options.edge_numbers) {
         stats.row_bytes = ground.store.format().row_bytes();
+        if (edge_numbers) check_edge_numbers(ground);
         skip_time();
     }
 
@@ -93,6 +115,7 @@ struct Loader::State {
     void pass_over_rest();
     void take(AssembledStep& step, LoadedStep& loaded);
     void fill(LoadedStep& loaded) const;
+    void fill_links(std::size_t part, const sample::Batch& batch, LoadedBatch& own) const;
     void finish_step();
     void meet(StepRecord& record);
 };
@@ -113,12 +136,32 @@ void Loader::State::fill(LoadedStep& loaded) const {
     for (std::size_t i = 0; i < loaded.batches.size(); ++i) {
         const sample::Batch& batch = loaded.sampled.batches[i];
         LoadedBatch& own = loaded.batches[i];
+        list_edges(batch, own);
+        if (ground.links != nullptr) {
+            fill_links(i, batch, own);
+            continue;
+        }
         const auto seeds = std::span<const VertexId>(batch.vertices).first(batch.seeds);
         own.targets = own.reader.gather(ground.parts[i], seeds);
         own.positions.resize(seeds.size());
         ground.schedule.positions(seeds, ground.parts[i].id(), own.positions);
-        list_edges(batch, own);
+        if (edge_numbers) number_edges(ground.source->topology(), batch, own);
     }
+}
+
+/// The pairs that are asked about, and which links they were drawn for.
+void Loader::State::fill_links(std::size_t part, const sample::Batch& batch,
+                               LoadedBatch& own) const {
+    list_pairs(batch, ground.links->seeds->group(), own);
+    const PartId id = ground.parts[part].id();
+    own.places.clear();
+    if (batch.seeds != 0) ground.schedule.links(id, batch.key.step, own.places);
+    std::uint64_t before = 0;
+    for (PartId p = 0; p < id; ++p)
+        before += ground.schedule.training_vertices(p);
+    own.positions.resize(own.places.size());
+    for (std::size_t i = 0; i < own.places.size(); ++i)
+        own.positions[i] = static_cast<std::int64_t>(before + own.places[i]);
 }
 
 /// Ranks tell each other what a Trainer's would with the gradients, and whether they go on.
@@ -215,7 +258,14 @@ void Loader::pause() {
     state_->skip_time();
 }
 
+void Loader::leave_epoch() {
+    const std::uint64_t steps = steps_per_epoch();
+    if (state_->closed || step() % steps == 0) return;
+    state_->pipeline.look_ahead().pass_over((step() / steps + 1) * steps);
+}
+
 void Loader::skip_epoch() {
+    leave_epoch();
     while (step() % steps_per_epoch() != 0)
         static_cast<void>(next());
     pause();

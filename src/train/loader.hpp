@@ -19,8 +19,11 @@ struct LoaderOptions {
     /// Of these, what is about sampling, rows, buffers and agents counts. `epochs` are the most
     /// that may be taken; look-ahead goes on to their end.
     TrainOptions train;
-    graph::Role role = graph::Role::train;  ///< of the vertices that become seeds
-    bool shuffled = true;                   ///< in each epoch anew
+    graph::Role role = graph::Role::train;  ///< of the vertices, or links, that become seeds
+    bool shuffled = true;                   ///< in each epoch anew; of vertices alone
+    /// Edges come with their numbers in the graph. A usage Error on a host that does not hold the
+    /// whole topology in ascending order, and of links.
+    bool edge_numbers = false;
 };
 
 /// What one rank has done so far.
@@ -67,7 +70,11 @@ public:
     [[nodiscard]] std::shared_ptr<LoadedStep> next();
     /// The step handed out last has been computed; what comes before the next one is not its time.
     void pause();
-    /// Passes over what is left of an epoch that has begun.
+    /// What is left of an epoch that has begun is not wanted: nothing more of it is drawn, nor
+    /// fetched but what was drawn ahead by now. Never waits; other ranks may go on with it.
+    /// `next` still gives its steps, which have no seeds where they were not drawn.
+    void leave_epoch();
+    /// Leaves the epoch, and passes over what is left of it.
     void skip_epoch();
 
     [[nodiscard]] LoaderStats stats() const;

@@ -13,7 +13,8 @@ import small_graph  # noqa: E402
 
 import rudder  # noqa: E402
 
-example = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "python", "sage_numpy.py")
+examples = os.path.join(os.path.dirname(__file__), "..", "..", "examples", "python")
+example = os.path.join(examples, "sage_numpy.py")
 
 
 class ExampleTest(unittest.TestCase):
@@ -31,6 +32,30 @@ class ExampleTest(unittest.TestCase):
         self.assertEqual(len(scores), 6)
         self.assertGreater(scores[-1], 0.9, told.stdout)
         self.assertGreater(scores[-1], scores[0])
+
+    def test_three_lines_change(self):
+        def code(name):
+            with open(os.path.join(examples, name), encoding="utf-8") as file:
+                return file.read().split('"""')[2].splitlines()
+
+        before, after = code("ddp_before.py"), code("ddp_after.py")
+        self.assertEqual(len(before), len(after))
+        self.assertEqual(sum(a != b for a, b in zip(before, after)), 3)
+        self.assertLessEqual(len(after), 40)
+
+    def test_an_agent_decides(self):
+        with small_graph.temporary() as folder:
+            parts = small_graph.make(folder)
+            port = small_graph.free_port()
+            with open(os.path.join(examples, "own_agent.py"), encoding="utf-8") as file:
+                script = file.read()
+            ranks = [small_graph.start(script, parts, rank=rank, size=2, port=port, RUDDER_RANKS_PER_HOST="1")
+                     for rank in range(2)]
+            told = [small_graph.finish(rank) for rank in ranks]
+        for code, _, err in told:
+            self.assertEqual(code, 0, err)
+        self.assertRegex(told[0][1], r"[1-9]\d* found; [1-9]\d* decisions")
+        self.assertEqual(told[1][1], "")
 
 
 if __name__ == "__main__":

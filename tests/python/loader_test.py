@@ -111,6 +111,35 @@ class LoaderTest(unittest.TestCase):
                     break
             self.assertEqual(batches, epochs[number][:taken])
 
+    def test_an_epoch_that_is_left_is_not_drawn(self):
+        def edges(taken):
+            loader = self.loader(batch_size=2, policy="window:2", agent="never", options={"sample-tasks": 1})
+            self.assertGreater(loader.steps_per_epoch, 30)
+            for count, _ in enumerate(loader, 1):
+                if count == taken:
+                    break
+            next(iter(loader))
+            stats = loader.stats()
+            self.assertEqual(stats["steps"], loader.steps_per_epoch)
+            return stats["edges"]
+
+        whole = edges(len(self.loader(batch_size=2)))
+        self.assertLess(edges(1) * 3, whole)
+
+    def test_edges_have_their_numbers(self):
+        data = rudder.Dataset(self.parts)
+        all_edges = data.edge_index()
+        self.assertEqual(all_edges.shape, (2, data.num_edges))
+        original = data.original_ids()
+        self.assertEqual({(int(original[a]), int(original[b])) for a, b in all_edges.T}, self.edges)
+        for batch in self.loader(edge_ids=True):
+            numpy.testing.assert_array_equal(all_edges[:, batch.e_id], batch.n_id[batch.edge_index])
+            numpy.testing.assert_array_equal(batch.x[:, 0], original[batch.n_id])
+        self.assertIsNone(next(iter(self.loader())).e_id)
+        with self.assertRaises(rudder.Error) as caught:
+            self.loader(edge_ids=True, options={"topology": "partitioned"})
+        self.assertEqual(caught.exception.kind, "usage")
+
     def test_an_iterator_that_was_not_used_is_no_epoch(self):
         loader = self.loader()
         first = self.loader()

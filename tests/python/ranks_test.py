@@ -106,6 +106,87 @@ except rudder.Error as error:
         for code, out, err in self.run_ranks(program):
             self.assertEqual((code, out), (0, "usage\n"), err)
 
+    refused = """
+import sys, rudder
+try:
+    rudder.NeighborLoader(sys.argv[1], [4, 3], 16, output="numpy")
+except rudder.Error as error:
+    print(error.kind, "|", error.problem, "|", error.where, "|", error.remedy)
+"""
+
+    def test_a_rank_that_is_missing_at_the_start_is_named(self):
+        port = small_graph.free_port()
+        present = [small_graph.start(self.refused, self.parts, rank=rank, size=3, port=port, RUDDER_PATIENCE="3")
+                   for rank in (0, 2)]
+        for process in present:
+            code, out, err = small_graph.finish(process)
+            self.assertEqual(code, 0, err)
+            kind, problem, _, remedy = out.split("|")
+            self.assertEqual(kind.strip(), "rank")
+            self.assertIn("1", problem)
+            self.assertIn("MASTER_ADDR", remedy)
+
+    def test_a_port_that_is_in_use_is_named(self):
+        import socket
+
+        with socket.socket() as other:
+            other.bind(("0.0.0.0", 0))
+            other.listen()
+            port = other.getsockname()[1]
+            code, out, err = small_graph.finish(small_graph.start(self.refused, self.parts, rank=0, size=2, port=port,
+                                                                  RUDDER_PATIENCE="3"))
+        self.assertEqual(code, 0, err)
+        self.assertIn(f"port {port}", out)
+        self.assertIn("RUDDER_PORT", out)
+
+    def test_an_epoch_may_be_left_on_one_rank(self):
+        program = """
+import sys, rudder
+loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 4, output="numpy", epochs=2, agent=sys.argv[2])
+for batch in loader:
+    if loader.rank == 0:
+        break
+second = [batch.n_id.tolist() for batch in loader]
+print(len(second) == len(loader))
+"""
+        for agent in ("never", "bandit"):
+            for code, out, err in self.run_ranks(program, agent, RUDDER_RANKS_PER_HOST="1"):
+                self.assertEqual((code, out, err), (0, "True\n", ""))
+
+    def test_stores_share_rows(self):
+        program = """
+import json, sys, numpy
+from rudder import _rudder
+reader = _rudder.RowReader(sys.argv[1], json.dumps({"policy": sys.argv[2], "buffer": 0.5}))
+draws = numpy.random.default_rng(reader.facts()["rank"])
+count = reader.facts()["num_nodes"]
+original = __import__("rudder").Dataset(sys.argv[1]).original_ids()
+wanted = [draws.permutation(count)[:80] for _ in range(12)]
+for at, ids in enumerate(wanted):
+    if sys.argv[3] == "announced" and at == 0:
+        for coming in wanted:
+            reader.announce(coming)
+    if sys.argv[3] == "announced" and at % 6 == 4:
+        continue  # it is not asked for after all
+    if sys.argv[3] == "announced" and at % 6 == 5:
+        other = numpy.ascontiguousarray(ids[::-1])  # was not announced
+        assert numpy.array_equal(numpy.asarray(reader.rows(other))[:, 0], original[other])
+    assert numpy.array_equal(numpy.asarray(reader.rows(ids))[:, 0], original[ids])
+reader.close()
+print(json.dumps(json.loads(reader.stats())["rows"]))
+"""
+        rows = {}
+        for policy in ("none", "lru", "window:8"):
+            for how in ("asked", "announced"):
+                told = self.run_ranks(program, policy, how, RUDDER_RANKS_PER_HOST="1")
+                for code, _, err in told:
+                    self.assertEqual(code, 0, err)
+                rows[policy, how] = json.loads(told[0][1])
+        self.assertGreater(rows["lru", "asked"]["hit"], 0)
+        self.assertLess(rows["lru", "asked"]["demand"], rows["none", "asked"]["demand"])
+        self.assertGreater(rows["window:8", "announced"]["ahead"], 0)
+        self.assertEqual(rows["window:8", "asked"]["ahead"], 0)
+
     def test_parts_that_ranks_do_not_divide(self):
         program = """
 import sys, rudder

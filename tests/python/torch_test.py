@@ -56,6 +56,149 @@ class TorchTest(unittest.TestCase):
             self.assertTrue(torch.equal(batch.x, x))
         self.assertEqual(len({batch.x.data_ptr() for batch in batches}), len(batches))
 
+    def test_a_model_that_is_compiled(self):
+        from torch_geometric.nn import SAGEConv
+
+        class Model(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.conv = SAGEConv(6, 4)
+
+            def forward(self, x, edge_index):
+                return self.conv(x, edge_index)
+
+        plain = Model()
+        compiled = torch.compile(plain, backend="eager", dynamic=True)
+        for batch in rudder.NeighborLoader(self.parts, [5, 3], 32):
+            given = compiled(batch.x, batch.edge_index)
+            self.assertTrue(torch.allclose(given, plain(batch.x, batch.edge_index)))
+            given.sum().backward()
+
+    def test_links_are_data(self):
+        for batch in rudder.pyg.LinkNeighborLoader(self.parts, [5, 3], 64):
+            self.assertIsInstance(batch, torch_geometric.data.Data)
+            self.assertEqual(batch.edge_label_index.shape, (2, 2 * batch.batch_size))
+            self.assertLess(int(batch.edge_label_index.max()), len(batch.x))
+
+    def test_data_frames_are_those_of_pandas(self):
+        import pandas
+
+        run = rudder.train(self.parts, epochs=1, batch=64, hidden=8)
+        self.assertIsInstance(run.epochs(), pandas.DataFrame)
+        edges = pandas.DataFrame({"source": ["b", "c", "a"], "target": ["a", "a", "c"]})
+        nodes = pandas.DataFrame({"id": ["c", "a", "b"], "size": [3.0, 1.0, 2.0], "kind": ["y", "x", "y"]})
+        data = rudder.Dataset.from_pandas(os.path.join(self.folder.name, "named"), edges, nodes, label="kind",
+                                          directed=True)
+        self.assertEqual({tuple(edge) for edge in data.edge_index().T.tolist()}, {(2, 1), (0, 1), (1, 0)})
+        self.assertEqual((data.num_features, data.num_classes), (1, 2))
+        with self.assertRaises(rudder.Error) as caught:
+            rudder.Dataset.from_pandas(os.path.join(self.folder.name, "wrong"), edges, nodes[:2], label="kind")
+        self.assertIn("'b'", str(caught.exception))
+
+    def test_weights_go_to_pyg_and_back(self):
+        from torch_geometric.nn.models import GAT, GCN, GraphSAGE
+
+        data = rudder.Dataset(self.parts)
+        edge_index = torch.from_numpy(data.edge_index())
+        original = data.original_ids()
+        x = torch.from_numpy(small_graph.arrays()[1][original])
+        for name, kind, given, options in (("sage", GraphSAGE, {}, {}), ("sage", GraphSAGE, {"norm": "batch"},
+                                                                         {"norm": "batch"}),
+                                           ("gcn", GCN, {}, {}), ("gat", GAT, {"heads": 2, "act": "elu"}, {"heads": 2}),
+                                           ("gatv2", GAT, {"heads": 2, "v2": True, "act": "elu"}, {"heads": 2})):
+            with self.subTest(name, **options):
+                out = os.path.join(self.folder.name, f"run-{name}-{len(options)}")
+                rudder.train(self.parts, out=out, model=name, epochs=2, batch=64, hidden=8, dropout=0, seed=3, **options)
+                model = kind(6, 8, 2, 4, dropout=0, **given)
+                model.load_state_dict(rudder.state_dict(out))
+                model.eval()
+                with torch.no_grad():
+                    theirs = model(x, edge_index)
+                table = rudder.predict(out)
+                scores = table[[name for name in table if name.startswith("score_")]].to_numpy()[original]
+                ours = torch.from_numpy(scores).float()
+                centre = theirs - theirs.mean(1, keepdim=True)
+                self.assertTrue(torch.allclose(ours - ours.mean(1, keepdim=True), centre, atol=1e-3), (ours, theirs))
+                back = os.path.join(self.folder.name, f"back-{name}-{len(options)}")
+                rudder.write_state_dict(model.state_dict(), out, back)
+                self.assertEqual(rudder.evaluate(back)["accuracy"], rudder.evaluate(out)["accuracy"])
+
+
+class StoresTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = small_graph.temporary()
+        cls.parts = small_graph.make(cls.folder.name)
+        cls.x = small_graph.arrays()[1][rudder.Dataset(cls.parts).original_ids()]
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_rows_are_those_of_the_ids(self):
+        store = rudder.pyg.FeatureStore(self.parts)
+        for index in (torch.tensor([5, 3, 399]), torch.tensor([7, 7, 2, 7]), slice(10, 20), slice(None)):
+            rows = store.get_tensor(group_name=None, attr_name="x", index=index)
+            wanted = self.x[index if isinstance(index, slice) else index.numpy()]
+            self.assertEqual(rows.tolist(), wanted.tolist())
+        self.assertEqual(store.get_tensor_size(store.get_all_tensor_attrs()[0]), (400, 6))
+        y = torch.arange(400)
+        self.assertTrue(store.put_tensor(y, group_name=None, attr_name="y", index=None))
+        self.assertEqual(store.get_tensor(group_name=None, attr_name="y", index=torch.tensor([4, 9])).tolist(), [4, 9])
+        self.assertFalse(store.put_tensor(y, group_name=None, attr_name="x", index=None))
+        with self.assertRaises(rudder.Error):
+            store.get_tensor(group_name=None, attr_name="x", index=torch.tensor([400]))
+        with self.assertRaises(rudder.Error) as caught:
+            import pickle
+
+            pickle.dumps(store)
+        self.assertIn("pickled", str(caught.exception))
+
+    def test_a_sampler_of_ones_own(self):
+        from torch_geometric.loader import NodeLoader
+        from torch_geometric.sampler import BaseSampler, SamplerOutput
+
+        features = rudder.pyg.FeatureStore(self.parts)
+        graph = rudder.pyg.GraphStore(self.parts)
+        row, colptr = graph.get_edge_index(edge_type=None, layout="csc")
+
+        class Whole(BaseSampler):
+            """All neighbours of the seeds."""
+
+            edge_permutation = None
+
+            def sample_from_edges(self, index, neg_sampling=None):
+                raise NotImplementedError
+
+            def sample_from_nodes(self, index):
+                seeds = index.node
+                pieces = [row[colptr[v]:colptr[v + 1]] for v in seeds]
+                sources = torch.cat(pieces)
+                others = torch.tensor(sorted(set(sources.tolist()) - set(seeds.tolist())), dtype=torch.long)
+                node = torch.cat([seeds, others])
+                place = torch.full((400,), -1)
+                place[node] = torch.arange(len(node))
+                col = torch.repeat_interleave(torch.arange(len(seeds)), torch.tensor([len(p) for p in pieces]))
+                return SamplerOutput(node, place[sources], col, None, metadata=(index.input_id, None))
+
+        loader = NodeLoader((features, graph), Whole(), input_nodes=torch.arange(400), batch_size=50)
+        seen = 0
+        for batch in loader:
+            self.assertEqual(batch.x.tolist(), self.x[batch.n_id.numpy()].tolist())
+            seen += batch.edge_index.shape[1]
+        self.assertEqual(seen, rudder.Dataset(self.parts).num_edges)
+        self.assertEqual(features.stats()["steps"] > 0 or features.stats()["rows"]["local"] > 0, True)
+
+    def test_edges_are_those_of_the_graph(self):
+        graph = rudder.pyg.GraphStore(self.parts, edge_type=("node", "to", "node"))
+        attributes = graph.get_all_edge_attrs()
+        self.assertEqual([attribute.edge_type for attribute in attributes], [("node", "to", "node")])
+        row, colptr = graph.get_edge_index(attributes[0])
+        edge_index = rudder.Dataset(self.parts).edge_index()
+        self.assertEqual(row.tolist(), edge_index[0].tolist())
+        destination = torch.repeat_interleave(torch.arange(400), colptr.diff())
+        self.assertEqual(destination.tolist(), edge_index[1].tolist())
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -246,6 +246,147 @@ TEST_F(Loading, TheNextEpochAfterOneThatWasLeft) {
     EXPECT_EQ(first_of_second(3), whole);
 }
 
+/// What is left of it is not drawn: steps that were ahead by then are, and no others.
+TEST_F(Loading, TheRestOfAnEpochThatIsLeftIsNotDrawn) {
+    train::TrainOptions asked = options();
+    asked.batch = 1;  // 36 steps per epoch
+    asked.policy = "window:2";
+    asked.sample_tasks = 1;
+    const auto edges_of_epoch = [&](const auto& leave) {
+        train::Loader loader(comm::Communicator::local(), data(), {.train = asked});
+        EXPECT_GT(loader.steps_per_epoch(), 20U);
+        static_cast<void>(loader.next());
+        leave(loader);
+        while (loader.step() < loader.steps_per_epoch())
+            static_cast<void>(loader.next());
+        loader.pause();
+        EXPECT_EQ(loader.stats().steps, loader.steps_per_epoch());
+        const std::uint64_t edges = loader.stats().edges;
+        const auto step = loader.next();  // the next epoch is drawn again
+        EXPECT_GT(step->sampled.batches[0].seeds, 0U);
+        return edges;
+    };
+    const std::uint64_t all = edges_of_epoch([](train::Loader&) {});
+    const std::uint64_t left = edges_of_epoch([](train::Loader& loader) { loader.leave_epoch(); });
+    EXPECT_LT(left * 3, all * 2);
+}
+
+/// On ranks that meet in every step, too, whoever leaves.
+TEST_F(Loading, OneRankMayLeaveAnEpoch) {
+    train::TrainOptions asked = options();
+    asked.policy = "scored";
+    asked.steer.agent = "random:0.5";
+    std::vector<std::uint64_t> steps(2);
+    comm::SimulatedCluster machines({.ranks = 2, .seed = 11});
+    machines.run([&](const comm::Communicator& comm) {
+        train::Loader loader(comm, data(), {.train = asked});
+        static_cast<void>(loader.next());
+        if (comm.rank() == 0) loader.skip_epoch();
+        while (loader.next() != nullptr) {
+        }
+        steps[static_cast<std::size_t>(comm.rank())] = loader.step();
+        loader.close();
+    });
+    EXPECT_GT(steps[0], 0U);
+    EXPECT_EQ(steps[0], steps[1]);
+}
+
+/// The number of an edge names its ends in the rows of the whole graph.
+TEST_F(Loading, EdgesHaveTheirNumbers) {
+    std::vector<EdgeIndex> offsets{0};
+    std::vector<VertexId> neighbours;
+    for (PartId p = 0; p < data().parts(); ++p) {
+        const partition::Part part = data().part(p);
+        for (LocalId v = 0; v < part.own(); ++v) {
+            for (const LocalId u : part.row(v))
+                neighbours.push_back(part.global(u));
+            offsets.push_back(neighbours.size());
+        }
+    }
+    for (const auto sampler : {sample::Sampler::plain, sample::Sampler::shared}) {
+        train::TrainOptions asked = options();
+        asked.sampler = sampler;
+        train::Loader loader(comm::Communicator::local(), data(),
+                             {.train = asked, .edge_numbers = true});
+        std::uint64_t partial = 0;
+        while (const auto step = loader.next()) {
+            for (std::size_t i = 0; i < step->batches.size(); ++i) {
+                const sample::Batch& sampled = step->sampled.batches[i];
+                const train::LoadedBatch& batch = step->batches[i];
+                ASSERT_EQ(batch.edge_numbers.size(), sampled.edges());
+                for (std::size_t e = 0; e < sampled.edges(); ++e) {
+                    const auto number = static_cast<std::size_t>(batch.edge_numbers[e]);
+                    const auto row =
+                        std::ranges::upper_bound(offsets, number) - offsets.begin() - 1;
+                    const auto ends = std::span(batch.edges);
+                    EXPECT_EQ(neighbours.at(number),
+                              sampled.vertices[static_cast<std::size_t>(ends[e])]);
+                    const auto to =
+                        sampled.vertices[static_cast<std::size_t>(ends[sampled.edges() + e])];
+                    EXPECT_EQ(static_cast<VertexId>(row), to);
+                    partial += number != offsets[static_cast<std::size_t>(row)] ? 1U : 0U;
+                }
+            }
+        }
+        EXPECT_GT(partial, 0U);
+    }
+}
+
+TEST_F(Loading, EdgeNumbersNeedTheWholeTopology) {
+    train::TrainOptions asked = options();
+    asked.topology = train::TopologyChoice::partitioned;
+    EXPECT_THROW(
+        train::Loader(comm::Communicator::local(), data(), {.train = asked, .edge_numbers = true}),
+        Error);
+}
+
+/// Links of a role come once per epoch, those to train on as a Trainer's batches have them; no
+/// message passes along one that is asked about.
+TEST_F(Loading, LinksOfARole) {
+    for (const auto role : {graph::Role::train, graph::Role::valid}) {
+        train::TrainOptions asked = options();
+        asked.task = train::TaskKind::link;
+        asked.links.negatives = "uniform:2";
+        asked.epochs = 1;
+        train::Loader loader(comm::Communicator::local(), data(), {.train = asked, .role = role});
+        std::set<std::pair<VertexId, VertexId>> links;
+        std::set<std::int64_t> positions;
+        std::size_t count = 0;
+        while (const auto step = loader.next()) {
+            for (std::size_t i = 0; i < step->batches.size(); ++i) {
+                const auto& vertices = step->sampled.batches[i].vertices;
+                const train::LoadedBatch& batch = step->batches[i];
+                const std::size_t pairs = batch.pairs.size() / 2;
+                const auto vertex = [&](std::int64_t at) {
+                    return vertices[static_cast<std::size_t>(at)];
+                };
+                std::set<std::pair<VertexId, VertexId>> asked_about;
+                for (std::size_t pair = 0; pair < pairs; ++pair) {
+                    const VertexId source = vertex(batch.pairs[pair]);
+                    EXPECT_EQ(source, vertex(batch.pairs[pair % (pairs / 3)]));
+                    if (pair >= pairs / 3) continue;
+                    const VertexId target = vertex(batch.pairs[pairs + pair]);
+                    asked_about.insert({std::min(source, target), std::max(source, target)});
+                }
+                count += pairs / 3;
+                links.insert(asked_about.begin(), asked_about.end());
+                positions.insert(batch.positions.begin(), batch.positions.end());
+                EXPECT_EQ(batch.positions.size(), pairs / 3);
+                const std::size_t edges = batch.edges.size() / 2;
+                for (std::size_t e = 0; e < edges; ++e) {
+                    const VertexId a = vertex(batch.edges[e]);
+                    const VertexId b = vertex(batch.edges[edges + e]);
+                    EXPECT_FALSE(asked_about.contains({std::min(a, b), std::max(a, b)}));
+                }
+            }
+        }
+        EXPECT_GT(count, 20U);
+        EXPECT_EQ(links.size(), count);
+        EXPECT_EQ(positions.size(), count);
+        EXPECT_EQ(*positions.rbegin(), static_cast<std::int64_t>(count) - 1);
+    }
+}
+
 /// By ascending id, each once, with the positions that say so.
 TEST_F(Loading, VerticesOfARoleInTheirOrder) {
     for (const auto role : {graph::Role::valid, graph::Role::test}) {

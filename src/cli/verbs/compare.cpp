@@ -156,7 +156,7 @@ int CompareVerb::run(const Context& context) {
     if (ranks.ranks > 0) pass_terminal_on();
     const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
                                         {"data", train::data_checksum(data)}};
-    return run::run_ranked(ranks, fingerprint, [&](const comm::Communicator& comm) {
+    return context.run_ranks(ranks, fingerprint, [&](const comm::Communicator& comm) {
         return train(comm, options, context);
     });
 }
@@ -276,6 +276,7 @@ void CompareVerb::train_one(const comm::Communicator& comm,
     run::RunRecorder* const records = recorder ? &*recorder : nullptr;
     if (records != nullptr) observers.add(*records);
     observers.add(view);
+    if (first && context.observer != nullptr) observers.add(*context.observer);
     run.result = run::recorded(records, [&] { return trainer.run(observers); });
     if (records == nullptr) return;
     run.summary = train::summary_json(run.result, row.options, known);
@@ -304,7 +305,7 @@ void CompareVerb::show(std::span<const ComparedRow> rows, const CompareFacts& fa
         staging.commit();
     }
     if (context.json) {
-        print_json(compare_json(rows, facts));
+        context.answer(compare_json(rows, facts));
         return;
     }
     const bool live = !context.quiet && live_terminal();

@@ -54,7 +54,7 @@ private:
             json["seconds"] = result.seconds;
             json["ranks"] = use.ranks;
             json["memory"] = result.planned_bytes;
-            print_json(json);
+            context.answer(json);
         } else if (!context.quiet) {
             print_text(links ? link_scores_text(result) : scores_text(result, saved));
             print_text(unknown_text(result, use.match));

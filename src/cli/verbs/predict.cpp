@@ -128,7 +128,7 @@ private:
             json["step"] = saved.step;
             json["epoch"] = saved.epoch;
             json["seconds"] = result.seconds;
-            print_json(json);
+            context.answer(json);
         } else if (!context.quiet) {
             const graph::DatasetInfo& info = data.info();
             const bool edges = train::task_of(saved) == train::TaskKind::edge;

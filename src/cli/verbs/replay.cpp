@@ -386,7 +386,7 @@ Json policies_json() {
 int ReplayVerb::run(const Context& context) {
     agents_ = with_models(agents_, models_);
     if (form_.list) {
-        context.json ? print_json(policies_json()) : print_text(policies_text());
+        context.json ? context.answer(policies_json()) : print_text(policies_text());
         return 0;
     }
     if (trace_.empty()) {
@@ -410,7 +410,7 @@ int ReplayVerb::run(const Context& context) {
     auto lines = run_cases(trace, asked, of_size);
     if (!agents_.empty()) steer(trace, lines);
     if (context.json) {
-        print_json(lines_json(lines, halo_of(trace)));
+        context.answer(lines_json(lines, halo_of(trace)));
     } else {
         print_text(lines_text(lines, halo_of(trace)));
     }

@@ -232,8 +232,8 @@ int TrainVerb::run(const Context& context) {
     }
     const comm::Fingerprint fingerprint{{"command", context.provenance.made_by},
                                         {"data", train::data_checksum(data)}};
-    return run::run_ranked(ranks, fingerprint,
-                           [&](const comm::Communicator& comm) { return train(comm, context); });
+    return context.run_ranks(ranks, fingerprint,
+                             [&](const comm::Communicator& comm) { return train(comm, context); });
 }
 
 int TrainVerb::train(const comm::Communicator& comm, const Context& context) {
@@ -266,7 +266,7 @@ void TrainVerb::check_memory(const train::TrainPlan& plan) const {
 void TrainVerb::show_plan(const train::TrainPlan& plan, const comm::Communicator& comm,
                           const Context& context) const {
     if (comm.rank() != 0) return;
-    context.json ? print_json(plan_json(plan, comm.size()))
+    context.json ? context.answer(plan_json(plan, comm.size()))
                  : print_text(plan_text(plan, comm.size()));
 }
 
@@ -306,6 +306,7 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
                     .lines = first && !context.json,
                     .plan = run_plan(options(), comm)});
     observers.add(view);
+    if (first && context.observer != nullptr) observers.add(*context.observer);
     train::CheckpointPlan checkpoints;
     checkpoints.wanted = kept;
     checkpoints.every_epochs = interval_.epochs;
@@ -367,7 +368,7 @@ bool TrainVerb::already_done(const Context& context) const {
     const bool lost = kept.is_object() && kept.value("last", Json()) != summary.at("steps");
     if (longer || lost) return false;
     if (context.json) {
-        print_json(summary);
+        context.answer(summary);
     } else if (!context.quiet) {
         print_text("the run has finished:\n" + finished_text(summary, out()));
     }
@@ -447,7 +448,7 @@ void TrainVerb::finish(const train::TrainResult& result, const Finish& end,
     }
     if (context.json) {
         Screen::clear();
-        print_json(summary);
+        context.answer(summary);
     } else if (!context.quiet) {
         const std::size_t columns = output_on_terminal() ? screen_look().columns : 0;
         const auto limit = limit_of(known, end);
