@@ -257,7 +257,9 @@ TEST_F(ResumedRun, RestartsGoOnByThemselvesAfterADeath) {
         const auto ranks = processes_with(out, pid);
         if (!ranks.empty()) ::kill(ranks.back(), SIGKILL);
     };
-    Words words = train(out, {"--ranks", "2", "--restarts", "2", "--force", "--json"});
+    // Slow enough that it is killed before its end, on a busy machine too.
+    Words words =
+        train(out, {"--ranks", "2", "--restarts", "2", "--force", "--json", "--link", "1ms,1gbit"});
     std::erase(words, "--quiet");
     const Outcome outcome = rudder(words, options);
     EXPECT_EQ(outcome.code, 0) << outcome.err;
