@@ -20,7 +20,7 @@ import sys
 import numpy as np
 
 GRAPHS = {
-    "cora": {"hidden": 64, "lr": 0.005, "batch": 512, "epochs": 60},
+    "cora": {"hidden": 64, "lr": 0.005, "batch": 512, "epochs": 30},
     "coauthor_phy": {"hidden": 64, "lr": 0.005, "batch": 10000, "epochs": 10},
 }
 
