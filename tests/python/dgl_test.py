@@ -141,6 +141,7 @@ class DglTest(unittest.TestCase):
                 self.assertEqual((data.num_nodes, data.num_features, data.num_classes), (self.count, 5, 3))
                 self.assertEqual({tuple(edge) for edge in data.edge_index().T.tolist()},
                                  {tuple(edge) for edge in self.edges.T.tolist()})
+                self.assertEqual(data.num_edges, self.edges.shape[1])
                 roles = {name: int((self.role == number).sum()) for number, name in enumerate(("train", "valid", "test"))}
                 self.assertEqual(data.split, roles)
                 parts = data.partition(2, self.place(f"parts-{form}"), method="ldg")
