@@ -116,3 +116,30 @@ def arrays(path, *, features=None, labels=None):
         made = {name: array[numpy.argsort(place)] for name, array in made.items()}
         edges = place[edges]
     return dict(made, edge_index=edges, num_nodes=vertices)
+
+
+def main(words=None):
+    """``python3 -m rudder.dgl PART.json OUT``: makes a data set of a partition of DGL."""
+    import argparse
+    import sys
+
+    from .dataset import Dataset
+
+    parser = argparse.ArgumentParser(prog="python3 -m rudder.dgl", description="Makes a data set of a partition of DGL.")
+    parser.add_argument("part", metavar="PART.json", help="what dgl.distributed.partition_graph has written")
+    parser.add_argument("out", metavar="OUT", help="folder to create")
+    parser.add_argument("--features", help="name of the tensor (default: feat, features or x)")
+    parser.add_argument("--labels", help="name of the tensor (default: label, labels or y)")
+    parser.add_argument("--force", action="store_true", help="replace what lies there")
+    given = parser.parse_args(words)
+    try:
+        data = Dataset.from_dgl(given.out, given.part, features=given.features, labels=given.labels, force=given.force)
+    except Error as error:
+        print(f"rudder: error: {error}", file=sys.stderr)
+        return {"usage": 2, "input": 3}.get(error.kind, 1)
+    print(f"{given.out}: {data.num_nodes} vertices, {data.num_edges} edges, {data.num_features} features")
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -3,6 +3,7 @@
 import json
 import os
 import struct
+import subprocess
 import sys
 import unittest
 
@@ -141,6 +142,7 @@ class DglTest(unittest.TestCase):
                 self.assertEqual((data.num_nodes, data.num_features, data.num_classes), (self.count, 5, 3))
                 self.assertEqual({tuple(edge) for edge in data.edge_index().T.tolist()},
                                  {tuple(edge) for edge in self.edges.T.tolist()})
+                self.assertEqual(data.num_edges, self.edges.shape[1])
                 roles = {name: int((self.role == number).sum()) for number, name in enumerate(("train", "valid", "test"))}
                 self.assertEqual(data.split, roles)
                 parts = data.partition(2, self.place(f"parts-{form}"), method="ldg")
@@ -201,6 +203,20 @@ class DglTest(unittest.TestCase):
             rudder.Dataset.from_dgl(self.place("graph"), path)
         self.assertEqual(caught.exception.kind, "input")
         self.assertFalse(os.path.exists(self.place("graph")))
+
+    def test_from_the_command_line(self):
+        def run(*words):
+            return subprocess.run([sys.executable, "-m", "rudder.dgl", *words], capture_output=True, text=True)
+
+        path = self.write()
+        made = run(path, self.place("graph"))
+        self.assertEqual((made.returncode, made.stderr), (0, ""))
+        self.assertIn(f"{self.count} vertices, {self.edges.shape[1]} edges, 5 features", made.stdout)
+        again = run(path, self.place("graph"))
+        self.assertEqual(again.returncode, 2)
+        self.assertIn("to do:", again.stderr)
+        self.assertEqual(run(path, self.place("graph"), "--force").returncode, 0)
+        self.assertEqual(run(self.place("nothing.json"), self.place("other")).returncode, 3)
 
     def test_parts_that_do_not_add_up(self):
         path = self.write(parts=((0, 25), (30, 60)))

@@ -50,9 +50,12 @@ class Last:
     def __init__(self, share):
         self.share = share
         self.used = []
+        self.step = -1
 
     def advance(self, step, rows, missed, held, capacity):
         asked["last"] += 1
+        assert step > self.step, "each copy sees each step once"
+        self.step = step
         assert set(missed) <= set(rows) and not set(missed) & set(held)
         self.used = [row for row in self.used if row not in set(rows)] + rows.tolist()
         kept = [row for row in self.used if row in set(held) | set(missed)]
@@ -112,6 +115,12 @@ rudder.train(sys.argv[1], out=sys.argv[2], trace=True, epochs=3, batch=16, hidde
         self.assertGreater(demand[2], demand[1])
         self.assertLess(abs(demand[1] - demand[3]), 0.1 * demand[3])
         self.assertGreater(asked["last"], 0)
+
+    def test_copies_go_on_by_themselves(self):
+        # What an agent changes is tried on a copy beside the buffer, which goes on as it was.
+        table = rudder.replay(self.traced, policies="last", buffers=0.3, agents=["switch,after:100000", "switch,after:8"])
+        demand = list(table["demand"])
+        self.assertLess(demand[1], demand[0])
 
     def test_no_result_depends_on_them(self):
         script = """
