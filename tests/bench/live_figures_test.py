@@ -29,7 +29,7 @@ class Tiny(unittest.TestCase):
             done = subprocess.run(
                 [sys.executable, DRIVER, "--rudder", os.path.join(BUILD, "src", "cli", "rudder"), "--work", folder + "/work",
                  "--out", str(out), "--minutes", "1.8", "--graphs", "generated", "--vertices", "2000", "--starts", "window:16",
-                 "--rivals", "window:16;none", "--repeat", "1", "--per-run", "1", "--link", "100us,1gbit", "--epochs", "3",
+                 "--rivals", "window:16;none;static-vip", "--repeat", "1", "--per-run", "1", "--link", "100us,1gbit", "--epochs", "3",
                  "--train", "--hidden 8 --fanout 4,6 --batch 20 --epochs 2"], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             figures = json.loads((out / "figures.json").read_text())
@@ -39,6 +39,7 @@ class Tiny(unittest.TestCase):
             self.assertEqual((line["fewest"], line["changes taken"]), ("window:16", 0))
             self.assertEqual(line["rows over the fewest"], 1)
             self.assertNotIn("generated / 1 / alone none / 0", figures["runs"])
+            self.assertIn("generated / 1 / alone static-vip / 0", figures["runs"])  # no trace says enough to replay it
             self.assertGreater(figures["class"]["generated / 1"]["none"], figures["class"]["generated / 1"]["window:16"])
             link, = figures["links"]
             self.assertEqual(link["fallen"]["of"], len(figures["changing"]["generated / window:16"]["steps"]) // 3)
