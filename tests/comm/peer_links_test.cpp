@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -42,7 +43,8 @@ struct TwoEnds {
     int far = -1;
 };
 
-/// The same over TCP, which takes a part of what is sent where there is no room for all of it.
+/// The same over TCP in segments shorter than a report, of which it takes as many as there is room
+/// for.
 struct NarrowEnds {
     NarrowEnds() {
         const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -52,12 +54,15 @@ struct NarrowEnds {
         auto* const name = reinterpret_cast<sockaddr*>(&in);
         socklen_t size = sizeof(in);
         const int room = 1;
+        const int segment = 88;
         ::setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, sizeof(room));
+        ::setsockopt(listener, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
         EXPECT_EQ(::bind(listener, name, size), 0);
         EXPECT_EQ(::listen(listener, 1), 0);
         EXPECT_EQ(::getsockname(listener, name, &size), 0);
         near = ::socket(AF_INET, SOCK_STREAM, 0);
         ::setsockopt(near, SOL_SOCKET, SO_SNDBUF, &room, sizeof(room));
+        ::setsockopt(near, IPPROTO_TCP, TCP_MAXSEG, &segment, sizeof(segment));
         EXPECT_EQ(::connect(near, name, size), 0);
         far = ::accept(listener, nullptr, nullptr);
         ::close(listener);
