@@ -1,6 +1,7 @@
 #include "rudder/comm/transport.hpp"
 
 #include <map>
+#include <thread>
 
 #include "rudder/core/check.hpp"
 
@@ -37,6 +38,7 @@ AccountTotals Accounts::totals() const {
         const std::uint64_t ended = ended_.load(std::memory_order_acquire);
         AccountTotals totals = look();
         if (begun_.load(std::memory_order_acquire) == ended) return totals;
+        std::this_thread::yield();  // to whoever is in the middle of a count
     }
 }
 

@@ -180,9 +180,11 @@ TEST(Accounts, SumsCloseWhileMessagesCome) {
     std::vector<std::jthread> counting;
     for (int thread = 0; thread < 3; ++thread) {
         counting.emplace_back([&, thread](const std::stop_token& stop) {
-            for (std::size_t k = 0; !stop.stop_requested(); ++k)
+            for (std::size_t k = 0; !stop.stop_requested(); ++k) {
                 accounts.handed_over(thread % 2, static_cast<comm::Kind>(k % comm::kind_count),
                                      k % 1000);
+                if (k % 8 == 0) std::this_thread::yield();  // messages do not come without a pause
+            }
         });
     }
     for (int look = 0; look < 20'000; ++look) {
