@@ -33,6 +33,7 @@ EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) 
     EdgeArrays arrays;
     if (info.edge_weight) arrays.weight = folder.map<float>("edge_weight", {info.edges});
     if (info.edge_time) arrays.time = folder.map<std::int64_t>("edge_time", {info.edges});
+    if (info.types.present()) arrays.type = folder.map<std::uint8_t>("edge_type", {info.edges});
     if (info.edge_features.present()) {
         const std::array<std::uint64_t, 2> shape{info.edges, info.edge_features.width};
         if (folder.expect("edge_features", shape).type != info.edge_features.type) {
@@ -45,7 +46,7 @@ EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) 
 }
 
 EdgeData EdgeArrays::view(const DatasetInfo& info) const {
-    EdgeData data{weight.span(), time.span(), {}};
+    EdgeData data{weight.span(), time.span(), type.span(), {}};
     if (info.edge_features.present())
         data.features = {info.edge_features, info.edges, features.data(), {}};
     return data;
