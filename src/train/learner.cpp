@@ -9,6 +9,7 @@
 #include "train/input_rows.hpp"
 #include "train/steps/class_weights.hpp"
 #include "train/steps/seed_targets.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -23,7 +24,7 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
     return {.model = o.model,
             .objective = pairs ? nn::Objective::links
                                : objective_of(info, ground.data.folder().path().string()),
-            .inputs = info.features.width,
+            .inputs = info.rows().width,
             .hidden = o.hidden,
             .outputs = pairs ? 1 : info.targets.count,
             .layers = o.layers,
@@ -35,7 +36,9 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .class_weights = class_weights(o.class_weights, ground.comm, ground.parts, info),
             .seed = o.seed,
             .sparse = sparse_inputs(ground.store.format()),
-            .pairs = pairs};
+            .pairs = pairs,
+            .types = typed_inputs(info),
+            .bases = o.bases};
 }
 
 }  // namespace

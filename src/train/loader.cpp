@@ -5,6 +5,7 @@
 
 #include "core/span.hpp"
 #include "rudder/core/check.hpp"
+#include "rudder/core/error.hpp"
 #include "train/ground.hpp"
 #include "train/steps/buffer_setup.hpp"
 #include "train/steps/gradient_exchange.hpp"
@@ -163,9 +164,21 @@ void Loader::State::finish_step() {
     if (record.buffered) stats.knobs = record.knobs;
 }
 
+namespace {
+
+/// Whoever computes on what a loader gives is not told of types.
+const partition::PartitionedDataset& of_one_type(const partition::PartitionedDataset& data) {
+    if (!data.info().types.present()) return data;
+    throw input_error("loaders do not know types, and the graph has several",
+                      data.folder().path().string(),
+                      "load a graph of one type, or train with 'rudder train'");
+}
+
+}  // namespace
+
 Loader::Loader(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const LoaderOptions& options)
-    : state_(std::make_unique<State>(comm, data, options)) {}
+    : state_(std::make_unique<State>(comm, of_one_type(data), options)) {}
 
 Loader::~Loader() = default;
 

@@ -21,6 +21,7 @@ namespace {
 struct PredictionSettings {
     std::optional<train::TaskKind> task{};  ///< none: what the run learned
     std::uint32_t top = 10;                 ///< targets for each vertex
+    std::string type;                       ///< of vertices
 };
 
 std::span<const Setting<PredictionSettings>> prediction_options() {
@@ -32,6 +33,9 @@ std::span<const Setting<PredictionSettings>> prediction_options() {
         setting<O, &O::top>("top", "Targets for each vertex, of a run with --task link")
             .limit(1, most_targets)
             .in("N"),
+        setting<O, &O::type>("type",
+                             "Type of vertices to write, of a graph of several (the one\n"
+                             "that has labels)"),
     };
     return table;
 }
@@ -74,6 +78,7 @@ public:
                                                                     {.inference = options,
                                                                      .output = output_,
                                                                      .existing = existing,
+                                                                     .type = settings_.type,
                                                                      .embeddings = embeddings_});
                 if (comm.rank() == 0) print(result, saved, data, options.match, context);
                 return 0;
@@ -116,8 +121,9 @@ private:
             json["seconds"] = result.seconds;
             print_json(json);
         } else if (!context.quiet) {
-            print_text(fmt::format("{}: {} vertices, {}\n", output_,
-                                   format_count(data.info().vertices), format_bytes(bytes)));
+            const VertexId written = learned_links(saved) ? data.info().vertices : result.written;
+            print_text(fmt::format("{}: {} vertices, {}\n", output_, format_count(written),
+                                   format_bytes(bytes)));
         }
     }
 

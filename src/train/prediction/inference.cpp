@@ -102,7 +102,7 @@ InferenceResult run_inference(const comm::Communicator& comm,
         {.precision = options.match.same ? saved.train.precision
                                          : precision_elsewhere(saved.train.precision),
          .shards = saved.train.shards,
-         .sparse = saved.train.sparse,
+         .sparse = saved.options.types ? store::SparseChoice::off : saved.train.sparse,
          .assembled = assembled_for(saved.options.model)});
     nn::NetworkOptions made = saved.options;
     made.sparse = sparse_inputs(store.format());
