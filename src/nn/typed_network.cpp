@@ -1,6 +1,7 @@
 #include "typed_network.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include <fmt/format.h>
 
@@ -9,6 +10,19 @@
 #include "scratch.hpp"
 
 namespace rudder::nn {
+
+namespace {
+
+/// Numbers among the destinations of a type, as kernels take them.
+struct RowRange {
+    std::uint32_t first;
+    std::uint32_t last;
+    explicit RowRange(TypedBlock::Stretch of)
+        : first(static_cast<std::uint32_t>(of.first)),
+          last(static_cast<std::uint32_t>(of.first + of.count)) {}
+};
+
+}  // namespace
 
 TypedNetwork::TypedNetwork(const NetworkOptions& network_options)
     : LayeredNetwork(network_options, Activation::rectifier), layers_(layers()) {
@@ -114,7 +128,7 @@ void TypedNetwork::forward_rows(std::size_t l, Rows rows, Pass pass) {
                                         ? at.gathered.part(of.first, of.count)
                                         : scratch_rows(Scratch::gathered, of.count, at.width);
             const ConstMatrix table{input.data, input.rows, at.width, input.stride};
-            const RowNumbers numbers(Rows{of.first, of.count});
+            const RowRange numbers(of);
             const sample::Block& neighbours = block.along(e).rows;
             block.shares()
                 ? share_of_neighbours(neighbours, table, numbers.first, numbers.last, gathered)
@@ -155,7 +169,7 @@ void TypedNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
             if (l == 0 || of.count == 0) continue;
             // The gathered rows are not needed any more: their gradient takes their place.
             multiply(gradient, at.weights, gathered);
-            const RowNumbers numbers(Rows{of.first, of.count});
+            const RowRange numbers(of);
             if (!block.shares())
                 divide_by_neighbours(block.along(e).rows, numbers.first, numbers.last, gathered);
         }

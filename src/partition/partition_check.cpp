@@ -92,6 +92,21 @@ void Part::check_ids(const std::string& where) const {
     });
 }
 
+/// Whether every edge is of a type that leads to vertices of its row's type: training goes by both.
+void Part::check_types(const std::string& where) const {
+    const graph::GraphTypes& types = info_.types;
+    const auto of = edge_data().type;
+    for (VertexId v = 0; types.present() && v < own(); ++v) {
+        const std::size_t to = types.of(v);
+        for (EdgeIndex e = offsets_[v]; e < offsets_[v + 1]; ++e) {
+            if (of[e] < types.edges.size() && types.edges[of[e]].to == to) continue;
+            throw bad_array(fmt::format("type {} at position {} is not one of edges to '{}'", of[e],
+                                        e, types.vertices[to].name),
+                            "edge_type", where);
+        }
+    }
+}
+
 void Part::check_order(VertexId vertices, const std::string& where) const {
     for (VertexId v = 0; v < own(); ++v) {
         if (offsets_[v] > offsets_[v + 1]) {
@@ -119,6 +134,7 @@ PartFigures Part::check(VertexId vertices) const {
     check_order(vertices, where);
     check_halo(vertices, where);
     const EdgeIndex crossing = check_rows(where);
+    check_types(where);
     arrays_.check(info_, own(), where);
     edge_arrays_.check(info_, {offsets(), neighbours()}, where);
     graph::VertexIds::open(folder_, own()).check(where);
@@ -135,6 +151,7 @@ void Part::check_bounds(VertexId vertices) const {
     check_order(vertices, where);
     check_halo(vertices, where);
     check_ids(where);
+    check_types(where);
     arrays_.check_bounds(info_, where);
     edge_arrays_.check_bounds(info_, where);
 }

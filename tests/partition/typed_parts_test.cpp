@@ -1,6 +1,7 @@
 // Graphs of several types in parts: a part's vertices of one type lie together, rows and ids by
 // type come back as they were, and METIS balances each type.
 #include <algorithm>
+#include <fstream>
 
 #include <gtest/gtest.h>
 
@@ -96,6 +97,28 @@ TEST_P(TypedParts, HaveTheirTypesOneAfterTheOther) {
             const VertexId begin = part.range().begin + part.clusters()[c - 1];
             const VertexId end = part.range().begin + part.clusters()[c];
             EXPECT_EQ(book.type(p, begin), book.type(p, end - 1));
+        }
+    }
+}
+
+/// Training that skips checksums goes by types of edges: those that cannot be are found all the
+/// same.
+TEST(TypedBounds, TypesOfEdgesThatCannotBeAreFound) {
+    const TempDir temp;
+    const graph::Dataset data = typed_dataset(temp / "data", 200, 1);
+    partition::partition_dataset(data, temp / "parts", in_parts(1, "random"), Existing::refuse);
+    const partition::PartitionedDataset divided(temp / "parts");
+    divided.part(0).check_bounds(data.info().vertices);
+    const auto file =
+        temp / "parts" / "part-00000" / divided.part(0).folder().arrays().at("edge_type").file;
+    for (const char type : {char{100}, char{3}}) {
+        std::fstream(file, std::ios::in | std::ios::out | std::ios::binary).put(type);
+        try {
+            divided.part(0).check_bounds(data.info().vertices);
+            FAIL() << "type " << int{type} << " was not found";
+        } catch (const Error& error) {
+            EXPECT_EQ(error.kind(), ErrorKind::input);
+            EXPECT_NE(std::string(error.what()).find("edge_type"), std::string::npos);
         }
     }
 }

@@ -95,6 +95,7 @@ private:
     [[nodiscard]] EdgeIndex check_rows(const std::string& where) const;
     void check_order(VertexId vertices, const std::string& where) const;
     void check_ids(const std::string& where) const;
+    void check_types(const std::string& where) const;
 
     PartId id_;
     PartitionBook::Range range_;
