@@ -184,7 +184,7 @@ TEST_F(TypedTraining, WhatIsRefused) {
 TEST_F(TypedTraining, LoadersRefuseThem) {
     expect_error(
         [] { train::Loader(comm::Communicator::local(), data(), {.train = options("sage")}); },
-        ErrorKind::input, "loaders and stores do not know types");
+        ErrorKind::input, "loaders, stores and arrays do not know types");
 }
 
 }  // namespace
