@@ -52,6 +52,23 @@ std::string carried_text(const graph::DatasetInfo& info) {
     return join(views, ", ");
 }
 
+/// A line for each type of a graph of several.
+void add_types(KeyValues& lines, const graph::GraphTypes& types) {
+    for (const graph::VertexType& type : types.vertices) {
+        lines.emplace_back("type " + type.name,
+                           fmt::format("{} vertices, features: {}", format_count(type.vertices),
+                                       feature_text(type.features)));
+    }
+    for (const graph::EdgeType& type : types.edges) {
+        lines.emplace_back(
+            "type " + type.name,
+            fmt::format(
+                "{} edges, {} -> {}{}", format_count(type.edges), types.vertices[type.from].name,
+                types.vertices[type.to].name,
+                type.reverse_of ? ", the other way of " + types.edges[*type.reverse_of].name : ""));
+    }
+}
+
 }  // namespace
 
 KeyValues dataset_lines(const graph::DatasetInfo& info) {
@@ -61,12 +78,13 @@ KeyValues dataset_lines(const graph::DatasetInfo& info) {
                               info.symmetric ? ", each way" : ", directed")},
         {"self loops", format_count(info.self_loops)},
         {"duplicates", format_count(info.duplicates)},
-        {"features", feature_text(info.features)},
+        {"features", info.types.present() ? "by type" : feature_text(info.features)},
         {"targets", target_text(info.targets, "vertices")},
         {"split", split_text(info.split)},
     };
     if (info.edges_carry()) lines.emplace_back("edges carry", carried_text(info));
     if (info.vertex_time) lines.emplace_back("vertices have", "times");
+    add_types(lines, info.types);
     return lines;
 }
 
@@ -85,6 +103,14 @@ KeyValues partition_lines(const graph::DatasetInfo& info,
                                  "(largest over mean)",
                                  summary.balance, summary.train_balance, summary.edge_balance)},
          {"halo", join(views, ", ") + " rows"}});
+    if (!summary.type_balance.empty()) {
+        std::string text;
+        for (std::size_t t = 0; t < summary.type_balance.size(); ++t) {
+            text += fmt::format("{}{:.3f} {}", t == 0 ? "" : ", ", summary.type_balance[t],
+                                info.types.vertices[t].name);
+        }
+        lines.emplace_back("balance of types", text);
+    }
     for (const std::string& warning : summary.warnings)
         lines.emplace_back("warning", warning);
     return lines;

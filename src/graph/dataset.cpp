@@ -5,6 +5,8 @@
 #include "core/json.hpp"
 #include "rudder/graph/provenance.hpp"
 
+#include "graph_types.hpp"
+#include "row_info.hpp"
 #include "vertex_ids.hpp"
 
 namespace rudder::graph {
@@ -22,8 +24,14 @@ void Dataset::check() const {
     check_topology(topology(), info_.vertices, where);
     arrays_.check(info_, info_.vertices, where);
     edge_arrays_.check(info_, topology(), where);
+    if (info_.types.present()) {
+        const auto type_of = [&](VertexId v) { return info_.types.of(v); };
+        check_edge_types(topology(), edge_data().type, info_.types, {type_of, type_of}, where);
+        for (std::size_t t = 0; t < info_.types.vertices.size(); ++t)
+            VertexIds::open(folder_, info_.types, t).check(where);
+    }
     VertexIds::open(folder_, info_.vertices).check(where);
-    const TopologyCounts counts = count_irregular(topology());
+    const TopologyCounts counts = count_irregular(topology(), edge_data().type);
     if (counts.self_loops != info_.self_loops || counts.duplicates != info_.duplicates) {
         throw input_error("self loops or duplicates are not as many as the manifest says", where,
                           "make the data set again");
@@ -53,14 +61,6 @@ FeatureInfo row_info(const Json& entry, const std::string& where) {
                           remake_dataset);
     }
     info.type = *known;
-    return info;
-}
-
-FeatureInfo feature_info(const Json& manifest, const std::string& where) {
-    const Json& entry = json_field(manifest, "features", where);
-    if (entry.is_null()) return {};
-    FeatureInfo info = row_info(entry, where);
-    info.row_normalise = json_bool(entry, "row_normalise", where);
     return info;
 }
 
@@ -121,18 +121,28 @@ Json split_json(const SplitCounts& split) {
 
 }  // namespace
 
+FeatureInfo feature_info(const Json& entry, const std::string& where) {
+    const Json& rows = json_field(entry, "features", where);
+    if (rows.is_null()) return {};
+    FeatureInfo info = row_info(rows, where);
+    info.row_normalise = json_bool(rows, "row_normalise", where);
+    return info;
+}
+
+Json feature_json(const FeatureInfo& info) {
+    if (!info.present()) return nullptr;
+    return {{"width", info.width},
+            {"type", to_string(info.type)},
+            {"row_normalise", info.row_normalise}};
+}
+
 void describe(const DatasetInfo& info, Json& manifest) {
     manifest["vertices"] = info.vertices;
     manifest["edges"] = info.edges;
     manifest["symmetric"] = info.symmetric;
     manifest["self_loops"] = info.self_loops;
     manifest["duplicates"] = info.duplicates;
-    manifest["features"] = nullptr;
-    if (info.features.present()) {
-        manifest["features"] = {{"width", info.features.width},
-                                {"type", to_string(info.features.type)},
-                                {"row_normalise", info.features.row_normalise}};
-    }
+    manifest["features"] = feature_json(info.features);
     manifest["targets"] = target_json(info.targets);
     manifest["split"] = split_json(info.split);
     if (info.edge_weight) manifest["edge_weight"] = true;
@@ -145,6 +155,7 @@ void describe(const DatasetInfo& info, Json& manifest) {
         manifest["edge_targets"] = target_json(info.edge_targets);
     if (info.edge_split) manifest["edge_split"] = split_json(*info.edge_split);
     if (info.vertex_time) manifest["vertex_time"] = true;
+    describe_types(info.types, manifest);
 }
 
 DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
@@ -165,6 +176,14 @@ DatasetInfo dataset_info(const Json& manifest, const std::string& where) {
     if (const auto split = manifest.find("edge_split"); split != manifest.end())
         info.edge_split = split_counts(*split, where);
     info.vertex_time = says(manifest, "vertex_time", where);
+    info.types = types_of(manifest, where);
+    if (info.types.present()) {
+        const VertexType& last = info.types.vertices.back();
+        if (last.first + last.vertices != info.vertices) {
+            throw input_error("the types do not have as many vertices as the graph", where,
+                              remake_dataset);
+        }
+    }
     return info;
 }
 

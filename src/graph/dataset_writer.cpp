@@ -9,9 +9,12 @@
 
 #include "core/interrupt.hpp"
 #include "core/json.hpp"
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/version.hpp"
 #include "rudder/graph/array_folder.hpp"
+
+#include "graph_types.hpp"
 
 namespace rudder::graph {
 
@@ -90,7 +93,9 @@ private:
 /// number of rows, or a value that is not finite or does not fit `type`, is an input Error; a
 /// conversion that makes no sense a usage Error.
 FeatureInfo write_features(ArrayFolderWriter& writer, const FeatureSource& source,
-                           VertexId vertices, std::optional<ElementType> type, Progress& progress) {
+                           VertexId vertices, std::optional<ElementType> type, Progress& progress,
+                           const std::string& array = "features",
+                           const std::string& scale = "feature_scale") {
     const FeatureInfo from = source.info();
     FeatureInfo info = from;
     info.type = type.value_or(from.type);
@@ -101,7 +106,7 @@ FeatureInfo write_features(ArrayFolderWriter& writer, const FeatureSource& sourc
             source.where(), "give one for each vertex");
     }
     check_space(writer.folder(), checked_mul(vertices, info.row_bytes(), "the features' size"));
-    ArrayStream stream = writer.stream("features", info.type, {vertices, info.width});
+    ArrayStream stream = writer.stream(array, info.type, {vertices, info.width});
     Converter converter(source, info.type);
     VertexId done = 0;
     progress.phase("writing features", vertices);
@@ -114,7 +119,7 @@ FeatureInfo write_features(ArrayFolderWriter& writer, const FeatureSource& sourc
         progress.advance(count);
     });
     stream.finish();
-    if (info.type == ElementType::i8) writer.write("feature_scale", source.scale());
+    if (info.type == ElementType::i8) writer.write(scale, source.scale());
     return info;
 }
 
@@ -134,6 +139,21 @@ void DatasetWriter::topology(const BuiltTopology& built, bool symmetric) {
     info_.edge_time = built.time.has_value();
     if (built.weight) arrays_.write("edge_weight", built.weight->span());
     if (built.time) arrays_.write("edge_time", built.time->span());
+    RUDDER_CHECK(built.type.has_value() == info_.types.present());
+    if (!built.type) return;
+    arrays_.write("edge_type", std::span<const std::uint8_t>(built.type->span()));
+    for (const std::uint8_t type : built.type->span())
+        ++info_.types.edges[type].edges;
+}
+
+void DatasetWriter::types(GraphTypes types) {
+    info_.types = std::move(types);
+    VertexId first = 0;
+    for (VertexType& type : info_.types.vertices) {
+        type.first = first;
+        first += type.vertices;
+    }
+    type_ids_.resize(info_.types.vertices.size());
 }
 
 void DatasetWriter::edge_features(const FeatureView& rows, std::span<const EdgeIndex> origin,
@@ -221,10 +241,21 @@ void DatasetWriter::features(const FeatureSource& source, std::optional<ElementT
     info_.features.row_normalise = row_normalise;
 }
 
+void DatasetWriter::type_features(std::size_t type, const FeatureSource& source,
+                                  std::optional<ElementType> as, bool row_normalise,
+                                  Progress& progress) {
+    VertexType& of = info_.types.vertices[type];
+    of.features = write_features(arrays_, source, of.vertices, as, progress,
+                                 type_array("features", type), type_array("feature_scale", type));
+    of.features.row_normalise = row_normalise;
+}
+
 void DatasetWriter::targets(TargetInfo info, const TargetView& view) {
     info.labelled = 0;
     for (VertexId v = 0; v < info_.vertices; ++v) {
-        if (is_labelled(info, view, v)) ++info.labelled;
+        if (!is_labelled(info, view, v)) continue;
+        ++info.labelled;
+        if (info_.types.present()) ++info_.types.vertices[info_.types.of(v)].labelled;
     }
     switch (info.kind) {
         case TargetKind::none:
@@ -256,6 +287,11 @@ void DatasetWriter::ids(const VertexIds& ids) {
     ids.write(arrays_);
 }
 
+void DatasetWriter::type_ids(std::size_t type, const VertexIds& ids) {
+    type_ids_[type] = ids.kind();
+    ids.write(arrays_, type);
+}
+
 void DatasetWriter::note(const std::string& file, std::string_view text) {
     write_text(staging_.path() / file, text);
 }
@@ -267,6 +303,7 @@ DatasetInfo DatasetWriter::commit(const Provenance& provenance) {
         {"format", dataset_format}, {"version", info_.version()}, {"rudder", version()}};
     describe(info_, manifest);
     describe_ids(ids_, manifest);
+    describe_ids(type_ids_, manifest);
     manifest["made_by"] = made_by_json(provenance);
     arrays_.finish(std::move(manifest));
     staging_.commit();

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/staging.hpp"
 #include "rudder/core/progress.hpp"
@@ -25,6 +26,9 @@ public:
     /// The graph's rows with the weights and times of their entries, and what was counted while
     /// building them.
     void topology(const BuiltTopology& built, bool symmetric);
+    /// That the graph has several types: their names, ends and numbers of vertices. Comes before
+    /// `topology`, which counts their edges.
+    void types(GraphTypes types);
     /// Feature rows of edges: entry e of the rows has row `origin[e]` of `rows`; each must be
     /// finite. Comes after `topology`. Rows of int8 are an InternalError: nobody scales them.
     void edge_features(const FeatureView& rows, std::span<const EdgeIndex> origin,
@@ -39,11 +43,16 @@ public:
     /// Feature rows, converted to `type` if one is given; each must be finite and fit.
     void features(const FeatureSource& source, std::optional<ElementType> type, bool row_normalise,
                   Progress& progress);
+    /// Those of one type of several.
+    void type_features(std::size_t type, const FeatureSource& source, std::optional<ElementType> as,
+                       bool row_normalise, Progress& progress);
     /// Targets of any kind, with their count of labelled vertices.
     void targets(TargetInfo info, const TargetView& view);
     void split(std::span<const Role> roles);
     /// What the user calls the vertices, if anything.
     void ids(const VertexIds& ids);
+    /// The same for one type of several.
+    void type_ids(std::size_t type, const VertexIds& ids);
     /// A file of text beside the arrays.
     void note(const std::string& file, std::string_view text);
     /// Where it is under construction.
@@ -57,6 +66,7 @@ private:
     ArrayFolderWriter arrays_;
     DatasetInfo info_;
     std::optional<IdKind> ids_;
+    std::vector<std::optional<IdKind>> type_ids_;
     bool has_split_ = false;
 };
 

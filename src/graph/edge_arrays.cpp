@@ -35,6 +35,7 @@ EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) 
     EdgeArrays arrays;
     if (info.edge_weight) arrays.weight = folder.map<float>("edge_weight", {info.edges});
     if (info.edge_time) arrays.time = folder.map<std::int64_t>("edge_time", {info.edges});
+    if (info.types.present()) arrays.type = folder.map<std::uint8_t>("edge_type", {info.edges});
     if (info.edge_features.present()) {
         const std::array<std::uint64_t, 2> shape{info.edges, info.edge_features.width};
         if (folder.expect("edge_features", shape).type != info.edge_features.type) {
@@ -50,8 +51,13 @@ EdgeArrays EdgeArrays::open(const ArrayFolder& folder, const DatasetInfo& info) 
 }
 
 EdgeData EdgeArrays::view(const DatasetInfo& info) const {
-    EdgeData data{weight.span(),           time.span(),        {}, targets.view(),
-                  info.edge_targets.count, targets.role_view()};
+    EdgeData data{.weight = weight.span(),
+                  .time = time.span(),
+                  .type = type.span(),
+                  .features = {},
+                  .targets = targets.view(),
+                  .target_count = info.edge_targets.count,
+                  .roles = targets.role_view()};
     if (info.edge_features.present())
         data.features = {info.edge_features, info.edges, features.data(), {}};
     return data;

@@ -52,8 +52,24 @@ public:
 private:
     using Entry = NumberedEntry<Id, Number>;
 
-    [[nodiscard]] bool before(const Entry& a, const Entry& b) const noexcept {
+    /// The type of an entry of row v.
+    [[nodiscard]] std::uint8_t type_of(const Entry& entry, VertexId v) const noexcept {
+        const auto after = std::ranges::upper_bound(payload_.types, EdgeIndex{entry.number}, {},
+                                                    &EdgesOfType::first);
+        const EdgesOfType& edges = *(after - 1);
+        return v >= edges.targets_begin && v < edges.targets_end ? edges.type : edges.reverse;
+    }
+    [[nodiscard]] bool same(const Entry& a, const Entry& b, VertexId v) const noexcept {
+        return a.id == b.id && (payload_.types.empty() || type_of(a, v) == type_of(b, v));
+    }
+
+    [[nodiscard]] bool before(const Entry& a, const Entry& b, VertexId v) const noexcept {
         if (a.id != b.id) return a.id < b.id;
+        if (!payload_.types.empty()) {
+            const std::uint8_t type_a = type_of(a, v);
+            const std::uint8_t type_b = type_of(b, v);
+            if (type_a != type_b) return type_a < type_b;
+        }
         if (payload_.time) {
             const auto& time = *payload_.time;
             if (time[a.number] != time[b.number]) return time[a.number] < time[b.number];
@@ -75,11 +91,11 @@ private:
             EdgeIndex duplicates = 0;
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
                 const auto entries = row(v);
-                std::ranges::sort(entries,
-                                  [this](const Entry& a, const Entry& b) { return before(a, b); });
+                std::ranges::sort(
+                    entries, [this, v](const Entry& a, const Entry& b) { return before(a, b, v); });
                 EdgeIndex repeated = 0;
                 for (std::size_t i = 0; i < entries.size(); ++i) {
-                    const bool again = i > 0 && entries[i].id == entries[i - 1].id;
+                    const bool again = i > 0 && same(entries[i], entries[i - 1], v);
                     if (again) ++repeated;
                     if (entries[i].id == v && !(again && merging_)) ++loops;
                 }
@@ -100,6 +116,7 @@ private:
         if (payload_.weight) built_.weight = Array<float>::uninitialised(edges);
         if (payload_.time) built_.time = Array<std::int64_t>::uninitialised(edges);
         if (payload_.rows) built_.origin = Array<EdgeIndex>::uninitialised(edges);
+        if (!payload_.types.empty()) built_.type = Array<std::uint8_t>::uninitialised(edges);
         progress_.phase("gathering what edges carry", source_.vertices());
         parallel_chunks(source_.vertices(), payload_rows_per_chunk, [&](const Chunk& chunk) {
             for (VertexId v = chunk.begin; v < chunk.end; ++v)
@@ -113,12 +130,13 @@ private:
         EdgeIndex at = distinct_[v];
         for (std::size_t i = 0; i < entries.size();) {
             std::size_t end = i + 1;
-            while (merging_ && end < entries.size() && entries[end].id == entries[i].id)
+            while (merging_ && end < entries.size() && same(entries[end], entries[i], v))
                 ++end;
             ids_[at] = entries[i].id;
             if (payload_.weight) (*built_.weight)[at] = sum(entries.subspan(i, end - i), v);
             if (payload_.time) (*built_.time)[at] = (*payload_.time)[entries[i].number];
             if (payload_.rows) (*built_.origin)[at] = entries[i].number;
+            if (built_.type) (*built_.type)[at] = type_of(entries[i], v);
             ++at;
             i = end;
         }
@@ -153,7 +171,7 @@ private:
 
 BuiltTopology build_topology(const NumberedEdges& source, const EdgePayload& payload,
                              const BuildOptions& options, Progress& progress) {
-    if (!payload.weight && !payload.time && !payload.rows)
+    if (!payload.weight && !payload.time && !payload.rows && payload.types.empty())
         return build_topology(source, options, progress);
     if (IdArray::needs_wide(source.vertices())) {
         return PayloadBuilder<std::uint64_t, std::uint64_t>(source, payload, options, progress)

@@ -16,7 +16,7 @@ constexpr std::size_t scanned_per_chunk = 1 << 14;
 
 }  // namespace
 
-TopologyCounts count_irregular(const TopologyView& graph) {
+TopologyCounts count_irregular(const TopologyView& graph, std::span<const std::uint8_t> types) {
     std::atomic<EdgeIndex> loops{0};
     std::atomic<EdgeIndex> duplicates{0};
     graph.neighbours.visit([&](auto neighbours) {
@@ -26,8 +26,10 @@ TopologyCounts count_irregular(const TopologyView& graph) {
             for (VertexId v = chunk.begin; v < chunk.end; ++v) {
                 for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
                     if (neighbours[e] == v) ++own_loops;
-                    if (e > graph.offsets[v] && neighbours[e] == neighbours[e - 1])
+                    if (e > graph.offsets[v] && neighbours[e] == neighbours[e - 1] &&
+                        (types.empty() || types[e] == types[e - 1])) {
                         ++own_duplicates;
+                    }
                 }
             }
             loops += own_loops;

@@ -9,7 +9,8 @@
 #include "graph/tables/csv_cells.hpp"
 #include "graph/tables/id_map.hpp"
 #include "rudder/core/error.hpp"
-#include "rudder/graph/dataset.hpp"
+
+#include "graph_types.hpp"
 
 namespace rudder::graph {
 
@@ -33,34 +34,70 @@ std::string_view to_string(IdKind kind) noexcept {
     return kind == IdKind::integer ? "integer" : "text";
 }
 
-std::optional<IdKind> id_kind(const ArrayFolder& folder) {
-    const auto entry = folder.manifest().find("ids");
-    if (entry == folder.manifest().end()) return std::nullopt;
-    const std::string kind = json_string(*entry, "kind", folder.manifest_path());
+namespace {
+
+constexpr std::uint64_t version_with_ids = 2;
+
+std::optional<IdKind> kind_in(const Json& entry, const std::string& where) {
+    const auto ids = entry.find("ids");
+    if (ids == entry.end()) return std::nullopt;
+    const std::string kind = json_string(*ids, "kind", where);
     for (const IdKind known : {IdKind::integer, IdKind::text}) {
         if (kind == to_string(known)) return known;
     }
-    throw input_error(fmt::format("invalid kind of ids: '{}'", kind), folder.manifest_path(),
-                      remake_ids);
+    throw input_error(fmt::format("invalid kind of ids: '{}'", kind), where, remake_ids);
+}
+
+/// The name of an array of ids.
+std::string id_array(std::string_view name, std::optional<std::size_t> type) {
+    return type ? type_array(name, *type) : std::string(name);
+}
+
+}  // namespace
+
+std::optional<IdKind> id_kind(const ArrayFolder& folder) {
+    return kind_in(folder.manifest(), folder.manifest_path());
+}
+
+std::optional<IdKind> id_kind(const ArrayFolder& folder, std::size_t type) {
+    const std::string where = folder.manifest_path();
+    return kind_in(json_field(folder.manifest(), "vertex_types", where).at(type), where);
 }
 
 void describe_ids(std::optional<IdKind> kind, Json& manifest) {
     if (!kind) return;
-    manifest["version"] = dataset_version;
+    const auto version = manifest["version"].get<std::uint64_t>();
+    manifest["version"] = std::max(version, version_with_ids);
     manifest["ids"] = {{"kind", to_string(*kind)}};
+}
+
+void describe_ids(std::span<const std::optional<IdKind>> of_types, Json& manifest) {
+    for (std::size_t t = 0; t < of_types.size(); ++t) {
+        if (of_types[t]) manifest["vertex_types"][t]["ids"] = {{"kind", to_string(*of_types[t])}};
+    }
 }
 
 VertexIds VertexIds::open(const ArrayFolder& folder, VertexId vertices) {
     const auto kind = id_kind(folder);
-    if (!kind) return {};
-    if (*kind == IdKind::integer) return VertexIds(folder.map<std::int64_t>("ids", {vertices}));
-    auto offsets = folder.map<std::uint64_t>("id_offsets", {vertices + 1});
-    auto bytes = folder.map<std::uint8_t>("id_text", {offsets[vertices]});
+    return kind ? open(folder, *kind, vertices, std::nullopt) : VertexIds();
+}
+
+VertexIds VertexIds::open(const ArrayFolder& folder, const GraphTypes& types, std::size_t type) {
+    const auto kind = id_kind(folder, type);
+    return kind ? open(folder, *kind, types.vertices[type].vertices, type) : VertexIds();
+}
+
+VertexIds VertexIds::open(const ArrayFolder& folder, IdKind kind, VertexId vertices,
+                          std::optional<std::size_t> type) {
+    if (kind == IdKind::integer)
+        return VertexIds(folder.map<std::int64_t>(id_array("ids", type), {vertices}));
+    const std::string name = id_array("id_offsets", type);
+    auto offsets = folder.map<std::uint64_t>(name, {vertices + 1});
+    auto bytes = folder.map<std::uint8_t>(id_array("id_text", type), {offsets[vertices]});
     const bool good = offsets[0] == 0 && std::ranges::is_sorted(offsets.span());
     if (!good) {
         throw input_error("the offsets of ids do not ascend from 0",
-                          fmt::format("{}, array 'id_offsets'", folder.path().string()),
-                          remake_ids);
+                          fmt::format("{}, array '{}'", folder.path().string(), name), remake_ids);
     }
     return {std::move(offsets), std::move(bytes)};
 }
@@ -87,27 +124,29 @@ void VertexIds::check(const std::string& where) const {
     }
 }
 
-void VertexIds::write(ArrayFolderWriter& writer) const {
+void VertexIds::write(ArrayFolderWriter& writer, std::optional<std::size_t> type) const {
     if (!kind_) return;
-    if (*kind_ == IdKind::integer) return writer.write("ids", numbers_.span());
-    writer.write("id_offsets", offsets_.span());
-    writer.write("id_text", bytes_.span());
+    if (*kind_ == IdKind::integer) return writer.write(id_array("ids", type), numbers_.span());
+    writer.write(id_array("id_offsets", type), offsets_.span());
+    writer.write(id_array("id_text", type), bytes_.span());
 }
 
-void VertexIds::write(ArrayFolderWriter& writer, std::span<const VertexId> rows) const {
+void VertexIds::write(ArrayFolderWriter& writer, std::span<const VertexId> rows,
+                      std::optional<std::size_t> type) const {
     if (!kind_) return;
     if (*kind_ == IdKind::integer) {
         auto some = Array<std::int64_t>::uninitialised(rows.size());
         for (std::size_t i = 0; i < rows.size(); ++i)
             some[i] = numbers_[rows[i]];
-        return writer.write("ids", std::span<const std::int64_t>(some.span()));
+        return writer.write(id_array("ids", type), std::span<const std::int64_t>(some.span()));
     }
     auto offsets = Array<std::uint64_t>::uninitialised(rows.size() + 1);
     offsets[0] = 0;
     for (std::size_t i = 0; i < rows.size(); ++i)
         offsets[i + 1] = offsets[i] + text(rows[i]).size();
-    writer.write("id_offsets", std::span<const std::uint64_t>(offsets.span()));
-    ArrayStream stream = writer.stream("id_text", ElementType::u8, {offsets[rows.size()]});
+    writer.write(id_array("id_offsets", type), std::span<const std::uint64_t>(offsets.span()));
+    ArrayStream stream =
+        writer.stream(id_array("id_text", type), ElementType::u8, {offsets[rows.size()]});
     std::string piece;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         piece += text(rows[i]);

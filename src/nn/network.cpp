@@ -20,10 +20,15 @@ namespace {
 
 std::vector<ModelInfo>& models() {
     static std::vector<ModelInfo> all{
-        {.name = "sage", .make = make_sage, .sparse = true, .shares = true},
+        {.name = "sage",
+         .make = make_sage,
+         .sparse = true,
+         .shares = true,
+         .make_typed = make_typed_sage},
         {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true},
         {.name = "gat", .make = make_gat, .sparse = true},
-        {.name = "gatv2", .make = make_gatv2, .sparse = true}};
+        {.name = "gatv2", .make = make_gatv2, .sparse = true},
+        {.name = "rgcn", .make = nullptr, .shares = true, .make_typed = make_rgcn}};
     return all;
 }
 
@@ -115,6 +120,26 @@ bool model_takes_sparse(std::string_view model) noexcept {
         models(), [&](const ModelInfo& known) { return known.name == model && known.sparse; });
 }
 
+bool model_knows_types(std::string_view model) noexcept {
+    return std::ranges::any_of(models(), [&](const ModelInfo& known) {
+        return known.name == model && known.make_typed != nullptr;
+    });
+}
+
+bool model_knows_one_type(std::string_view model) noexcept {
+    return std::ranges::any_of(models(), [&](const ModelInfo& known) {
+        return known.name == model && known.make != nullptr;
+    });
+}
+
+std::vector<std::string_view> typed_models() {
+    std::vector<std::string_view> names;
+    for (const ModelInfo& model : models()) {
+        if (model.make_typed != nullptr) names.push_back(model.name);
+    }
+    return names;
+}
+
 std::vector<std::string_view> weighted_models() {
     std::vector<std::string_view> names;
     for (const ModelInfo& model : models()) {
@@ -124,7 +149,7 @@ std::vector<std::string_view> weighted_models() {
 }
 
 void register_model(const ModelInfo& model) {
-    RUDDER_CHECK(model.make != nullptr && !model.name.empty());
+    RUDDER_CHECK(!model.name.empty() && (model.make != nullptr || model.make_typed != nullptr));
     RUDDER_CHECK(std::ranges::none_of(
         models(), [&](const ModelInfo& known) { return known.name == model.name; }));
     models().push_back(model);
@@ -134,7 +159,15 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
     for (const ModelInfo& model : models()) {
         if (model.name != options.model) continue;
         check_options(options);
-        RUDDER_CHECK(!options.sparse || model.sparse);
+        RUDDER_CHECK(!options.sparse || (model.sparse && !options.types));
+        if (options.types) {
+            RUDDER_CHECK(model.make_typed != nullptr);
+            return model.make_typed(options);
+        }
+        if (model.make == nullptr) {
+            throw usage_error(fmt::format("model '{}' is for graphs of several types", model.name),
+                              "--model", "use another, such as sage");
+        }
         return model.make(options);
     }
     throw unknown_name("model", options.model, model_names(), "--model");

@@ -1,5 +1,6 @@
 #include "rudder/partition/book.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "rudder/core/check.hpp"
@@ -20,6 +21,11 @@ PartitionBook::PartitionBook(std::vector<VertexId> starts) : starts_(std::move(s
             ++p;
         first_.push_back(p);
     }
+}
+
+TypeBook::TypeBook(std::vector<VertexId> starts, std::size_t types)
+    : starts_(std::move(starts)), types_(types) {
+    RUDDER_CHECK(types_ >= 1 && starts_.size() % types_ == 1 && std::ranges::is_sorted(starts_));
 }
 
 }  // namespace rudder::partition

@@ -47,7 +47,10 @@ OriginalOrder::Place OriginalOrder::place(VertexId original) const noexcept {
 
 std::span<const std::byte> OriginalOrder::feature_row(VertexId original) const {
     const Place at = place(original);
-    return at.part.features().row(at.row);
+    if (!info_.types.present()) return at.part.features().row(at.row);
+    const graph::GraphTypes& types = at.part.info().types;
+    const std::size_t type = types.of(at.row);
+    return at.part.features(type).row(at.row - types.vertices[type].first);
 }
 
 std::int32_t OriginalOrder::label(VertexId original) const {
@@ -84,6 +87,10 @@ void OriginalOrder::row(VertexId original, std::vector<VertexId>& out) const {
 
 std::span<const float> OriginalOrder::feature_scale() const {
     return parts_.front().features().scale;
+}
+
+std::span<const float> OriginalOrder::type_scale(std::size_t type) const {
+    return parts_.front().features(type).scale;
 }
 
 void OriginalOrder::walk(Narrow /*narrow*/, Wide wide) const {

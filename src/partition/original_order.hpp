@@ -43,6 +43,8 @@ public:
     [[nodiscard]] graph::Role role(VertexId original) const;
     /// The scale of int8 features, one per column; else empty.
     [[nodiscard]] std::span<const float> feature_scale() const;
+    /// The same of one type of several.
+    [[nodiscard]] std::span<const float> type_scale(std::size_t type) const;
     /// Replaces `out` by the vertices that the row of a vertex names, in original ids.
     void row(VertexId original, std::vector<VertexId>& out) const;
 

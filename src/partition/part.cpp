@@ -1,11 +1,15 @@
 #include "rudder/partition/part.hpp"
 
 #include <algorithm>
+#include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/json.hpp"
+#include "rudder/core/checked.hpp"
 #include "rudder/core/checksum.hpp"
+#include "rudder/core/parallel.hpp"
 #include "rudder/core/text.hpp"
 
 namespace rudder::partition {
@@ -72,6 +76,31 @@ Part::Part(const std::filesystem::path& folder, PartId id, PartitionBook::Range 
     if (offsets_[0] != 0 || offsets_[own] != info_.edges) {
         throw input_error("the offsets do not run from 0 to the number of edges",
                           fmt::format("{}, array 'offsets'", folder_.path().string()), remake);
+    }
+}
+
+void Part::unify_rows() {
+    const graph::FeatureInfo all = info_.rows();
+    const std::size_t row_bytes = all.row_bytes();
+    constexpr std::size_t rows_per_chunk = 1 << 12;
+    uniform_ = Array<std::byte>::zeroed(checked_mul(own(), row_bytes, "size of the rows"));
+    for (std::size_t t = 0; t < info_.types.vertices.size(); ++t) {
+        const graph::FeatureView rows = features(t);
+        if (!rows.info.present()) continue;
+        graph::FeatureInfo plain = rows.info;
+        plain.row_normalise = false;  // that is for whoever assembles rows
+        std::byte* const out = uniform_.data() + info_.types.vertices[t].first * row_bytes;
+        parallel_chunks(rows.rows, rows_per_chunk, [&](const Chunk& chunk) {
+            std::vector<float> values(plain.width);
+            for (VertexId v = chunk.begin; v < chunk.end; ++v) {
+                if (plain.type == all.type) {
+                    std::ranges::copy(rows.row(v), out + v * row_bytes);
+                    continue;
+                }
+                graph::decode_row(plain, rows.row(v), rows.scale, values);
+                std::memcpy(out + v * row_bytes, values.data(), values.size() * sizeof(float));
+            }
+        });
     }
 }
 

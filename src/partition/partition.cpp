@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <cstring>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 #include "rudder/partition/summary.hpp"
 
 #include "assignment.hpp"
+#include "part_arrays.hpp"
 #include "renumber.hpp"
 
 namespace rudder::partition {
@@ -32,7 +32,6 @@ struct WrittenPart {
 };
 
 constexpr std::size_t written_per_chunk = 1 << 13;
-constexpr std::size_t gather_bytes = std::size_t{32} << 20;
 
 /// The vertices a part reads from but does not own: a set over all global ids, one bit each, that
 /// turns into ascending ids and their ranks.
@@ -89,9 +88,11 @@ enum class Origins : bool { left_out, kept };
 
 class RowBuilder {
 public:
-    RowBuilder(const graph::TopologyView& graph, const Renumbering& order, PartId part,
-               Origins origins)
+    /// `types` are those of the entries, where there are several.
+    RowBuilder(const graph::TopologyView& graph, std::span<const std::uint8_t> types,
+               const Renumbering& order, PartId part, Origins origins)
         : graph_(graph),
+          types_(types),
           order_(order),
           part_(part),
           origins_(origins),
@@ -175,7 +176,7 @@ private:
                 LocalId* out = rows_.neighbours.data() + rows_.offsets[i];
                 for (std::size_t k = 0; k < row.size(); ++k) {
                     if (id(k) == range_.begin + i) ++irregular.self_loops;
-                    if (k > 0 && id(k) == id(k - 1)) ++irregular.duplicates;
+                    if (k > 0 && id(k) == id(k - 1) && same_type(row, k)) ++irregular.duplicates;
                     out[k] = local(id(k));
                     if constexpr (with_origin) rows_.origin[rows_.offsets[i] + k] = row[k].origin;
                 }
@@ -185,12 +186,23 @@ private:
         });
     }
 
+    /// Whether an entry is of the type of the one before.
+    template <class Entry>
+    [[nodiscard]] bool same_type(const std::vector<Entry>& row, std::size_t k) const noexcept {
+        if constexpr (std::is_same_v<Entry, OriginEntry>) {
+            return types_.empty() || types_[row[k].origin] == types_[row[k - 1].origin];
+        } else {
+            return true;
+        }
+    }
+
     [[nodiscard]] LocalId local(VertexId u) const noexcept {
         return static_cast<LocalId>(range_.contains(u) ? u - range_.begin
                                                        : range_.size() + halo_.rank(u));
     }
 
     graph::TopologyView graph_;
+    std::span<const std::uint8_t> types_;
     const Renumbering& order_;
     PartId part_;
     Origins origins_;
@@ -201,77 +213,6 @@ private:
     std::atomic<EdgeIndex> loops_{0};
     std::atomic<EdgeIndex> duplicates_{0};
 };
-
-/// Writes an array whose row i is row ids[i] of `source`, in pieces of bounded size.
-void write_rows(graph::ArrayFolderWriter& writer, const std::string& name, ElementType type,
-                std::vector<std::uint64_t> shape, const std::byte* source, std::size_t row_bytes,
-                std::span<const VertexId> ids) {
-    graph::ArrayStream stream = writer.stream(name, type, std::move(shape));
-    const std::size_t rows =
-        std::max<std::size_t>(1, gather_bytes / std::max<std::size_t>(1, row_bytes));
-    auto buffer = Array<std::byte>::uninitialised(std::min(rows, ids.size()) * row_bytes);
-    for (std::size_t first = 0; first < ids.size(); first += rows) {
-        const auto piece = ids.subspan(first, std::min(rows, ids.size() - first));
-        const std::size_t per_chunk =
-            std::max<std::size_t>(1, (std::size_t{1} << 18) / std::max<std::size_t>(1, row_bytes));
-        parallel_chunks(piece.size(), per_chunk, [&](const Chunk& chunk) {
-            for (std::size_t i = chunk.begin; i < chunk.end; ++i) {
-                std::memcpy(buffer.data() + i * row_bytes, source + piece[i] * row_bytes,
-                            row_bytes);
-            }
-        });
-        stream.append(std::span<const std::byte>(buffer.data(), piece.size() * row_bytes));
-    }
-    stream.finish();
-}
-
-void write_targets(graph::ArrayFolderWriter& writer, const std::string& name,
-                   const graph::TargetInfo& info, const graph::TargetView& targets,
-                   std::span<const VertexId> ids) {
-    const auto write = [&](const auto& values, std::vector<std::uint64_t> shape,
-                           std::uint64_t columns) {
-        using T = std::remove_cvref_t<decltype(values[0])>;
-        write_rows(writer, name, element_type_of<T>, std::move(shape), std::as_bytes(values).data(),
-                   columns * sizeof(T), ids);
-    };
-    switch (info.kind) {
-        case graph::TargetKind::none:
-            break;
-        case graph::TargetKind::classes:
-            write(targets.classes, {ids.size()}, 1);
-            break;
-        case graph::TargetKind::multilabel:
-            write(targets.multilabel, {ids.size(), info.count}, info.count);
-            break;
-        case graph::TargetKind::regression:
-            write(targets.regression, {ids.size(), info.count}, info.count);
-            break;
-    }
-}
-
-/// What the entries of a part's rows carry, gathered from the data set's.
-void write_edge_data(graph::ArrayFolderWriter& writer, const graph::Dataset& from,
-                     std::span<const EdgeIndex> origin) {
-    const graph::EdgeData data = from.edge_data();
-    if (from.info().edge_weight) {
-        write_rows(writer, "edge_weight", ElementType::f32, {origin.size()},
-                   std::as_bytes(data.weight).data(), sizeof(float), origin);
-    }
-    if (from.info().edge_time) {
-        write_rows(writer, "edge_time", ElementType::i64, {origin.size()},
-                   std::as_bytes(data.time).data(), sizeof(std::int64_t), origin);
-    }
-    const graph::FeatureInfo& features = data.features.info;
-    if (features.present()) {
-        write_rows(writer, "edge_features", features.type, {origin.size(), features.width},
-                   data.features.data, features.row_bytes(), origin);
-    }
-    write_targets(writer, "edge_labels", from.info().edge_targets, data.targets, origin);
-    if (from.info().edge_split) {
-        write_rows(writer, "edge_split", ElementType::u8, {origin.size()},
-                   std::as_bytes(data.roles).data(), 1, origin);
-    }
-}
 
 void count_role(graph::Role role, graph::SplitCounts& counts) {
     if (role == graph::Role::train) ++counts.train;
@@ -317,19 +258,17 @@ WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, Par
     const auto range = order.book.range(part);
     const auto ids = order.original.span().subspan(range.begin, range.size());
     graph::ArrayFolderWriter writer(folder);
-    const Origins origins = data.info().edges_carry() ? Origins::kept : Origins::left_out;
-    const PartRows rows = RowBuilder(data.topology(), order, part, origins).build();
+    const bool carry = data.info().edges_carry() || data.info().types.present();
+    const PartRows rows = RowBuilder(data.topology(), data.edge_data().type, order, part,
+                                     carry ? Origins::kept : Origins::left_out)
+                              .build();
     writer.write("offsets", rows.offsets.span());
     writer.write("neighbours", rows.neighbours.span());
     writer.write("halo", rows.halo.span());
     writer.write("original_ids", std::span<const VertexId>(ids));
     writer.write("clusters", std::span<const VertexId>(order.clusters[part]));
-    const graph::FeatureView features = data.features();
-    if (features.info.present()) {
-        write_rows(writer, "features", features.info.type, {ids.size(), features.info.width},
-                   features.data, features.info.row_bytes(), ids);
-        if (features.info.type == ElementType::i8) writer.write("feature_scale", features.scale);
-    }
+    write_features(writer, data.features(), ids, "features", "feature_scale");
+    write_types(writer, data, order, part);
     write_targets(writer, "labels", data.info().targets, data.targets(), ids);
     write_rows(writer, "split", ElementType::u8, {ids.size()}, std::as_bytes(data.roles()).data(),
                1, ids);
@@ -339,16 +278,22 @@ WrittenPart write_part(const graph::Dataset& data, const Renumbering& order, Par
     }
     write_edge_data(writer, data, rows.origin.span());
     graph::VertexIds::open(data.folder(), data.info().vertices).write(writer, ids);
-    const graph::DatasetInfo info = part_info(data, rows, ids);
+    graph::DatasetInfo info = part_info(data, rows, ids);
+    count_types(data, order, part, rows.origin.span(), info.types);
     Json manifest = {{"format", part_format}, {"version", info.version()}, {"part", part}};
     describe(info, manifest);
     describe_ids(graph::id_kind(data.folder()), manifest);
+    describe_ids(type_id_kinds(data), manifest);
     manifest["halo"] = rows.halo.size();
     manifest["clusters"] = order.clusters[part].size() - 1;
     writer.finish(std::move(manifest));
     progress.advance(range.size());
     const std::string text = read_text(folder / "manifest.json", std::uint64_t{16} << 20);
-    return {{info.vertices, info.split.train, info.edges, rows.crossing, rows.halo.size()},
+    std::vector<VertexId> of_types;
+    for (const graph::VertexType& type : info.types.vertices)
+        of_types.push_back(type.vertices);
+    return {{info.vertices, info.split.train, info.edges, rows.crossing, rows.halo.size(),
+             std::move(of_types)},
             hash_bytes(std::as_bytes(std::span(text)))};
 }
 
@@ -388,8 +333,10 @@ void write_partition(const graph::Dataset& data, const Renumbering& order, Stagi
     if (const auto made = source.find("made_by"); made != source.end()) manifest["source"] = *made;
     describe(data.info(), manifest);
     describe_ids(graph::id_kind(data.folder()), manifest);
+    describe_ids(type_id_kinds(data), manifest);
     describe(summary, manifest);
     manifest["book"] = order.book.starts();
+    if (order.types.types() != 0) manifest["type_book"] = order.types.starts();
     manifest["part_manifests"] = std::move(checksums);
     provenance.write_config(staging.path());
     graph::ArrayFolderWriter(staging.path()).finish(std::move(manifest));
@@ -398,14 +345,15 @@ void write_partition(const graph::Dataset& data, const Renumbering& order, Stagi
 }
 
 PartitionInput input_of(const graph::Dataset& data, const PartitionGraph& graph) {
-    return {graph.view(), data.topology(), data.roles()};
+    return {graph.view(), data.topology(), data.roles(), data.info().types.vertices};
 }
 
 }  // namespace
 
 PartitionGraph::PartitionGraph(const graph::Dataset& data) : stored_(data.topology()) {
     const graph::DatasetInfo& info = data.info();
-    if (!info.symmetric || info.self_loops != 0 || info.duplicates != 0) {
+    // Edges of several types may join the same two vertices.
+    if (!info.symmetric || info.self_loops != 0 || info.duplicates != 0 || info.types.present()) {
         made_ = graph::symmetrised(stored_);
     }
 }
@@ -421,7 +369,8 @@ PartitionSummary partition_dataset(const graph::Dataset& data, const std::filesy
     {
         const PartitionGraph graph(data);
         Assignment assignment = assign_parts(input_of(data, graph), options, progress);
-        order = renumber(graph.view(), assignment.parts.span(), options, progress);
+        order = renumber(graph.view(), assignment.parts.span(), options, data.info().types.vertices,
+                         progress);
         summary = summary_of(options, std::move(assignment.warnings));
     }
     write_partition(data, order, staging, summary, options.provenance, progress);
@@ -440,7 +389,7 @@ PartitionSummary partition_dataset(const graph::Dataset& data, std::span<const P
     Renumbering order;
     {
         const PartitionGraph graph(data);
-        order = renumber(graph.view(), assignment, options, progress);
+        order = renumber(graph.view(), assignment, options, data.info().types.vertices, progress);
     }
     PartitionSummary summary = summary_of(given, {});
     write_partition(data, order, staging, summary, options.provenance, progress);

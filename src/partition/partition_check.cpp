@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "graph/graph_types.hpp"
 #include "graph/vertex_ids.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
@@ -91,6 +92,21 @@ void Part::check_ids(const std::string& where) const {
     });
 }
 
+/// Whether every edge is of a type that leads to vertices of its row's type: training goes by both.
+void Part::check_types(const std::string& where) const {
+    const graph::GraphTypes& types = info_.types;
+    const auto of = edge_data().type;
+    for (VertexId v = 0; types.present() && v < own(); ++v) {
+        const std::size_t to = types.of(v);
+        for (EdgeIndex e = offsets_[v]; e < offsets_[v + 1]; ++e) {
+            if (of[e] < types.edges.size() && types.edges[of[e]].to == to) continue;
+            throw bad_array(fmt::format("type {} at position {} is not one of edges to '{}'", of[e],
+                                        e, types.vertices[to].name),
+                            "edge_type", where);
+        }
+    }
+}
+
 void Part::check_order(VertexId vertices, const std::string& where) const {
     for (VertexId v = 0; v < own(); ++v) {
         if (offsets_[v] > offsets_[v + 1]) {
@@ -118,10 +134,16 @@ PartFigures Part::check(VertexId vertices) const {
     check_order(vertices, where);
     check_halo(vertices, where);
     const EdgeIndex crossing = check_rows(where);
+    check_types(where);
     arrays_.check(info_, own(), where);
     edge_arrays_.check(info_, {offsets(), neighbours()}, where);
     graph::VertexIds::open(folder_, own()).check(where);
-    return {own(), info_.split.train, info_.edges, crossing, halo_.size()};
+    PartFigures figures{own(), info_.split.train, info_.edges, crossing, halo_.size()};
+    for (std::size_t t = 0; t < info_.types.vertices.size(); ++t) {
+        graph::VertexIds::open(folder_, info_.types, t).check(where);
+        figures.types.push_back(info_.types.vertices[t].vertices);
+    }
+    return figures;
 }
 
 void Part::check_bounds(VertexId vertices) const {
@@ -129,6 +151,7 @@ void Part::check_bounds(VertexId vertices) const {
     check_order(vertices, where);
     check_halo(vertices, where);
     check_ids(where);
+    check_types(where);
     arrays_.check_bounds(info_, where);
     edge_arrays_.check_bounds(info_, where);
 }
@@ -167,10 +190,21 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
         sum.split.train += own.split.train;
         sum.split.valid += own.split.valid;
         sum.split.test += own.split.test;
+        sum.types.edges.resize(info_.types.edges.size());
+        for (std::size_t t = 0; t < info_.types.edges.size(); ++t)
+            sum.types.edges[t].edges += own.types.edges[t].edges;
+        sum.types.vertices.resize(info_.types.vertices.size());
+        for (std::size_t t = 0; t < info_.types.vertices.size(); ++t)
+            sum.types.vertices[t].vertices += own.types.vertices[t].vertices;
     }
+    const bool same_types =
+        std::ranges::equal(sum.types.edges, info_.types.edges, {}, &graph::EdgeType::edges,
+                           &graph::EdgeType::edges) &&
+        std::ranges::equal(sum.types.vertices, info_.types.vertices, {},
+                           &graph::VertexType::vertices, &graph::VertexType::vertices);
     if (sum.edges != info_.edges || sum.self_loops != info_.self_loops ||
         sum.duplicates != info_.duplicates || sum.targets.labelled != info_.targets.labelled ||
-        sum.split != info_.split) {
+        sum.split != info_.split || !same_types) {
         throw input_error("the parts' counts do not add up to those of the whole", where,
                           remake_partition);
     }
@@ -178,7 +212,8 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
     set_figures(found, figures);
     if (found.cut != summary_.cut || found.balance != summary_.balance ||
         found.train_balance != summary_.train_balance ||
-        found.edge_balance != summary_.edge_balance || found.halo != summary_.halo) {
+        found.edge_balance != summary_.edge_balance ||
+        found.type_balance != summary_.type_balance || found.halo != summary_.halo) {
         throw input_error("the cut, the balance or the halo is not what the manifest says", where,
                           remake_partition);
     }
@@ -187,19 +222,44 @@ void PartitionedDataset::check_sums(const std::vector<Part>& parts,
 graph::TopologyCounts PartitionedDataset::count_irregular_rows(const Part& part) const {
     std::atomic<EdgeIndex> loops{0};
     std::atomic<EdgeIndex> duplicates{0};
+    const auto types = part.edge_data().type;
     parallel_chunks(part.own(), checked_per_chunk, [&](const Chunk& chunk) {
         graph::TopologyCounts own;
         for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
             const auto row = part.row(static_cast<LocalId>(v));
             for (std::size_t i = 0; i < row.size(); ++i) {
                 if (row[i] == v) ++own.self_loops;
-                if (i > 0 && row[i] == row[i - 1]) ++own.duplicates;
+                if (i == 0 || row[i] != row[i - 1]) continue;
+                const EdgeIndex e = part.offsets()[v] + i;
+                if (types.empty() || types[e] == types[e - 1]) ++own.duplicates;
             }
         }
         loops += own.self_loops;
         duplicates += own.duplicates;
     });
     return {loops, duplicates};
+}
+
+/// Whether vertices of a type have original ids of that type, and edges join the types they should.
+void PartitionedDataset::check_types(const std::vector<Part>& parts) const {
+    const graph::GraphTypes& types = info_.types;
+    if (!types.present()) return;
+    for (const Part& part : parts) {
+        const std::string where = part.folder().path().string();
+        for (std::size_t i = 0; i < part.original_ids().size(); ++i) {
+            if (types.of(part.original_ids()[i]) == part.info().types.of(i)) continue;
+            throw input_error(
+                fmt::format("vertex {} is of another type in the data set", part.original_ids()[i]),
+                fmt::format("{}, array 'original_ids', position {}", where, i), remake_partition);
+        }
+        const auto of_row = [&](VertexId row) { return part.info().types.of(row); };
+        const auto of_neighbour = [&](VertexId local) {
+            const VertexId v = part.global(static_cast<LocalId>(local));
+            return types_.type(book_.owner(v), v);
+        };
+        graph::check_edge_types({part.offsets(), IdSpan(part.neighbours())}, part.edge_data().type,
+                                part.info().types, {of_row, of_neighbour}, where);
+    }
 }
 
 void PartitionedDataset::check_permutation(const std::vector<Part>& parts) const {
@@ -253,6 +313,7 @@ void PartitionedDataset::check() const {
         figures.push_back(part.check(info_.vertices));
     check_sums(parts, figures);
     check_permutation(parts);
+    check_types(parts);
     if (info_.symmetric) check_symmetry(parts);
 }
 

@@ -13,7 +13,10 @@ namespace rudder::partition {
 class PartitionExport final : public graph::ExportSource {
 public:
     explicit PartitionExport(const PartitionedDataset& data)
-        : order_(data), ids_(original_vertex_ids(data)) {}
+        : order_(data), ids_(original_vertex_ids(data)) {
+        for (std::size_t t = 0; t < data.info().types.vertices.size(); ++t)
+            type_ids_.push_back(original_vertex_ids(data, t));
+    }
 
     [[nodiscard]] const graph::DatasetInfo& info() const override { return order_.info(); }
     void row(VertexId v, std::vector<graph::ExportedArc>& out) const override {
@@ -44,12 +47,19 @@ public:
     }
     [[nodiscard]] graph::Role role(VertexId v) const override { return order_.role(v); }
     [[nodiscard]] const graph::VertexIds& ids() const override { return ids_; }
+    [[nodiscard]] std::span<const float> type_scale(std::size_t type) const override {
+        return order_.type_scale(type);
+    }
+    [[nodiscard]] const graph::VertexIds& type_ids(std::size_t type) const override {
+        return type_ids_[type];
+    }
     [[nodiscard]] bool partitioned() const override { return true; }
     [[nodiscard]] PartId part(VertexId v) const override { return order_.part(v); }
 
 private:
     OriginalOrder order_;
     graph::VertexIds ids_;
+    std::vector<graph::VertexIds> type_ids_;
 };
 
 }  // namespace rudder::partition

@@ -33,6 +33,23 @@ PartitionBook read_book(const Json& manifest, VertexId vertices, PartId parts,
     return PartitionBook(std::move(starts));
 }
 
+/// Where types begin in each part, within what the part owns.
+TypeBook read_type_book(const Json& manifest, const PartitionBook& book, std::size_t types,
+                        const std::string& where) {
+    if (types == 0) return {};
+    const Json& entry = json_field(manifest, "type_book", where);
+    bool good = entry.is_array() && entry.size() == book.parts() * types + 1;
+    std::vector<VertexId> starts;
+    for (std::size_t i = 0; good && i < entry.size(); ++i) {
+        good = entry[i].is_number_unsigned();
+        if (good) starts.push_back(entry[i].get<VertexId>());
+        good = good && (i == 0 || starts[i - 1] <= starts[i]) &&
+               (i % types != 0 || starts[i] == book.starts()[i / types]);
+    }
+    if (good) return {std::move(starts), types};
+    throw input_error("the book of types does not divide the parts' ranges", where, remake_parts);
+}
+
 std::vector<std::uint64_t> read_checksums(const Json& manifest, PartId parts,
                                           const std::string& where) {
     const Json& entry = json_field(manifest, "part_manifests", where);
@@ -59,7 +76,8 @@ bool same_kind(const graph::DatasetInfo& a, const graph::DatasetInfo& b) {
            a.edge_features.type == b.edge_features.type &&
            a.edge_targets.kind == b.edge_targets.kind &&
            a.edge_targets.count == b.edge_targets.count &&
-           a.edge_split.has_value() == b.edge_split.has_value() && a.vertex_time == b.vertex_time;
+           a.edge_split.has_value() == b.edge_split.has_value() && a.vertex_time == b.vertex_time &&
+           a.types.same_kinds(b.types);
 }
 
 void check_kind(const graph::DatasetInfo& part, const graph::DatasetInfo& whole,
@@ -76,6 +94,8 @@ PartitionedDataset::PartitionedDataset(const std::filesystem::path& folder)
       info_(graph::dataset_info(folder_.manifest(), folder_.manifest_path())),
       summary_(partition_summary(folder_.manifest(), folder_.manifest_path())),
       book_(read_book(folder_.manifest(), info_.vertices, summary_.parts, folder_.manifest_path())),
+      types_(read_type_book(folder_.manifest(), book_, info_.types.vertices.size(),
+                            folder_.manifest_path())),
       part_checksums_(read_checksums(folder_.manifest(), summary_.parts, folder_.manifest_path())) {
     check_against_first_part();
 }
@@ -96,7 +116,14 @@ Part PartitionedDataset::part(PartId p) const {
     Part part(folder_.path() / part_folder(p), p, book_.range(p), info_.vertices,
               part_checksums_[p]);
     check_kind(part.info(), info_, part.folder().manifest_path(), folder_.manifest_path());
-    if (graph::id_kind(part.folder()) != graph::id_kind(folder_)) {
+    bool same_ids = graph::id_kind(part.folder()) == graph::id_kind(folder_);
+    for (std::size_t t = 0; t < types_.types(); ++t) {
+        same_ids = same_ids && graph::id_kind(part.folder(), t) == graph::id_kind(folder_, t);
+        if (part.info().types.vertices[t].vertices == types_.range(p, t).size()) continue;
+        throw input_error("a part's types do not have as many vertices as the book says",
+                          part.folder().manifest_path(), remake_parts);
+    }
+    if (!same_ids) {
         throw input_error("a part does not keep the ids that the whole keeps",
                           part.folder().manifest_path(), remake_parts);
     }

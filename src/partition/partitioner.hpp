@@ -9,6 +9,7 @@
 #include "rudder/core/array.hpp"
 #include "rudder/core/progress.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/graph/dataset.hpp"
 #include "rudder/graph/split.hpp"
 #include "rudder/graph/topology.hpp"
 #include "rudder/partition/options.hpp"
@@ -23,6 +24,8 @@ struct PartitionInput {
     graph::TopologyView stored;
     /// The role of each vertex; empty means none has one.
     std::span<const graph::Role> roles;
+    /// Of a graph of several types those of its vertices; else none.
+    std::span<const graph::VertexType> types{};
 
     [[nodiscard]] VertexId vertices() const noexcept { return graph.vertices(); }
 };

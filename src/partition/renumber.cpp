@@ -7,6 +7,7 @@
 
 #include "core/log.hpp"
 #include "core/system.hpp"
+#include "rudder/core/checked.hpp"
 #include "rudder/core/parallel.hpp"
 #include "rudder/partition/part.hpp"
 
@@ -83,22 +84,40 @@ Array<PartId> cluster_parts(const graph::TopologyView& inner, PartId clusters,
     return assign_parts({inner, inner, {}}, stream).parts;
 }
 
-/// Reorders one part by cluster; the offsets of the clusters that are not empty.
+/// The number of a vertex's type among the ends of types' stretches of ids.
+PartId type_number(std::span<const VertexId> ends, VertexId v) noexcept {
+    return static_cast<PartId>(std::ranges::upper_bound(ends, v) - ends.begin());
+}
+
+/// Reorders one part by type and cluster; the offsets of the clusters that are not empty. `ends`
+/// are those of the types' stretches of original ids, where there are several.
 std::vector<VertexId> order_by_cluster(const graph::TopologyView& graph, Renumbering& order,
-                                       PartId part, const PartitionOptions& options) {
+                                       PartId part, const PartitionOptions& options,
+                                       std::span<const VertexId> ends) {
     const auto range = order.book.range(part);
     const VertexId size = range.size();
     check_local_ids(part, size, 0);
     const VertexId wanted =
         std::max<VertexId>(1, (size + options.cluster_size / 2) / options.cluster_size);
     const auto clusters = narrow<PartId>(std::min(wanted, size), "number of clusters");
-    if (clusters == 1) return {0, size};
-    const graph::Topology inner =
-        inner_graph(graph, order.original.span(), order.renumbered.span(), range);
-    const Array<PartId> cluster = cluster_parts(inner.view(), clusters, options);
+    // Vertices are in the order of original ids, and so of types, as long as nobody moves them.
     const auto own = order.original.span().subspan(range.begin, size);
+    if (clusters == 1 && ends.empty()) return {0, size};
+    Array<PartId> cluster;
+    if (clusters > 1) {
+        const graph::Topology inner =
+            inner_graph(graph, order.original.span(), order.renumbered.span(), range);
+        cluster = cluster_parts(inner.view(), clusters, options);
+    } else {
+        cluster = Array<PartId>::uninitialised(size);
+        std::fill(cluster.begin(), cluster.end(), PartId{0});
+    }
+    const auto types = static_cast<PartId>(std::max<std::size_t>(1, ends.size()));
+    const PartId groups = checked_mul(clusters, types, "number of clusters");
+    for (VertexId i = 0; !ends.empty() && i < size; ++i)
+        cluster[i] += type_number(ends, own[i]) * clusters;
     const auto before = Array<VertexId>::copy_of(own);
-    std::vector<VertexId> offsets = group_by(cluster.span(), clusters, before.span(), own);
+    std::vector<VertexId> offsets = group_by(cluster.span(), groups, before.span(), own);
     offsets.erase(std::unique(offsets.begin(), offsets.end()), offsets.end());
     return offsets;
 }
@@ -110,10 +129,33 @@ void invert(std::span<const VertexId> original, std::span<VertexId> renumbered) 
     });
 }
 
+/// Where each part's vertices of each type begin.
+TypeBook book_of_types(const Renumbering& order, std::span<const VertexId> ends) {
+    std::vector<VertexId> starts;
+    for (PartId p = 0; p < order.book.parts(); ++p) {
+        const auto range = order.book.range(p);
+        const auto own = order.original.span().subspan(range.begin, range.size());
+        std::vector<VertexId> counts(ends.size(), 0);
+        for (const VertexId v : own)
+            ++counts[type_number(ends, v)];
+        VertexId at = range.begin;
+        for (const VertexId count : counts) {
+            starts.push_back(at);
+            at += count;
+        }
+    }
+    starts.push_back(order.book.vertices());
+    return {std::move(starts), ends.size()};
+}
+
 }  // namespace
 
 Renumbering renumber(const graph::TopologyView& graph, std::span<const PartId> parts,
-                     const PartitionOptions& options, Progress& progress) {
+                     const PartitionOptions& options, std::span<const graph::VertexType> types,
+                     Progress& progress) {
+    std::vector<VertexId> ends;
+    for (const graph::VertexType& type : types)
+        ends.push_back(type.first + type.vertices);
     const VertexId n = graph.vertices();
     auto all = Array<VertexId>::uninitialised(n);
     std::iota(all.begin(), all.end(), VertexId{0});
@@ -129,11 +171,12 @@ Renumbering renumber(const graph::TopologyView& graph, std::span<const PartId> p
     parallel_chunks(options.parts, metis_has_processes ? 1 : options.parts, [&](const Chunk& some) {
         for (std::size_t i = some.begin; i < some.end; ++i) {
             const auto part = static_cast<PartId>(i);
-            order.clusters[part] = order_by_cluster(graph, order, part, options);
+            order.clusters[part] = order_by_cluster(graph, order, part, options, ends);
             progress.advance(1);
         }
     });
     invert(order.original.span(), order.renumbered.span());
+    if (!ends.empty()) order.types = book_of_types(order, ends);
     return order;
 }
 

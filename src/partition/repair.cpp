@@ -1,6 +1,7 @@
 #include "repair.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -173,6 +174,70 @@ void repair_balance(const PartitionInput& input, std::span<PartId> parts, Loads&
     }
 }
 
+namespace {
+
+/// The vertices of each type in each part, and how many a part may have.
+class TypeLoads {
+public:
+    TypeLoads(const PartitionInput& input, std::span<const PartId> parts, PartId count,
+              double slack)
+        : types_(input.types.size()), parts_(count), loads_(types_ * count, 0) {
+        for (const graph::VertexType& type : input.types) {
+            const double mean = static_cast<double>(type.vertices) / static_cast<double>(count);
+            const VertexId whole = type.vertices / count + (type.vertices % count != 0 ? 1 : 0);
+            limits_.push_back(
+                std::max(whole, static_cast<VertexId>(std::floor((1 + slack) * mean))));
+            for (VertexId v = type.first; v < type.first + type.vertices; ++v)
+                ++of(parts[v], limits_.size() - 1);
+        }
+    }
+    [[nodiscard]] VertexId& of(PartId p, std::size_t t) noexcept { return loads_[p * types_ + t]; }
+    [[nodiscard]] VertexId limit(std::size_t t) const noexcept { return limits_[t]; }
+    /// The part that has fewest of a type.
+    [[nodiscard]] PartId least(std::size_t t) noexcept {
+        PartId least = 0;
+        for (PartId p = 1; p < parts_; ++p) {
+            if (of(p, t) < of(least, t)) least = p;
+        }
+        return least;
+    }
+
+private:
+    std::size_t types_;
+    PartId parts_;
+    std::vector<VertexId> loads_;
+    std::vector<VertexId> limits_;
+};
+
+/// Moves vertices of a type out of parts that have too many of it to the part that has fewest,
+/// those of few edges first, as long as no other limit is exceeded.
+void repair_types(const PartitionInput& input, std::span<PartId> parts, Loads& loads,
+                  double slack) {
+    TypeLoads of_types(input, parts, loads.parts(), slack);
+    for (std::size_t t = 0; t < input.types.size(); ++t) {
+        const graph::VertexType& type = input.types[t];
+        std::vector<VertexId> order;
+        for (VertexId v = type.first; v < type.first + type.vertices; ++v) {
+            if (of_types.of(parts[v], t) > of_types.limit(t)) order.push_back(v);
+        }
+        std::ranges::stable_sort(order, {}, [&](VertexId v) { return input.graph.degree(v); });
+        for (const VertexId v : order) {
+            const PartId from = parts[v];
+            if (of_types.of(from, t) <= of_types.limit(t) || loads[from][0] <= 1) continue;
+            const PartId to = of_types.least(t);
+            const Weights w = weights_of(input, v);
+            if (of_types.of(to, t) >= of_types.limit(t) || !loads.fits(to, w)) continue;
+            loads.remove(from, w);
+            loads.add(to, w);
+            --of_types.of(from, t);
+            ++of_types.of(to, t);
+            parts[v] = to;
+        }
+    }
+}
+
+}  // namespace
+
 Assignment finish_assignment(const PartitionInput& input, const PartitionOptions& options,
                              Array<PartId> parts) {
     Loads loads(input, options);
@@ -187,6 +252,7 @@ Assignment finish_assignment(const PartitionInput& input, const PartitionOptions
         repair_balance(input, parts.span(), goal);
         loads.count(input, parts.span());
     }
+    if (loads.active(0)) repair_types(input, parts.span(), loads, options.slack);
     Assignment result{std::move(parts), describe_excess(input, loads, options.slack)};
     for (const std::string& warning : result.warnings)
         log::warning(warning);

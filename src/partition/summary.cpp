@@ -42,6 +42,11 @@ void set_figures(PartitionSummary& summary, const std::vector<PartFigures>& part
     summary.balance = largest_over_mean(parts, [](const PartFigures& p) { return p.vertices; });
     summary.train_balance = largest_over_mean(parts, [](const PartFigures& p) { return p.train; });
     summary.edge_balance = largest_over_mean(parts, [](const PartFigures& p) { return p.edges; });
+    summary.type_balance.clear();
+    for (std::size_t t = 0; t < parts.front().types.size(); ++t) {
+        summary.type_balance.push_back(
+            largest_over_mean(parts, [t](const PartFigures& p) { return p.types[t]; }));
+    }
 }
 
 void describe(const PartitionSummary& summary, Json& manifest) {
@@ -50,6 +55,7 @@ void describe(const PartitionSummary& summary, Json& manifest) {
     manifest["balance"] = summary.balance;
     manifest["train_balance"] = summary.train_balance;
     manifest["edge_balance"] = summary.edge_balance;
+    if (!summary.type_balance.empty()) manifest["type_balance"] = summary.type_balance;
     manifest["halo"] = summary.halo;
     manifest["method"] = summary.method;
     manifest["options"] = {{"balance", to_string(summary.balanced)},
@@ -72,6 +78,13 @@ PartitionSummary partition_summary(const Json& manifest, const std::string& wher
     summary.balance = json_number(manifest, "balance", where);
     summary.train_balance = json_number(manifest, "train_balance", where);
     summary.edge_balance = json_number(manifest, "edge_balance", where);
+    if (const auto types = manifest.find("type_balance"); types != manifest.end()) {
+        for (const Json& balance : *types) {
+            if (!balance.is_number())
+                throw input_error("invalid type_balance: not all numbers", where, remake_summary);
+            summary.type_balance.push_back(balance.get<double>());
+        }
+    }
     summary.method = json_string(manifest, "method", where);
     const Json& halo = json_field(manifest, "halo", where);
     if (!halo.is_array() || halo.size() != summary.parts) {

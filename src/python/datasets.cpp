@@ -14,6 +14,7 @@
 #include "rudder/core/error.hpp"
 #include "run/partition_cache.hpp"
 #include "train/checkpoints/checkpoint.hpp"
+#include "train/types.hpp"
 
 namespace rudder::python {
 
@@ -24,7 +25,7 @@ Json json_of(const graph::DatasetInfo& info) {
         {"vertices", info.vertices},
         {"edges", info.edges},
         {"symmetric", info.symmetric},
-        {"features", info.features.width},
+        {"features", info.rows().width},
         {"targets", {{"kind", to_string(info.targets.kind)}, {"count", info.targets.count}}},
         {"split",
          {{"train", info.split.train}, {"valid", info.split.valid}, {"test", info.split.test}}}};
@@ -48,8 +49,13 @@ GraphArrays arrays_of(const graph::Dataset& data) {
 }  // namespace
 
 GraphArrays graph_arrays(const std::string& path) {
-    if (run::is_whole_dataset(path)) return arrays_of(graph::Dataset(path));
+    if (run::is_whole_dataset(path)) {
+        const graph::Dataset data(path);
+        train::check_one_type(data.info(), path);
+        return arrays_of(data);
+    }
     const partition::PartitionedDataset data(path);
+    train::check_one_type(data.info(), path);
     GraphArrays arrays;
     arrays.offsets.push_back(0);
     for (PartId p = 0; p < data.parts(); ++p) {

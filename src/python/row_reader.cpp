@@ -17,6 +17,7 @@
 #include "train/ground.hpp"
 #include "train/steps/buffer_setup.hpp"
 #include "train/steps/run_buffer.hpp"
+#include "train/types.hpp"
 
 #include "asked_options.hpp"
 #include "job.hpp"
@@ -80,7 +81,10 @@ void RowReader::State::make(const RowReaderRequest& request) {
     comm::verify_same(comm, {{"options", request.options}});
     const train::TrainOptions options = options_of(request.options);
     facts.path = parts_of(comm, request.path).string();
-    comm::do_together(comm, [&] { data.emplace(facts.path); });
+    comm::do_together(comm, [&] {
+        data.emplace(facts.path);
+        train::check_one_type(data->info(), facts.path);
+    });
     partition::check_ranks(comm.size(), data->parts());
     ground = std::make_unique<train::Ground>(
         comm, *data, options, train::GroundUse{.assembled = store::AssembledRows::dense});

@@ -1,6 +1,7 @@
 #include "data_json.hpp"
 
 #include "core/json.hpp"
+#include "graph/graph_types.hpp"
 #include "partition/part_sizes.hpp"
 
 namespace rudder::run {
@@ -39,6 +40,10 @@ Json dataset_json(const graph::DatasetInfo& info) {
                               {"test", info.edge_split->test}};
     }
     if (info.vertex_time) json["vertex_time"] = true;
+    if (info.types.present()) {
+        json["vertex_types"] = graph::vertex_types_json(info.types);
+        json["edge_types"] = graph::edge_types_json(info.types);
+    }
     return json;
 }
 

@@ -11,20 +11,27 @@ namespace rudder::sample {
 CarriedPart::CarriedPart(const partition::Part& part, const RowsView& rows, SourceCarries carries)
     : neighbours_(rows.neighbours) {
     const bool own = rows.neighbours.data() == part.neighbours().data();
-    RUDDER_CHECK(own || (!carries.weights && !carries.times));
+    RUDDER_CHECK(own || (!carries.weights && !carries.times && !carries.types));
     const graph::EdgeData data = part.edge_data();
     RUDDER_CHECK(!carries.weights || part.info().edge_weight);
     RUDDER_CHECK(!carries.times || part.info().edge_time);
+    RUDDER_CHECK(!carries.types || part.info().types.present());
     if (carries.weights) weights_ = data.weight;
-    if (carries.times) order_by_time(part, carries.weights);
+    if (carries.times || carries.types) order(part, carries);
 }
 
-void CarriedPart::order_by_time(const partition::Part& part, bool weights) {
+void CarriedPart::order(const partition::Part& part, SourceCarries carries) {
     constexpr std::size_t rows_per_chunk = 1 << 12;
     const graph::EdgeData data = part.edge_data();
-    own_neighbours_ = Array<LocalId>::uninitialised(neighbours_.size());
-    own_times_ = Array<std::int64_t>::uninitialised(neighbours_.size());
-    if (weights) own_weights_ = Array<float>::uninitialised(neighbours_.size());
+    const std::size_t edges = neighbours_.size();
+    own_neighbours_ = Array<LocalId>::uninitialised(edges);
+    if (carries.times) own_times_ = Array<std::int64_t>::uninitialised(edges);
+    if (carries.types) own_types_ = Array<std::uint8_t>::uninitialised(edges);
+    if (carries.weights) own_weights_ = Array<float>::uninitialised(edges);
+    const auto before = [&](EdgeIndex a, EdgeIndex b) {
+        if (carries.types && data.type[a] != data.type[b]) return data.type[a] < data.type[b];
+        return carries.times && data.time[a] < data.time[b];
+    };
     parallel_chunks(part.own(), rows_per_chunk, [&](const Chunk& chunk) {
         std::vector<EdgeIndex> order;
         for (std::size_t v = chunk.begin; v < chunk.end; ++v) {
@@ -32,17 +39,19 @@ void CarriedPart::order_by_time(const partition::Part& part, bool weights) {
             order.clear();
             for (EdgeIndex e = begin; e < part.offsets()[v + 1]; ++e)
                 order.push_back(e);
-            std::ranges::stable_sort(order, {}, [&](EdgeIndex e) { return data.time[e]; });
+            std::ranges::stable_sort(order, before);
             for (std::size_t i = 0; i < order.size(); ++i) {
                 own_neighbours_[begin + i] = neighbours_[order[i]];
-                own_times_[begin + i] = data.time[order[i]];
-                if (weights) own_weights_[begin + i] = data.weight[order[i]];
+                if (carries.times) own_times_[begin + i] = data.time[order[i]];
+                if (carries.types) own_types_[begin + i] = data.type[order[i]];
+                if (carries.weights) own_weights_[begin + i] = data.weight[order[i]];
             }
         }
     });
     neighbours_ = own_neighbours_.span();
     times_ = own_times_.span();
-    if (weights) weights_ = own_weights_.span();
+    types_ = own_types_.span();
+    if (carries.weights) weights_ = own_weights_.span();
 }
 
 }  // namespace rudder::sample

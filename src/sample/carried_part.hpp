@@ -12,8 +12,8 @@
 
 namespace rudder::sample {
 
-/// Views of a part's entries, or where times are wanted a copy in which each row is in the order of
-/// time (those of equal times stay as they were). The part must outlive it.
+/// Views of a part's entries, or where types or times are wanted a copy in which each row is in the
+/// order of type, then time (those of equal ones stay as they were). The part must outlive it.
 class CarriedPart {
 public:
     /// `rows` are the part's, or others, which carry nothing and must outlive it.
@@ -23,21 +23,24 @@ public:
     /// Empty where they are not wanted.
     [[nodiscard]] std::span<const float> weights() const noexcept { return weights_; }
     [[nodiscard]] std::span<const std::int64_t> times() const noexcept { return times_; }
+    [[nodiscard]] std::span<const std::uint8_t> types() const noexcept { return types_; }
     /// Memory of the copy.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
         return own_neighbours_.size() * sizeof(LocalId) + own_weights_.size() * sizeof(float) +
-               own_times_.size() * sizeof(std::int64_t);
+               own_times_.size() * sizeof(std::int64_t) + own_types_.size();
     }
 
 private:
-    void order_by_time(const partition::Part& part, bool weights);
+    void order(const partition::Part& part, SourceCarries carries);
 
     Array<LocalId> own_neighbours_;
     Array<float> own_weights_;
     Array<std::int64_t> own_times_;
+    Array<std::uint8_t> own_types_;
     std::span<const LocalId> neighbours_;
     std::span<const float> weights_;
     std::span<const std::int64_t> times_;
+    std::span<const std::uint8_t> types_;
 };
 
 }  // namespace rudder::sample

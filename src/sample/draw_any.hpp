@@ -12,6 +12,7 @@
 #include "rudder/core/check.hpp"
 
 #include "shared_rows.hpp"
+#include "typed_rows.hpp"
 
 namespace rudder::sample {
 
@@ -144,6 +145,10 @@ void draw_split(const Rows& rows, const DrawRequest& request, DrawnNeighbours& o
 /// Ids are written in the width of the whole graph's: `out.narrow` or `out.wide`.
 template <class Id, class Rows>
 void draw_any(const Rows& rows, const DrawRequest& request, DrawnNeighbours& out) {
+    if (request.type) {
+        RUDDER_CHECK(request.left_out.none());
+        return draw_whole<Id>(RowsOfType<Rows>(rows, *request.type), request, out);
+    }
     if (request.left_out.none()) return draw_whole<Id>(rows, request, out);
     draw_split<Id>(rows, request, out);
 }

@@ -239,12 +239,21 @@ struct WholeRows {
         static constexpr std::size_t entry_bytes = sizeof(Id);
         [[nodiscard]] const void* entry(EdgeIndex i) const noexcept { return ids + i; }
         [[nodiscard]] VertexId operator[](EdgeIndex i) const noexcept { return ids[i]; }
+        [[nodiscard]] Row part_of(EdgeIndex from, EdgeIndex count) const noexcept {
+            return {ids + from, count};
+        }
     };
 
     const EdgeIndex* offsets;
     const Id* ids;
     const float* weights = nullptr;       ///< by entry; null: none
     const std::int64_t* times = nullptr;  ///< by entry; null: none
+    const std::uint8_t* types = nullptr;  ///< by entry; null: none
+
+    /// The types of a row's entries, which ascend.
+    [[nodiscard]] const std::uint8_t* types_of(VertexId v) const noexcept {
+        return types + offsets[v];
+    }
 
     [[nodiscard]] CarriedRow carried(VertexId v) const noexcept {
         return {weights == nullptr ? nullptr : weights + offsets[v],

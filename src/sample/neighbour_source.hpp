@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -52,6 +53,8 @@ struct DrawRequest {
     /// Unless that is off: each vertex sees edges before its time alone.
     std::span<const std::int64_t> times{};
     LeftOut left_out{};  ///< not beside what edges carry
+    /// Draw among edges of this type alone; the source must hold types.
+    std::optional<std::uint8_t> type{};
 
     /// Whether what edges carry is looked at.
     [[nodiscard]] bool carried() const noexcept { return weighted || temporal != Temporal::off; }
@@ -61,10 +64,12 @@ struct DrawRequest {
 struct SourceCarries {
     bool weights = false;
     bool times = false;  ///< rows are then in the order of time
+    bool types = false;  ///< rows are then in the order of type, and of one type in that of time
 
     /// For each edge.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
-        return (weights ? sizeof(float) : 0) + (times ? sizeof(std::int64_t) : 0);
+        return (weights ? sizeof(float) : 0) + (times ? sizeof(std::int64_t) : 0) +
+               (types ? sizeof(std::uint8_t) : 0);
     }
 };
 

@@ -20,7 +20,8 @@ class PartRows {
         const VertexId* halo;
         VertexId first;
         VertexId own;
-        CarriedRow carried;  ///< of all its entries
+        CarriedRow carried;         ///< of all its entries
+        const std::uint8_t* types;  ///< likewise; null: none
     };
 
 public:
@@ -34,6 +35,9 @@ public:
         [[nodiscard]] VertexId operator[](EdgeIndex i) const noexcept {
             const LocalId local = locals[i];
             return local < part->own ? part->first + local : part->halo[local - part->own];
+        }
+        [[nodiscard]] Row part_of(EdgeIndex from, EdgeIndex count) const noexcept {
+            return {locals + from, count, part};
         }
     };
 
@@ -51,7 +55,8 @@ public:
                               own[i].range().begin,
                               own[i].own(),
                               {carries.weights ? carried.weights().data() : nullptr,
-                               carries.times ? carried.times().data() : nullptr}});
+                               carries.times ? carried.times().data() : nullptr},
+                              carries.types ? carried.types().data() : nullptr});
         }
     }
 
@@ -67,6 +72,12 @@ public:
         const EdgeIndex first = part.offsets[v - part.first];
         return {part.carried.weights == nullptr ? nullptr : part.carried.weights + first,
                 part.carried.times == nullptr ? nullptr : part.carried.times + first};
+    }
+
+    /// The types of a row's entries, which ascend.
+    [[nodiscard]] const std::uint8_t* types_of(VertexId v) const noexcept {
+        const OwnPart& part = parts_[slot_[book_->owner(v)]];
+        return part.types + part.offsets[v - part.first];
     }
 
     [[nodiscard]] Row row(VertexId v) const noexcept {

@@ -11,6 +11,7 @@
 #include "rudder/core/id_array.hpp"
 
 #include "draw_any.hpp"
+#include "left_out_wire.hpp"
 #include "neighbour_source.hpp"
 #include "owners.hpp"
 #include "part_exchange.hpp"
@@ -39,14 +40,9 @@ struct QuestionHead {
     std::uint32_t sampler;
     std::uint32_t weighted;
     std::uint32_t temporal;
+    std::uint64_t type;      ///< of edges, and 1; 0: all
     std::uint64_t times;     ///< how many
     std::uint64_t left_out;  ///< how many
-};
-
-/// A neighbour that is left out, on the wire.
-struct LeftOutEntry {
-    std::uint64_t vertex;  ///< which of those asked for; they ascend
-    VertexId neighbour;    ///< of one vertex they ascend
 };
 
 /// How wide ids and counts are; both sides know.
@@ -141,34 +137,6 @@ struct Share {
     }
 };
 
-/// What entries on the wire say, as draws take it.
-class LeftOutLists {
-public:
-    /// False if they are not what such entries can be.
-    [[nodiscard]] bool fill(std::span<const LeftOutEntry> entries, std::size_t asked,
-                            VertexId vertices) {
-        offsets_.assign(entries.empty() ? 0 : entries.back().vertex < asked ? asked + 1 : 0, 0);
-        neighbours_.clear();
-        for (std::size_t i = 0; i < entries.size(); ++i) {
-            const LeftOutEntry& entry = entries[i];
-            const bool ascends = i == 0 || entries[i - 1].vertex < entry.vertex ||
-                                 (entries[i - 1].vertex == entry.vertex &&
-                                  entries[i - 1].neighbour <= entry.neighbour);
-            if (!ascends || entry.vertex >= asked || entry.neighbour >= vertices) return false;
-            neighbours_.push_back(entry.neighbour);
-            ++offsets_[entry.vertex + 1];
-        }
-        for (std::size_t i = 1; i < offsets_.size(); ++i)
-            offsets_[i] += offsets_[i - 1];
-        return true;
-    }
-    [[nodiscard]] LeftOut view() const noexcept { return {offsets_, neighbours_}; }
-
-private:
-    std::vector<std::uint32_t> offsets_;
-    std::vector<VertexId> neighbours_;
-};
-
 [[noreturn]] void refuse_draws(int from, const char* what) {
     throw Error(ErrorKind::rank, fmt::format("invalid message about neighbours: {}", what),
                 fmt::format("rank {}", from),
@@ -205,6 +173,7 @@ public:
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+        RUDDER_CHECK(!request.type || carries_.types);
         if (IdArray::needs_wide(book_.vertices())) {
             draw_as<VertexId>(request, out);
         } else {
@@ -281,6 +250,7 @@ private:
                                 static_cast<std::uint32_t>(request.sampler),
                                 request.weighted ? 1U : 0U,
                                 static_cast<std::uint32_t>(request.temporal),
+                                request.type ? std::uint64_t{*request.type} + 1 : 0,
                                 0,
                                 0};
         for (std::size_t r = 0; r < shares.size(); ++r) {
@@ -409,17 +379,20 @@ private:
                 refuse_draws(from, "a question about vertices of another rank");
         }
         const WireWidths widths(book_.vertices(), head.fanout);
-        const DrawRequest request{.key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch,
-                                          head.step, head.layer},
-                                  .vertices = asked_,
-                                  .fanout = head.fanout,
-                                  .with_replacement = head.with_replacement != 0,
-                                  .sampler = static_cast<Sampler>(head.sampler),
-                                  .redraw = head.redraw,
-                                  .weighted = head.weighted != 0,
-                                  .temporal = static_cast<Temporal>(head.temporal),
-                                  .times = asked_times_,
-                                  .left_out = left_out_.view()};
+        const DrawRequest request{
+            .key = {static_cast<Purpose>(head.purpose), head.seed, head.epoch, head.step,
+                    head.layer},
+            .vertices = asked_,
+            .fanout = head.fanout,
+            .with_replacement = head.with_replacement != 0,
+            .sampler = static_cast<Sampler>(head.sampler),
+            .redraw = head.redraw,
+            .weighted = head.weighted != 0,
+            .temporal = static_cast<Temporal>(head.temporal),
+            .times = asked_times_,
+            .left_out = left_out_.view(),
+            .type = head.type == 0 ? std::nullopt
+                                   : std::optional(static_cast<std::uint8_t>(head.type - 1))};
         if (coder_ != nullptr) bytes.resize(1);
         widths.id == sizeof(VertexId) ? answer_as<VertexId>(request, widths, bytes)
                                       : answer_as<std::uint32_t>(request, widths, bytes);
@@ -443,6 +416,8 @@ private:
         if (head.temporal > static_cast<std::uint32_t>(Temporal::uniform) ||
             (timed && !carries_.times) || (head.weighted != 0 && !carries_.weights))
             refuse_draws(from, "a question about what edges do not carry here");
+        if (head.type > graph::most_types || (head.type != 0 && !carries_.types))
+            refuse_draws(from, "a question about a type that edges do not have here");
         if (head.times != (timed ? asked_.size() : 0))
             refuse_draws(from, "not one time for each vertex");
     }
@@ -450,16 +425,20 @@ private:
     template <class Id>
     void answer_as(const DrawRequest& request, const WireWidths& widths,
                    comm::Service::Answer& bytes) {
-        draw_any<Id>(rows_, request, drawn_);
-        const RawVector<Id>& ids = drawn_.ids<Id>();
+        // What is kept from draw to draw is of the rows of one type.
+        const std::size_t number = request.type ? *request.type + std::size_t{1} : 0;
+        if (drawn_.size() <= number) drawn_.resize(number + 1);
+        DrawnNeighbours& drawn = drawn_[number];
+        draw_any<Id>(rows_, request, drawn);
+        const RawVector<Id>& ids = drawn.ids<Id>();
         bytes.reserve(bytes.size() + ids.size() * (widths.id + sizeof(float)) +
                       asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const Id>(ids));
-        if (request.weighted) append(bytes, std::as_bytes(std::span(drawn_.shares)));
+        if (request.weighted) append(bytes, std::as_bytes(std::span(drawn.shares)));
         for (std::size_t i = 0; i < asked_.size(); ++i)
-            drawn_.offsets[i] = drawn_.offsets[i + 1] - drawn_.offsets[i];
+            drawn.offsets[i] = drawn.offsets[i + 1] - drawn.offsets[i];
         append(bytes, widths.count,
-               std::span<const std::uint32_t>(drawn_.offsets).first(asked_.size()));
+               std::span<const std::uint32_t>(drawn.offsets).first(asked_.size()));
     }
 
     comm::Communicator comm_;
@@ -475,7 +454,7 @@ private:
     RawVector<std::int64_t> asked_times_;
     std::vector<LeftOutEntry> asked_left_out_;
     LeftOutLists left_out_;
-    DrawnNeighbours drawn_;
+    std::vector<DrawnNeighbours> drawn_;    ///< of all edges, then by type
     std::optional<comm::Service> service_;  ///< last: its task uses the others
 };
 

@@ -40,6 +40,7 @@ public:
         ids_ = comm.share<Id>(base.back());
         if (carries.weights) weights_ = comm.share<float>(base.back());
         if (carries.times) times_ = comm.share<std::int64_t>(base.back());
+        if (carries.types) types_ = comm.share<std::uint8_t>(base.back());
         for (std::size_t i = 0; i < own.size(); ++i)
             write(own[i], rows_of(own, messages, i), base[own[i].id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
@@ -58,15 +59,18 @@ public:
         };
         exchange(weights_);
         exchange(times_);
+        exchange(types_);
         if (comm.host().rank() == 0 && comm.host().size() > 1) {  // a rank of its own has them
             collapse_huge(offsets_->data(), offsets_->size_bytes());
             collapse_huge(ids_->data(), ids_->size_bytes());
         }
         rows_ = {offsets_->data(), ids_->data(), weights_ == nullptr ? nullptr : weights_->data(),
-                 times_ == nullptr ? nullptr : times_->data()};
+                 times_ == nullptr ? nullptr : times_->data(),
+                 types_ == nullptr ? nullptr : types_->data()};
     }
 
     void draw(const DrawRequest& request, DrawnNeighbours& out) const override {
+        RUDDER_CHECK(!request.type || carries_.types);
         draw_any<Id>(rows_, request, out);
     }
     void degrees(std::span<const VertexId> of, std::span<std::uint32_t> out) const override {
@@ -99,6 +103,8 @@ private:
         }
         if (carries_.times)
             std::ranges::copy(carried.times(), times_->begin() + static_cast<std::ptrdiff_t>(base));
+        if (carries_.types)
+            std::ranges::copy(carried.types(), types_->begin() + static_cast<std::ptrdiff_t>(base));
         parallel_chunks(neighbours.size(), std::size_t{1} << 16, [&](const Chunk& chunk) {
             for (std::size_t e = chunk.begin; e < chunk.end; ++e)
                 (*ids_)[base + e] = static_cast<Id>(part.global(neighbours[e]));
@@ -111,6 +117,7 @@ private:
     std::shared_ptr<std::span<Id>> ids_;
     std::shared_ptr<std::span<float>> weights_;       ///< null: none
     std::shared_ptr<std::span<std::int64_t>> times_;  ///< null: none
+    std::shared_ptr<std::span<std::uint8_t>> types_;  ///< null: none
     WholeRows<Id> rows_{};
 };
 

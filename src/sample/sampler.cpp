@@ -11,73 +11,12 @@
 
 #include "id_map.hpp"
 #include "left_out_edges.hpp"
+#include "relabelling.hpp"
+#include "typed_layers.hpp"
 
 namespace rudder::sample {
 
 namespace {
-
-/// Ids are entered in stretches of this many; room is made before each.
-constexpr std::size_t stretch = 4096;
-constexpr std::size_t map_distance = 32;
-
-/// The vertices of a batch as they come, each once.
-template <class Map>
-class Relabelling {
-public:
-    Relabelling(Map& map, RawVector<VertexId>& vertices) : map_(map), vertices_(vertices) {}
-    ~Relabelling() { map_.end(count_); }
-    Relabelling(Relabelling&&) = delete;
-
-    [[nodiscard]] std::uint32_t count() const noexcept { return count_; }
-
-    /// Writes the position of each id, a new one for those that had none; `positions` may be where
-    /// the ids are.
-    template <class Id>
-    void enter(std::span<const Id> ids, LocalId* positions) {
-        for (std::size_t first = 0; first < ids.size(); first += stretch) {
-            const std::size_t size = std::min(stretch, ids.size() - first);
-            make_room(size);
-            enter_stretch(ids, first, first + size, positions);
-        }
-    }
-
-private:
-    void make_room(std::size_t more) {
-        if (count_ + more >= std::numeric_limits<LocalId>::max()) {
-            throw Error(ErrorKind::failed, "a batch has 2^32 vertices or more", "the sampler",
-                        "choose a smaller --batch or --fanout");
-        }
-        map_.reserve(count_ + more);
-        if (vertices_.size() < count_ + more) vertices_.resize(count_ + more);
-    }
-
-    /// Without branches: whether an id is new is as good as random.
-    template <class Id>
-    void enter_stretch(std::span<const Id> ids, std::size_t begin, std::size_t end,
-                       LocalId* positions) noexcept {
-        VertexId* const vertices = vertices_.data();
-        const LocalId base = map_.base();
-        LocalId count = base + count_;
-        const std::size_t last = ids.size() - 1;
-        for (std::size_t i = begin; i < end; ++i) {
-            map_.prefetch(ids[std::min(i + map_distance, last)]);
-            const VertexId v = ids[i];
-            LocalId& entry = map_.at(v);
-            const LocalId found = entry;
-            const bool is_new = found <= base;
-            vertices[count - base] = v;
-            count += is_new ? 1U : 0U;
-            const LocalId place = is_new ? count : found;  // base + position + 1
-            entry = place;
-            positions[i] = place - base - 1;
-        }
-        count_ = count - base;
-    }
-
-    Map& map_;
-    RawVector<VertexId>& vertices_;
-    std::uint32_t count_ = 0;
-};
 
 void check_fanout(const std::vector<std::int32_t>& fanout) {
     const auto wrong = std::ranges::find_if(fanout, [](auto f) { return f == 0 || f < -1; });
@@ -108,6 +47,7 @@ struct NeighbourSampler::Scratch {
     RawVector<LocalId> positions;  ///< of the seeds: 0, 1, 2, ...
     Subgraphs subgraphs;           ///< where seeds have their own
     LeftOutEdges left_out;         ///< of batches of links
+    TypedMemory typed;             ///< of graphs of several types
 
     explicit Scratch(AnyMap m) : map(std::move(m)) {}
 };
@@ -119,6 +59,8 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.with_replacement);
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.weighted);
     RUDDER_CHECK(options_.temporal == Temporal::off || options_.times != nullptr);
+    RUDDER_CHECK(options_.types == nullptr ||
+                 (options_.temporal == Temporal::off && options_.links == nullptr));
     const VertexId vertices = source.vertices();
     const auto map = [&]() -> Scratch::AnyMap {
         if (options_.temporal != Temporal::off) return HashMap<std::uint32_t>();  // another's turn
@@ -132,9 +74,6 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
 NeighbourSampler::~NeighbourSampler() = default;
 NeighbourSampler::NeighbourSampler(NeighbourSampler&&) noexcept = default;
 
-namespace {
-
-/// The draws of a layer, from the seeds' on.
 DrawRequest request_of(const SamplerOptions& options, const Batch& batch, std::size_t layer,
                        std::uint32_t destinations) {
     return {.key = {options.purpose, options.seed, batch.key.epoch, batch.key.step,
@@ -148,6 +87,8 @@ DrawRequest request_of(const SamplerOptions& options, const Batch& batch, std::s
             .weighted = options.weighted,
             .temporal = options.temporal};
 }
+
+namespace {
 
 template <class Map>
 void sample_layers(const NeighbourSource& source, const SamplerOptions& options, Map& map,
@@ -292,6 +233,10 @@ void NeighbourSampler::sample_all(std::span<const VertexId> seeds, const LinkIds
                                   Batch& out) {
     std::visit(
         [&](auto& map) {
+            if (options_.types != nullptr) {
+                sample_typed_layers(*source_, options_, map, scratch_->typed, seeds, out);
+                return;
+            }
             sample_layers(*source_, options_, map, scratch_->drawn, scratch_->positions, seeds,
                           links, scratch_->left_out, out);
         },
@@ -313,7 +258,8 @@ std::size_t Batch::bytes() const noexcept {
     for (const Block& block : blocks) {
         sum += block.offsets.capacity() * sizeof(std::uint32_t) +
                block.neighbours.capacity() * sizeof(LocalId) +
-               block.shares.capacity() * sizeof(float);
+               block.shares.capacity() * sizeof(float) + block.types.capacity() +
+               block.destination_types.capacity();
     }
     return sum;
 }

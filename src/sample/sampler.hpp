@@ -15,6 +15,21 @@ namespace rudder::sample {
 
 class LinkSeeds;
 
+/// The two types of vertices that a type of edges joins.
+struct TypeEnds {
+    std::size_t from = 0;
+    std::size_t to = 0;
+};
+
+/// What sampling needs to know of the types of a graph.
+struct TypedSampling {
+    partition::PartitionBook book;
+    partition::TypeBook vertices;
+    std::vector<TypeEnds> edges;  ///< by type
+    /// By layer, input side first, and type of edges: how many neighbours; 0: none, -1: all.
+    std::vector<std::vector<std::int32_t>> fanout;
+};
+
 struct SamplerOptions {
     std::vector<std::int32_t> fanout{10, 25};  ///< one per layer, input side first; -1: all
     bool with_replacement = false;
@@ -29,6 +44,9 @@ struct SamplerOptions {
     Temporal temporal = Temporal::off;
     const SeedTimes* times = nullptr;  ///< of all seeds, unless that is off; must outlive it
     const LinkSeeds* links = nullptr;  ///< where links are the seeds; must outlive it
+    /// Of a graph of several types, without times and links; must outlive it. `fanout` then only
+    /// tells the number of layers.
+    const TypedSampling* types = nullptr;
     /// Graphs of up to so many vertices get a table of 4 bytes per vertex and sampler to find
     /// duplicates with, larger ones a hash table of the batch's size. No result depends on it.
     VertexId direct_limit = VertexId{1} << 28;
@@ -69,6 +87,10 @@ private:
     SamplerOptions options_;
     std::unique_ptr<Scratch> scratch_;
 };
+
+/// The draws of a layer, counted from the seeds' on.
+[[nodiscard]] DrawRequest request_of(const SamplerOptions& options, const Batch& batch,
+                                     std::size_t layer, std::uint32_t destinations);
 
 /// The ids of a batch, each once: the batch's own list, or one in `memory`, ascending.
 [[nodiscard]] std::span<const VertexId> distinct_vertices(const Batch& batch,

@@ -46,7 +46,7 @@ constexpr comm::Channel row_channel = comm::channel_of(comm::Talk::feature_rows)
 constexpr std::size_t chunk_rows = 1024;
 
 void check_features(const partition::PartitionedDataset& data) {
-    if (data.info().features.present()) return;
+    if (data.info().rows().present()) return;
     throw input_error("the data set has no features, so there is nothing to train on",
                       data.folder().manifest_path(),
                       "import or generate it with features (such as --features structure:64), "
@@ -60,8 +60,10 @@ std::vector<partition::Part> open_parts(const comm::Communicator& comm,
                                         const std::vector<PartId>& ids) {
     std::vector<partition::Part> parts;
     comm::do_together(comm, [&] {
-        for (const PartId p : ids)
+        for (const PartId p : ids) {
             parts.push_back(data.part(p));
+            if (data.info().types.present()) parts.back().unify_rows();
+        }
     });
     return parts;
 }
@@ -144,7 +146,7 @@ ChosenFormat choose_format(const comm::Communicator& comm,
                            const partition::PartitionedDataset& data,
                            std::span<const partition::Part> parts, const StoreOptions& options) {
     const Precision precision = options.precision;
-    const graph::FeatureInfo& stored = data.info().features;
+    const graph::FeatureInfo stored = data.info().rows();
     const auto scale = parts.front().features().scale;
     const auto sparse = agree_on_sparse(comm, stored, parts, options);
     if (sparse) return {RowFormat(stored, scale, precision, std::nullopt, sparse), {}};
@@ -206,7 +208,8 @@ FeatureStore::FeatureStore(const comm::Communicator& comm,
     RowPlaces places(comm, data.book());
     auto parts = open_parts(comm, data, places.own_parts());
     const auto [format, outlier] = choose_format(comm, data, parts, options);
-    const bool shared = options.shards == Shards::shared || half_as_long(format);
+    const bool shared =
+        options.shards == Shards::shared || half_as_long(format) || data.info().types.present();
     if (!shared) parts = open_parts(comm, data, places.host_parts());
     const VertexId host_rows = places.host_rows();
     // NOLINTNEXTLINE(modernize-make-unique): an aggregate with a monitor cannot be moved.

@@ -16,6 +16,7 @@
 #include "train/link_options.hpp"
 #include "train/steps/record_book.hpp"
 #include "train/steps/seed_targets.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -45,8 +46,8 @@ std::uint64_t memory_of_host(const TrainOptions& options) {
 
 /// Refuses a topology that does not fit this host, before any of it is there.
 void check_topology(const partition::PartitionedDataset& data, const TrainOptions& options) {
-    const std::uint64_t bytes =
-        sample::replicated_bytes(data.info().vertices, data.info().edges, carries_of(options));
+    const std::uint64_t bytes = sample::replicated_bytes(data.info().vertices, data.info().edges,
+                                                         carries_of(options, data.info()));
     const std::uint64_t memory = memory_of_host(options);
     if (bytes <= memory) return;
     throw usage_error(fmt::format("the topology needs {} on every host, and this one has {}",
@@ -78,8 +79,11 @@ void check_times(std::span<const partition::Part> parts) {
 
 }  // namespace
 
-sample::SourceCarries carries_of(const TrainOptions& options) noexcept {
-    return {.weights = options.weighted, .times = options.temporal != sample::Temporal::off};
+sample::SourceCarries carries_of(const TrainOptions& options,
+                                 const graph::DatasetInfo& info) noexcept {
+    return {.weights = options.weighted,
+            .times = options.temporal != sample::Temporal::off,
+            .types = info.types.present()};
 }
 
 void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options) {
@@ -111,8 +115,8 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         links == nullptr ? std::span<const sample::MessageRows>{} : links->messages;
     TopologyChoice choice = options.topology;
     if (choice == TopologyChoice::choose) {
-        const std::uint64_t bytes =
-            sample::replicated_bytes(data.info().vertices, data.info().edges, carries_of(options));
+        const std::uint64_t bytes = sample::replicated_bytes(
+            data.info().vertices, data.info().edges, carries_of(options, data.info()));
         // All ranks must choose the same, so the host with least memory decides.
         const std::int64_t fits = comm.all_min(bytes <= memory_of_host(options) / 4 ? 1 : 0);
         choice = fits == 1 ? TopologyChoice::replicated : TopologyChoice::partitioned;
@@ -121,12 +125,12 @@ std::unique_ptr<sample::NeighbourSource> make_source(const comm::Communicator& c
         comm::do_together(comm, [&] { check_topology(data, options); });
     }
     if (choice == TopologyChoice::replicated) {
-        return sample::make_replicated_source(comm, data.book(), parts, carries_of(options),
-                                              messages);
+        return sample::make_replicated_source(comm, data.book(), parts,
+                                              carries_of(options, data.info()), messages);
     }
     const bool degrees = nn::model_wants_degrees(options.model) || draws_by_degree(options);
     return sample::make_partitioned_source(comm, data.book(), parts, degrees, std::move(coder),
-                                           carries_of(options), messages);
+                                           carries_of(options, data.info()), messages);
 }
 
 namespace {
@@ -195,6 +199,7 @@ namespace {
 const TrainOptions& checked(const partition::PartitionedDataset& data,
                             const TrainOptions& options) {
     check_options(options);
+    check_types(data.info(), options, data.folder().path().string());
     check_carried(data, options);
     if (options.task == TaskKind::edge) {
         static_cast<void>(
@@ -267,6 +272,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       parts(open_parts(c, d, o.verify)),
       times(times_of(c, parts, o)),
       links(divide(c, d, parts, o)),
+      types(typed_sampling(d, o)),
       schedule(schedule_of(c, parts, d.parts(), o, use, links.get())),
       source(make_source(c, d, parts, o, coders.topology,
                          links == nullptr ? nullptr : &links->divided)),
@@ -275,7 +281,7 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
              .shards = o.shards,
              .bulk = o.bulk,
              .coder = coders.features,
-             .sparse = o.sparse,
+             .sparse = types == nullptr ? o.sparse : store::SparseChoice::off,
              .assembled = use.assembled.value_or(assembled_for(o.model))}) {
     if (links != nullptr) set_seeds(*this, *links, use.role);
     if (comm.rank() != 0) return;
@@ -302,7 +308,8 @@ sample::SamplerOptions Ground::sampler_options() const {
             .weighted = options.weighted,
             .temporal = options.temporal,
             .times = &times,
-            .links = links == nullptr ? nullptr : &*links->seeds};
+            .links = links == nullptr ? nullptr : &*links->seeds,
+            .types = types.get()};
 }
 
 std::uint64_t Ground::memory() const {

@@ -29,7 +29,8 @@ namespace rudder::train {
                                                       bool verify);
 
 /// What of the data that edges carry a run with these options draws by.
-[[nodiscard]] sample::SourceCarries carries_of(const TrainOptions& options) noexcept;
+[[nodiscard]] sample::SourceCarries carries_of(const TrainOptions& options,
+                                               const graph::DatasetInfo& info) noexcept;
 /// Refuses (input Error) a data set without the weights or times that the options ask for.
 void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options);
 /// Collective: the topology where the options want it, with what edges carry; of links, what
@@ -78,10 +79,11 @@ struct Ground {
     const partition::PartitionedDataset& data;
     TrainOptions options;
     partition::PartShare share;
-    comm::Coders coders;                 ///< of what travels
-    std::vector<partition::Part> parts;  ///< of this rank
-    sample::SeedTimes times;             ///< of their vertices, where seeds have times
-    std::unique_ptr<LinkGround> links;   ///< null: vertices are learned
+    comm::Coders coders;                           ///< of what travels
+    std::vector<partition::Part> parts;            ///< of this rank
+    sample::SeedTimes times;                       ///< of their vertices, where seeds have times
+    std::unique_ptr<LinkGround> links;             ///< null: vertices are learned
+    std::unique_ptr<sample::TypedSampling> types;  ///< null: the graph has one type
     sample::Schedule schedule;
     std::unique_ptr<sample::NeighbourSource> source;
     store::FeatureStore store;

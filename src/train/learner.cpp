@@ -9,6 +9,7 @@
 #include "train/input_rows.hpp"
 #include "train/steps/class_weights.hpp"
 #include "train/steps/seed_targets.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -38,7 +39,7 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .objective = links
                              ? nn::Objective::links
                              : objective_of(o.task, targets, ground.data.folder().path().string()),
-            .inputs = info.features.width,
+            .inputs = info.rows().width,
             .hidden = o.hidden,
             .outputs = links ? 1 : targets.count,
             .layers = o.layers,
@@ -50,7 +51,9 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .class_weights = class_weights_of(ground),
             .seed = o.seed,
             .sparse = sparse_inputs(ground.store.format()),
-            .pairs = pairs};
+            .pairs = pairs,
+            .types = typed_inputs(info),
+            .bases = o.bases};
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include "train/steps/steering.hpp"
 #include "train/steps/step_facts.hpp"
 #include "train/steps/stopwatch.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -206,9 +207,19 @@ void Loader::State::finish_step() {
     if (record.buffered) stats.knobs = record.knobs;
 }
 
+namespace {
+
+/// Whoever computes on what a loader gives is not told of types.
+const partition::PartitionedDataset& of_one_type(const partition::PartitionedDataset& data) {
+    check_one_type(data.info(), data.folder().path().string());
+    return data;
+}
+
+}  // namespace
+
 Loader::Loader(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const LoaderOptions& options)
-    : state_(std::make_unique<State>(comm, data, options)) {}
+    : state_(std::make_unique<State>(comm, of_one_type(data), options)) {}
 
 Loader::~Loader() = default;
 

@@ -49,6 +49,9 @@ Table model_options() {
         option<&O::dropout>("dropout", "Dropout in hidden layers", identity).at_least(0).below(1),
         option<&O::heads>("heads", "Number of attention heads (gat, gatv2)", identity | further)
             .limit(1, 1024),
+        option<&O::bases>("bases", "Number of bases of types of edges (rgcn)",
+                          identity | further | added)
+            .limit(1, 1024),
         option<&O::norm>("norm", "Normalisation of hidden layers", identity | further)
             .among(nn::norm_names),
         option<&O::residual>("residual", "Residual connections around hidden layers",
@@ -103,6 +106,9 @@ Table sampling_options() {
         option<&O::fanout>("fanout", "Neighbours per layer, input side first (10,25); -1 = all",
                            identity | derived)
             .limit(-1, rows_at_most),
+        option<&O::type_fanout>("type-fanout",
+                                "Neighbours by type of edges: NAME:10,25;NAME:5,0 (0 = none)",
+                                identity | further | added),
         option<&O::batch>("batch", "Batch size: seeds per part and step (about 20 steps per epoch)",
                           identity | derived)
             .limit(1, most_vertices),

@@ -95,6 +95,8 @@ TEST_F(LinkRuns, RefuseWhatDoesNotGoTogether) {
     refuse({"predict", "run", "out.npz", "--top", "0"}, 2, {"invalid top: '0'"});
     refuse({"predict", "run", "out.npz", "--embeddings"}, 2,
            {"a run with --task link writes links, not vertices"});
+    refuse({"predict", "run", "out.npz", "--type", "item"}, 2,
+           {"a run with --task link writes links, not vertices of a type"});
     refuse({"train", "parts", "--task", "link", "--temporal", "newest"}, 2,
            {"task 'link' does not go with --temporal"});
     refuse({"train", "parts", "--task", "link", "--negatives", "none"}, 2,

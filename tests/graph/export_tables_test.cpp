@@ -24,7 +24,7 @@ class TablesOut : public TablesTest {
 protected:
     std::string exported(const graph::ExportSource& source, GraphTable table) {
         const auto file = folder_ / "exported.csv";
-        graph::export_table(source, table, OutputFormat::csv, file, true, Progress::none());
+        graph::export_table(source, {table}, OutputFormat::csv, file, true, Progress::none());
         return read_text(file, 1 << 26);
     }
     std::string vertices_of(const graph::Dataset& data) {
@@ -206,12 +206,13 @@ TEST_F(TablesOut, WhatIsThereIsLeftUnlessForced) {
     const graph::DatasetExport source(data);
     const auto file = write("there.csv", "mine");
     const Refusal refusal = refusal_of([&] {
-        graph::export_table(source, GraphTable::edges, OutputFormat::csv, file, false,
+        graph::export_table(source, {GraphTable::edges}, OutputFormat::csv, file, false,
                             Progress::none());
     });
     EXPECT_EQ(refusal.kind, ErrorKind::usage);
     EXPECT_EQ(read_text(file, 100), "mine");
-    graph::export_table(source, GraphTable::edges, OutputFormat::csv, file, true, Progress::none());
+    graph::export_table(source, {GraphTable::edges}, OutputFormat::csv, file, true,
+                        Progress::none());
     EXPECT_EQ(read_text(file, 100), "source,target\na,b\n");
 }
 

@@ -105,7 +105,7 @@ TEST(GeneratorRefusals, WrongOptions) {
     using O = graph::GeneratorOptions;
     refused(
         "rmat", [](O& o) { o.vertices = 0; }, "--vertices");
-    for (const char* kind : {"rmat", "sbm", "ba", "grid"})
+    for (const char* kind : {"rmat", "sbm", "ba", "grid", "typed"})
         refused(
             kind, [](O& o) { o.vertices = graph::max_generated_vertices + 1; }, "--vertices");
     refused(

@@ -70,6 +70,7 @@ TEST_P(EveryGenerator, EdgesDependOnTheirNumberAlone) {
 
 TEST_P(EveryGenerator, IdsAreInRange) {
     for (const VertexId vertices : {1U, 2U, 3U, 7U, 1000U}) {
+        if (vertices < 3 && std::string(GetParam()) == "typed") continue;  // one of each type
         const auto generator = make(vertices);
         for (const graph::Edge& edge : all_edges(*generator)) {
             ASSERT_LT(edge.source, generator->vertices());
@@ -95,7 +96,8 @@ TEST_P(EveryGenerator, AnotherSeedGivesAnotherGraph) {
     EXPECT_EQ(same, std::string(GetParam()) == "grid");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, EveryGenerator, testing::Values("rmat", "sbm", "ba", "grid"),
+INSTANTIATE_TEST_SUITE_P(Kinds, EveryGenerator,
+                         testing::Values("rmat", "sbm", "ba", "grid", "typed"),
                          [](const auto& kind) { return std::string(kind.param); });
 
 /// The plain way to an R-MAT edge: one quadrant after the other, and the ids permuted.

@@ -110,7 +110,7 @@ TEST_F(TablesRefused, Schemas) {
     refuse(schema(vertices), {"no [[edges]]"});
     refuse(schema(vertices + "features = [\"y\"]\n" + edges), {"v.csv", "missing column 'y'"});
     refuse(schema(vertices + vertices + "type = \"user\"\n" + edges),
-           {"several types are not supported yet"}, ErrorKind::usage);
+           {"schema.toml, line 6", "do not say which vertices they join"});
 }
 
 }  // namespace

@@ -200,7 +200,7 @@ TEST_F(Corrupt, ManifestsThatLie) {
         [](Json& j) { j.erase("options"); },
         [](Json& j) { j.erase("warnings"); },
         [](Json& j) { j["self_loops"] = 1; },
-        [](Json& j) { j["version"] = 3; },
+        [](Json& j) { j["version"] = 4; },
         [](Json& j) { j["edge_weight"] = true; },
         [](Json& j) { j["vertex_time"] = 1; },
         [](Json& j) { j["format"] = "rudder dataset"; },

@@ -35,6 +35,7 @@ struct TopologyView {
 struct EdgeData {
     std::span<const float> weight;       ///< finite, not negative
     std::span<const std::int64_t> time;  ///< larger is later
+    std::span<const std::uint8_t> type;  ///< numbers of types, in a graph of several
     FeatureView features;                ///< a row per entry
     TargetView targets{};                ///< one per entry
     std::uint64_t target_count = 0;      ///< classes, or numbers, of these
@@ -62,7 +63,9 @@ struct TopologyCounts {
     EdgeIndex self_loops = 0;
     EdgeIndex duplicates = 0;
 };
-[[nodiscard]] TopologyCounts count_irregular(const TopologyView& graph);
+/// Where entries have types, only those of one type repeat each other.
+[[nodiscard]] TopologyCounts count_irregular(const TopologyView& graph,
+                                             std::span<const std::uint8_t> types = {});
 
 /// Whether every stored edge is also stored the other way round, with the same multiplicity.
 [[nodiscard]] bool is_symmetric(const TopologyView& graph);

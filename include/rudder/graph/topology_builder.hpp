@@ -78,11 +78,21 @@ struct BuildOptions {
     bool keep_duplicates = false;  ///< else one entry each
 };
 
+/// Edges of one type: those whose numbers begin with `first`, up to the next type's.
+struct EdgesOfType {
+    EdgeIndex first = 0;
+    std::uint8_t type = 0;       ///< of the entry in the target's row
+    std::uint8_t reverse = 0;    ///< of that in the source's, where edges are stored both ways
+    VertexId targets_begin = 0;  ///< targets are from here on, up to the next
+    VertexId targets_end = 0;
+};
+
 /// What edges of the input carry, by their number.
 struct EdgePayload {
     std::optional<std::span<const float>> weight{};       ///< finite, not negative
     std::optional<std::span<const std::int64_t>> time{};  ///< larger is later
     bool rows = false;  ///< they carry rows, too: `BuiltTopology::origin` says whose an entry has
+    std::span<const EdgesOfType> types{};  ///< of a graph of several types, the first from 0 on
 };
 
 /// A graph and what was dropped on the way.
@@ -91,6 +101,7 @@ struct BuiltTopology {
     std::optional<Array<float>> weight;       ///< by entry, where the payload has weights
     std::optional<Array<std::int64_t>> time;  ///< by entry, where it has times
     std::optional<Array<EdgeIndex>> origin;   ///< the edge of each entry, where it has rows
+    std::optional<Array<std::uint8_t>> type;  ///< by entry, where edges have types
     TopologyCounts dropped;  ///< self loops of the input; entries dropped as, or added to, others
     TopologyCounts kept;     ///< self loops and duplicates that are in the result
 };
@@ -101,8 +112,9 @@ struct BuiltTopology {
                                            Progress& progress = Progress::none());
 
 /// The same for edges that carry something; both entries of a symmetrised edge carry what it does.
-/// Entries of a row are in the order of id, then time, then number. Duplicates that are not kept
-/// are one entry whose weight is their sum; edges with times or rows are events, and all are kept.
+/// Entries of a row are in the order of id, then type, time, number. Duplicates that are not kept
+/// (of one type) are one entry whose weight is their sum; edges with times or rows are events, and
+/// all are kept.
 /// Sums that are not finite are an input Error.
 [[nodiscard]] BuiltTopology build_topology(const NumberedEdges& source, const EdgePayload& payload,
                                            const BuildOptions& options,

@@ -69,6 +69,10 @@ private:
 /// Graph attention with self loops: heads side by side in hidden layers, their mean in the last
 /// one; exponential linear units and dropout between layers.
 [[nodiscard]] std::unique_ptr<Network> make_gat(const NetworkOptions& options);
+/// GraphSAGE over a graph of several types: weights for every type of vertices and of edges.
+[[nodiscard]] std::unique_ptr<Network> make_typed_sage(const NetworkOptions& options);
+/// Relational graph convolution: weights of types of edges are mixtures of bases.
+[[nodiscard]] std::unique_ptr<Network> make_rgcn(const NetworkOptions& options);
 /// The same with the attention's vector after its nonlinearity, and a map of its own for readers.
 [[nodiscard]] std::unique_ptr<Network> make_gatv2(const NetworkOptions& options);
 

@@ -11,13 +11,15 @@ namespace rudder::nn {
 /// A model that `train` knows.
 struct ModelInfo {
     std::string_view name;  ///< of --model
-    /// The options have been checked.
+    /// The options have been checked. Null: it is of graphs of several types alone.
     std::unique_ptr<Network> (*make)(const NetworkOptions&);
     bool degrees = false;  ///< its batches carry degrees: what wants_degrees() says
     /// It reads sparse rows where NetworkOptions::sparse is set; without it the rows of a sparse
     /// data set still travel and are kept sparse, and it gets dense ones.
     bool sparse = false;
     bool shares = false;  ///< it reads Block::shares: means may be weighted
+    /// Makes it for a graph of several types (NetworkOptions::types); null: it does not know any.
+    std::unique_ptr<Network> (*make_typed)(const NetworkOptions&) = nullptr;
 };
 
 /// Makes a model known: from then on `--model` and checkpoints find it by its name. To be called

@@ -51,6 +51,22 @@ struct SparseInputs {
     double mean = 0;            ///< for plans of memory
 };
 
+/// What a network is told of a graph of several types: names, which are in those of parameters, how
+/// many of the input columns a type of vertices has, which types of vertices edges join.
+struct TypedInputs {
+    struct Vertices {
+        std::string name;
+        std::uint64_t width = 0;
+    };
+    struct Edges {
+        std::string name;
+        std::size_t from = 0;
+        std::size_t to = 0;
+    };
+    std::vector<Vertices> vertices;
+    std::vector<Edges> edges;
+};
+
 struct NetworkOptions {
     std::string model = "sage";
     Objective objective = Objective::classes;
@@ -70,6 +86,9 @@ struct NetworkOptions {
     /// follows from the data.
     std::optional<SparseInputs> sparse{};
     std::optional<PairOptions> pairs{};
+    /// Of models that know types (model_knows_types). Not saved, since it follows from the data.
+    std::optional<TypedInputs> types{};
+    std::uint64_t bases = 8;  ///< of rgcn: at most as many as there are types of edges
 };
 
 /// The names of all models, for messages and help.
@@ -81,6 +100,12 @@ struct NetworkOptions {
 [[nodiscard]] bool model_wants_degrees(std::string_view model) noexcept;
 /// Whether this model can be made for sparse rows; false for names that are unknown.
 [[nodiscard]] bool model_takes_sparse(std::string_view model) noexcept;
+/// Whether this model is also one of graphs of several types; false for names that are unknown.
+[[nodiscard]] bool model_knows_types(std::string_view model) noexcept;
+/// The names of those models.
+[[nodiscard]] std::vector<std::string_view> typed_models();
+/// Whether it is one of graphs of one type; false for names that are unknown.
+[[nodiscard]] bool model_knows_one_type(std::string_view model) noexcept;
 /// The names of the models whose means may be weighted.
 [[nodiscard]] std::vector<std::string_view> weighted_models();
 

@@ -54,4 +54,35 @@ private:
     int shift_ = 0;
 };
 
+/// The types of vertices of a partitioned graph that has several: a part's vertices of one type
+/// have consecutive ids, in the order of the types.
+class TypeBook {
+public:
+    TypeBook() = default;
+    /// P x T + 1 numbers: part p's vertices of type t begin at starts[p * T + t]. They never
+    /// descend; `types` is T.
+    TypeBook(std::vector<VertexId> starts, std::size_t types);
+
+    /// 0: the graph has one type.
+    [[nodiscard]] std::size_t types() const noexcept { return types_; }
+    [[nodiscard]] std::span<const VertexId> starts() const noexcept { return starts_; }
+    /// The vertices of type t of part p.
+    [[nodiscard]] PartitionBook::Range range(PartId p, std::size_t t) const noexcept {
+        const std::size_t at = p * types_ + t;
+        return {starts_[at], starts_[at + 1]};
+    }
+    /// The type of v, which part p owns.
+    [[nodiscard]] std::size_t type(PartId p, VertexId v) const noexcept {
+        const VertexId* const ends = starts_.data() + p * types_ + 1;
+        std::size_t t = 0;
+        while (v >= ends[t])
+            ++t;
+        return t;
+    }
+
+private:
+    std::vector<VertexId> starts_;
+    std::size_t types_ = 0;
+};
+
 }  // namespace rudder::partition

@@ -58,7 +58,15 @@ public:
     /// Offsets of the clusters: from 0 to own().
     [[nodiscard]] std::span<const VertexId> clusters() const noexcept { return clusters_.span(); }
     [[nodiscard]] graph::FeatureView features() const {
+        if (!uniform_.empty()) return {info_.rows(), own(), uniform_.data(), {}};
         return arrays_.feature_view(info_.features, own());
+    }
+    /// Of a graph of several types: makes rows of all own vertices in memory, which `features`
+    /// gives from then on (DatasetInfo::rows).
+    void unify_rows();
+    /// The rows of one type of several; vertices of a type lie together (`info().types`).
+    [[nodiscard]] graph::FeatureView features(std::size_t type) const {
+        return arrays_.type_view(info_.types, type);
     }
     [[nodiscard]] graph::TargetView targets() const { return arrays_.target_view(); }
     [[nodiscard]] std::span<const graph::Role> roles() const { return arrays_.role_view(); }
@@ -87,6 +95,7 @@ private:
     [[nodiscard]] EdgeIndex check_rows(const std::string& where) const;
     void check_order(VertexId vertices, const std::string& where) const;
     void check_ids(const std::string& where) const;
+    void check_types(const std::string& where) const;
 
     PartId id_;
     PartitionBook::Range range_;
@@ -99,6 +108,7 @@ private:
     Array<VertexId> clusters_;
     graph::VertexArrays arrays_;
     graph::EdgeArrays edge_arrays_;
+    Array<std::byte> uniform_;
 };
 
 }  // namespace rudder::partition

@@ -23,6 +23,8 @@ public:
     [[nodiscard]] const graph::DatasetInfo& info() const noexcept { return info_; }
     [[nodiscard]] const PartitionSummary& summary() const noexcept { return summary_; }
     [[nodiscard]] const PartitionBook& book() const noexcept { return book_; }
+    /// Where each part's vertices of each type lie, in a graph of several.
+    [[nodiscard]] const TypeBook& types() const noexcept { return types_; }
     [[nodiscard]] PartId parts() const noexcept { return book_.parts(); }
     [[nodiscard]] const graph::ArrayFolder& folder() const noexcept { return folder_; }
     /// Opens part p.
@@ -38,6 +40,7 @@ private:
     void check_against_first_part() const;
     void check_sums(const std::vector<Part>& parts, const std::vector<PartFigures>& figures) const;
     void check_permutation(const std::vector<Part>& parts) const;
+    void check_types(const std::vector<Part>& parts) const;
     [[nodiscard]] graph::TopologyCounts count_irregular_rows(const Part& part) const;
     void check_symmetry(const std::vector<Part>& parts) const;
 
@@ -45,6 +48,7 @@ private:
     graph::DatasetInfo info_;
     PartitionSummary summary_;
     PartitionBook book_;
+    TypeBook types_;
     std::vector<std::uint64_t> part_checksums_;
 };
 

@@ -15,12 +15,13 @@ namespace rudder::partition {
 struct PartitionSummary {
     PartId parts = 1;
     double cut = 0;  ///< share of the stored arcs whose ends are in different parts; 0 without arcs
-    double balance = 1;          ///< vertices
-    double train_balance = 1;    ///< training vertices; 1 where there are none
-    double edge_balance = 1;     ///< stored arcs; 1 where there are none
-    std::vector<VertexId> halo;  ///< rows per part
-    std::string method;          ///< "given" for an existing assignment
-    BalanceSet balanced;         ///< what was to be balanced
+    double balance = 1;                ///< vertices
+    double train_balance = 1;          ///< training vertices; 1 where there are none
+    double edge_balance = 1;           ///< stored arcs; 1 where there are none
+    std::vector<double> type_balance;  ///< vertices of each type, in a graph of several
+    std::vector<VertexId> halo;        ///< rows per part
+    std::string method;                ///< "given" for an existing assignment
+    BalanceSet balanced;               ///< what was to be balanced
     double slack = 0.05;
     std::uint32_t passes = 1;
     StreamOrder order = StreamOrder::random;
@@ -40,6 +41,7 @@ struct PartFigures {
     EdgeIndex edges = 0;
     EdgeIndex crossing = 0;  ///< arcs from the halo
     VertexId halo = 0;
+    std::vector<VertexId> types{};  ///< vertices of each type, in a graph of several
 };
 
 /// Fills in parts, cut, the balances and the halo.

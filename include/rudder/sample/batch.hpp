@@ -35,6 +35,10 @@ struct Block {
     /// What each of `neighbours` counts in its destination's mean, which adds up to 1 unless there
     /// are none; empty: all the same.
     RawVector<float> shares;
+    /// In a graph of several types: of each of `neighbours` the type of its edge, and the type of
+    /// each destination. Else empty.
+    RawVector<std::uint8_t> types{};
+    RawVector<std::uint8_t> destination_types{};
 
     [[nodiscard]] std::uint32_t edges() const noexcept {
         return static_cast<std::uint32_t>(neighbours.size());

@@ -71,8 +71,10 @@ struct TrainOptions {
     std::string norm = "none";           ///< of hidden layers: none, batch, layer
     bool residual = false;               ///< around hidden layers
     std::string class_weights = "none";  ///< none, balanced
+    std::uint64_t bases = 8;             ///< of rgcn
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
+    std::string type_fanout{};  ///< of types of edges, NAME:N,N;...; others have `fanout`
     bool with_replacement = false;
     /// none: shared, or plain with replacement or by weight
     std::optional<sample::Sampler> sampler{};

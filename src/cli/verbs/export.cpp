@@ -28,6 +28,7 @@ constexpr std::array<std::string_view, 5> exported_tables{"steps", "epochs", "de
 
 struct ExportForm {
     ExportedTable table = ExportedTable::steps;
+    std::string type;
     bool force = false;
 };
 
@@ -37,6 +38,7 @@ std::span<const Setting<ExportForm>> export_table() {
         setting<O, &O::table>("table", "Table to write").among([] {
             return std::vector(exported_tables.begin(), exported_tables.end());
         }),
+        setting<O, &O::type>("type", "Type of vertices or edges to write, of a graph of several"),
         setting<O, &O::force>("force", "Replace an existing output"),
     };
     return table;
@@ -67,6 +69,9 @@ public:
                 throw usage_error(fmt::format("invalid table of a run: '{}'", table_name()),
                                   "table", "use steps, epochs or decisions, or give a data set");
             }
+            if (!form_.type.empty()) {
+                throw usage_error("the tables of a run have no types", "--type", "leave it out");
+            }
             write_table(context);
             return 0;
         }
@@ -79,6 +84,10 @@ public:
         if (of_graph && format_ == graph::OutputFormat::npz) {
             throw usage_error("an NPZ archive holds vertices and edges", "table",
                               "leave --table out, or write .csv or .parquet");
+        }
+        if (!form_.type.empty() && format_ == graph::OutputFormat::npz) {
+            throw usage_error("an NPZ archive holds all types", "--type",
+                              "leave it out, or write .csv or .parquet");
         }
         if (graph::ArrayFolder::is(input_, partition::partition_format)) {
             const partition::PartitionedDataset data(input_);
@@ -99,10 +108,11 @@ private:
         if (format_ == graph::OutputFormat::npz) {
             graph::export_npz(source, output_, form_.force, *context.progress);
         } else {
-            graph::export_table(source,
-                                form_.table == ExportedTable::edges ? graph::GraphTable::edges
-                                                                    : graph::GraphTable::vertices,
-                                format_, output_, form_.force, *context.progress);
+            const bool edges = form_.table == ExportedTable::edges;
+            graph::export_table(
+                source,
+                {edges ? graph::GraphTable::edges : graph::GraphTable::vertices, form_.type},
+                format_, output_, form_.force, *context.progress);
         }
         if (context.json) {
             print_json({{"output", output_}, {"bytes", std::filesystem::file_size(output_)}});

@@ -36,22 +36,25 @@ std::span<const Setting<GenerateForm>> generate_table() {
         setting<O, &O::vertices>("vertices",
                                  "Number of vertices (rmat: rounded up to a power of two)")
             .limit(1, static_cast<double>(graph::max_generated_vertices)),
-        setting<O, &O::degree>("degree", "Edges drawn per vertex (default: rmat 16, sbm 10, ba 4)",
+        setting<O, &O::degree>("degree",
+                               "Edges drawn per vertex (default: rmat 16, sbm, typed 10, ba 4)",
                                Marks::derived),
         setting<O, &O::seed>("seed", "Random seed: the same seed gives the same graph"),
         setting<O, &O::shares>("rmat-shares", "Probabilities a,b,c of three quadrants (rmat)"),
-        setting<O, &O::classes>("classes", "Number of classes (sbm)"),
+        setting<O, &O::classes>("classes", "Number of classes (sbm, typed)"),
         setting<O, &O::communities>("communities", "Number of communities (sbm; 0 = as classes)",
                                     Marks::derived),
-        setting<O, &O::inside>("inside", "Share of edges inside a community (sbm)"),
-        setting<O, &O::skew>("skew", "Degree skew: 1 = even, larger = hubs (sbm)"),
+        setting<O, &O::inside>("inside", "Share of edges inside a community (sbm, typed)"),
+        setting<O, &O::skew>("skew", "Degree skew: 1 = even, larger = hubs (sbm, typed)"),
         setting<O, &O::features>(
-            "features", "Features: planted:W (sbm; default 64), random:W, structure:W or none")
+            "features",
+            "Features: planted:W (sbm, typed; default 64), random:W, structure:W or none")
             .offering([] {
                 return std::vector<std::string_view>{"planted:", "random:", "structure:", "none"};
             }),
-        setting<O, &O::signal>("signal", "Strength of the class in planted features (sbm)"),
-        setting<O, &O::split>("split", "Split: 60/20/20 (sbm; default), or per-class:20/500/1000"),
+        setting<O, &O::signal>("signal", "Strength of the class in planted features (sbm, typed)"),
+        setting<O, &O::split>("split",
+                              "Split: 60/20/20 (sbm, typed; default), or per-class:20/500/1000"),
         setting<O, &O::scale>("scale", "Share of the published size (like:NAME), up to 1")
             .limit(0, 1),
         setting<O, &O::rows>("rows", "Number of rows (grid; 0 = square root of the vertices)",
@@ -73,7 +76,7 @@ class GenerateVerb final : public Verb {
 public:
     [[nodiscard]] std::string_view name() const override { return "generate"; }
     [[nodiscard]] std::string_view summary() const override {
-        return "Generate a graph: rmat, sbm (planted communities), ba, grid or like:NAME";
+        return "Generate a graph: rmat, sbm (planted communities), ba, grid, typed or like:NAME";
     }
     [[nodiscard]] std::string_view example() const override {
         return "rudder generate sbm graph --vertices 20000 --classes 8";

@@ -56,7 +56,7 @@ std::vector<std::string> table_row(const std::string& path, const graph::Dataset
         format_count(info.edges),
         info.features.present()
             ? fmt::format("{} {}", info.features.width, to_string(info.features.type))
-            : "-"};
+            : (info.types.present() ? "by type" : "-")};
     if (parts == nullptr) {
         row.insert(row.end(), 6, "-");
         return row;
@@ -71,6 +71,15 @@ std::vector<std::string> table_row(const std::string& path, const graph::Dataset
 
 /// Says what the user calls the vertices, where ids are kept.
 Looked with_ids(Looked looked, const graph::ArrayFolder& folder) {
+    const auto types = looked.json.find("vertex_types");
+    for (std::size_t t = 0; types != looked.json.end() && t < types->size(); ++t) {
+        const auto kind = graph::id_kind(folder, t);
+        if (!kind) continue;
+        Json& type = (*types)[t];
+        type["ids"] = to_string(*kind);
+        looked.lines.emplace_back(fmt::format("ids of {}", type["name"].get<std::string>()),
+                                  fmt::format("{}, those of the tables", to_string(*kind)));
+    }
     if (const auto kind = graph::id_kind(folder)) {
         looked.json["ids"] = to_string(*kind);
         looked.lines.emplace_back("ids", fmt::format("{}, those of the tables", to_string(*kind)));

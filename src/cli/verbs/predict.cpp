@@ -21,6 +21,7 @@ namespace {
 struct PredictionSettings {
     std::optional<train::TaskKind> task{};  ///< none: what the run learned
     std::uint32_t top = 10;                 ///< targets for each vertex
+    std::string type;                       ///< of vertices
 };
 
 std::span<const Setting<PredictionSettings>> prediction_options() {
@@ -32,6 +33,9 @@ std::span<const Setting<PredictionSettings>> prediction_options() {
         setting<O, &O::top>("top", "Targets for each vertex, of a run with --task link")
             .limit(1, most_targets)
             .in("N"),
+        setting<O, &O::type>("type",
+                             "Type of vertices to write, of a graph of several (the one\n"
+                             "that has labels)"),
     };
     return table;
 }
@@ -88,6 +92,7 @@ private:
         const train::PredictionOptions vertices{.inference = options,
                                                 .output = output_,
                                                 .existing = existing,
+                                                .type = settings_.type,
                                                 .embeddings = embeddings_};
         return train::task_of(saved) == train::TaskKind::edge
                    ? train::write_edge_predictions(comm, data, saved, vertices)
@@ -110,6 +115,11 @@ private:
                                           names.at(index), names.at(index)),
                               "--embeddings", "leave --embeddings away");
         }
+        if (task != train::TaskKind::vertex && !settings_.type.empty()) {
+            throw usage_error(fmt::format("a run with --task {} writes {}s, not vertices of a type",
+                                          names.at(index), names.at(index)),
+                              "--type", "leave --type away");
+        }
     }
 
     void print(const train::InferenceResult& result, const train::SavedNetwork& saved,
@@ -131,10 +141,13 @@ private:
             context.answer(json);
         } else if (!context.quiet) {
             const graph::DatasetInfo& info = data.info();
-            const bool edges = train::task_of(saved) == train::TaskKind::edge;
+            const train::TaskKind task = train::task_of(saved);
             const EdgeIndex once = info.symmetric ? (info.edges + info.self_loops) / 2 : info.edges;
+            const VertexId vertices =
+                task == train::TaskKind::vertex ? result.written : info.vertices;
+            const bool edges = task == train::TaskKind::edge;
             print_text(fmt::format("{}: {} {}, {}\n", output_,
-                                   format_count(edges ? once : info.vertices),
+                                   format_count(edges ? once : vertices),
                                    edges ? "edges" : "vertices", format_bytes(bytes)));
         }
     }

@@ -1,5 +1,7 @@
 #include "generate.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "graph/dataset_writer.hpp"
@@ -23,30 +25,51 @@ BuiltTopology build_from(const Generator& generator, Progress& progress) {
         generator.fill(chunk.begin, edges.span().subspan(chunk.begin, chunk.end - chunk.begin));
         progress.advance(chunk.end - chunk.begin);
     });
-    return build_topology(EdgeSpan(generator.vertices(), edges.span()), BuildOptions{}, progress);
+    EdgePayload payload;
+    payload.types = generator.edge_types();
+    return build_topology(EdgeSpan(generator.vertices(), edges.span()), payload, BuildOptions{},
+                          progress);
+}
+
+/// The width of planted features.
+std::uint64_t planted_width(const std::string& text, const char* remedy) {
+    constexpr std::string_view planted = "planted:";
+    const auto width = text.starts_with(planted)
+                           ? parse_u64(std::string_view(text).substr(planted.size()))
+                           : std::nullopt;
+    if (width && *width != 0 && *width <= max_feature_width) return *width;
+    throw usage_error(fmt::format("invalid features: '{}'", text), "--features", remedy);
 }
 
 std::unique_ptr<FeatureSource> choose_features(const GenerateOptions& options,
                                                const Generator& generator,
                                                const TopologyView& graph) {
-    constexpr std::string_view planted = "planted:";
     std::string text = options.features;
     if (text.empty()) text = generator.labels().empty() ? "none" : "planted:64";
     if (text == "none") return nullptr;
     if (auto made = made_features(text, graph, options.generator.seed)) return made;
-    const auto width = text.starts_with(planted)
-                           ? parse_u64(std::string_view(text).substr(planted.size()))
-                           : std::nullopt;
-    if (!width || *width == 0 || *width > max_feature_width) {
-        throw usage_error(fmt::format("invalid features: '{}'", text), "--features",
-                          "give planted:W, random:W, structure:W or none");
-    }
+    const std::uint64_t width =
+        planted_width(text, "give planted:W, random:W, structure:W or none");
     if (generator.labels().empty()) {
         throw usage_error("this kind of graph has no classes to plant", "--features",
                           "give random:W or structure:W");
     }
-    return std::make_unique<PlantedFeatures>(generator.labels(), *width, options.signal,
+    return std::make_unique<PlantedFeatures>(generator.labels(), width, options.signal,
                                              options.generator.seed);
+}
+
+/// Features of each of several types: the next type's are half as wide, and of streams of its own.
+void write_type_features(const GenerateOptions& options, const Generator& generator,
+                         DatasetWriter& writer, Progress& progress) {
+    const std::string text = options.features.empty() ? "planted:64" : options.features;
+    if (text == "none") return;
+    std::uint64_t width = planted_width(text, "give planted:W or none for a typed graph");
+    for (std::size_t t = 0; t < generator.types().vertices.size(); ++t) {
+        const PlantedFeatures rows(generator.classes_of(t), width, options.signal,
+                                   options.generator.seed + t);
+        writer.type_features(t, rows, std::nullopt, false, progress);
+        width = std::max<std::uint64_t>(1, width / 2);
+    }
 }
 
 }  // namespace
@@ -62,8 +85,12 @@ DatasetInfo generate_dataset(const GenerateOptions& options, Progress& progress)
     DatasetWriter writer(shaped.output, shaped.existing);
     const BuiltTopology built = generate_topology(*generator, progress);
     progress.phase("writing edges", 0);
+    const bool typed = generator->types().present();
+    if (typed) writer.types(generator->types());
     writer.topology(built, true);
-    if (const auto features = choose_features(shaped, *generator, built.topology.view())) {
+    if (typed) {
+        write_type_features(shaped, *generator, writer, progress);
+    } else if (const auto features = choose_features(shaped, *generator, built.topology.view())) {
         writer.features(*features, std::nullopt, false, progress);
     }
     if (const auto labels = generator->labels(); !labels.empty()) {

@@ -12,6 +12,7 @@
 
 #include "planted.hpp"
 #include "rmat.hpp"
+#include "typed_communities.hpp"
 
 namespace rudder::graph {
 
@@ -90,11 +91,12 @@ Edge Grid::edge(EdgeIndex number) const {
     return {upper, upper + columns_};
 }
 
-constexpr std::array<GeneratorName, 4> names{{
+constexpr std::array<GeneratorName, 5> names{{
     {"rmat", "R-MAT, power-law degrees"},
     {"sbm", "planted communities, with features, labels and splits"},
     {"ba", "Barabasi-Albert, preferential attachment"},
     {"grid", "two-dimensional grid"},
+    {"typed", "papers, authors, venues: several types, planted classes"},
 }};
 
 }  // namespace
@@ -119,6 +121,7 @@ std::unique_ptr<Generator> make_generator(std::string_view kind, const Generator
     if (kind == "sbm") return std::make_unique<PlantedCommunities>(options);
     if (kind == "ba") return std::make_unique<BarabasiAlbert>(options);
     if (kind == "grid") return std::make_unique<Grid>(options);
+    if (kind == "typed") return std::make_unique<TypedCommunities>(options);
     std::array<std::string_view, names.size()> known;
     for (std::size_t i = 0; i < names.size(); ++i)
         known[i] = names[i].name;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "rudder/core/types.hpp"
+#include "rudder/graph/dataset.hpp"
 #include "rudder/graph/topology_builder.hpp"
 
 namespace rudder::graph {
@@ -48,6 +49,16 @@ public:
     virtual void fill(EdgeIndex first, std::span<Edge> out) const = 0;
     /// The planted class of each vertex; empty where there is none.
     [[nodiscard]] virtual std::span<const std::int32_t> labels() const { return {}; }
+    /// The types of a kind that has several, the edges of each, and the planted class of each
+    /// vertex of a type, also of those whose classes are not told.
+    [[nodiscard]] virtual const GraphTypes& types() const {
+        static const GraphTypes none;
+        return none;
+    }
+    [[nodiscard]] virtual std::span<const EdgesOfType> edge_types() const { return {}; }
+    [[nodiscard]] virtual std::span<const std::int32_t> classes_of(std::size_t /*type*/) const {
+        return {};
+    }
 };
 
 /// Writes both widths of `fill` in terms of `Body::edge(EdgeIndex) -> Edge`.

@@ -18,6 +18,8 @@ constexpr std::size_t vertices_per_chunk = 1 << 14;
 constexpr EdgeIndex pilot_draws = 1 << 16;
 constexpr EdgeIndex most_draws = 64;
 
+}  // namespace
+
 void check_planted(const GeneratorOptions& o) {
     if (o.classes == 0 || o.classes > 1'000'000) {
         throw usage_error(fmt::format("{} classes", o.classes), "--classes", "give 1 to 1,000,000");
@@ -35,13 +37,10 @@ void check_planted(const GeneratorOptions& o) {
     }
 }
 
-/// A position below `count`: even for skew 1, low ones more often above.
 VertexId skewed(Draws& draws, VertexId count, double skew) {
     const double u = std::pow(draws.uniform(), skew);
     return std::min(count - 1, static_cast<VertexId>(u * static_cast<double>(count)));
 }
-
-}  // namespace
 
 PlantedCommunities::PlantedCommunities(const GeneratorOptions& o)
     : vertices_(o.vertices),

@@ -11,6 +11,11 @@
 
 namespace rudder::graph {
 
+/// Refuses (usage Error) numbers of planted classes and shares that cannot be.
+void check_planted(const GeneratorOptions& options);
+/// A position below `count`: even for skew 1, low ones more often above.
+[[nodiscard]] VertexId skewed(Draws& draws, VertexId count, double skew);
+
 /// Each vertex has a random community, and each community a class; an edge stays inside its
 /// source's community with probability `inside`; low positions are drawn more often, which skews
 /// the degrees.

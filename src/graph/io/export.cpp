@@ -52,7 +52,9 @@ public:
         writer_.add<std::int64_t>("num_nodes", {&vertices, 1}, {});
         add_ids(writer_, source_.ids());
         add_edges();
-        if (info_.features.present()) add_features();
+        if (info_.features.present())
+            add_rows("x", info_.features, {0, info_.vertices}, source_.feature_scale());
+        if (info_.types.present()) add_types();
         add_targets();
         add_set("train", Role::train, info_.split.train);
         add_set("val", Role::valid, info_.split.valid);
@@ -91,8 +93,7 @@ private:
                               source_.row(v, *row);
                               std::ranges::stable_sort(*row, {}, &ExportedArc::source);
                               for (const ExportedArc& arc : *row) {
-                                  if (info_.symmetric && arc.source > v) break;
-                                  each(arc, v, block);
+                                  if (exported_once(info_, arc, v)) each(arc, v, block);
                               }
                           });
     }
@@ -125,6 +126,12 @@ private:
             writer_.add("edge_split", {ElementType::u8, false, 0, {count}},
                         per_edge([](const ExportedArc& arc, VertexId, auto& block) {
                             put(block, &arc.role, sizeof(arc.role));
+                        }));
+        }
+        if (info_.types.present()) {
+            writer_.add("edge_type", {ElementType::u8, false, 0, {count}},
+                        per_edge([](const ExportedArc& arc, VertexId, auto& block) {
+                            put(block, &arc.type, sizeof(arc.type));
                         }));
         }
     }
@@ -162,6 +169,33 @@ private:
         if (!targets.names.empty()) writer_.add_texts("edge_classes", targets.names);
     }
 
+    /// What several types add: which type vertices are of, names, rows and ids by type.
+    void add_types() {
+        const GraphTypes& types = info_.types;
+        writer_.add("node_type", {ElementType::u8, false, 0, {info_.vertices}},
+                    per_vertex(info_.vertices, progress_, [&types](VertexId v, auto& block) {
+                        const auto type = static_cast<std::uint8_t>(types.of(v));
+                        put(block, &type, sizeof(type));
+                    }));
+        std::vector<std::string> names;
+        for (std::size_t t = 0; t < types.vertices.size(); ++t) {
+            const VertexType& type = types.vertices[t];
+            names.push_back(type.name);
+            add_ids(writer_, source_.type_ids(t), "id_" + type.name);
+            if (type.features.present()) {
+                add_rows("x_" + type.name, type.features, {type.first, type.vertices},
+                         source_.type_scale(t));
+            }
+        }
+        writer_.add_texts("node_types", names);
+        names.clear();
+        for (const EdgeType& type : types.edges) {
+            names.push_back(fmt::format("{} {} {}", types.vertices[type.from].name, type.name,
+                                        types.vertices[type.to].name));
+        }
+        writer_.add_texts("edge_types", names);
+    }
+
     void add_edge_features(EdgeIndex count) {
         const FeatureInfo stored = info_.edge_features;
         const bool as_float = stored.type == ElementType::bf16;
@@ -176,22 +210,28 @@ private:
             }));
     }
 
-    void add_features() {
-        FeatureInfo stored = info_.features;
+    /// Consecutive vertices that rows are of.
+    struct Stretch {
+        VertexId first;
+        VertexId count;
+    };
+
+    void add_rows(const std::string& name, FeatureInfo stored, Stretch of,
+                  std::span<const float> scale) {
         stored.row_normalise = false;
         const bool as_float = stored.type == ElementType::bf16;
         const ElementType type = as_float ? ElementType::f32 : stored.type;
         const bool scaled = stored.type == ElementType::i8;
         auto row = std::make_shared<std::vector<float>>(stored.width);
-        writer_.add(scaled ? "x_int8" : "x", {type, false, 0, {info_.vertices, stored.width}},
-                    per_vertex(info_.vertices, progress_,
-                               [this, stored, as_float, row](VertexId v, auto& block) {
-                                   const auto bytes = source_.feature_row(v);
+        writer_.add(scaled ? name + "_int8" : name, {type, false, 0, {of.count, stored.width}},
+                    per_vertex(of.count, progress_,
+                               [this, of, stored, as_float, row](VertexId i, auto& block) {
+                                   const auto bytes = source_.feature_row(of.first + i);
                                    if (!as_float) return put(block, bytes.data(), bytes.size());
                                    decode_row(stored, bytes, {}, *row);
                                    put(block, row->data(), row->size() * sizeof(float));
                                }));
-        if (scaled) writer_.add("x_scale", source_.feature_scale(), {stored.width});
+        if (scaled) writer_.add(name + "_scale", scale, {stored.width});
     }
 
     void add_targets() {
@@ -253,11 +293,17 @@ DatasetExport::DatasetExport(const Dataset& data)
       features_(data.features()),
       targets_(data.targets()),
       roles_(data.roles()),
-      ids_(VertexIds::open(data.folder(), data.info().vertices)) {}
+      ids_(VertexIds::open(data.folder(), data.info().vertices)) {
+    for (std::size_t t = 0; t < data.info().types.vertices.size(); ++t) {
+        type_ids_.push_back(VertexIds::open(data.folder(), data.info().types, t));
+        type_rows_.push_back(data.features(t));
+    }
+}
 
 void set_carried(const EdgeData& data, EdgeIndex e, ExportedArc& arc) {
     if (!data.weight.empty()) arc.weight = data.weight[e];
     if (!data.time.empty()) arc.time = data.time[e];
+    if (!data.type.empty()) arc.type = data.type[e];
     if (data.features.info.present()) arc.features = data.features.row(e);
     const std::uint64_t width = data.target_count;
     if (!data.targets.classes.empty()) arc.label = data.targets.classes[e];
@@ -283,7 +329,13 @@ std::int64_t DatasetExport::time_of(VertexId v) const {
 }
 
 std::span<const std::byte> DatasetExport::feature_row(VertexId v) const {
-    return features_.row(v);
+    if (type_rows_.empty()) return features_.row(v);
+    const std::size_t type = info().types.of(v);
+    return type_rows_[type].row(v - info().types.vertices[type].first);
+}
+
+std::span<const float> DatasetExport::type_scale(std::size_t type) const {
+    return type_rows_[type].scale;
 }
 
 std::span<const float> DatasetExport::feature_scale() const {
@@ -308,13 +360,20 @@ Role DatasetExport::role(VertexId v) const {
     return roles_[v];
 }
 
-void add_ids(NpzWriter& writer, const VertexIds& ids) {
+bool exported_once(const DatasetInfo& info, const ExportedArc& arc, VertexId v) {
+    if (!info.symmetric) return true;
+    if (!info.types.present()) return arc.source <= v;
+    const EdgeType& type = info.types.edges[arc.type];
+    return type.from == type.to ? arc.source <= v : !type.reverse_of;
+}
+
+void add_ids(NpzWriter& writer, const VertexIds& ids, const std::string& name) {
     if (!ids.kind()) return;
     if (*ids.kind() == IdKind::text) {
-        writer.add_texts("id", ids.size(), [&ids](std::uint64_t v) { return ids.text(v); });
+        writer.add_texts(name, ids.size(), [&ids](std::uint64_t v) { return ids.text(v); });
         return;
     }
-    writer.add("id", {ElementType::i64, false, 0, {ids.size()}},
+    writer.add(name, {ElementType::i64, false, 0, {ids.size()}},
                [&ids, done = false](std::vector<std::byte>& block) mutable {
                    if (std::exchange(done, true)) return false;
                    const auto bytes = std::as_bytes(ids.numbers());

@@ -17,6 +17,7 @@ struct ExportedArc {
     VertexId source = 0;
     float weight = 0;
     std::int64_t time = 0;
+    std::uint8_t type = 0;
     std::span<const std::byte> features{};
     // The target of the data set's kind of them.
     std::int32_t label = no_label;
@@ -39,6 +40,10 @@ public:
     [[nodiscard]] virtual std::span<const std::byte> feature_row(VertexId v) const = 0;
     /// One per column for int8, else empty.
     [[nodiscard]] virtual std::span<const float> feature_scale() const = 0;
+    /// The same of one type of several.
+    [[nodiscard]] virtual std::span<const float> type_scale(std::size_t /*type*/) const {
+        return {};
+    }
     /// The targets of v: one number, or a row; the one asked for is that of `info`'s kind.
     [[nodiscard]] virtual std::int32_t class_of(VertexId v) const = 0;
     [[nodiscard]] virtual std::span<const std::uint8_t> multilabel_of(VertexId v) const = 0;
@@ -51,6 +56,8 @@ public:
         static const VertexIds none;
         return none;
     }
+    /// The same of one type of several; id i is that of vertex i of the type.
+    [[nodiscard]] virtual const VertexIds& type_ids(std::size_t /*type*/) const { return ids(); }
     /// Whether vertices have parts, and which; they are exported as `part`.
     [[nodiscard]] virtual bool partitioned() const { return false; }
     [[nodiscard]] virtual PartId part(VertexId /*v*/) const { return 0; }
@@ -71,6 +78,10 @@ public:
     [[nodiscard]] Role role(VertexId v) const override;
     [[nodiscard]] std::int64_t time_of(VertexId v) const override;
     [[nodiscard]] const VertexIds& ids() const override { return ids_; }
+    [[nodiscard]] std::span<const float> type_scale(std::size_t type) const override;
+    [[nodiscard]] const VertexIds& type_ids(std::size_t type) const override {
+        return type_ids_[type];
+    }
 
 private:
     const Dataset& data_;
@@ -80,6 +91,8 @@ private:
     TargetView targets_;
     std::span<const Role> roles_;
     VertexIds ids_;
+    std::vector<VertexIds> type_ids_;
+    std::vector<FeatureView> type_rows_;
 };
 
 /// Fills what an entry carries from entry `e` of `data`.
@@ -96,14 +109,19 @@ struct ExportOptions {
 /// dst), `x` (or `x_int8` with `x_scale`), `y` (with `num_classes` and `classes`), `train`, `val`,
 /// `test`, `part`, and what edges carry in their order (`edge_weight`, `edge_time`, `edge_attr`,
 /// `edge_label` with `num_edge_classes` and `edge_classes`, `edge_split`) and the times of vertices
-/// (`node_time`). Nothing is held in memory but a block of each. The
-/// output appears whole or not at all.
+/// (`node_time`). Of several types also `node_type` and `edge_type`, their names (`node_types`,
+/// `edge_types`, each of the latter as "from name to"), and by name of type `x_NAME` and `id_NAME`.
+/// Nothing is held in memory but a block of each. The output appears whole or not at all.
 void export_npz(const ExportSource& source, const std::filesystem::path& output, bool force,
                 Progress& progress = Progress::none());
 
-/// Adds the user's ids to an archive as `id`, if there are any; they must live until it is
-/// finished.
-void add_ids(class NpzWriter& writer, const VertexIds& ids);
+/// Adds the user's ids to an archive as `id` (or another name), if there are any; they must live
+/// until it is finished.
+void add_ids(class NpzWriter& writer, const VertexIds& ids, const std::string& name = "id");
+
+/// Whether an entry of row v is exported: each edge of a symmetric graph once, from the smaller id;
+/// edges between two types of vertices in the direction of the tables.
+[[nodiscard]] bool exported_once(const DatasetInfo& info, const ExportedArc& arc, VertexId v);
 
 /// The same for a data set's folder.
 void export_dataset(const ExportOptions& options, Progress& progress = Progress::none());

@@ -1,10 +1,13 @@
 #include "export_table.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "core/staging.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 #include "rudder/graph/features.hpp"
 
 namespace rudder::graph {
@@ -39,12 +42,60 @@ void add_label_columns(const TargetInfo& targets, std::vector<OutputColumn>& col
     }
 }
 
-std::vector<OutputColumn> vertex_columns(const ExportSource& source) {
+/// The vertices of a table: all, or those of one type.
+struct TableVertices {
+    VertexId first = 0;
+    VertexId last = 0;
+    FeatureInfo features;
+    std::span<const float> scale;
+    const VertexIds& ids;
+    bool labels = false;  ///< whether there is a column of them
+};
+
+bool is_labelled(const ExportSource& source, VertexId v) {
+    switch (source.info().targets.kind) {
+        case TargetKind::none:
+            return false;
+        case TargetKind::classes:
+            return source.class_of(v) != no_label;
+        case TargetKind::multilabel:
+            return source.multilabel_of(v).front() != no_multilabel;
+        case TargetKind::regression:
+            return source.regression_of(v).front() == source.regression_of(v).front();
+    }
+    return false;
+}
+
+TableVertices all_vertices(const ExportSource& source) {
     const DatasetInfo& info = source.info();
-    std::vector<OutputColumn> columns{id_column("id", source.ids())};
-    for (std::uint64_t i = 0; i < info.features.width; ++i)
+    return {0,
+            info.vertices,
+            info.features,
+            source.feature_scale(),
+            source.ids(),
+            info.targets.kind != TargetKind::none};
+}
+
+/// A type has a column of labels where one of its vertices has a label.
+TableVertices vertices_of(const ExportSource& source, std::size_t number) {
+    const VertexType& type = source.info().types.vertices[number];
+    TableVertices of{type.first,
+                     type.first + type.vertices,
+                     type.features,
+                     source.type_scale(number),
+                     source.type_ids(number),
+                     false};
+    for (VertexId v = of.first; v < of.last && !of.labels; ++v)
+        of.labels = is_labelled(source, v);
+    return of;
+}
+
+std::vector<OutputColumn> vertex_columns(const ExportSource& source, const TableVertices& of) {
+    const DatasetInfo& info = source.info();
+    std::vector<OutputColumn> columns{id_column("id", of.ids)};
+    for (std::uint64_t i = 0; i < of.features.width; ++i)
         columns.push_back({fmt::format("x{}", i), CellKind::real});
-    add_label_columns(info.targets, columns);
+    if (of.labels) add_label_columns(info.targets, columns);
     columns.push_back({"split", CellKind::text});
     if (info.vertex_time) columns.push_back({"time", CellKind::integer});
     if (source.partitioned()) columns.push_back({"part", CellKind::integer});
@@ -99,19 +150,20 @@ void put_split(TableWriter& writer, Role role) {
     split.empty() ? writer.missing() : writer.text(split);
 }
 
-void write_vertices(const ExportSource& source, TableWriter& writer, Progress& progress) {
+void write_vertices(const ExportSource& source, const TableVertices& of, TableWriter& writer,
+                    Progress& progress) {
     const DatasetInfo& info = source.info();
-    FeatureInfo stored = info.features;
+    FeatureInfo stored = of.features;
     stored.row_normalise = false;
     std::vector<float> row(stored.width);
-    for (VertexId v = 0; v < info.vertices; ++v) {
-        put_id(writer, source.ids(), v);
+    for (VertexId v = of.first; v < of.last; ++v) {
+        put_id(writer, of.ids, v - of.first);
         if (stored.present()) {
-            decode_row(stored, source.feature_row(v), source.feature_scale(), row);
+            decode_row(stored, source.feature_row(v), of.scale, row);
             for (const float value : row)
                 writer.real(value);
         }
-        put_label(writer, source, v);
+        if (of.labels) put_label(writer, source, v);
         put_split(writer, source.role(v));
         if (info.vertex_time) {
             const std::int64_t time = source.time_of(v);
@@ -123,17 +175,32 @@ void write_vertices(const ExportSource& source, TableWriter& writer, Progress& p
     }
 }
 
-void write_edges(const ExportSource& source, TableWriter& writer, Progress& progress) {
+/// The edges of a table: all, or those of one type.
+struct TableEdgesOf {
+    TableVertices sources;
+    TableVertices targets;
+    std::optional<std::size_t> type{};
+
+    /// Whether an entry of row v is written.
+    [[nodiscard]] bool has(const DatasetInfo& info, const ExportedArc& arc, VertexId v) const {
+        if (!type) return exported_once(info, arc, v);
+        const EdgeType& own = info.types.edges[*type];
+        return arc.type == *type && (!info.symmetric || own.from != own.to || arc.source <= v);
+    }
+};
+
+void write_edges(const ExportSource& source, const TableEdgesOf& of, TableWriter& writer,
+                 Progress& progress) {
     const DatasetInfo& info = source.info();
     std::vector<ExportedArc> row;
     std::vector<float> values(info.edge_features.width);
-    for (VertexId v = 0; v < info.vertices; ++v) {
+    for (VertexId v = of.targets.first; v < of.targets.last; ++v) {
         source.row(v, row);
         std::ranges::stable_sort(row, {}, &ExportedArc::source);
         for (const ExportedArc& arc : row) {
-            if (info.symmetric && arc.source > v) break;
-            put_id(writer, source.ids(), arc.source);
-            put_id(writer, source.ids(), v);
+            if (!of.has(info, arc, v)) continue;
+            put_id(writer, of.sources.ids, arc.source - of.sources.first);
+            put_id(writer, of.targets.ids, v - of.targets.first);
             if (info.edge_weight) writer.real(arc.weight);
             if (info.edge_time) writer.integer(arc.time);
             if (info.edge_features.present()) {
@@ -149,10 +216,10 @@ void write_edges(const ExportSource& source, TableWriter& writer, Progress& prog
     }
 }
 
-std::vector<OutputColumn> edge_columns(const ExportSource& source) {
+std::vector<OutputColumn> edge_columns(const ExportSource& source, const TableEdgesOf& of) {
     const DatasetInfo& info = source.info();
-    std::vector<OutputColumn> columns{id_column("source", source.ids()),
-                                      id_column("target", source.ids())};
+    std::vector<OutputColumn> columns{id_column("source", of.sources.ids),
+                                      id_column("target", of.targets.ids)};
     if (info.edge_weight) columns.push_back({"weight", CellKind::real});
     if (info.edge_time) columns.push_back({"time", CellKind::integer});
     for (std::uint64_t i = 0; i < info.edge_features.width; ++i)
@@ -160,6 +227,33 @@ std::vector<OutputColumn> edge_columns(const ExportSource& source) {
     add_label_columns(info.edge_targets, columns);
     if (info.edge_split) columns.push_back({"split", CellKind::text});
     return columns;
+}
+
+/// The number of the type that is chosen, of those that the graph has; none where it has one type.
+template <class Type>
+std::optional<std::size_t> chosen_type(const std::vector<Type>& types, const std::string& name) {
+    if (types.empty() && name.empty()) return std::nullopt;
+    std::vector<std::string_view> names;
+    for (std::size_t t = 0; t < types.size(); ++t) {
+        if (types[t].name == name) return t;
+        names.push_back(types[t].name);
+    }
+    if (names.empty()) {
+        throw usage_error(fmt::format("unknown type '{}': the graph has one type", name), "--type",
+                          "leave it out");
+    }
+    throw usage_error(name.empty()
+                          ? std::string("a table is of one type, and the graph has several")
+                          : fmt::format("unknown type '{}'", name),
+                      "--type", fmt::format("use one of {}", join(names, ", ")));
+}
+
+TableEdgesOf edges_of(const ExportSource& source, const std::string& name) {
+    const GraphTypes& types = source.info().types;
+    const auto type = chosen_type(types.edges, name);
+    if (!type) return {all_vertices(source), all_vertices(source), {}};
+    return {vertices_of(source, types.edges[*type].from),
+            vertices_of(source, types.edges[*type].to), type};
 }
 
 }  // namespace
@@ -186,21 +280,26 @@ std::string joined_classes(const TargetInfo& targets, std::span<const std::uint8
     return joined;
 }
 
-void export_table(const ExportSource& source, GraphTable table, OutputFormat format,
+void export_table(const ExportSource& source, const TableChoice& choice, OutputFormat format,
                   const std::filesystem::path& output, bool force, Progress& progress) {
-    Staging staging = Staging::file(output, force ? Existing::replace : Existing::refuse);
-    progress.phase("exporting", source.info().vertices);
-    const bool vertices = table == GraphTable::vertices;
-    const auto writer = make_table_writer(format, staging.path(),
-                                          vertices ? vertex_columns(source) : edge_columns(source));
-    if (vertices) {
-        write_vertices(source, *writer, progress);
-    } else {
-        write_edges(source, *writer, progress);
+    const auto begin = [&](std::vector<OutputColumn> columns, auto&& write) {
+        Staging staging = Staging::file(output, force ? Existing::replace : Existing::refuse);
+        progress.phase("exporting", source.info().vertices);
+        const auto writer = make_table_writer(format, staging.path(), std::move(columns));
+        write(*writer);
+        writer->finish();
+        staging.commit();
+        progress.done();
+    };
+    if (choice.table == GraphTable::edges) {
+        const TableEdgesOf of = edges_of(source, choice.type);
+        return begin(edge_columns(source, of),
+                     [&](TableWriter& writer) { write_edges(source, of, writer, progress); });
     }
-    writer->finish();
-    staging.commit();
-    progress.done();
+    const auto type = chosen_type(source.info().types.vertices, choice.type);
+    const TableVertices of = type ? vertices_of(source, *type) : all_vertices(source);
+    begin(vertex_columns(source, of),
+          [&](TableWriter& writer) { write_vertices(source, of, writer, progress); });
 }
 
 }  // namespace rudder::graph

@@ -1,6 +1,8 @@
 // A data set's vertices or edges as a table that others can read: CSV or Parquet.
 #pragma once
 
+#include <string>
+
 #include "graph/tables/table_writer.hpp"
 
 #include "export.hpp"
@@ -9,11 +11,18 @@ namespace rudder::graph {
 
 enum class GraphTable : std::uint8_t { vertices, edges };
 
+/// Which table.
+struct TableChoice {
+    GraphTable table = GraphTable::vertices;
+    std::string type{};  ///< of vertices or edges, in a graph of several; else empty
+};
+
 /// Writes a table in the user's ids and names of classes. Vertices: `id`, `x0`, `x1`, ...
 /// (features), `label` (several numbers: `label0`, ...), `split`, `time`, and for a partition
 /// `part`. Edges: `source`, `target`, `weight`, `time`, `e0`, `e1`, ... (features), each edge of a
-/// symmetric graph once. The output appears whole or not at all.
-void export_table(const ExportSource& source, GraphTable table, OutputFormat format,
+/// symmetric graph once. Of a graph of several types those of one, whose name is given: a usage
+/// Error that lists the names otherwise. The output appears whole or not at all.
+void export_table(const ExportSource& source, const TableChoice& choice, OutputFormat format,
                   const std::filesystem::path& output, bool force, Progress& progress);
 
 /// Writes the id of a vertex: the user's, or its number.

@@ -9,6 +9,7 @@
 #include "core/log.hpp"
 #include "graph/dataset_writer.hpp"
 #include "graph/tables/import_tables.hpp"
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 #include "rudder/graph/io/graph_reader.hpp"
@@ -66,11 +67,15 @@ CollectedRows collect(const FeatureSource& source) {
     return rows;
 }
 
-BuiltTopology build_rows(const RawGraph& graph, const BuildOptions& options, Progress& progress) {
-    if (!graph.edge_data.any()) return build_topology(*graph.edges, options, progress);
+BuiltTopology build_rows(const RawGraph& graph, std::span<const EdgesOfType> types,
+                         const BuildOptions& options, Progress& progress) {
+    if (!graph.edge_data.any() && types.empty())
+        return build_topology(*graph.edges, options, progress);
     const auto* numbered = dynamic_cast<const NumberedEdges*>(graph.edges.get());
     RUDDER_CHECK(numbered != nullptr);
-    return build_topology(*numbered, graph.edge_data.payload(), options, progress);
+    EdgePayload payload = graph.edge_data.payload();
+    payload.types = types;
+    return build_topology(*numbered, payload, options, progress);
 }
 
 /// The split that is asked for, where the file gives none.
@@ -92,9 +97,10 @@ void warn_unlabelled(const Targets& targets, std::span<const Role> roles) {
                              format_count(without)));
 }
 
-/// Builds the rows of a graph and writes it with all that was found beside it.
-void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& writer,
-                 Progress& progress) {
+/// Builds the rows of a graph and writes it with all that was found beside it. `types` are those of
+/// the edges where there are several.
+void write_graph(RawGraph& graph, std::span<const EdgesOfType> types, const ImportOptions& options,
+                 DatasetWriter& writer, Progress& progress) {
     if (graph.vertices > max_vertices) {
         throw input_error(fmt::format("{} vertices are too many", graph.vertices),
                           options.input.string(), fmt::format("give at most {}", max_vertices));
@@ -102,7 +108,7 @@ void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& w
     {
         const BuildOptions build{!options.directed, options.keep_self_loops,
                                  options.keep_duplicates};
-        const BuiltTopology built = build_rows(graph, build, progress);
+        const BuiltTopology built = build_rows(graph, types, build, progress);
         graph.edges.reset();
         progress.phase("writing edges", 0);
         writer.topology(built, !options.directed);
@@ -120,7 +126,9 @@ void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& w
             log::info(fmt::format("{} entries were added to others of the same ends",
                                   format_count(built.dropped.duplicates)));
         }
-        if (const auto features = choose_features(options, graph, built.topology.view())) {
+        const auto features =
+            types.empty() ? choose_features(options, graph, built.topology.view()) : nullptr;
+        if (features) {
             writer.features(*features, options.feature_type, options.row_normalise, progress);
         }
     }
@@ -130,6 +138,27 @@ void write_graph(RawGraph& graph, const ImportOptions& options, DatasetWriter& w
         graph.roles ? std::move(*graph.roles) : split_of(options, graph, targets);
     warn_unlabelled(targets, roles.span());
     writer.split(roles.span());
+}
+
+/// Types, and what is kept by type of vertices.
+void write_types(TableGraph& tables, const ImportOptions& options, DatasetWriter& writer,
+                 Progress& progress) {
+    for (const auto& [name, given] : {std::pair{"--features", !options.features.empty()},
+                                      std::pair{"--labels", !options.labels.empty()}}) {
+        if (!given) continue;
+        throw usage_error(fmt::format("{} does not go with tables of several types", name), name,
+                          "name columns in the schema");
+    }
+    writer.types(tables.types);
+    for (std::size_t t = 0; t < tables.of_types.size(); ++t) {
+        TableType& own = tables.of_types[t];
+        writer.type_ids(t, own.ids);
+        if (own.features) {
+            writer.type_features(t, *own.features, options.feature_type, options.row_normalise,
+                                 progress);
+        }
+        own = {};
+    }
 }
 
 }  // namespace
@@ -144,10 +173,14 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
     if (names_tables(options)) {
         DatasetWriter writer(options.output, existing);
         TableGraph tables = read_tables(options, writer.folder(), progress);
-        writer.ids(tables.ids);
         writer.note("schema.toml", tables.schema);
-        tables.ids = {};
-        write_graph(tables.graph, options, writer, progress);
+        if (tables.types.present()) {
+            write_types(tables, options, writer, progress);
+        } else {
+            writer.ids(tables.ids);
+            tables.ids = {};
+        }
+        write_graph(tables.graph, tables.edge_types, options, writer, progress);
         return finish(writer);
     }
     const std::string_view format =
@@ -155,7 +188,7 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
     const auto reader = make_graph_reader(format);
     DatasetWriter writer(options.output, existing);
     RawGraph graph = reader->read({options.input, options.vertices, options.id_bits}, progress);
-    write_graph(graph, options, writer, progress);
+    write_graph(graph, {}, options, writer, progress);
     return finish(writer);
 }
 

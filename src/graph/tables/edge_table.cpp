@@ -78,9 +78,9 @@ RawEdgeData TableEdges::take_data() {
 /// Receives the batches of a table of edges.
 class EdgeReader final : public TableVisitor {
 public:
-    EdgeReader(const Table& table, const EdgeTable& meaning, const IdMap& ids, TableEdges& into,
+    EdgeReader(const Table& table, const EdgeTable& meaning, const EdgeEnds& ends, TableEdges& into,
                UnknownIds unknown, MissingValues missing, const std::shared_ptr<SpillRoom>& room)
-        : ids_(ids),
+        : ends_(ends),
           into_(into),
           unknown_(unknown),
           wide_(IdArray::needs_wide(into.vertices())),
@@ -99,8 +99,8 @@ public:
 
     void batch(std::size_t slot, const TableBatch& batch) override {
         EdgeSlot& into = slots_[slot];
-        look_up(batch, 0, into.sources);
-        look_up(batch, 1, into.targets);
+        look_up(batch, 0, ends_.source, into.sources);
+        look_up(batch, 1, ends_.target, into.targets);
         const bool all = check_known(batch, into);
         if (weight_column_) read_weights(batch, into);
         if (time_column_) {
@@ -195,15 +195,22 @@ private:
         return slot.sources[row] != no_vertex && slot.targets[row] != no_vertex;
     }
 
-    void look_up(const TableBatch& batch, std::size_t column, std::vector<VertexId>& found) const {
+    static void look_up(const TableBatch& batch, std::size_t column, const EdgeEnd& end,
+                        std::vector<VertexId>& found) {
         const TableColumn& cells = batch.columns[column];
         found.resize(batch.rows);
-        if (cells.kind == CellKind::text) return ids_.find(cells.texts, found);
-        if (cells.kind == CellKind::integer) return ids_.find(cells.integers, found);
-        if (batch.rows == 0) return;
-        const CellReader reader(batch, column);
-        throw reader.fault(0, fmt::format("invalid id: '{}'", reader.shown(0)),
-                           "give ids as text or whole numbers");
+        if (cells.kind == CellKind::text) {
+            end.ids.find(cells.texts, found);
+        } else if (cells.kind == CellKind::integer) {
+            end.ids.find(cells.integers, found);
+        } else if (batch.rows != 0) {
+            const CellReader reader(batch, column);
+            throw reader.fault(0, fmt::format("invalid id: '{}'", reader.shown(0)),
+                               "give ids as text or whole numbers");
+        }
+        if (end.first == 0) return;
+        for (VertexId& v : found)
+            v = v == no_vertex ? no_vertex : v + end.first;
     }
 
     /// Whether both ends of every edge are known; refuses what is not to be dropped.
@@ -260,7 +267,7 @@ private:
         values.resize(to * width);
     }
 
-    const IdMap& ids_;
+    const EdgeEnds& ends_;
     TableEdges& into_;
     UnknownIds unknown_;
     bool wide_;
@@ -277,13 +284,13 @@ private:
 };
 
 std::unique_ptr<TableEdges> read_edge_table(const Table& table, const EdgeTable& meaning,
-                                            const IdMap& ids, VertexId vertices, UnknownIds unknown,
+                                            const EdgeEnds& ends, UnknownIds unknown,
                                             MissingValues missing,
                                             const std::shared_ptr<SpillRoom>& room,
                                             Progress& progress) {
     progress.phase("reading edges", 0);
-    auto edges = std::make_unique<TableEdges>(vertices, room);
-    EdgeReader reader(table, meaning, ids, *edges, unknown, missing, room);
+    auto edges = std::make_unique<TableEdges>(ends.vertices, room);
+    EdgeReader reader(table, meaning, ends, *edges, unknown, missing, room);
     table.walk(reader.columns(), reader, progress);
     reader.finish(table.files().front().string());
     return edges;

@@ -50,12 +50,21 @@ private:
     std::unique_ptr<FeatureSource> features_;
 };
 
-/// Reads a table of edges between the vertices of `ids`.
-[[nodiscard]] std::unique_ptr<TableEdges> read_edge_table(const Table& table,
-                                                          const EdgeTable& meaning,
-                                                          const IdMap& ids, VertexId vertices,
-                                                          UnknownIds unknown, MissingValues missing,
-                                                          const std::shared_ptr<SpillRoom>& room,
-                                                          Progress& progress);
+/// Vertices that one end of edges may be: those of a map, of which the first has this number.
+struct EdgeEnd {
+    const IdMap& ids;
+    VertexId first = 0;
+};
+/// Both ends, and how many vertices there are in all.
+struct EdgeEnds {
+    EdgeEnd source;
+    EdgeEnd target;
+    VertexId vertices = 0;
+};
+
+/// Reads a table of edges between such vertices.
+[[nodiscard]] std::unique_ptr<TableEdges> read_edge_table(
+    const Table& table, const EdgeTable& meaning, const EdgeEnds& ends, UnknownIds unknown,
+    MissingValues missing, const std::shared_ptr<SpillRoom>& room, Progress& progress);
 
 }  // namespace rudder::graph

@@ -7,8 +7,9 @@
 #include "rudder/core/error.hpp"
 #include "rudder/core/text.hpp"
 
-#include "id_map.hpp"
 #include "schema.hpp"
+#include "table_parts.hpp"
+#include "typed_tables.hpp"
 #include "vertex_table.hpp"
 
 namespace rudder::graph {
@@ -52,34 +53,12 @@ TableSchema schema_of(const ImportOptions& options) {
     return std::move(guess.schema);
 }
 
-void refuse_types(const TableSchema& schema, const std::string& where) {
-    if (schema.vertices.size() == 1 && schema.edges.size() == 1) return;
-    throw usage_error(
-        fmt::format("graphs of several types are not supported yet: the schema has {} types of "
-                    "vertices and {} of edges",
-                    schema.vertices.size(), schema.edges.size()),
-        where, "describe one table of vertices and one of edges");
-}
-
 std::shared_ptr<SpillRoom> room_for(const ImportOptions& options,
                                     const std::filesystem::path& folder) {
     auto room = std::make_shared<SpillRoom>();
     room->folder = folder;
     room->bytes_left = options.memory != 0 ? options.memory : memory_info().available / 4;
     return room;
-}
-
-/// The map from ids to vertices; an id that two rows have is refused where the second stands.
-std::unique_ptr<IdMap> map_ids(const VertexIds& ids, const Table& table,
-                               const VertexTable& meaning) {
-    auto map = std::make_unique<IdMap>(ids);
-    if (const auto& twice = map->duplicate()) {
-        throw input_error(
-            fmt::format("id '{}' occurs twice; the first is in {}",
-                        shown_cell(ids.name(twice->first)), table.where(twice->first, meaning.id)),
-            table.where(twice->second, meaning.id), "give every vertex an id of its own");
-    }
-    return map;
 }
 
 }  // namespace
@@ -91,8 +70,9 @@ bool names_tables(const ImportOptions& options) {
 TableGraph read_tables(const ImportOptions& options, const std::filesystem::path& folder,
                        Progress& progress) {
     const TableSchema schema = schema_of(options);
-    refuse_types(schema, options.input.string());
     const auto room = room_for(options, folder);
+    if (schema.vertices.size() > 1 || schema.edges.size() > 1)
+        return read_typed_tables(schema, options, room, progress);
     const VertexTable& vertices = schema.vertices.front();
     const EdgeTable& edges = schema.edges.front();
     const Table vertex_table(matching_files(vertices.files, {}));
@@ -103,13 +83,9 @@ TableGraph read_tables(const ImportOptions& options, const std::filesystem::path
     tables.schema = schema_text(schema);
     progress.phase("mapping ids", 0);
     const auto map = map_ids(tables.ids, vertex_table, vertices);
-    auto made = read_edge_table(edge_table, edges, *map, tables.ids.size(), options.unknown,
-                                options.missing, room, progress);
-    if (made->dropped() != 0) {
-        log::warning(fmt::format("{} of {} edges are left out: they name a vertex that has no row",
-                                 format_count(made->dropped()),
-                                 format_count(made->dropped() + made->edges())));
-    }
+    auto made = read_edge_table(edge_table, edges, {{*map, 0}, {*map, 0}, tables.ids.size()},
+                                options.unknown, options.missing, room, progress);
+    warn_dropped(*made, {});
     tables.graph.edge_data = made->take_data();
     tables.graph.vertices = tables.ids.size();
     tables.graph.edges = std::move(made);

@@ -1,7 +1,9 @@
 // Tables as a graph that can be written as a data set.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "graph/io/import.hpp"
 #include "graph/vertex_ids.hpp"
@@ -11,18 +13,29 @@
 
 namespace rudder::graph {
 
+/// What a table of one type of several holds besides.
+struct TableType {
+    VertexIds ids;
+    std::unique_ptr<FeatureSource> features;  ///< null where there are none
+};
+
 /// What tables hold, beside what every format holds.
 struct TableGraph {
     RawGraph graph;
-    VertexIds ids;
+    VertexIds ids;       ///< of the only type
     std::string schema;  ///< as TOML
+    GraphTypes types;    ///< of several; the graph then has no features
+    std::vector<TableType> of_types;
+    std::vector<EdgesOfType> edge_types;
 };
 
 /// Whether the input is tables: a schema, or a second file.
 [[nodiscard]] bool names_tables(const ImportOptions& options);
 
 /// Reads the tables of a schema, or those two whose schema is guessed (and said). `folder` is where
-/// what does not fit the memory waits. Several types of vertices or edges are a usage Error.
+/// what does not fit the memory waits. Of several types vertices have the order of the tables, and
+/// unless the import is directed each type of edges between different types of vertices has a type
+/// that goes back, `rev_NAME`.
 [[nodiscard]] TableGraph read_tables(const ImportOptions& options,
                                      const std::filesystem::path& folder, Progress& progress);
 

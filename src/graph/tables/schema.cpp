@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "graph/graph_types.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"
@@ -231,9 +232,32 @@ public:
             each(*item.as_table());
     }
 
+    /// Refuses a type that is there twice, and in schemas of several types names that could not be
+    /// told in options.
+    template <class Tables>
+    void check_names(const Tables& tables, std::string_view kind, const std::string& where) const {
+        for (std::size_t i = 0; i < tables.size(); ++i) {
+            const std::string& name = tables[i].type;
+            check_type_name(name, where);
+            const auto earlier = tables.begin() + static_cast<std::ptrdiff_t>(i);
+            if (std::ranges::find(tables.begin(), earlier, name, &Tables::value_type::type) ==
+                earlier) {
+                continue;
+            }
+            throw input_error(fmt::format("two tables are of the type of {} '{}'", kind, name),
+                              where, "give each table a type of its own");
+        }
+    }
+
     /// Refuses edges whose types of vertices have no table.
     void check_types(const TableSchema& schema, const toml::table& edges,
                      const EdgeTable& made) const {
+        if (schema.vertices.size() > 1 && (made.from.empty() || made.to.empty())) {
+            throw fault(
+                edges,
+                fmt::format("edges of type '{}' do not say which vertices they join", made.type),
+                "add from = \"TYPE\" and to = \"TYPE\"");
+        }
         for (const std::string& type : {made.from, made.to}) {
             if (type.empty() || std::ranges::find(schema.vertices, type, &VertexTable::type) !=
                                     schema.vertices.end()) {
@@ -358,6 +382,10 @@ TableSchema parse_schema(std::string_view text, const std::filesystem::path& fil
         throw input_error(
             fmt::format("the schema has no [[{}]]", schema.vertices.empty() ? "vertices" : "edges"),
             file.string(), "describe at least one table of vertices and one of edges");
+    }
+    if (schema.vertices.size() > 1 || schema.edges.size() > 1) {
+        reader.check_names(schema.vertices, "vertices", file.string());
+        reader.check_names(schema.edges, "edges", file.string());
     }
     return schema;
 }

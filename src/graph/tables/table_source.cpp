@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <glob.h>
 
+#include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/file.hpp"
 #include "rudder/core/text.hpp"

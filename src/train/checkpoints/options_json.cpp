@@ -1,6 +1,8 @@
 #include "options_json.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
@@ -59,12 +61,47 @@ void read_field(T& options, const Setting<T>& setting, const Json& json, const s
     }
 }
 
+/// Types of a network that knows several.
+Json types_json(const nn::TypedInputs& types, std::uint64_t bases) {
+    Json vertices = Json::array();
+    for (const nn::TypedInputs::Vertices& type : types.vertices)
+        vertices.push_back(json_object({{"name", type.name}, {"width", type.width}}));
+    Json edges = Json::array();
+    for (const nn::TypedInputs::Edges& type : types.edges)
+        edges.push_back(json_object({{"name", type.name}, {"from", type.from}, {"to", type.to}}));
+    return json_object(
+        {{"vertices", std::move(vertices)}, {"edges", std::move(edges)}, {"bases", bases}});
+}
+
+void read_types(const Json& json, const std::string& where, nn::NetworkOptions& options) {
+    nn::TypedInputs types;
+    for (const Json& type : json_field(json, "vertices", where)) {
+        types.vertices.push_back(
+            {json_string(type, "name", where), json_u64(type, "width", where)});
+    }
+    const std::size_t count = types.vertices.size();
+    bool good = count > 0 && std::ranges::all_of(types.vertices, [&](const auto& type) {
+                    return type.width > 0 && type.width <= options.inputs;
+                });
+    for (const Json& type : json_field(json, "edges", where)) {
+        types.edges.push_back({json_string(type, "name", where), json_u64(type, "from", where),
+                               json_u64(type, "to", where)});
+        good = good && types.edges.back().from < count && types.edges.back().to < count;
+    }
+    options.bases = json_u64(json, "bases", where);
+    good =
+        good && !types.edges.empty() && options.bases > 0 && nn::model_knows_types(options.model);
+    if (!good) throw input_error("invalid types of a network", where, "use another checkpoint");
+    options.types = std::move(types);
+}
+
 }  // namespace
 
 Json network_json(const nn::NetworkOptions& options) {
     Json json = Json::object();
     for (const auto& setting : network_settings())
         json[std::string(setting.name)] = setting.value(options);
+    if (options.types) json["types"] = types_json(*options.types, options.bases);
     if (!options.pairs) return json;
     Json pairs = Json::object();
     for (const auto& setting : pair_settings())
@@ -77,6 +114,7 @@ nn::NetworkOptions network_from_json(const Json& json, const std::string& where)
     nn::NetworkOptions options;
     for (const auto& setting : network_settings())
         read_field(options, setting, json, where);
+    if (json.contains("types")) read_types(json.at("types"), where, options);
     if (json.contains("pairs")) {
         options.pairs.emplace();
         for (const auto& setting : pair_settings()) {

@@ -6,7 +6,7 @@
 namespace rudder::train {
 
 TrainedOn trained_on(TaskKind task, const graph::DatasetInfo& info) {
-    return {.row_normalise = info.features.row_normalise,
+    return {.row_normalise = info.rows().row_normalise,
             .symmetric = info.symmetric,
             .class_names = task == TaskKind::edge ? info.edge_targets.names : info.targets.names};
 }

@@ -56,7 +56,8 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
                                   .degrees = degrees,
                                   .weighted = o.weighted,
                                   .temporal = o.temporal,
-                                  .times = &ground.times});
+                                  .times = &ground.times,
+                                  .types = ground.types.get()});
 }
 
 void Evaluation::start(std::span<const float> weights) {

@@ -71,7 +71,8 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
                                                .degrees = options_.degrees,
                                                .weighted = options_.weighted,
                                                .temporal = options_.temporal,
-                                               .times = options_.times});
+                                               .times = options_.times,
+                                               .types = options_.types});
     for (const Job& job : jobs) {
         Prepared next;
         next.job = &job;

@@ -30,7 +30,8 @@ public:
         bool degrees = false;  ///< the network wants them
         bool weighted = false;
         sample::Temporal temporal = sample::Temporal::off;
-        const sample::SeedTimes* times = nullptr;  ///< unless that is off
+        const sample::SeedTimes* times = nullptr;      ///< unless that is off
+        const sample::TypedSampling* types = nullptr;  ///< of a graph of several types
     };
 
     /// Everything given must outlive it.

@@ -103,6 +103,18 @@ void ChunkedPart::fill_whole(ExactChunk& out) const {
             block.neighbours[e] = static_cast<LocalId>(position(from[e]));
     });
     fill_shares(0, block);
+    fill_types(0, block);
+}
+
+void ChunkedPart::fill_types(std::size_t first, sample::Block& block) const {
+    const graph::GraphTypes& types = part_->info().types;
+    if (!types.present()) return;
+    RUDDER_CHECK(rows_.offsets.data() == part_->offsets().data());
+    const auto of = part_->edge_data().type.subspan(part_->offsets()[first], block.edges());
+    block.types.assign(of.begin(), of.end());
+    block.destination_types.resize(block.destinations);
+    for (std::size_t d = 0; d < block.destinations; ++d)
+        block.destination_types[d] = static_cast<std::uint8_t>(types.of(first + d));
 }
 
 void ChunkedPart::fill_shares(std::size_t first, sample::Block& block) const {
@@ -169,6 +181,7 @@ void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> pos
     for (std::size_t e = 0; e < edges.size(); ++e)
         block.neighbours[e] = positions[edges[e]];
     fill_shares(begin, block);
+    fill_types(begin, block);
     for (const LocalId u : out.sources)
         positions[u] = nowhere;
 }

@@ -110,6 +110,8 @@ private:
                    ExactChunk& out) const;
     /// Shares of the rows from own vertex `first` on, where means are weighted.
     void fill_shares(std::size_t first, sample::Block& block) const;
+    /// Types of edges and destinations likewise, where the graph has several.
+    void fill_types(std::size_t first, sample::Block& block) const;
 
     const partition::Part* part_;
     sample::RowsView rows_;

@@ -10,6 +10,7 @@
 #include "rudder/core/checksum.hpp"
 #include "rudder/core/error.hpp"
 #include "train/steps/seed_targets.hpp"
+#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -29,6 +30,9 @@ std::string_view name_of(nn::Objective objective) noexcept {
     return "numbers";
 }
 
+constexpr const char* other_types =
+    "types: their names, their widths or what edges join are not those of the run";
+
 /// What of a data set's shape the network was not made for.
 std::vector<std::string> differences(const SavedNetwork& saved,
                                      const partition::PartitionedDataset& data) {
@@ -40,7 +44,8 @@ std::vector<std::string> differences(const SavedNetwork& saved,
         if (run != here)
             found.push_back(fmt::format("{}: {} in the run, {} here", what, run, here));
     };
-    compare("feature columns", network.inputs, info.features.width);
+    compare("feature columns", network.inputs, info.rows().width);
+    if (!same_types(network.types, typed_inputs(info))) found.emplace_back(other_types);
     if (network.objective == nn::Objective::links) return found;
     compare("outputs", network.outputs, targets.count);
     if (targets.kind == graph::TargetKind::none) {
@@ -70,11 +75,12 @@ std::vector<std::string> misfits(const SavedNetwork& saved, const graph::Dataset
     const auto differ = [&](const char* what, const auto& run, const auto& here) {
         found.push_back(fmt::format("{}: {} in the run, {} here", what, run, here));
     };
-    if (network.inputs != info.features.width)
-        differ("feature columns", network.inputs, info.features.width);
-    if (saved.trained_on && saved.trained_on->row_normalise != info.features.row_normalise) {
+    if (network.inputs != info.rows().width)
+        differ("feature columns", network.inputs, info.rows().width);
+    if (!same_types(network.types, typed_inputs(info))) found.emplace_back(other_types);
+    if (saved.trained_on && saved.trained_on->row_normalise != info.rows().row_normalise) {
         differ("feature rows", normalised(saved.trained_on->row_normalise),
-               normalised(info.features.row_normalise));
+               normalised(info.rows().row_normalise));
     }
     const graph::TargetInfo& targets = learned_targets(task_of(saved), info);
     if (task_of(saved) == TaskKind::edge && saved.options.pairs->input == nn::PairInput::sums &&

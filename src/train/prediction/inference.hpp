@@ -39,6 +39,7 @@ struct InferenceResult {
     /// Labelled vertices (or edges) for training, validation, test.
     std::array<std::uint64_t, 3> scored{};
     std::uint64_t unknown = 0;        ///< vertices with a label that the network does not know
+    VertexId written = 0;             ///< vertices whose answers write_predictions wrote
     double seconds = 0;               ///< of the layers alone, on this rank
     std::uint64_t planned_bytes = 0;  ///< of rows and chunks, on this rank
 };
@@ -54,10 +55,12 @@ struct PredictionOptions {
     InferenceOptions inference;
     std::filesystem::path output;
     Existing existing = Existing::refuse;
+    std::string type{};  ///< of vertices, in a graph of several; empty: the one that has labels
     bool embeddings = false;  ///< also the last hidden layer
 };
 
-/// Collective: the same; rank 0 writes all vertices in original order, by the name's ending as NPZ
+/// Collective: the same; rank 0 writes all vertices (of several types those of one) in original
+/// order, by the name's ending as NPZ
 /// (`id`, `class` or `labels`, `scores`, `embedding`, `classes`), CSV or Parquet. Rows wait in a
 /// file beside the output, so that they need not fit its memory. The output appears whole or not at
 /// all. Embeddings of a network of one layer are a usage Error.

@@ -10,7 +10,7 @@ store::StoreOptions store_options(const SavedNetwork& saved, const DataMatch& ma
     return {.precision =
                 match.same ? saved.train.precision : precision_elsewhere(saved.train.precision),
             .shards = saved.train.shards,
-            .sparse = saved.train.sparse,
+            .sparse = saved.options.types ? store::SparseChoice::off : saved.train.sparse,
             .assembled = assembled_for(saved.options.model)};
 }
 

@@ -7,12 +7,17 @@
 #include <filesystem>
 #include <optional>
 #include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "comm/service.hpp"
 #include "comm/together.hpp"
 #include "graph/io/export.hpp"
 #include "partition/original_ids.hpp"
 #include "rudder/core/error.hpp"
+#include "rudder/core/text.hpp"
 
 #include "inference.hpp"
 #include "prediction_table.hpp"
@@ -34,6 +39,40 @@ struct RowShape {
     [[nodiscard]] std::size_t bytes() const noexcept { return floats() * sizeof(float); }
 };
 
+/// The vertices whose answers are written, by original id: all, or those of one type.
+struct Predicted {
+    VertexId all = 0;
+    VertexId first = 0;
+    VertexId vertices = 0;
+    std::optional<std::size_t> type{};
+};
+
+/// The type that is asked for, or else the one that has labels.
+Predicted predicted(const graph::DatasetInfo& info, const std::string& name) {
+    const graph::GraphTypes& types = info.types;
+    if (!types.present()) {
+        if (!name.empty()) {
+            throw usage_error(fmt::format("unknown type '{}': the graph has one type", name),
+                              "--type", "leave it out");
+        }
+        return {info.vertices, 0, info.vertices, {}};
+    }
+    std::vector<std::string_view> names;
+    for (const graph::VertexType& type : types.vertices)
+        names.push_back(type.name);
+    std::optional<std::size_t> chosen = types.vertex_type(name);
+    for (std::size_t t = 0; name.empty() && t < types.vertices.size(); ++t) {
+        if (types.vertices[t].labelled != 0 && !chosen) chosen = t;
+    }
+    if (!chosen) {
+        throw usage_error(name.empty() ? std::string("no type of vertices has labels")
+                                       : fmt::format("unknown type '{}'", name),
+                          "--type", fmt::format("use one of {}", join(names, ", ")));
+    }
+    const graph::VertexType& type = types.vertices[*chosen];
+    return {info.vertices, type.first, type.vertices, chosen};
+}
+
 /// Some vertices' rows as a message: their original ids, then the rows.
 std::vector<std::byte> pack(const InferredRows& rows, const RowShape& shape, std::size_t first,
                             std::size_t count) {
@@ -53,8 +92,12 @@ std::vector<std::byte> pack(const InferredRows& rows, const RowShape& shape, std
 /// The receiving end, on rank 0.
 class Gathered {
 public:
-    Gathered(const std::filesystem::path& folder, VertexId vertices, const RowShape& shape)
-        : vertices_(vertices), shape_(shape), file_(folder, vertices, shape.bytes()) {}
+    Gathered(const std::filesystem::path& folder, const Predicted& which, const RowShape& shape)
+        : all_(which.all),
+          first_(which.first),
+          vertices_(which.vertices),
+          shape_(shape),
+          file_(folder, vertices_, shape.bytes()) {}
 
     /// A message of `pack`; several tasks may hand in theirs at once.
     void put(int from, std::span<const std::byte> message) {
@@ -63,11 +106,12 @@ public:
         for (std::size_t i = 0; i < count; ++i) {
             VertexId id = 0;
             std::memcpy(&id, message.data() + i * sizeof(VertexId), sizeof(id));
-            if (id >= vertices_) refuse(from, id);
-            std::memcpy(file_.row(id).data(), rows + i * shape_.bytes(), shape_.bytes());
+            if (id >= all_) refuse(from, id);
+            if (id < first_ || id - first_ >= vertices_) continue;  // of another type
+            std::memcpy(file_.row(id - first_).data(), rows + i * shape_.bytes(), shape_.bytes());
         }
     }
-    /// The row of an original id.
+    /// The row of an original id, counted from the first that is written.
     [[nodiscard]] const float* row(VertexId id) const noexcept {
         return reinterpret_cast<const float*>(file_.row(id).data());
     }
@@ -81,6 +125,8 @@ private:
                     "make the partition again, or restore it from a copy", from);
     }
 
+    VertexId all_;
+    VertexId first_;
     VertexId vertices_;
     RowShape shape_;
     RowFile file_;
@@ -89,8 +135,9 @@ private:
 /// Writes what was gathered in the format that the output's name asks for.
 void write_gathered(const std::filesystem::path& file, graph::OutputFormat format,
                     const Gathered& rows, const SavedNetwork& saved,
-                    const partition::PartitionedDataset& data) {
-    const graph::VertexIds ids = partition::original_vertex_ids(data);
+                    const partition::PartitionedDataset& data, std::optional<std::size_t> type) {
+    const graph::VertexIds ids =
+        type ? partition::original_vertex_ids(data, *type) : partition::original_vertex_ids(data);
     const nn::Objective objective = saved.options.objective;
     // Answers are the network's: on another data set its classes may have other numbers, or be
     // others.
@@ -139,14 +186,14 @@ InferenceResult write_predictions(const comm::Communicator& comm,
                                   const SavedNetwork& saved, const PredictionOptions& options) {
     const RowShape shape = shape_of(saved, options.embeddings);
     const graph::OutputFormat format = graph::output_format(options.output);
+    const Predicted which = predicted(data.info(), options.type);
     const bool writes = comm.rank() == 0;
     std::optional<Staging> staging;
     std::optional<Gathered> gathered;
     comm::do_together(comm, [&] {
         if (!writes) return;
         staging.emplace(Staging::file(options.output, options.existing));
-        gathered.emplace(std::filesystem::absolute(options.output).parent_path(),
-                         data.info().vertices, shape);
+        gathered.emplace(std::filesystem::absolute(options.output).parent_path(), which, shape);
     });
     const comm::Communicator line = comm.duplicate();
     comm::Service service(line, prediction_channel,
@@ -166,11 +213,12 @@ InferenceResult write_predictions(const comm::Communicator& comm,
         }
     };
     InferenceResult result = run_inference(comm, data, saved, options.inference, sink);
+    result.written = which.vertices;
     comm.barrier();
     service.stop();
     comm::do_together(comm, [&] {
         if (!writes) return;
-        write_gathered(staging->path(), format, *gathered, saved, data);
+        write_gathered(staging->path(), format, *gathered, saved, data, which.type);
         staging->commit();
     });
     return result;

@@ -1,0 +1,286 @@
+// Networks over graphs of several types, against their definition in doubles: scores, gradients by
+// differences, layer by layer, the same bits for any number of threads.
+#include <cmath>
+#include <functional>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "nn/network_case.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+
+namespace rudder::testing {
+namespace {
+
+/// a, b, c of widths 5, 3, 1; edges a->a, a->a, b->a, a->b, c->b.
+nn::TypedInputs some_types() {
+    return {{{"a", 5}, {"b", 3}, {"c", 1}},
+            {{"aa", 0, 0}, {"aa2", 0, 0}, {"ba", 1, 0}, {"ab", 0, 1}, {"cb", 2, 1}}};
+}
+
+/// Gives the vertices of a batch types, and its edges some that join them; edges that no type
+/// joins leave.
+void give_types(sample::Batch& batch, const nn::TypedInputs& types, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::vector<std::uint8_t> of(batch.vertices.size());
+    for (std::uint8_t& type : of)
+        type = static_cast<std::uint8_t>(random() % types.vertices.size());
+    for (sample::Block& block : batch.blocks) {
+        const auto old = block;
+        block.destination_types.assign(of.begin(), of.begin() + block.destinations);
+        block.neighbours.clear();
+        block.offsets.assign(1, 0);
+        for (std::uint32_t d = 0; d < block.destinations; ++d) {
+            for (std::uint32_t e = old.offsets[d]; e < old.offsets[d + 1]; ++e) {
+                const LocalId u = old.neighbours[e];
+                std::vector<std::uint8_t> fit;
+                for (std::size_t t = 0; t < types.edges.size(); ++t) {
+                    if (types.edges[t].from == of[u] && types.edges[t].to == of[d])
+                        fit.push_back(static_cast<std::uint8_t>(t));
+                }
+                if (fit.empty()) continue;
+                block.neighbours.push_back(u);
+                block.types.push_back(fit[random() % fit.size()]);
+            }
+            block.offsets.push_back(block.edges());
+        }
+    }
+}
+
+void give_shares(sample::Batch& batch, std::uint64_t seed) {
+    std::mt19937_64 random(seed);
+    std::uniform_real_distribution<float> draw(0.1F, 1.F);
+    for (sample::Block& block : batch.blocks) {
+        block.shares.resize(block.edges());
+        for (float& share : block.shares)
+            share = draw(random);
+    }
+}
+
+using Doubles = std::vector<double>;
+
+/// The definition. Columns beyond a type's width hold what nobody may read.
+class Slow {
+public:
+    Slow(const Case& c, const nn::Network& network) : c_(c), types_(*c.options.types) {
+        for (const nn::Parameter& parameter : network.parameters())
+            place_[parameter.name] = parameter;
+    }
+
+    [[nodiscard]] Doubles scores(const Doubles& weights) const {
+        Doubles input(c_.rows.begin(), c_.rows.end());
+        std::size_t in = c_.options.inputs;
+        const std::size_t layers = c_.batch.blocks.size();
+        for (std::size_t l = 0; l < layers; ++l) {
+            const std::size_t out = l + 1 == layers ? c_.options.outputs : c_.options.hidden;
+            input = layer(weights, l, input, in, out, l + 1 == layers);
+            in = out;
+        }
+        return input;
+    }
+
+    [[nodiscard]] double loss(const Doubles& weights, double weight) const {
+        const Doubles all = scores(weights);
+        const std::size_t outputs = c_.options.outputs;
+        double sum = 0;
+        for (std::size_t s = 0; s < c_.batch.seeds; ++s) {
+            if (c_.classes[s] < 0) continue;
+            double norm = 0;
+            for (std::size_t o = 0; o < outputs; ++o)
+                norm += std::exp(all[s * outputs + o]);
+            sum += weight *
+                   (std::log(norm) - all[s * outputs + static_cast<std::size_t>(c_.classes[s])]);
+        }
+        return sum;
+    }
+
+private:
+    [[nodiscard]] double at(const Doubles& weights, const std::string& name, std::size_t i) const {
+        return weights[place_.at(name).offset + i];
+    }
+    /// Element (o, i) of what own rows of a type, or neighbours along a type of edges, are
+    /// multiplied by.
+    [[nodiscard]] double own(const Doubles& w, std::size_t l, std::size_t type, std::size_t o,
+                             std::size_t i, std::size_t in) const {
+        if (c_.options.model == "rgcn")
+            return at(w, fmt::format("layers.{}.root.weight", l), o * in + i);
+        const std::size_t width = l == 0 ? types_.vertices[type].width : in;
+        return at(w, fmt::format("layers.{}.self.{}.weight", l, types_.vertices[type].name),
+                  o * width + i);
+    }
+    [[nodiscard]] double along(const Doubles& w, std::size_t l, std::size_t type, std::size_t o,
+                               std::size_t i, std::size_t in) const {
+        if (c_.options.model == "rgcn") {
+            const std::size_t bases = std::min<std::size_t>(c_.options.bases, types_.edges.size());
+            double sum = 0;
+            for (std::size_t b = 0; b < bases; ++b) {
+                sum += at(w, fmt::format("layers.{}.mixture", l), type * bases + b) *
+                       at(w, fmt::format("layers.{}.bases.{}.weight", l, b), o * in + i);
+            }
+            return sum;
+        }
+        const std::size_t width = l == 0 ? types_.vertices[types_.edges[type].from].width : in;
+        return at(w, fmt::format("layers.{}.edges.{}.weight", l, types_.edges[type].name),
+                  o * width + i);
+    }
+
+    [[nodiscard]] Doubles layer(const Doubles& w, std::size_t l, const Doubles& input,
+                                std::size_t in, std::size_t out, bool last) const {
+        const sample::Block& block = c_.batch.blocks[l];
+        Doubles result(block.destinations * out, 0);
+        const auto width = [&](std::size_t type) {
+            return l == 0 ? types_.vertices[type].width : in;
+        };
+        for (std::size_t d = 0; d < block.destinations; ++d) {
+            std::vector<double> counts(types_.edges.size(), 0);
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e)
+                counts[block.types[e]] += 1;
+            for (std::size_t o = 0; o < out; ++o) {
+                double sum = at(w, fmt::format("layers.{}.bias", l), o);
+                const std::size_t type = block.destination_types[d];
+                for (std::size_t i = 0; i < width(type); ++i)
+                    sum += own(w, l, type, o, i, in) * input[d * in + i];
+                for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                    const std::size_t t = block.types[e];
+                    const double share =
+                        block.shares.empty() ? 1 / counts[t] : static_cast<double>(block.shares[e]);
+                    for (std::size_t i = 0; i < width(types_.edges[t].from); ++i) {
+                        sum +=
+                            share * along(w, l, t, o, i, in) * input[block.neighbours[e] * in + i];
+                    }
+                }
+                result[d * out + o] = last ? sum : std::max(0., sum);
+            }
+        }
+        return result;
+    }
+
+    const Case& c_;
+    const nn::TypedInputs& types_;
+    std::map<std::string, nn::Parameter> place_;
+};
+
+Case typed_case(const std::string& model, std::uint64_t seed, bool shares,
+                std::uint32_t seeds = 24) {
+    nn::NetworkOptions options = small(nn::Objective::classes, 5, 6, 4);
+    options.model = model;
+    options.dropout = 0;
+    options.types = some_types();
+    options.bases = 2;
+    Case c(options, {.seeds = seeds, .fanouts = {4, 6}, .seed = seed});
+    c.batch.degrees.clear();
+    give_types(c.batch, *c.options.types, seed);
+    if (shares) give_shares(c.batch, seed);
+    for (std::int32_t& label : c.classes)
+        label = std::max(label, 0);
+    return c;
+}
+
+class TypedNetworks : public ::testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Models, TypedNetworks, ::testing::Values("sage", "rgcn"),
+                         [](const auto& model) { return std::string(model.param); });
+
+TEST_P(TypedNetworks, ScoresAreTheDefinitions) {
+    for (const bool shares : {false, true}) {
+        const Case c = typed_case(GetParam(), 3, shares);
+        const auto network = nn::make_network(c.options);
+        const Slow slow(c, *network);
+        std::vector<float> scores(c.batch.seeds * c.options.outputs);
+        network->predict(c.batch, c.rows, scores);
+        const auto weights = network->weights();
+        const Doubles expected = slow.scores(Doubles(weights.begin(), weights.end()));
+        for (std::size_t i = 0; i < scores.size(); ++i)
+            ASSERT_NEAR(static_cast<double>(scores[i]), expected[i], 1e-5) << i;
+    }
+}
+
+TEST_P(TypedNetworks, GradientsAreThoseOfDifferences) {
+    for (const bool shares : {false, true}) {
+        for (const std::uint64_t seed : {1U, 2U, 3U}) {
+            const Case c = typed_case(GetParam(), seed, shares);
+            const auto network = nn::make_network(c.options);
+            const Outcome outcome = train_once(*network, c, 0.25F);
+            const Slow slow(c, *network);
+            Doubles weights(network->weights().begin(), network->weights().end());
+            EXPECT_NEAR(static_cast<double>(outcome.result.loss), slow.loss(weights, 0.25), 1e-4);
+            constexpr double step = 1e-6;
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                const double here = weights[i];
+                weights[i] = here + step;
+                const double above = slow.loss(weights, 0.25);
+                weights[i] = here - step;
+                const double below = slow.loss(weights, 0.25);
+                weights[i] = here;
+                ASSERT_NEAR(static_cast<double>(outcome.gradient[i]), (above - below) / 2 / step,
+                            2e-4)
+                    << "seed " << seed << ", weight " << i;
+            }
+            EXPECT_EQ(outcome.ready.size(), network->buckets().size());
+        }
+    }
+}
+
+/// Many chunks and lanes, so that sums are divided.
+TEST_P(TypedNetworks, TheSameBitsForAnyNumberOfThreads) {
+    const auto run = [&] {
+        Case c = typed_case(GetParam(), 5, false, 1500);
+        c.options.dropout = 0.5;
+        const auto network = nn::make_network(c.options);
+        return train_once(*network, c, 0.001F);
+    };
+    set_thread_count(1);
+    const Outcome one = run();
+    set_thread_count(3);
+    const Outcome three = run();
+    set_thread_count(0);
+    EXPECT_EQ(one.gradient, three.gradient);
+    EXPECT_EQ(one.result.loss, three.result.loss);
+}
+
+TEST_P(TypedNetworks, LayerByLayerIsTheSame) {
+    const Case c = typed_case(GetParam(), 7, false, 400);
+    const auto network = nn::make_network(c.options);
+    std::vector<float> scores(c.batch.seeds * c.options.outputs);
+    network->predict(c.batch, c.rows, scores);
+    std::vector<float> hidden(c.batch.blocks[0].destinations * c.options.hidden);
+    network->infer_layer(0, c.batch.blocks[0], {}, c.rows, hidden);
+    std::vector<float> answers(scores.size());
+    network->infer_layer(1, c.batch.blocks[1], {}, hidden, answers);
+    EXPECT_EQ(answers, scores);
+}
+
+/// With one type of each, GraphSAGE by type is GraphSAGE.
+TEST(TypedSage, OfOneTypeIsPlainSage) {
+    nn::NetworkOptions options = small(nn::Objective::classes, 5, 6, 4);
+    options.dropout = 0;
+    Case c(options, {.seeds = 50, .fanouts = {4, 6}, .seed = 4});
+    const auto plain = nn::make_network(c.options);
+    const Outcome expected = train_once(*plain, c, 0.1F);
+    c.options.types = nn::TypedInputs{{{"v", 5}}, {{"e", 0, 0}}};
+    for (sample::Block& block : c.batch.blocks) {
+        block.types.assign(block.edges(), 0);
+        block.destination_types.assign(block.destinations, 0);
+    }
+    const auto typed = nn::make_network(c.options);
+    ASSERT_EQ(typed->weights().size(), plain->weights().size());
+    std::ranges::copy(plain->weights(), typed->weights().begin());
+    const Outcome outcome = train_once(*typed, c, 0.1F);
+    EXPECT_NEAR(outcome.result.loss, expected.result.loss, 1e-4);
+    expect_near(outcome.gradient, expected.gradient, 1e-5);
+}
+
+TEST(TypedModels, ThoseThatKnowTypes) {
+    EXPECT_TRUE(nn::model_knows_types("sage"));
+    EXPECT_TRUE(nn::model_knows_types("rgcn"));
+    EXPECT_FALSE(nn::model_knows_types("gcn"));
+    EXPECT_FALSE(nn::model_knows_one_type("rgcn"));
+    nn::NetworkOptions options = small(nn::Objective::classes, 5, 6, 4);
+    options.model = "rgcn";
+    EXPECT_THROW(static_cast<void>(nn::make_network(options)), Error);
+}
+
+}  // namespace
+}  // namespace rudder::testing
