@@ -126,8 +126,7 @@ TEST(TypedBounds, TypesOfEdgesThatCannotBeAreFound) {
 INSTANTIATE_TEST_SUITE_P(Methods, TypedParts, testing::Values("metis", "ldg", "random"),
                          [](const auto& method) { return std::string(method.param); });
 
-/// Papers, authors and venues, each within the slack; with types left out of the constraints METIS
-/// leaves one of them unbalanced here.
+/// Papers, authors and venues, each within the slack.
 TEST(TypedBalance, MetisBalancesEveryType) {
     const TempDir temp;
     const graph::Dataset data = typed_dataset(temp / "data", 4000, 1);
@@ -138,6 +137,40 @@ TEST(TypedBalance, MetisBalancesEveryType) {
         EXPECT_LE(balance, 1.05 + 1e-9);
     const partition::PartitionedDataset divided(temp / "parts");
     EXPECT_EQ(divided.summary().type_balance, summary.type_balance);
+}
+
+/// Two rings, each of vertices of one type: who balances vertices alone cuts nothing and gives each
+/// part a type.
+TEST(TypedBalance, MetisCutsTypesThatNothingElseWouldCut) {
+    constexpr VertexId ring = 200;
+    const TempDir temp;
+    std::vector<graph::NarrowEdge> edges;
+    for (const VertexId first : {VertexId{0}, ring}) {
+        for (VertexId i = 0; i < ring; ++i) {
+            edges.push_back({static_cast<std::uint32_t>(first + i),
+                             static_cast<std::uint32_t>(first + (i + 1) % ring)});
+        }
+    }
+    const std::vector<graph::EdgesOfType> of_types{{0, 0, 0, 0, ring},
+                                                   {ring, 1, 1, ring, 2 * ring}};
+    graph::EdgePayload payload;
+    payload.types = of_types;
+    graph::DatasetWriter writer(temp / "data", Existing::refuse);
+    graph::GraphTypes types;
+    for (const char* name : {"a", "b"}) {
+        graph::VertexType type;
+        type.name = name;
+        type.vertices = ring;
+        types.vertices.push_back(type);
+    }
+    types.edges = {{"aa", 0, 0, 0, std::nullopt}, {"bb", 1, 1, 0, std::nullopt}};
+    writer.types(types);
+    writer.topology(graph::build_topology(graph::EdgeSpan(2 * ring, edges), payload, {}), true);
+    writer.commit({});
+    const partition::PartitionSummary summary = partition::partition_dataset(
+        graph::Dataset(temp / "data"), temp / "parts", in_parts(2, "metis"), Existing::refuse);
+    for (const double balance : summary.type_balance)
+        EXPECT_LE(balance, 1.05 + 1e-9);
 }
 
 }  // namespace
