@@ -150,13 +150,13 @@ TEST_F(Help, BashCompletesVerbsAndOptions) {
     EXPECT_EQ(complete("rudder agent score --tr", 3), "--trace\n");
     // Words of options and of a verb's first argument; files where there are none.
     EXPECT_EQ(complete("rudder train parts --policy w", 4), "window\n");
-    EXPECT_EQ(complete("rudder train --model ''", 3), "sage gcn gat gatv2\n");
+    EXPECT_EQ(complete("rudder train --model ''", 3), "sage gcn gat gatv2 rgcn\n");
     EXPECT_EQ(complete("rudder train --optimizer = ad", 4), "adam adamw\n");
     EXPECT_EQ(complete("rudder train --eval =", 3), "exact sampled\n");
     EXPECT_EQ(complete("rudder compare x --agent ev", 4), "every\n");
     EXPECT_EQ(complete("rudder import a b --id-bits ''", 5), "32 64\n");
     EXPECT_EQ(complete("rudder generate ''", 2),
-              "rmat sbm ba grid like:arxiv like:reddit like:yelp like:products like:orkut "
+              "rmat sbm ba grid typed like:arxiv like:reddit like:yelp like:products like:orkut "
               "like:friendster like:papers100M\n");
     EXPECT_EQ(complete("rudder generate --fe", 2), "--features\n");
     EXPECT_EQ(complete("rudder agent train x", 3), "xgb\n");
