@@ -47,8 +47,7 @@ std::span<const Setting<GenerateForm>> generate_table() {
         setting<O, &O::inside>("inside", "Share of edges inside a community (sbm, typed)"),
         setting<O, &O::skew>("skew", "Degree skew: 1 = even, larger = hubs (sbm, typed)"),
         setting<O, &O::features>(
-            "features",
-            "Features: planted:W (sbm, typed: 64), random:W, structure:W or none")
+            "features", "Features: planted:W (sbm, typed: 64), random:W, structure:W or none")
             .offering([] {
                 return std::vector<std::string_view>{"planted:", "random:", "structure:", "none"};
             }),
