@@ -159,8 +159,10 @@ private:
                                 std::size_t l) const noexcept {
         double sum = 0;
         for (std::size_t o = 0; o < made.rows; ++o) {
-            for (std::size_t c = 0; c < made.columns; ++c)
-                sum += double{made.row(o)[c]} * double{base[o * layer_inputs(l) + c]};
+            for (std::size_t c = 0; c < made.columns; ++c) {
+                sum += static_cast<double>(made.row(o)[c]) *
+                       static_cast<double>(base[o * layer_inputs(l) + c]);
+            }
         }
         return static_cast<float>(sum);
     }

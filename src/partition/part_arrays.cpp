@@ -125,10 +125,12 @@ void count_types(const graph::Dataset& data, const Renumbering& order, PartId pa
         types.vertices[t].first = first;
         types.vertices[t].vertices = order.types.range(part, t).size();
         types.vertices[t].labelled = 0;
-        for (VertexId i = order.types.range(part, t).begin; i < order.types.range(part, t).end; ++i)
-            types.vertices[t].labelled +=
-                graph::is_labelled(data.info().targets, data.targets(), order.original[i]) ? 1U
-                                                                                           : 0U;
+        const auto range = order.types.range(part, t);
+        for (VertexId i = range.begin; i < range.end; ++i) {
+            const bool labelled =
+                graph::is_labelled(data.info().targets, data.targets(), order.original[i]);
+            types.vertices[t].labelled += labelled ? 1U : 0U;
+        }
         first += types.vertices[t].vertices;
     }
     const auto of = data.edge_data().type;

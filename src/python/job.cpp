@@ -158,6 +158,7 @@ void Job::use_mpi(std::uintptr_t communicator, const std::string& library) {
                                       library.substr(0, library.find_first_of(",\n")), own),
                           where, "build Rudder with that MPI, or start the ranks with torchrun");
     }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): Python has addresses as numbers.
     given_mpi = reinterpret_cast<const void*>(communicator);
 }
 

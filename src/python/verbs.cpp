@@ -14,7 +14,8 @@ namespace rudder::python {
 
 void RunNews::step_done(const train::StepRecord& record, std::uint64_t steps) {
     const std::scoped_lock lock(mutex_);
-    all_.step = Step{.done = record.step + 1, .steps = steps, .loss = record.loss};
+    all_.step =
+        Step{.done = record.step + 1, .steps = steps, .loss = static_cast<double>(record.loss)};
 }
 
 void RunNews::epoch_done(const train::EpochRecord& record, std::uint32_t /*epochs*/) {

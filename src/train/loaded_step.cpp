@@ -52,10 +52,11 @@ void number_edges(const graph::TopologyView& graph, const sample::Batch& batch,
     loaded.edge_numbers.resize(batch.edges());
     graph.neighbours.visit([&](auto neighbours) {
         std::int64_t* number = loaded.edge_numbers.data();
-        for (std::size_t b = batch.blocks.size(); b-- > 0;)
+        for (std::size_t b = batch.blocks.size(); b-- > 0;) {
             number =
                 number_block(graph.offsets, neighbours, std::span<const VertexId>(batch.vertices),
                              batch.blocks[b], number);
+        }
     });
 }
 

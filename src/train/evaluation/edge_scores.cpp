@@ -93,9 +93,10 @@ void EdgeScorer::score_some(const partition::Part& part, const sample::LinkList&
         targets.classes = classes_;
     } else if (!outputs.empty() && scoring_.objective == nn::Objective::multilabel) {
         const std::vector<KnownColumn> known = known_columns(outputs);
-        for (std::size_t i = 0; i < count; ++i)
+        for (std::size_t i = 0; i < count; ++i) {
             unknown += has_unknown(
                 std::span(multilabel_).subspan(i * outputs.size(), outputs.size()), outputs);
+        }
         if (known.empty()) return;
         columns = keep_columns(scores_, columns, known, [](auto& one) { return one.output; });
         keep_columns(multilabel_, outputs.size(), known, [](auto& one) { return one.label; });

@@ -86,9 +86,10 @@ void infer_links(const comm::Communicator& comm, const partition::PartitionedDat
     TrainOptions train = saved.train;
     if (!same_data && !train.links.negatives_from.empty()) {
         train.links.negatives_from.clear();  // its pairs are of the run's own data set
-        if (comm.rank() == 0)
+        if (comm.rank() == 0) {
             log::warning(
                 "links are ranked among drawn pairs: those of the run are of its data set");
+        }
     }
     const auto links = divide(comm, data, parts, train);
     LinkEvaluator evaluator(
