@@ -13,9 +13,9 @@ namespace rudder {
 namespace {
 
 constexpr std::array<BuildPart, 8> parts{{
-    {"MPI", "ranks on several machines", "libopenmpi-dev", RUDDER_HAS_MPI != 0},
+    {"MPI", "ranks over MPI", "libopenmpi-dev", RUDDER_HAS_MPI != 0},
     {"METIS", "partition --method metis", "libmetis-dev", RUDDER_HAS_METIS != 0},
-    {"libcurl", "agent llm", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
+    {"libcurl", "agent llm with a server", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
     {"libmicrohttpd", "--metrics-port", "libmicrohttpd-dev", RUDDER_HAS_MICROHTTPD != 0},
     {"LIBLINEAR", "agent train lr and svm", "liblinear-dev", RUDDER_HAS_LIBLINEAR != 0},
     {"XGBoost", "agent train xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},

@@ -115,7 +115,7 @@ std::vector<std::string> describe_excess(const PartitionInput& input, const Load
             "{:.3f} was asked for",
             names[c], loads.imbalance(c), 1 + slack);
         if (c != 2) {
-            text += " (moving single vertices did not mend it)";
+            text += " (moving single vertices did not fix it)";
         } else {
             VertexId hub = 0;
             for (VertexId v = 1; v < input.vertices(); ++v) {

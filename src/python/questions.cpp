@@ -43,7 +43,7 @@ Reply Questions::ask(Question question, const std::function<bool()>& given_up) {
     }
     if (!mine->reply.problem.empty()) {
         throw Error(ErrorKind::failed, mine->reply.problem, who,
-                    "mend what was registered under this name");
+                    "fix what was registered under this name");
     }
     return std::move(mine->reply);
 }

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "core/build_parts.hpp"
 #include "rudder/core/error.hpp"
 
 namespace rudder::steer {
@@ -30,7 +29,6 @@ std::vector<AgentSpec> AgentSpec::members() const {
 }
 
 void check_agent(const AgentSpec& agent, const buffer::PolicySpec& policy) {
-    if (agent.name() == "llm") require_part("libcurl", "--agent llm");
     if (!agent.decides() || !buffer::has_own_signal(policy)) return;
     throw usage_error(fmt::format("agent '{}' decides when to replace, and so does policy '{}'",
                                   agent.text(), policy.text()),

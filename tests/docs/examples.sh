@@ -70,7 +70,7 @@ case $what in
         grep -q '"vertices": 4' said && grep -q '"edges": 6' said || fail "$(cat said)"
         printf '0 1\n1 two\n' >bad.adjlist
         code=0; "$built/rudder_adjlist" import bad.adjlist bad 2>said || code=$?
-        [ $code = 3 ] && grep -q "'two' is no vertex" said && grep -q 'line 2' said || fail "$code $(cat said)"
+        [ $code = 3 ] && grep -q "invalid vertex: 'two'" said && grep -q 'line 2' said || fail "$code $(cat said)"
         [ ! -e bad ] || fail "something was left" ;;
     model)
         data

@@ -42,7 +42,7 @@ public:
                 if (word.empty()) continue;
                 const auto id = rudder::parse_u64(word);
                 if (!id || *id >= most_) {
-                    throw rudder::input_error("'" + std::string(word) + "' is no vertex", where,
+                    throw rudder::input_error("invalid vertex: '" + std::string(word) + "'", where,
                                               "number vertices from 0, blanks between them");
                 }
                 vertices = std::max(vertices, *id + 1);

@@ -113,12 +113,12 @@ private:
         if (task != train::TaskKind::vertex && embeddings_) {
             throw usage_error(fmt::format("a run with --task {} writes {}s, not vertices",
                                           names.at(index), names.at(index)),
-                              "--embeddings", "leave --embeddings away");
+                              "--embeddings", "leave --embeddings out");
         }
         if (task != train::TaskKind::vertex && !settings_.type.empty()) {
             throw usage_error(fmt::format("a run with --task {} writes {}s, not vertices of a type",
                                           names.at(index), names.at(index)),
-                              "--type", "leave --type away");
+                              "--type", "leave --type out");
         }
     }
 

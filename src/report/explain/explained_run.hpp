@@ -82,7 +82,7 @@ struct ExplainedRun {
     [[nodiscard]] std::optional<double> wire() const;
     /// The share of the steps' time in which the cores of a machine work for the run.
     [[nodiscard]] std::optional<double> busy() const;
-    /// What a step takes whatever else is mended: its bytes on the wire, its work on the cores.
+    /// What a step takes whatever else is fixed: its bytes on the wire, its work on the cores.
     [[nodiscard]] double least_step() const;
     /// Computing and all that is not waiting for the network.
     [[nodiscard]] double own() const noexcept {

@@ -7,7 +7,7 @@ namespace rudder::steer {
 
 Endpoint Endpoint::parse(std::string_view /*url*/, bool /*insecure*/,
                          const std::string& /*where*/) {
-    throw missing_part("libcurl", "--agent llm", "use another agent (see agent list)");
+    throw missing_part("libcurl", "--agent llm", "use --agent llm:built-in");
 }
 
 struct HttpClient::State {
