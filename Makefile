@@ -102,8 +102,7 @@ bench-peers: program ## beside DistDGL, DGL and PyG (DATA=FILE.npz, else a gener
 coverage: setup-lint ## run the quick tests and say which lines and branches they reach, by layer
 	@$(MAKE) --no-print-directory configure PRESET=coverage TESTS=ON WERROR=$(WERROR)
 	@cmake --build --preset coverage -j $(JOBS)
-	@scripts/run-tests coverage -L quick -j $(JOBS)
-	@scripts/coverage --jobs $(JOBS)
+	@scripts/run-tests coverage -L quick -j $(JOBS); tests=$$?; scripts/coverage --jobs $(JOBS) && exit $$tests
 
 install: program ## install program, libraries and package into PREFIX
 	@cmake --install build/$(PRESET) --prefix $(PREFIX)

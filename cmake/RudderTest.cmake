@@ -37,10 +37,10 @@ foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR ZSTD PARQUET)
   endif()
 endforeach()
 
-# Seconds for a quick and a long one; sanitizers take their time.
+# Seconds for a quick and a long one; sanitizers and counters of lines take their time.
 set(rudder_quick_timeout 120)
 set(rudder_long_timeout 900)
-if(RUDDER_SANITIZE)
+if(RUDDER_SANITIZE OR RUDDER_COVERAGE)
   set(rudder_quick_timeout 900)
   set(rudder_long_timeout 3600)
 endif()

@@ -32,3 +32,21 @@ sed -i 's/^- .*/- no such line/' "$folder/explained"
 ! "$mutants" --list --count 1 --explained "$folder/explained" >/dev/null 2>&1 || { echo "a line that has gone was taken"; exit 1; }
 echo "src/comm/inbox.cpp" >"$folder/explained"
 ! "$mutants" --list --count 1 --explained "$folder/explained" >/dev/null 2>&1 || { echo "an entry without a reason was taken"; exit 1; }
+# Results: those of lines that have gone are left out, a survivor is found again where its line has moved.
+python3 - "$mutants" "$folder" <<'EOF'
+import importlib.machinery, importlib.util, json, pathlib, sys
+loader = importlib.machinery.SourceFileLoader("mutants", sys.argv[1])
+mutants = importlib.util.module_from_spec(importlib.util.spec_from_loader("mutants", loader))
+sys.dont_write_bytecode = True
+loader.exec_module(mutants)
+mutants.ROOT = pathlib.Path(sys.argv[2])
+(mutants.ROOT / "a.cpp").write_text("int f() {\n    // new\n    return 1 + 2;\n}\n")
+made = {"slot": 7, "layer": "comm", "file": "a.cpp", "line": 2, "what": "+ to -", "old": "return 1 + 2;", "new": "return 1 - 2;",
+        "result": "survived", "seconds": 1}
+lines = [made, {**made, "slot": 8, "old": "return 3;", "new": "return 4;"}, {**made, "line": 3, "result": "caught"}]
+results = mutants.ROOT / "results.jsonl"
+results.write_text("".join(json.dumps(line) + "\n" for line in lines))
+assert mutants.read_results(results) == [lines[2]], mutants.read_results(results)
+again = mutants.once_more(made)
+assert again["line"] == 3 and again["text"] == "    return 1 - 2;" and "result" not in again, again
+EOF

@@ -105,7 +105,7 @@ class Job:
     def __init__(self, place, rudder, number, seed, alone):
         self.dice = random.Random(f"{seed} {number}")
         self.kind = KINDS[number % len(KINDS)]
-        self.name = f"run-{os.getpid()}-{number}"
+        self.name = f"run-{os.getpid()}-{number:05}"  # none is the beginning of another's
         self.place, self.rudder, self.alone = place, rudder, alone
         self.run = place / self.name
         self.temporary = place / f"tmp-{number}"

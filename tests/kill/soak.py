@@ -47,8 +47,11 @@ def watch(job, pids, seconds):
     seen = {pid: [] for pid in pids}
     end = time.monotonic() + seconds
     while time.monotonic() < end and job.poll() is None:
-        for pid in pids:
-            seen[pid].append(look_at(pid))
+        try:
+            for pid in pids:
+                seen[pid].append(look_at(pid))
+        except OSError:  # a rank has ended: the job does, too
+            break
         time.sleep(1)
     return seen
 
