@@ -21,6 +21,7 @@
 #include "rudder/core/text.hpp"
 
 #include "launched_ranks.hpp"
+#include "launcher_guard.hpp"
 #include "launcher_watch.hpp"
 #include "meeting.hpp"
 #include "mpi_transport.hpp"
@@ -317,9 +318,13 @@ int launch_ranks(const LaunchOptions& options) {
     const LauncherFolders folders(options.carrier);
     LaunchedRanks ranks(options.ranks, folders.statuses.path(),
                         mpi ? RankParent::mpirun : RankParent::launcher);
-    Supervision(mpi ? start_mpirun(options, folders) : start_ranks(options, folders), ranks,
-                options)
-        .run();
+    const std::vector<pid_t> children =
+        mpi ? start_mpirun(options, folders) : start_ranks(options, folders);
+    {
+        // Ranks that are told themselves write a checkpoint; mpirun has nothing to keep.
+        const LauncherGuard guard(children, mpi ? options.grace : options.interrupt_grace);
+        Supervision(children, ranks, options).run();
+    }
     if (interrupted() && !ranks.any_spoke()) throw_if_interrupted();
     return ranks.code();
 }

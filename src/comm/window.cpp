@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -67,19 +68,30 @@ std::shared_ptr<std::span<std::byte>> map_descriptor(int fd, const std::string& 
 }
 
 constexpr const char* shared_memory = "/dev/shm";
-/// A block is younger than this when it has a name but no lock yet.
-constexpr std::chrono::seconds time_to_lock{10};
 
 /// Blocks that have a name, by it: while the process that made one lives, it holds its lock.
 std::mutex held_mutex;
 std::map<std::string, int> held;
 
-void hold(const std::string& name, int fd) {
+/// A new block, locked from the moment it has its name: one without a lock is of a dead process.
+/// A descriptor; on failure -1, and errno.
+int make_block(const std::string& name) {
+    const int fd = ::open(shared_memory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+    if (fd < 0) return -1;
     const int lock = ::fcntl(fd, F_DUPFD_CLOEXEC, 0);
-    if (lock < 0) return;
-    ::flock(lock, LOCK_SH | LOCK_NB);
-    const std::scoped_lock guard(held_mutex);
-    held[name] = lock;
+    const std::string nameless = fmt::format("/proc/self/fd/{}", fd);
+    if (lock >= 0 && ::flock(lock, LOCK_SH | LOCK_NB) == 0 &&
+        ::linkat(AT_FDCWD, nameless.c_str(), AT_FDCWD, (shared_memory + name).c_str(),
+                 AT_SYMLINK_FOLLOW) == 0) {
+        const std::scoped_lock guard(held_mutex);
+        held[name] = lock;
+        return fd;
+    }
+    const int code = errno;
+    if (lock >= 0) ::close(lock);
+    ::close(fd);
+    errno = code;
+    return -1;
 }
 
 }  // namespace
@@ -96,14 +108,13 @@ std::shared_ptr<std::span<std::byte>> create_shared_window(const std::string& na
                                                            std::size_t bytes) {
     if (bytes == 0) return private_window(0);
     static std::once_flag swept;
-    std::call_once(swept, [] { sweep_shared_windows(shared_memory, time_to_lock); });
-    const int fd = ::shm_open(name.c_str(), O_RDWR | O_CREAT | O_EXCL, 0600);
+    std::call_once(swept, [] { sweep_shared_windows(shared_memory); });
+    const int fd = make_block(name);
     if (fd < 0 && errno == ENOENT) {
         throw Error(ErrorKind::failed, "cannot make shared memory: there is nothing to hold it",
                     shared_memory, "mount it: mount -t tmpfs tmpfs /dev/shm");
     }
     if (fd < 0) throw system_error("cannot make shared memory", name, errno);
-    hold(name, fd);
     // Reserve it now: a full /dev/shm is then an error here, not a SIGBUS at the first touch.
     if (const int code = ::posix_fallocate(fd, 0, static_cast<off_t>(bytes)); code != 0) {
         ::close(fd);
@@ -131,14 +142,12 @@ void unlink_shared_window(const std::string& name) noexcept {
     held.erase(found);
 }
 
-void sweep_shared_windows(const std::filesystem::path& folder, std::chrono::seconds age) {
+void sweep_shared_windows(const std::filesystem::path& folder) {
     std::error_code none;
-    const auto before = std::filesystem::file_time_type::clock::now() - age;
     for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
         std::error_code gone;
         if (!entry.path().filename().string().starts_with(&window_prefix[1])) continue;
         if (!entry.is_regular_file(gone) || entry.is_symlink(gone)) continue;
-        if (entry.last_write_time(gone) > before || gone) continue;
         const int fd = ::open(entry.path().c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
         if (fd < 0) continue;  // another user's
         if (::flock(fd, LOCK_EX | LOCK_NB) == 0) ::unlink(entry.path().c_str());

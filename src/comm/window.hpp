@@ -1,7 +1,6 @@
 // Windows: memory that the ranks of a host share.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -24,8 +23,8 @@ inline constexpr char window_prefix[] = "/rudder-";
                                                                        std::size_t bytes);
 /// Removes its name; those who have mapped it keep it.
 void unlink_shared_window(const std::string& name) noexcept;
-/// Removes blocks of that age or more whose makers died before they removed the names. Happens
-/// before a process makes its first one.
-void sweep_shared_windows(const std::filesystem::path& folder, std::chrono::seconds age);
+/// Removes blocks whose makers died before they removed the names. Happens before a process makes
+/// its first one.
+void sweep_shared_windows(const std::filesystem::path& folder);
 
 }  // namespace rudder::comm

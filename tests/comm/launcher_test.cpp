@@ -64,6 +64,30 @@ TEST_F(Launcher, KilledLeavesNothingBehind) {
     EXPECT_EQ(left(), std::vector<std::string>{});
 }
 
+/// mpirun can lock up on a signal while it begins, so that this one heeds none: it ends all the
+/// same, once time is up, when its launcher was killed.
+TEST_F(Launcher, KilledTakesAnMpirunWithItThatHangs) {
+    const TempDir programs;
+    const auto mpirun = programs.path() / "mpirun";
+    std::ofstream(mpirun) << "#!/bin/sh\n"
+                             "[ \"$1\" = --version ] && exit\n"
+                             "trap '' TERM\n"
+                             "touch \"${0%/*}/began\"\n"
+                             "while :; do sleep 0.1; done\n";
+    std::filesystem::permissions(mpirun, std::filesystem::perms::owner_all);
+    const Outcome outcome =
+        run(command({"--ranks", "3", "work", "0", mark_}),
+            {.extra = {fmt::format("PATH={}:{}", programs.path().string(), std::getenv("PATH")),
+                       "TMPDIR=" + temporary_.path().string()},
+             .after = [&](pid_t launcher) {
+                 EXPECT_TRUE(
+                     wait_for([&] { return std::filesystem::exists(programs.path() / "began"); }));
+                 ::kill(launcher, SIGKILL);
+             }});
+    EXPECT_EQ(outcome.signal, SIGKILL);
+    expect_none_left(10s);
+}
+
 /// Where the segments of a rank lie, by its environment.
 std::filesystem::path segments_of(pid_t rank) {
     std::ifstream in("/proc/" + std::to_string(rank) + "/environ");
