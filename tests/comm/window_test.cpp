@@ -62,16 +62,18 @@ TEST(Window, AnotherProcessSeesWhatIsWritten) {
 TEST(Window, OnesWhoseMakerDiedAreSwept) {
     const std::string of_dead = fresh_name();
     const std::string of_living = fresh_name();
-    const pid_t child = ::fork();
-    if (child == 0) {
-        static_cast<void>(comm::create_shared_window(of_dead, 100));
-        ::_exit(0);
-    }
-    ASSERT_EQ(::waitpid(child, nullptr, 0), child);
-    const auto window = comm::create_shared_window(of_living, 100);
     const std::filesystem::path folder = "/dev/shm";
     const auto file = [&](const std::string& name) { return folder / name.substr(1); };
-    EXPECT_TRUE(std::filesystem::exists(file(of_dead)));
+    // First the one that stays: a process that makes its first block sweeps before it.
+    const auto window = comm::create_shared_window(of_living, 100);
+    const pid_t child = ::fork();
+    if (child == 0) {
+        const auto block = comm::create_shared_window(of_dead, 100);
+        ::_exit(std::filesystem::exists(file(of_dead)) ? 0 : 1);
+    }
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    ASSERT_EQ(status, 0) << "it was never there";
     comm::sweep_shared_windows(folder);
     EXPECT_FALSE(std::filesystem::exists(file(of_dead)));
     EXPECT_TRUE(std::filesystem::exists(file(of_living)));
