@@ -4,8 +4,8 @@ python3 bench/python/bench_python.py PARTS --graph GRAPH.npz --python ENV/bin/py
 
 PARTS are parts of the data set that GRAPH.npz is of, as many as ranks. The environment has PyTorch, PyTorch Geometric, the package
 rudder, and pyg-lib or torch-sparse, which PyG's loader needs (`make bench-peers BENCH_OPTIONS=--build-pyg` makes one). With
---link the rows of ours travel over a modelled link (RUDDER_LINK); PyG's side has none, so that such figures are told apart.
-DistDGL's side is that of `make bench-peers`.
+--link the rows of both travel over a modelled link (RUDDER_LINK): PyG's side sleeps for as long as its exchanges of ids and rows
+would take. Gradients pay on neither side. DistDGL's side is that of `make bench-peers`.
 """
 
 import argparse

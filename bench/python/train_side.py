@@ -32,11 +32,37 @@ class Sage(torch.nn.Module):
         return self.second((h, h[:seeds]), last)
 
 
+class Link:
+    """Waits as RUDDER_LINK has rows wait: a delay per message, and a rate at which what a process sends leaves it."""
+
+    delays = {"s": 1, "ms": 1e-3, "us": 1e-6}
+    rates = {"gbit": 1e9 / 8, "mbit": 1e6 / 8}
+
+    def __init__(self, text):
+        self.delay, self.rate = 0, 0
+        if text:
+            delay, rate = text.split(",")
+            self.delay, self.rate = self.number(delay, self.delays), self.number(rate, self.rates)
+
+    @staticmethod
+    def number(text, units):
+        digits = text.rstrip("abcdefghijklmnopqrstuvwxyz")
+        return float(digits) * units[text[len(digits):]]
+
+    def sent(self, tensor, counts, rank):
+        """After an exchange in which `tensor` was sent, `counts` of its rows to each process."""
+        if not self.rate:
+            return
+        others = sum(counts) - counts[rank]
+        bytes_out = others * tensor.element_size() * (tensor[0].numel() if len(tensor) else 0)
+        time.sleep(self.delay + bytes_out / self.rate)
+
+
 class Fetch:
     """Rows of the vertices that other processes hold, as one would write it: ask each owner, wait for all."""
 
-    def __init__(self, rows, vertices, rank, size):
-        self.rank, self.size = rank, size
+    def __init__(self, rows, vertices, rank, size, link):
+        self.rank, self.size, self.link = rank, size, link
         self.bounds = [vertices * r // size for r in range(size + 1)]
         self.own = rows[self.bounds[rank]:self.bounds[rank + 1]].clone()
 
@@ -48,9 +74,11 @@ class Fetch:
         torch.distributed.all_to_all_single(answered, asked)
         theirs = torch.empty(int(answered.sum()), dtype=ids.dtype)
         torch.distributed.all_to_all_single(theirs, ids[order].contiguous(), answered.tolist(), asked.tolist())
+        self.link.sent(ids, asked.tolist(), self.rank)
         sent = self.own[theirs - self.bounds[self.rank]]
         came = torch.empty(len(ids), self.own.shape[1])
         torch.distributed.all_to_all_single(came, sent, asked.tolist(), answered.tolist())
+        self.link.sent(sent, answered.tolist(), self.rank)
         rows = torch.empty_like(came)
         rows[order] = came
         return rows
@@ -59,7 +87,7 @@ class Fetch:
 class PygBatches:
     """PyG's loader on ids, each process with all edges and its share of the seeds and rows."""
 
-    def __init__(self, graph, hops, batch, rank, size, workers):
+    def __init__(self, graph, hops, batch, rank, size, workers, link):
         from torch_geometric.data import Data
         from torch_geometric.loader import NeighborLoader
 
@@ -67,7 +95,7 @@ class PygBatches:
         x = torch.from_numpy(arrays["x"].astype(numpy.float32))
         self.y = torch.from_numpy(arrays["y"].astype(numpy.int64))
         self.columns, self.classes = x.shape[1], int(self.y.max()) + 1
-        self.fetch = Fetch(x, len(x), rank, size)
+        self.fetch = Fetch(x, len(x), rank, size, link)
         edges = torch.from_numpy(arrays["edge_index"].astype(numpy.int64))
         both = torch.unique(torch.cat([edges, edges.flip(0)], 1), dim=1)
         seeds = torch.from_numpy(numpy.flatnonzero(arrays["train_mask"]))[rank::size]
@@ -119,7 +147,8 @@ def main():
     if options.side == "rudder":
         batches = RudderBatches(options.path, hops, options.batch, options.epochs)
     else:
-        batches = PygBatches(options.graph, hops, options.batch, rank, size, options.workers)
+        batches = PygBatches(options.graph, hops, options.batch, rank, size, options.workers,
+                             Link(os.environ.get("RUDDER_LINK", "")))
     model = DistributedDataParallel(Sage(batches.columns, options.hidden, batches.classes))
     optimiser = torch.optim.Adam(model.parameters(), lr=0.003)
     for epoch in range(options.epochs):

@@ -2,6 +2,7 @@
 
 import json
 import os
+import sys
 import weakref
 
 from . import _rudder
@@ -30,6 +31,50 @@ def _fanout(num_neighbors):
         raise Error(f"invalid num_neighbors: {num_neighbors!r}", "usage", "NeighborLoader",
                     "give a list of numbers, a hop each; -1 takes all neighbours")
     return hops[::-1]
+
+
+class _Epoch:
+    """The batches of one epoch of a loader. What is thrown while it waits, such as KeyboardInterrupt, takes nothing
+    from it: the next batch is the one that was waited for."""
+
+    def __init__(self, loader):
+        self._loader = loader
+        self._turn = None  # not begun
+        self._left = 0  # steps
+        self._waiting = []  # batches of a step that has come
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        loader = self._loader
+        if loader is None:
+            raise StopIteration
+        if self._turn is None:
+            self._turn = loader._begin_epoch()
+            self._left = loader.steps_per_epoch
+        if self._turn != loader._turn:
+            raise Error("an epoch of this loader was begun while another was under way", "usage", "NeighborLoader",
+                        "iterate over it once at a time, or make another loader")
+        if not self._waiting:
+            if self._left == 0:
+                loader._open().pause()
+                self._loader = None
+                raise StopIteration
+            self._waiting = loader._open().next()[::-1]
+            self._left -= 1
+        arrays = self._waiting.pop()
+        loader._given = loader._parts - 1 - len(self._waiting)
+        return loader._make(arrays)
+
+    def close(self):
+        """Leaves it: nothing more of it is drawn."""
+        loader, self._loader = self._loader, None
+        if loader is not None and self._turn is not None:
+            loader._leave_epoch(self._turn)
+
+    def __del__(self):
+        self.close()
 
 
 class NeighborLoader:
@@ -66,18 +111,21 @@ class NeighborLoader:
         Batches have ``e_id``: see ``Batch``. Every machine must hold the whole topology (the default where it fits).
     output
         ``'pyg'``, ``'torch'`` or ``'numpy'``. Default: the first of them that is installed.
+    out, force
+        A folder to keep what the loader does as a run, for ``rudder report`` and ``Run.open``: see ``note_loss``. Processes
+        wait for each other in every step then. ``force`` replaces what lies there.
     options
         Further options of ``rudder train`` by their names, such as ``{'window': 8, 'in-flight': 3}``.
     """
 
     def __init__(self, path, num_neighbors, batch_size=None, input_nodes="train", shuffle=True, seed=0, policy=None,
                  buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
-                 edge_ids=False, output="auto", options=None, num_workers=0):
+                 edge_ids=False, output="auto", out=None, force=False, options=None, num_workers=0):
         self._begin(path, num_neighbors, batch_size, input_nodes, shuffle, seed, policy, buffer, agent, precision,
-                    sampler, redraw, epochs, floor, edge_ids, output, options, num_workers)
+                    sampler, redraw, epochs, floor, edge_ids, output, out, force, options, num_workers)
 
     def _begin(self, path, num_neighbors, batch_size, input_nodes, shuffle, seed, policy, buffer, agent, precision,
-               sampler, redraw, epochs, floor, edge_ids, output, options, num_workers):
+               sampler, redraw, epochs, floor, edge_ids, output, out, force, options, num_workers):
         if num_workers != 0:
             raise Error(f"invalid num_workers: {num_workers}", "usage", "NeighborLoader",
                         "leave it out: batches are made ahead by threads of the loader, which forked workers would "
@@ -95,8 +143,9 @@ class NeighborLoader:
             text = json.dumps(settings)
         except TypeError as error:
             raise Error(f"invalid option: {error}", "usage", "NeighborLoader", "give numbers and texts") from error
-        self._engine = _rudder.Engine(os.fspath(path), text, _roles[input_nodes], bool(shuffle),
-                                      bool(floor), bool(edge_ids))
+        self._engine = _rudder.Engine(os.fspath(path), text, _roles[input_nodes], bool(shuffle), bool(floor), bool(edge_ids),
+                                      "" if out is None else os.fspath(out), bool(force), list(sys.orig_argv))
+        self.folder = None if out is None else os.fspath(out)
         facts = self._engine.facts()
         self.path = facts["path"]
         self.num_features = facts["num_features"]
@@ -107,6 +156,7 @@ class NeighborLoader:
         self._parts = facts["parts"]
         self._epochs = facts["epochs"]
         self._turn = 0
+        self._given = None  # of the batches of a step, the one that was given last
         _loaders.add(self)
 
     def __len__(self):
@@ -120,27 +170,28 @@ class NeighborLoader:
 
     def __iter__(self):
         """The next epoch, which begins with its first batch. One that is left early is not drawn to its end."""
+        self._open()
+        return _Epoch(self)
+
+    def _begin_epoch(self):
+        """Its number; what is left of the epoch before is passed over."""
         engine = self._open()
         if engine.step % self.steps_per_epoch:
             engine.skip_epoch()
         if engine.step == self._epochs * self.steps_per_epoch:
             raise Error(f"all {self._epochs} epochs have been taken", "usage", "NeighborLoader",
                         "give more epochs, or none")
-        del engine
         self._turn += 1
-        turn = self._turn
-        try:
-            for _ in range(self.steps_per_epoch):
-                if turn != self._turn:
-                    raise Error("an epoch of this loader was begun while another was under way", "usage",
-                                "NeighborLoader", "iterate over it once at a time, or make another loader")
-                for arrays in self._open().next():
-                    yield self._make(arrays)
-        except GeneratorExit:
-            if self._engine is not None and turn == self._turn:
-                self._engine.leave_epoch()
-            raise
-        self._open().pause()
+        return self._turn
+
+    def _leave_epoch(self, turn):
+        if self._engine is not None and turn == self._turn:
+            self._engine.leave_epoch()
+
+    def note_loss(self, loss):
+        """The loss of the batch that was given last, for the run folder: a step's is the mean over all parts."""
+        if self._given is not None:
+            self._open().note_loss(self._given, float(loss))
 
     def stats(self):
         """What this process has loaded so far: steps, rows, bytes, seconds, and the policy now."""
@@ -177,7 +228,7 @@ class LinkNeighborLoader(NeighborLoader):
 
     Parameters
     ----------
-    path, num_neighbors, seed, policy, buffer, agent, precision, sampler, redraw, epochs, floor, output, options
+    path, num_neighbors, seed, policy, buffer, agent, precision, sampler, redraw, epochs, floor, output, out, force, options
         As of ``NeighborLoader``.
     batch_size
         Links per part and step, at most.
@@ -189,13 +240,13 @@ class LinkNeighborLoader(NeighborLoader):
 
     def __init__(self, path, num_neighbors, batch_size=None, input_edges="train", seed=0, negatives="uniform:1", policy=None,
                  buffer=None, agent=None, precision=None, sampler=None, redraw=None, *, epochs=None, floor=False,
-                 output="auto", options=None, num_workers=0):
+                 output="auto", out=None, force=False, options=None, num_workers=0):
         if not isinstance(input_edges, str) or input_edges not in _roles:
             raise Error(f"invalid input_edges: {input_edges!r}", "usage", "LinkNeighborLoader",
                         "give 'train', 'valid' or 'test'")
         options = dict(options or {}, task="link", negatives=negatives)
         self._begin(path, num_neighbors, batch_size, input_edges, True, seed, policy, buffer, agent, precision, sampler,
-                    redraw, epochs, floor, False, output, options, num_workers)
+                    redraw, epochs, floor, False, output, out, force, options, num_workers)
 
     def __repr__(self):
         return "Link" + super().__repr__()

@@ -72,6 +72,7 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_generate_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_help_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_import_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_import_dgl_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_info_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_predict_verb();

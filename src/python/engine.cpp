@@ -52,6 +52,7 @@ Asked asked_of(const EngineRequest& request) {
 /// Touched on the worker's thread alone, but for what the mutex guards.
 struct Engine::State {
     std::optional<partition::PartitionedDataset> data;
+    std::optional<LoaderFolder> folder;
     std::unique_ptr<train::Loader> loader;
     EngineFacts facts;
     bool closed = false;
@@ -84,6 +85,7 @@ struct Engine::State {
         closed = true;
         static_cast<void>(take());
         loader->close();
+        if (folder->observer() != nullptr) folder->finish(loader->result());
     }
 };
 
@@ -94,14 +96,18 @@ void Engine::State::make(const EngineRequest& request) {
                              {"input_nodes", request.role},
                              {"shuffle", request.shuffled ? "true" : "false"},
                              {"floor", request.floor ? "true" : "false"},
-                             {"edge_ids", request.edge_numbers ? "true" : "false"}});
+                             {"edge_ids", request.edge_numbers ? "true" : "false"},
+                             {"out", request.folder.path}});
+    folder.emplace(comm, request.folder);
     Asked asked = asked_of(request);
     facts.path = parts_of(comm, request.path).string();
     comm::do_together(comm, [&] { data.emplace(facts.path); });
     partition::check_ranks(comm.size(), data->parts());
     train::TrainOptions& train = asked.options.train;
     if (!asked.batch) train.batch = train::default_batch(data->info(), data->summary());
+    asked.options.observer = folder->observer();
     loader = std::make_unique<train::Loader>(comm, *data, asked.options);
+    folder->begin(comm, *data, facts.path, train, *loader);
     facts.steps_per_epoch = loader->steps_per_epoch();
     facts.epochs = train.epochs;
     facts.parts = data->parts() / static_cast<PartId>(comm.size());
@@ -136,6 +142,12 @@ std::shared_ptr<train::LoadedStep> Engine::next(Poll poll) {
     std::shared_ptr<train::LoadedStep> step = state_->take();
     if (step != nullptr) step_ = step->sampled.step + 1;
     return step;
+}
+
+void Engine::note_loss(std::size_t part, float loss) {
+    worker_.post([state = state_, part, loss] {
+        if (!state->closed) state->open().note_loss(part, loss);
+    });
 }
 
 void Engine::pause(Poll poll) {

@@ -7,6 +7,7 @@
 
 #include "train/loader.hpp"
 
+#include "loader_folder.hpp"
 #include "worker.hpp"
 
 namespace rudder::python {
@@ -19,6 +20,7 @@ struct EngineRequest {
     bool shuffled = true;
     bool floor = false;  ///< the fewest rows possible are counted
     bool edge_numbers = false;
+    FolderRequest folder;
 };
 
 /// What callers are told of it.
@@ -51,6 +53,8 @@ public:
     [[nodiscard]] std::uint64_t step() const noexcept { return step_; }
     /// As Loader::next. A caller who was called away gets the step that it waited for next time.
     [[nodiscard]] std::shared_ptr<train::LoadedStep> next(Poll poll);
+    /// The loss on an own part of the step taken last; does not wait.
+    void note_loss(std::size_t part, float loss);
     void pause(Poll poll);
     /// Nothing more of the epoch is to be drawn; does not wait.
     void leave_epoch();

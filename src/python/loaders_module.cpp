@@ -89,14 +89,16 @@ nb::dict batch_of(const Held& step, std::size_t part, const EngineFacts& facts) 
 }
 
 void make_engine(Engine* place, const std::string& path, const std::string& options,
-                 const std::string& role, bool shuffled, bool floor, bool edge_ids) {
+                 const std::string& role, bool shuffled, bool floor, bool edge_ids,
+                 const std::string& out, bool force, const std::vector<std::string>& command) {
     const nb::gil_scoped_release unlocked;
     new (place) Engine({.path = path,
                         .options = options,
                         .role = role,
                         .shuffled = shuffled,
                         .floor = floor,
-                        .edge_numbers = edge_ids},
+                        .edge_numbers = edge_ids,
+                        .folder = {.path = out, .force = force, .command = command}},
                        signals_taken);
 }
 
@@ -172,13 +174,16 @@ Floats rows_of(RowReader& reader, const Ids& ids) {
 void bind_loaders(nb::module_& module) {
     nb::class_<Engine>(module, "Engine")
         .def("__init__", &make_engine, nb::arg("path"), nb::arg("options"), nb::arg("role"),
-             nb::arg("shuffled"), nb::arg("floor"), nb::arg("edge_ids"))
+             nb::arg("shuffled"), nb::arg("floor"), nb::arg("edge_ids"), nb::arg("out"),
+             nb::arg("force"), nb::arg("command"))
         .def("facts", &facts_of)
         .def_prop_ro("step", &Engine::step)
         .def("next", &next_of)
         .def(
             "pause", [](Engine& self) { self.pause(signals_taken); },
             nb::call_guard<nb::gil_scoped_release>())
+        .def("note_loss", &Engine::note_loss, nb::arg("part"), nb::arg("loss"),
+             nb::call_guard<nb::gil_scoped_release>())
         .def("leave_epoch", &Engine::leave_epoch, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "skip_epoch", [](Engine& self) { self.skip_epoch(signals_taken); },

@@ -57,7 +57,7 @@ Json earlier_starts(const std::filesystem::path& file) {
 
 Json run_facts(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const std::string& path, const train::TrainOptions& options,
-               const RankOptions& ranks, const train::Trainer& trainer) {
+               const RankOptions& ranks, const RunStart& start) {
     Json command = Json::array({"rudder"});
     for (const std::string& word : typed_arguments(ranks.arguments, comm.size()))
         command.push_back(word);
@@ -75,8 +75,8 @@ Json run_facts(const comm::Communicator& comm, const partition::PartitionedDatas
             {"model", options.model},
             {"seed", options.seed},
             {"epochs", options.epochs},
-            {"steps_per_epoch", trainer.steps_per_epoch()},
-            {"policy", trainer.policy().text()},
+            {"steps_per_epoch", start.steps_per_epoch},
+            {"policy", start.policy},
             {"agent", train::agent_of(options).text()},
             {"link", ranks.link}};
 }

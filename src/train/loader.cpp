@@ -7,6 +7,7 @@
 #include "rudder/core/check.hpp"
 #include "rudder/core/error.hpp"
 #include "train/ground.hpp"
+#include "train/loader_run.hpp"
 #include "train/steps/buffer_setup.hpp"
 #include "train/steps/gradient_exchange.hpp"
 #include "train/steps/pipeline.hpp"
@@ -44,14 +45,15 @@ void check_edge_numbers(const Ground& ground) {
     }
 }
 
-/// Ranks meet in every step where an agent steers, which learns of the others then, and where they
-/// share a buffer, which needs all of them for a step. Collective; null: they do not.
+/// Ranks meet in every step where an agent steers, which learns of the others then, where they
+/// share a buffer, which needs all of them for a step, and where they are watched, whose records are
+/// brought together. Collective; null: they do not.
 std::unique_ptr<GradientExchange> make_facts_exchange(const Ground& ground,
-                                                      const BufferSetup& setup) {
+                                                      const BufferSetup& setup, bool watched) {
     const TrainOptions& o = ground.options;
     const bool shared = setup.used && o.buffer_scope == buffer::BufferScope::host &&
                         ground.comm.all_max(ground.comm.host().size()) > 1;
-    if (!steered(o) && !shared) return nullptr;
+    if (!steered(o) && !shared && !watched) return nullptr;
     return std::make_unique<GradientExchange>(
         ground.comm, ground.share, ground.data.parts(),
         GradientLayout{
@@ -74,16 +76,19 @@ struct Loader::State {
     RunBuffer buffer;
     Pipeline pipeline;
     std::shared_ptr<StepPool> pool;
-    std::vector<float> losses;  ///< none are: zero for each own part
+    std::vector<float> losses;  ///< of each own part; zero unless somebody says
     Stopwatch step_watch;
     Stopwatch phase_watch;  ///< since the last phase of a step ended
     Stopwatch pace_watch;   ///< since ranks met last
     comm::Bytes received;   ///< by this rank, up to the last step
     LoaderStats stats;
+    std::unique_ptr<LoaderRun> run;  ///< null where nobody watches
+    TrainResult result;              ///< of that, in the end
     std::uint64_t next_step = 0;
     std::optional<StepRecord> open;          ///< of the step handed out
     std::optional<buffer::TimeKnobs> times;  ///< that were ordered before it
     double agent_seconds = 0;                ///< that it waited for an agent
+    bool paused = true;                      ///< the next step begins when it is asked for
     bool edge_numbers;                       ///< are wanted
     bool closed = false;                     ///< this rank is done
     bool someone_goes_on = false;            ///< in the step that ranks met in last
@@ -92,7 +97,7 @@ struct Loader::State {
           const LoaderOptions& options)
         : ground(comm, data, options.train, use_of(options)),
           setup(set_up_buffer(ground)),
-          exchange(make_facts_exchange(ground, setup)),
+          exchange(make_facts_exchange(ground, setup, options.observer != nullptr)),
           steering(make_steering(ground, setup, exchange.get())),
           buffer(ground, setup, steering.get(), 0),
           pipeline(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
@@ -103,7 +108,10 @@ struct Loader::State {
           edge_numbers(options.edge_numbers) {
         stats.row_bytes = ground.store.format().row_bytes();
         if (edge_numbers) check_edge_numbers(ground);
-        skip_time();
+        if (options.observer != nullptr) {
+            run = std::make_unique<LoaderRun>(ground, setup, buffer, steering.get(),
+                                              *options.observer);
+        }
     }
 
     void skip_time() {
@@ -111,6 +119,7 @@ struct Loader::State {
         step_watch.lap(now);
         phase_watch.lap(now);
         pace_watch.lap(now);
+        if (run != nullptr) run->begin_epoch();
     }
     [[nodiscard]] std::shared_ptr<LoadedStep> next();
     void pass_over_rest();
@@ -175,6 +184,8 @@ void Loader::State::meet(StepRecord& record) {
     const StepPace pace{
         .rows = seconds.stall - agent, .agent = agent, .ready = pace_watch.passed()};
     const StepConsensus consensus = exchange->finish(losses, {.records = !closed}, pace);
+    std::ranges::fill(losses, 0.0F);
+    record.loss = consensus.loss;
     someone_goes_on = consensus.records;
     seconds.reduce = phase_watch.lap();
     pace_watch.lap();
@@ -205,6 +216,7 @@ void Loader::State::finish_step() {
     stats.seconds += seconds;
     stats.edges += record.edges;
     if (record.buffered) stats.knobs = record.knobs;
+    if (run != nullptr) run->add(std::move(record));
 }
 
 namespace {
@@ -244,6 +256,7 @@ std::shared_ptr<LoadedStep> Loader::next() {
 
 std::shared_ptr<LoadedStep> Loader::State::next() {
     const Span span("loading", next_step);
+    if (std::exchange(paused, false)) skip_time();
     ground.comm.transport().at_step(next_step);
     StepRecord record;
     record.step = next_step;
@@ -264,9 +277,14 @@ std::shared_ptr<LoadedStep> Loader::State::next() {
     return loaded;
 }
 
+void Loader::note_loss(std::size_t part, float loss) {
+    if (!state_->open || part >= state_->losses.size()) return;
+    state_->losses[part] = loss / static_cast<float>(state_->ground.data.parts());
+}
+
 void Loader::pause() {
     state_->finish_step();
-    state_->skip_time();
+    state_->paused = true;
 }
 
 void Loader::leave_epoch() {
@@ -295,6 +313,15 @@ LoaderStats Loader::stats() const {
     return stats;
 }
 
+const TrainResult& Loader::result() const {
+    RUDDER_CHECK(state_->closed && state_->run != nullptr);
+    return state_->result;
+}
+
+const buffer::PolicySpec& Loader::policy() const noexcept {
+    return state_->setup.policy;
+}
+
 /// Where ranks meet in steps, whoever is done first goes on with them until all are.
 void Loader::State::pass_over_rest() {
     if (exchange == nullptr || ground.comm.size() == 1) return;
@@ -311,10 +338,16 @@ void Loader::close() {
     s.finish_step();
     s.closed = true;
     s.pass_over_rest();
-    s.stats.rows += s.pipeline.stop();
-    if (s.steering != nullptr) static_cast<void>(s.steering->finish());
+    const Rows unused = s.pipeline.stop();
+    s.stats.rows += unused;
+    if (s.run != nullptr) {
+        s.run->end_steps();
+    } else if (s.steering != nullptr) {
+        static_cast<void>(s.steering->finish());
+    }
     s.ground.stop();
     s.stats.bytes += comm::Bytes(s.ground.comm.accounts().received) - s.received;
+    if (s.run != nullptr) s.result = s.run->close(unused, s.pipeline.row_bytes());
 }
 
 }  // namespace rudder::train

@@ -8,8 +8,10 @@
 #include "rudder/comm/communicator.hpp"
 #include "rudder/graph/split.hpp"
 #include "rudder/partition/partitioned_dataset.hpp"
+#include "rudder/train/observer.hpp"
 #include "rudder/train/options.hpp"
 #include "rudder/train/records.hpp"
+#include "rudder/train/result.hpp"
 
 #include "loaded_step.hpp"
 
@@ -24,6 +26,9 @@ struct LoaderOptions {
     /// Edges come with their numbers in the graph. A usage Error on a host that does not hold the
     /// whole topology in ascending order, and of links.
     bool edge_numbers = false;
+    /// Told of records, decisions and epochs on rank 0, as of a run; null: nobody is. All ranks give
+    /// one or none does; with it they wait for each other in every step. It must outlive the loader.
+    TrainObserver* observer = nullptr;
 };
 
 /// What one rank has done so far.
@@ -68,6 +73,9 @@ public:
     /// The next step, across the ends of epochs; the one before has been computed. Waits for it.
     /// Null after the last epoch.
     [[nodiscard]] std::shared_ptr<LoadedStep> next();
+    /// The loss on an own part of the step handed out last, for whoever watches: a step's is the
+    /// mean over all parts.
+    void note_loss(std::size_t part, float loss);
     /// The step handed out last has been computed; what comes before the next one is not its time.
     void pause();
     /// What is left of an epoch that has begun is not wanted: nothing more of it is drawn, nor
@@ -78,6 +86,10 @@ public:
     void skip_epoch();
 
     [[nodiscard]] LoaderStats stats() const;
+    /// What a loader with an observer came to, once it is closed; complete on rank 0.
+    [[nodiscard]] const TrainResult& result() const;
+    /// Which policy it began with.
+    [[nodiscard]] const buffer::PolicySpec& policy() const noexcept;
     /// Ends it with all ranks: nothing can be taken any more, and all rows that were fetched are
     /// counted.
     void close();

@@ -13,6 +13,8 @@
 #include "rudder/steer/agent_spec.hpp"
 #include "train/option_table.hpp"
 
+#include "support/dgl_folder.hpp"
+
 #include "cli_support.hpp"
 
 namespace rudder::test {
@@ -121,7 +123,8 @@ TEST_F(Help, EveryExampleWorks) {
         if (verb == "agent train") {
             EXPECT_TRUE(std::filesystem::exists(folder_ / "samples.csv"));
         }
-        if (verb != "generate" && verb != "import") {
+        if (verb == "import-dgl") DglRing().write(folder_ / "dgl");
+        if (verb != "generate" && verb != "import" && verb != "import-dgl") {
             ok({"generate", "sbm", "graph", "--vertices", "200"});
         }
         const Outcome outcome = shell(example);

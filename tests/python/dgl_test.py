@@ -218,6 +218,28 @@ class DglTest(unittest.TestCase):
         self.assertEqual(run(path, self.place("graph"), "--force").returncode, 0)
         self.assertEqual(run(self.place("nothing.json"), self.place("other")).returncode, 3)
 
+    def test_the_program_makes_the_same_data_set(self):
+        def program(*words):
+            return subprocess.run([os.environ["RUDDER_PROGRAM"], *words], capture_output=True, text=True)
+
+        def arrays(name):
+            self.assertEqual(program("export", self.place(name), self.place(name + ".npz")).returncode, 0)
+            with numpy.load(self.place(name + ".npz")) as made:
+                return {key: made[key] for key in made.files}
+
+        for number, options in enumerate(({}, {"form": "coo", "original": False}, {"form": "all"}, {"form": "csr"})):
+            path = self.write(**options)
+            made = program("import-dgl", path, self.place(f"program-{number}"))
+            self.assertEqual((made.returncode, made.stderr), (0, ""))
+            rudder.Dataset.from_dgl(self.place(f"package-{number}"), path)
+            ours, theirs = arrays(f"program-{number}"), arrays(f"package-{number}")
+            self.assertEqual(set(ours), set(theirs))
+            for name, values in theirs.items():
+                numpy.testing.assert_array_equal(ours[name], values, name)
+        self.assertEqual(program("import-dgl", path, self.place("program-0")).returncode, 2)
+        self.assertEqual(program("import-dgl", self.place("nothing.json"), self.place("other")).returncode, 3)
+        self.assertEqual(program("import-dgl", path, self.place("other"), "--features", "another").returncode, 3)
+
     def test_parts_that_do_not_add_up(self):
         path = self.write(parts=((0, 25), (30, 60)))
         with self.assertRaises(rudder.Error) as caught:

@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, os.path.dirname(__file__))
@@ -80,6 +82,90 @@ for epoch in range(100000):
         self.assertNotEqual(code, 0)
         self.assertIn("rank 1", err)
         self.assertIn("a mistake", err)
+
+    def test_other_threads_run_while_it_waits(self):
+        # Rank 1 goes on once a thread of rank 0 has told it to, while rank 0 waits for rank 1.
+        program = """
+import os, sys, threading, time, rudder
+folder, rank = sys.argv[2], int(os.environ["RANK"])
+
+def until(name):
+    while not os.path.exists(os.path.join(folder, name)):
+        time.sleep(0.01)
+
+class Telling:
+    def __init__(self, name):
+        self.name = name
+
+    def tell(self):
+        time.sleep(0.2)
+        open(os.path.join(folder, self.name), "w").close()
+
+    def __enter__(self):
+        if rank == 0:
+            threading.Thread(target=self.tell).start()
+        else:
+            until(self.name)
+
+    def __exit__(self, *error):
+        pass
+
+with Telling("made"):
+    loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 16, output="numpy", agent="bandit", epochs=1)
+batches = iter(loader)
+next(batches)
+for number in range(4):
+    with Telling(f"step {number}"):
+        next(batches)
+with Telling("rest"):
+    list(batches)
+with Telling("closed"):
+    loader.close()
+print("all")
+"""
+        with small_graph.temporary() as folder:
+            for code, out, err in self.run_ranks(program, folder, RUDDER_RANKS_PER_HOST="1"):
+                self.assertEqual((code, out), (0, "all\n"), err)
+
+    def test_an_interrupt_arrives_while_it_waits_and_takes_no_batch(self):
+        program = """
+import os, sys, time, rudder
+folder, rank = sys.argv[2], int(os.environ["RANK"])
+loader = rudder.NeighborLoader(sys.argv[1], [4, 3], 16, seed=5, output="numpy", agent="bandit", epochs=1)
+batches, seen, interrupts = iter(loader), [], 0
+while True:
+    if rank == 1 and len(seen) == 3:
+        while not os.path.exists(os.path.join(folder, "go on")):
+            time.sleep(0.01)
+    if rank == 0 and len(seen) == 3 and interrupts == 0:
+        print("waits", flush=True)
+    try:
+        batch = next(batches, None)
+    except KeyboardInterrupt:
+        interrupts += 1
+        open(os.path.join(folder, "go on"), "w").close()
+        continue
+    if batch is None:
+        break
+    seen.append(batch.n_id.tolist())
+print(__import__("json").dumps([interrupts, seen]))
+"""
+        with small_graph.temporary() as folder:
+            port = small_graph.free_port()
+            ranks = [small_graph.start(program, self.parts, folder, rank=rank, size=2, port=port, RUDDER_RANKS_PER_HOST="1")
+                     for rank in range(2)]
+            # With three batches in hand, rank 0 waits for rank 1, which has stopped before its fourth.
+            self.assertEqual(ranks[0].stdout.readline(), "waits\n")
+            threading.Event().wait(1)
+            ranks[0].send_signal(signal.SIGINT)
+            told = [small_graph.finish(rank) for rank in ranks]
+        for code, _, err in told:
+            self.assertEqual(code, 0, err)
+        (interrupts, first), (none, second) = (json.loads(out) for _, out, _ in told)
+        self.assertEqual((interrupts, none), (1, 0))
+        alone = json.loads(small_graph.finish(small_graph.start(script, self.parts, "{}"))[1])["batches"]
+        self.assertEqual([batch for pair in zip(first, second) for batch in pair], alone[:2 * len(first)])
+        self.assertEqual(len(first), len(second))
 
     def test_a_rank_that_takes_less_waits_for_the_others(self):
         program = """

@@ -2,9 +2,14 @@
 
 import json
 import os
+import pickle
+import signal
 import subprocess
 import sys
+import threading
+import types
 import unittest
+import unittest.mock
 
 import numpy
 
@@ -84,6 +89,63 @@ class RunsTest(unittest.TestCase):
         with self.assertRaises(KeyError):
             rudder.train(self.parts, callbacks=[fail], **dict(options, epochs=100000))
         self.assertFalse(rudder.train(self.parts, **options).interrupted)
+
+    def test_an_interrupt_ends_a_run(self):
+        timers = []
+
+        def interrupt_soon(epoch):
+            if not timers:  # it comes while nobody is called
+                timers.append(threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)))
+                timers[0].start()
+
+        with self.assertRaises(KeyboardInterrupt):
+            rudder.train(self.parts, out=self.place("stopped"), callbacks=[interrupt_soon], **dict(options, epochs=100000))
+        self.assertTrue(os.listdir(self.place("stopped/checkpoints")))
+        self.assertFalse(rudder.train(self.parts, **options).interrupted)
+
+    def test_a_bar_is_shown(self):
+        class Bar:
+            made = []
+
+            def __init__(self, **given):
+                self.given, self.n, self.total, self.shown, self.closed = given, 0, None, {}, False
+                Bar.made.append(self)
+
+            def update(self, count):
+                self.n += count
+
+            def set_postfix(self, refresh=True, **shown):
+                self.shown = shown
+
+            def close(self):
+                self.closed = True
+
+        auto = types.ModuleType("tqdm.auto")
+        auto.tqdm = Bar
+        with unittest.mock.patch.dict(sys.modules, {"tqdm": types.ModuleType("tqdm"), "tqdm.auto": auto}):
+            run = rudder.train(self.parts, progress=True, **options)
+            bar, = Bar.made
+            self.assertEqual((bar.n, bar.total), (run.summary["steps"], run.summary["steps"]))
+            self.assertEqual(set(bar.shown), {"loss"})
+            self.assertTrue(bar.closed)
+            rudder.train(self.parts, progress=False, **options)
+            rudder.train(self.parts, **options)  # the tests' output is no terminal
+            self.assertEqual(len(Bar.made), 1)
+        with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
+            with self.assertRaises(rudder.Error) as caught:
+                rudder.train(self.parts, progress=True, **options)
+            self.assertIn("tqdm", caught.exception.remedy)
+
+    def test_errors_can_be_acted_on_elsewhere(self):
+        with self.assertRaises(rudder.Error) as caught:
+            rudder.Run.open(self.place("nowhere"))
+        error = caught.exception
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((again.problem, again.kind, again.where, again.remedy),
+                         (error.problem, error.kind, error.where, error.remedy))
+        self.assertTrue(error.problem and error.where and error.remedy)
+        for part in (error.problem, error.where, error.remedy):
+            self.assertIn(part, str(again))
 
     def test_predictions_are_a_table(self):
         rudder.train(self.parts, out=self.place("trained"), **options)

@@ -56,6 +56,29 @@ class TorchTest(unittest.TestCase):
             self.assertTrue(torch.equal(batch.x, x))
         self.assertEqual(len({batch.x.data_ptr() for batch in batches}), len(batches))
 
+    def test_tensors_are_not_copies(self):
+        import numpy
+
+        arrays = rudder.NeighborLoader(self.parts, [5, 3], 32, output="torch")._engine.next()[0]
+        made = rudder.batch.maker("torch")(arrays)
+        for name in ("x", "y", "edge_index", "n_id", "input_id"):
+            self.assertEqual(getattr(made, name).data_ptr(), numpy.asarray(arrays[name]).ctypes.data, name)
+
+    def test_a_bar_of_tqdm_is_shown(self):
+        import io
+
+        from tqdm import tqdm
+
+        seen = io.StringIO()
+        bar = rudder.ProgressBar(file=seen)
+        run = rudder.train(self.parts, callbacks=[bar], epochs=1, batch=64, hidden=8)
+        bar.close()
+        self.assertIn(f"{run.summary['steps']}/{run.summary['steps']}", seen.getvalue())
+        loader = rudder.NeighborLoader(self.parts, [5, 3], 32)
+        seen = io.StringIO()
+        self.assertEqual(sum(1 for _ in tqdm(loader, file=seen)), len(loader))
+        self.assertIn(f"{len(loader)}/{len(loader)}", seen.getvalue())
+
     def test_a_model_that_is_compiled(self):
         from torch_geometric.nn import SAGEConv
 

@@ -11,7 +11,7 @@ $env/bin/python -m pip install -q --disable-pip-version-check --no-input .
 program=$PWD/build/release/src/cli/rudder
 [ -x "$program" ] || { echo "with_torch: no program at $program; run make program first" >&2; exit 1; }
 export RUDDER_PROGRAM="$program"
-for name in api dataset dgl example links loader own ranks runs torch; do
+for name in api dataset dgl example figures folder links loader own ranks runs stubs torch; do
     echo "tests/python/${name}_test.py"
     $env/bin/python tests/python/${name}_test.py
 done
@@ -24,6 +24,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$program" generate sbm "$work/graph" --vertices 4000 --features structure:32 >/dev/null
 "$program" partition "$work/graph" "$work/parts" --parts 4 >/dev/null
+echo "bench/python/bench_python.py, our side alone, on a tiny graph"
+$env/bin/python bench/python/bench_python.py "$work/parts" --python $env/bin/python --sides rudder --rounds 1 --epochs 2 \
+    --hidden 16 --batch 100 --fanout 5,5
 $env/bin/torchrun --nproc-per-node 4 examples/python/sage_ddp.py "$work/parts" 3
 $env/bin/python examples/python/sage_numpy.py "$work/parts" 3
 $env/bin/torchrun --nproc-per-node 2 examples/python/ddp_after.py "$work/parts" 2

@@ -7,6 +7,7 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_doctor_verb());
     verbs.push_back(make_generate_verb());
     verbs.push_back(make_import_verb());
+    verbs.push_back(make_import_dgl_verb());
     verbs.push_back(make_export_verb());
     verbs.push_back(make_info_verb());
     verbs.push_back(make_partition_verb());
