@@ -8,7 +8,7 @@
 
 from . import _rudder
 from ._errors import Error
-from .batch import Batch, layer
+from .batch import Batch, HeteroBatch, layer
 from .dataset import Dataset
 from .loader import LinkNeighborLoader, NeighborLoader
 from .mpi import use_mpi
@@ -18,6 +18,6 @@ from .weights import state_dict, write_state_dict
 
 version = __version__ = _rudder.version
 
-__all__ = ["Answer", "Batch", "Dataset", "Error", "LinkNeighborLoader", "NeighborLoader", "ProgressBar", "Run", "compare",
+__all__ = ["Answer", "Batch", "Dataset", "Error", "HeteroBatch", "LinkNeighborLoader", "NeighborLoader", "ProgressBar", "Run", "compare",
            "evaluate", "layer", "predict", "register_agent", "register_policy", "replay", "state_dict", "train", "use_mpi",
            "version", "write_state_dict"]

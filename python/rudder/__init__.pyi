@@ -7,6 +7,8 @@ from typing import Any
 
 _Path = str | os.PathLike[str]
 _Array = Any  # of NumPy, a tensor, or whatever numpy.asarray takes
+_Arrays = _Array | dict[Any, _Array]  # of one type, or by type
+_Fanout = Sequence[int] | Mapping[Any, Sequence[int]]  # of all types of edges, or by type
 _Frame = Any  # a pandas.DataFrame where pandas is installed, else columns by name
 _Names = str | Sequence[str]
 
@@ -36,7 +38,19 @@ class Batch:
     @property
     def num_nodes(self) -> int: ...
 
-def layer(batch: Any, number: int) -> tuple[Any, int, int]: ...
+class HeteroBatch:
+    def __init__(self, nodes: Mapping[str, Mapping[str, Any]],
+                 edges: Mapping[tuple[str, str, str], Mapping[str, Any]]) -> None: ...
+    @property
+    def node_types(self) -> list[str]: ...
+    @property
+    def edge_types(self) -> list[tuple[str, str, str]]: ...
+    @property
+    def num_nodes(self) -> int: ...
+    def __getitem__(self, name: str | tuple[str, str, str]) -> Any: ...
+    def __getattr__(self, name: str) -> dict[Any, Any]: ...
+
+def layer(batch: Any, number: int) -> tuple[Any, Any, Any]: ...
 
 class Dataset:
     path: str
@@ -47,13 +61,18 @@ class Dataset:
     targets: str
     split: dict[str, int]
     parts: int
+    node_types: list[str]
+    edge_types: list[tuple[str, str, str]]
+    num_nodes_dict: dict[str, int]
+    num_features_dict: dict[str, int]
+    labelled_type: str | None
     def __init__(self, path: _Path) -> None: ...
     @classmethod
     def open(cls, path: _Path) -> Dataset: ...
     @classmethod
-    def from_arrays(cls, path: _Path, edge_index: _Array, x: _Array | None = None, y: _Array | None = None, *,
-                    train_mask: _Array | None = None, val_mask: _Array | None = None, test_mask: _Array | None = None,
-                    edge_weight: _Array | None = None, num_nodes: int | None = None, directed: bool = False,
+    def from_arrays(cls, path: _Path, edge_index: _Arrays, x: _Arrays | None = None, y: _Arrays | None = None, *,
+                    train_mask: _Arrays | None = None, val_mask: _Arrays | None = None, test_mask: _Arrays | None = None,
+                    edge_weight: _Arrays | None = None, num_nodes: int | dict[str, int] | None = None, directed: bool = False,
                     split: str | None = None, seed: int = 0, force: bool = False) -> Dataset: ...
     @classmethod
     def from_pyg(cls, path: _Path, data: Any, **options: Any) -> Dataset: ...
@@ -72,12 +91,14 @@ class Dataset:
 class NeighborLoader:
     path: str
     num_features: int
+    num_features_dict: dict[str, int]
     num_classes: int
     rank: int
     world_size: int
     steps_per_epoch: int
     folder: str | None
-    def __init__(self, path: _Path, num_neighbors: Sequence[int], batch_size: int | None = None, input_nodes: str = "train",
+    def __init__(self, path: _Path, num_neighbors: _Fanout, batch_size: int | None = None,
+                 input_nodes: str | tuple[str, str] = "train",
                  shuffle: bool = True, seed: int = 0, policy: str | None = None, buffer: float | str | None = None,
                  agent: str | None = None, precision: str | None = None, sampler: str | None = None,
                  redraw: int | str | None = None, *, epochs: int | None = None, floor: bool = False,

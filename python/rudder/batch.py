@@ -51,12 +51,114 @@ class Batch:
                 f"edge_index={list(self.edge_index.shape)}, {asked})")
 
 
+class _Store:
+    """What a batch holds of one type."""
+
+    def __init__(self, values):
+        self.__dict__.update(values)
+
+    def __contains__(self, name):
+        return name in self.__dict__
+
+    def __getitem__(self, name):
+        return self.__dict__[name]
+
+    def keys(self):
+        """Names of what it holds."""
+        return self.__dict__.keys()
+
+    def __repr__(self):
+        return "{" + ", ".join(f"{name}={list(value.shape) if hasattr(value, 'shape') else value}"
+                               for name, value in self.__dict__.items()) + "}"
+
+
+class HeteroBatch:
+    """One mini-batch of a graph of several types: what of ``torch_geometric.data.HeteroData`` a loader gives.
+
+    ``batch['paper']`` is what it holds of a type of vertices, ``batch['author', 'writes', 'paper']`` of one of edges, and
+    ``batch.x_dict``, ``batch.edge_index_dict`` and so on are the same attribute of all types that have it.
+
+    Of each type of vertices:
+
+    ``x``
+        Features of its vertices, as wide as the type's (float32); types without features have none.
+    ``n_id``
+        Their numbers among all vertices of the type in the partition, which count from 0.
+    ``num_sampled_nodes``
+        Vertices that each hop added, the seeds first.
+
+    Of the type of the seeds also ``y``, ``batch_size`` and ``input_id``, as of ``Batch``; its first vertices are the seeds.
+
+    Of each type of edges:
+
+    ``edge_index``
+        Edges as positions among the vertices of the source's type and of the destination's, hop after hop.
+    ``num_sampled_edges``
+        Edges of each hop.
+    ``e_id``
+        Where it is asked for: the number of each edge in ``Dataset.edge_index()`` of its type.
+    """
+
+    def __init__(self, nodes, edges):
+        self._nodes = {name: _Store(values) for name, values in nodes.items()}
+        self._edges = {name: _Store(values) for name, values in edges.items()}
+
+    @property
+    def node_types(self):
+        """Names of the types of vertices."""
+        return list(self._nodes)
+
+    @property
+    def edge_types(self):
+        """The types of edges: source, name, destination."""
+        return list(self._edges)
+
+    def __getitem__(self, name):
+        return self._edges[name] if isinstance(name, tuple) else self._nodes[name]
+
+    def __getattr__(self, name):
+        if name.startswith("_") or not name.endswith("_dict"):
+            raise AttributeError(f"HeteroBatch has no attribute '{name}'")
+        name = name[:-len("_dict")]
+        found = {of: store[name] for of, store in [*self._nodes.items(), *self._edges.items()] if name in store}
+        if not found:
+            raise AttributeError(f"no type of the batch has '{name}'")
+        return found
+
+    @property
+    def num_nodes(self):
+        """Number of its vertices."""
+        return sum(len(store.n_id) for store in self._nodes.values())
+
+    def __repr__(self):
+        stores = [*self._nodes.items(), *self._edges.items()]
+        return "HeteroBatch(" + ", ".join(f"{name}={store}" for name, store in stores) + ")"
+
+
+def _layer_of_types(batch, number):
+    sampled_nodes, sampled_edges = batch.num_sampled_nodes_dict, batch.num_sampled_edges_dict
+    hops = len(next(iter(sampled_nodes.values()))) - 1
+    if not 0 <= number < hops:
+        raise IndexError(f"layer {number} of a batch with {hops} hops")
+    hop = hops - 1 - number
+    edges = {}
+    for name, index in batch.edge_index_dict.items():
+        first = sum(sampled_edges[name][:hop])
+        edges[name] = index[:, first:first + sampled_edges[name][hop]]
+    sources = {name: sum(counts[:hop + 2]) for name, counts in sampled_nodes.items()}
+    destinations = {name: sum(counts[:hop + 1]) for name, counts in sampled_nodes.items()}
+    return edges, sources, destinations
+
+
 def layer(batch, number):
     """What layer ``number`` of a network reads, the first being 0: ``(edge_index, sources, destinations)``.
 
     The edges go from the first ``sources`` vertices of the batch to the first ``destinations`` of them, which are the
-    sources of the next layer, or the seeds. Each layer has draws of its own, as in ``rudder train``.
+    sources of the next layer, or the seeds. Each layer has draws of its own, as in ``rudder train``. Of a graph of several
+    types all three are dictionaries by type.
     """
+    if hasattr(batch, "edge_types"):
+        return _layer_of_types(batch, number)
     hops = len(batch.num_sampled_edges)
     if not 0 <= number < hops:
         raise IndexError(f"layer {number} of a batch with {hops} hops")
@@ -67,36 +169,52 @@ def layer(batch, number):
     return edges, destinations + batch.num_sampled_nodes[hop + 1], destinations
 
 
-def _numpy_batches():
+def _numpy_arrays():
     import numpy
 
-    def make(arrays):
-        return Batch(**{name: numpy.asarray(value) if hasattr(value, "__dlpack__") else value
-                        for name, value in arrays.items()})
-
-    return make
+    return numpy.asarray
 
 
-def _tensors(arrays):
+def _torch_arrays():
     from torch.utils.dlpack import from_dlpack
 
-    return {name: from_dlpack(value) if hasattr(value, "__dlpack__") else value
-            for name, value in arrays.items()}
+    return from_dlpack
 
 
-def _torch_batches():
-    import torch  # noqa: F401
-
-    return lambda arrays: Batch(**_tensors(arrays))
-
-
-def _pyg_batches():
-    from torch_geometric.data import Data
-
-    return lambda arrays: Data(**_tensors(arrays))
+def _own_batches(convert):
+    """Batches of this package: of one type, and of several."""
+    return lambda values: Batch(**convert(values)), HeteroBatch
 
 
-_makers = {"pyg": _pyg_batches, "torch": _torch_batches, "numpy": _numpy_batches}
+def _pyg_batches(convert):
+    from torch_geometric.data import Data, HeteroData
+
+    def of_types(nodes, edges):
+        made = HeteroData()
+        for name, values in [*nodes.items(), *edges.items()]:
+            made[name].update(values)
+        return made
+
+    return lambda values: Data(**convert(values)), of_types
+
+
+_makers = {"pyg": (_torch_arrays, _pyg_batches), "torch": (_torch_arrays, _own_batches),
+           "numpy": (_numpy_arrays, _own_batches)}
+
+
+def _make(output):
+    array, batches = _makers[output]
+    array = array()
+
+    def convert(values):
+        return {name: array(value) if hasattr(value, "__dlpack__") else value for name, value in values.items()}
+
+    def by_type(stores):
+        return {name: convert(values) for name, values in stores.items()}
+
+    of_one_type, of_types = batches(convert)
+    return lambda values: (of_types(by_type(values["nodes"]), by_type(values["edges"])) if "nodes" in values
+                           else of_one_type(values))
 
 
 def maker(output):
@@ -112,7 +230,7 @@ def maker(output):
     if output not in _makers:
         raise Error(f"invalid output: '{output}'", "usage", "NeighborLoader", "give auto, pyg, torch or numpy")
     try:
-        return _makers[output]()
+        return _make(output)
     except ImportError as error:
         raise Error(f"output '{output}' lacks {error.name}", "usage", "NeighborLoader",
                     f"install it, or give output='numpy'") from error

@@ -6,6 +6,7 @@ import tempfile
 
 from . import _rudder
 from ._errors import Error
+from .typed import typed_arrays
 
 
 def _places(ends, names, order):
@@ -25,7 +26,9 @@ class Dataset:
     """A data set, or its parts, in a folder.
 
     ``num_nodes``, ``num_edges`` (stored arcs), ``num_features``, ``num_classes``, ``targets`` (the kind), ``split``
-    (vertices per role) and ``parts`` (0: not divided) say what it holds.
+    (vertices per role) and ``parts`` (0: not divided) say what it holds. Of a graph of several types ``num_features`` is the
+    width of the widest, ``num_features_dict`` has that of each, ``node_types`` and ``edge_types`` name them, and
+    ``labelled_type`` is the one that has labels; in a graph of one type these are empty, or None.
     """
 
     def __init__(self, path):
@@ -38,6 +41,12 @@ class Dataset:
         self.num_classes = info["targets"]["count"]
         self.split = info["split"]
         self.parts = info["parts"]
+        nodes = info.get("node_types", [])
+        self.node_types = [entry["name"] for entry in nodes]
+        self.edge_types = [tuple(names) for names in info.get("edge_types", [])]
+        self.num_nodes_dict = {entry["name"]: entry["vertices"] for entry in nodes}
+        self.num_features_dict = {entry["name"]: entry["features"] for entry in nodes}
+        self.labelled_type = info.get("labelled_type")
 
     @classmethod
     def open(cls, path):
@@ -52,12 +61,28 @@ class Dataset:
         ``edge_index`` has a row of sources and one of destinations; each edge is stored both ways unless ``directed``.
         ``y`` are classes (-1: none), a row of labels or numbers. Without masks the split is drawn: 60/20/20, or as
         ``split`` says (see ``rudder import --split``). ``force`` replaces what lies there.
+
+        Several types: ``edge_index`` is a dictionary by ``(source type, name, destination type)``, each with a name of its own,
+        and all else dictionaries by type of vertices (``edge_weight``: of edges). Ends of edges and masks count the
+        vertices of their type, of which there are ``num_nodes``, or as many as rows of ``x``, ``y`` or a mask. One type
+        has ``y``. Unless ``directed`` an edge between two types goes back as ``rev_NAME``.
         """
         import numpy
 
+        if isinstance(edge_index, dict):
+            given = {"x": x, "y": y, "train_mask": train_mask, "val_mask": val_mask, "test_mask": test_mask,
+                     "edge_weight": edge_weight, "num_nodes": num_nodes}
+            return cls._write(path, typed_arrays(edge_index, **given), directed, split, seed, force)
         arrays = {"edge_index": edge_index, "x": x, "y": y, "train_mask": train_mask, "val_mask": val_mask,
                   "test_mask": test_mask, "edge_weight": edge_weight, "num_nodes": num_nodes}
         arrays = {name: numpy.asarray(value) for name, value in arrays.items() if value is not None}
+        return cls._write(path, arrays, directed, split, seed, force)
+
+    @classmethod
+    def _write(cls, path, arrays, directed, split, seed, force):
+        """A data set of arrays as an archive has them."""
+        import numpy
+
         path = os.fspath(path)
         folder = os.path.dirname(os.path.abspath(path))
         with tempfile.TemporaryDirectory(prefix=".rudder-", dir=folder) as beside:
@@ -68,11 +93,19 @@ class Dataset:
 
     @classmethod
     def from_pyg(cls, path, data, **options):
-        """Makes a data set at ``path`` of a ``torch_geometric.data.Data``: its ``edge_index``, ``x``, ``y`` and masks.
+        """Makes a data set at ``path`` of a ``torch_geometric.data.Data`` or ``HeteroData``: its ``edge_index``, ``x``, ``y``
+        and masks.
 
         Its edges are stored as they are; ``directed=False`` stores each of them both ways. ``options`` are those of
         ``from_arrays``.
         """
+        if hasattr(data, "edge_types"):
+            given = {name: data.collect(name, allow_empty=True)
+                     for name in ("x", "y", "train_mask", "val_mask", "test_mask")}
+            given = {name: value for name, value in given.items() if value}
+            given.update(num_nodes={name: data[name].num_nodes for name in data.node_types}, directed=True)
+            given.update(options)
+            return cls.from_arrays(path, data.edge_index_dict, **given)
         given = {name: getattr(data, name, None) for name in ("x", "y", "train_mask", "val_mask", "test_mask")}
         given = {name: value for name, value in given.items() if value is not None}
         given.update(num_nodes=data.num_nodes, directed=True)
@@ -129,18 +162,25 @@ class Dataset:
 
     def edge_index(self):
         """All stored arcs, sources above destinations: row after row of the graph, ascending. ``e_id`` counts in it, and
-        the vertices are those of ``n_id``."""
+        the vertices are those of ``n_id``. Of a graph of several types a dictionary: each type's for itself."""
         import numpy
 
+        if self.edge_types:
+            edges = _rudder.typed_graph_arrays(self.path)["edges"]
+            return {name: numpy.asarray(ends).reshape(2, -1) for name, ends in edges.items()}
         arrays = _rudder.graph_arrays(self.path)
         offsets = numpy.asarray(arrays["offsets"])
         destinations = numpy.repeat(numpy.arange(len(offsets) - 1), numpy.diff(offsets))
         return numpy.stack([numpy.asarray(arrays["neighbours"]), destinations])
 
     def original_ids(self):
-        """Of each vertex of a partition, which vertex of the data set it is."""
+        """Of each vertex of a partition, which vertex of the data set it is; of several types by type, each counted for
+        itself."""
         import numpy
 
+        if self.node_types:
+            ids = _rudder.typed_graph_arrays(self.path)["original_ids"]
+            return {name: numpy.asarray(numbers) for name, numbers in ids.items()}
         return numpy.asarray(_rudder.graph_arrays(self.path)["original_ids"])
 
     def __repr__(self):

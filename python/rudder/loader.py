@@ -8,6 +8,7 @@ import weakref
 from . import _rudder
 from ._errors import Error
 from .batch import maker
+from .dataset import Dataset
 
 _loaders = weakref.WeakSet()
 
@@ -24,6 +25,8 @@ _roles = {"train": "train", "valid": "valid", "val": "valid", "test": "test"}
 def _fanout(num_neighbors):
     """In the order of ``--fanout``: the input side, which is the last hop, first."""
     try:
+        if isinstance(num_neighbors, str):
+            raise TypeError
         hops = [int(count) for count in num_neighbors]
     except (TypeError, ValueError):
         hops = []
@@ -31,6 +34,37 @@ def _fanout(num_neighbors):
         raise Error(f"invalid num_neighbors: {num_neighbors!r}", "usage", "NeighborLoader",
                     "give a list of numbers, a hop each; -1 takes all neighbours")
     return hops[::-1]
+
+
+def _type_fanout(path, num_neighbors):
+    """Those of each type of edges, as ``--fanout`` and ``--type-fanout``."""
+    types = Dataset(path).edge_types
+    given = {name if isinstance(name, tuple) else (None, name, None): _fanout(hops)
+             for name, hops in num_neighbors.items()}
+    remedy = f"give a list for each of {', '.join(' '.join(name) for name in types)}" if types else "give one list"
+    for name in given:
+        if not any(name in (known, (None, known[1], None)) for known in types):
+            raise Error(f"unknown type of edges in num_neighbors: {name[1] if name[0] is None else name!r}", "usage",
+                        "NeighborLoader", remedy)
+    of_types = [given.get(known, given.get((None, known[1], None))) for known in types]
+    if None in of_types:
+        raise Error(f"num_neighbors lacks {types[of_types.index(None)]!r}", "usage", "NeighborLoader", remedy)
+    texts = (f"{known[1]}:{','.join(map(str, hops))}" for known, hops in zip(types, of_types))
+    return {"fanout": [1] * len(of_types[0]), "type-fanout": ";".join(texts)}
+
+
+def _role(path, input_nodes):
+    """The role of the seeds; of ``(type, role)`` the type must be the one that has labels."""
+    if isinstance(input_nodes, tuple) and len(input_nodes) == 2:
+        kind, input_nodes = input_nodes
+        labelled = Dataset(path).labelled_type
+        if kind != labelled:
+            raise Error(f"invalid input_nodes: the vertices of type {kind!r} have no labels", "usage", "NeighborLoader",
+                        f"give {labelled!r}" if labelled else "give 'train', 'valid' or 'test'")
+    if not isinstance(input_nodes, str) or input_nodes not in _roles:
+        raise Error(f"invalid input_nodes: {input_nodes!r}", "usage", "NeighborLoader",
+                    "give 'train', 'valid' or 'test'")
+    return _roles[input_nodes]
 
 
 class _Epoch:
@@ -81,18 +115,22 @@ class NeighborLoader:
     """Mini-batches of sampled neighbours, as ``torch_geometric.loader.NeighborLoader`` gives them.
 
     Each ``iter()`` is the next epoch. A step has one batch per part that this process holds; all processes of a job
-    yield equally many. With the same seed the batches are those that ``rudder train`` computes on.
+    yield equally many. With the same seed the batches are those that ``rudder train`` computes on. Of a graph of several types
+    they are ``HeteroData``, or ``rudder.HeteroBatch``; ``num_features_dict`` has the width of each type.
 
     Parameters
     ----------
     path
         Parts (``rudder partition``), or a data set: it is divided into a part per process, in a folder beside it.
     num_neighbors
-        Neighbours per vertex and hop, the seeds' own first: the reverse of ``--fanout``. -1: all.
+        Neighbours per vertex and hop, the seeds' own first: the reverse of ``--fanout``. -1: all. In a graph of several
+        types they hold for each type of edges, or a dictionary has a list for each: by name, or by
+        ``(source, name, destination)``.
     batch_size
         Seeds per part and step, at most. Default: about 20 steps per epoch.
     input_nodes
-        ``'train'``, ``'valid'`` or ``'test'``: which vertices are seeds.
+        ``'train'``, ``'valid'`` or ``'test'``: which vertices are seeds. In a graph of several types they are of the type that
+        has labels, which may be named: ``('paper', 'train')``.
     shuffle
         Seeds are in another order in every epoch; else by ascending id.
     seed
@@ -130,25 +168,29 @@ class NeighborLoader:
             raise Error(f"invalid num_workers: {num_workers}", "usage", "NeighborLoader",
                         "leave it out: batches are made ahead by threads of the loader, which forked workers would "
                         "not have")
-        if not isinstance(input_nodes, str) or input_nodes not in _roles:
-            raise Error(f"invalid input_nodes: {input_nodes!r}", "usage", "NeighborLoader",
-                        "give 'train', 'valid' or 'test'")
+        path = os.fspath(path)
+        role = _role(path, input_nodes)
         settings = dict(options or {})
-        given = {"fanout": _fanout(num_neighbors), "batch": batch_size, "seed": seed, "policy": policy,
+        given = {"batch": batch_size, "seed": seed, "policy": policy,
                  "buffer": buffer, "agent": agent, "precision": precision, "sampler": sampler, "redraw": redraw,
                  "epochs": epochs}
         settings.update({name: value for name, value in given.items() if value is not None})
+        if isinstance(num_neighbors, dict):
+            settings.update(_type_fanout(path, num_neighbors))
+        else:
+            settings["fanout"] = _fanout(num_neighbors)
         self._make = maker(output)
         try:
             text = json.dumps(settings)
         except TypeError as error:
             raise Error(f"invalid option: {error}", "usage", "NeighborLoader", "give numbers and texts") from error
-        self._engine = _rudder.Engine(os.fspath(path), text, _roles[input_nodes], bool(shuffle), bool(floor), bool(edge_ids),
+        self._engine = _rudder.Engine(path, text, role, bool(shuffle), bool(floor), bool(edge_ids),
                                       "" if out is None else os.fspath(out), bool(force), list(sys.orig_argv))
         self.folder = None if out is None else os.fspath(out)
         facts = self._engine.facts()
         self.path = facts["path"]
         self.num_features = facts["num_features"]
+        self.num_features_dict = facts["widths"]
         self.num_classes = facts["num_classes"]
         self.rank = facts["rank"]
         self.world_size = facts["world_size"]

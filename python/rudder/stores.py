@@ -138,6 +138,9 @@ class GraphStore(torch_geometric.data.GraphStore):
     def __init__(self, path, edge_type=None):
         super().__init__()
         data = Dataset(path)
+        if data.node_types:
+            raise Error("stores do not know types, and the graph has several", "input", data.path,
+                        "give a graph of one type, or take a loader")
         arrays = _rudder.graph_arrays(data.path)
         self.__dict__["path"] = data.path
         self.__dict__["edge_type"] = edge_type

@@ -14,6 +14,7 @@
 #include "rudder/core/error.hpp"
 #include "run/partition_cache.hpp"
 #include "train/checkpoints/checkpoint.hpp"
+#include "train/typed_step.hpp"
 #include "train/types.hpp"
 
 namespace rudder::python {
@@ -21,7 +22,7 @@ namespace rudder::python {
 namespace {
 
 Json json_of(const graph::DatasetInfo& info) {
-    return {
+    Json json{
         {"vertices", info.vertices},
         {"edges", info.edges},
         {"symmetric", info.symmetric},
@@ -29,6 +30,15 @@ Json json_of(const graph::DatasetInfo& info) {
         {"targets", {{"kind", to_string(info.targets.kind)}, {"count", info.targets.count}}},
         {"split",
          {{"train", info.split.train}, {"valid", info.split.valid}, {"test", info.split.test}}}};
+    if (!info.types.present()) return json;
+    json["labelled_type"] = info.types.vertices[labelled_type(info)].name;
+    for (const NodeType& type : node_types(info)) {
+        json["node_types"].push_back(
+            {{"name", type.name}, {"vertices", type.count}, {"features", type.width}});
+    }
+    for (const EdgeTypeName& type : edge_type_names(info))
+        json["edge_types"].push_back({type.from, type.name, type.to});
+    return json;
 }
 
 std::int64_t signed_id(std::uint64_t id) {
@@ -70,6 +80,110 @@ GraphArrays graph_arrays(const std::string& path) {
             arrays.original_ids.push_back(signed_id(id));
     }
     return arrays;
+}
+
+std::vector<NodeType> node_types(const graph::DatasetInfo& info) {
+    std::vector<NodeType> all;
+    for (const graph::VertexType& type : info.types.vertices)
+        all.push_back({type.name, type.vertices, type.features.width});
+    return all;
+}
+
+std::vector<EdgeTypeName> edge_type_names(const graph::DatasetInfo& info) {
+    std::vector<EdgeTypeName> all;
+    const auto& vertices = info.types.vertices;
+    for (const graph::EdgeType& type : info.types.edges)
+        all.push_back({vertices[type.from].name, type.name, vertices[type.to].name});
+    return all;
+}
+
+std::size_t labelled_type(const graph::DatasetInfo& info) noexcept {
+    const auto& types = info.types.vertices;
+    const auto found =
+        std::ranges::find_if(types, [](const auto& type) { return type.labelled != 0; });
+    return found == types.end() ? 0 : static_cast<std::size_t>(found - types.begin());
+}
+
+namespace {
+
+/// Arcs by type as they come, row after row.
+class ArcsByType {
+public:
+    explicit ArcsByType(const graph::DatasetInfo& info) : sources_(info.types.edges.size()) {
+        made_.node_types = node_types(info);
+        made_.edge_types = edge_type_names(info);
+        made_.edges.resize(sources_.size());
+        made_.original_ids.resize(info.types.vertices.size());
+    }
+    void add(std::size_t type, VertexId source, VertexId destination) {
+        sources_[type].push_back(signed_id(source));
+        made_.edges[type].push_back(signed_id(destination));
+    }
+    void add_vertex(std::size_t type, VertexId original) {
+        made_.original_ids[type].push_back(signed_id(original));
+    }
+    [[nodiscard]] TypedGraphArrays take() {
+        for (std::size_t t = 0; t < sources_.size(); ++t) {
+            std::vector<std::int64_t>& all = made_.edges[t];
+            all.insert(all.begin(), sources_[t].begin(), sources_[t].end());
+        }
+        return std::move(made_);
+    }
+
+private:
+    TypedGraphArrays made_;
+    std::vector<std::vector<std::int64_t>> sources_;
+};
+
+void check_several_types(const graph::DatasetInfo& info, const std::string& path) {
+    if (info.types.present()) return;
+    throw input_error("the graph has one type", path, "take it as a graph of one type");
+}
+
+TypedGraphArrays typed_arrays_of(const graph::Dataset& data) {
+    const graph::GraphTypes& types = data.info().types;
+    const graph::TopologyView graph = data.topology();
+    const auto edge_types = data.edge_data().type;
+    ArcsByType arcs(data.info());
+    for (VertexId v = 0; v < graph.vertices(); ++v) {
+        const graph::VertexType& to = types.vertices[types.of(v)];
+        arcs.add_vertex(types.of(v), v - to.first);
+        for (EdgeIndex e = graph.offsets[v]; e < graph.offsets[v + 1]; ++e) {
+            const graph::EdgeType& type = types.edges[edge_types[e]];
+            arcs.add(edge_types[e], graph.neighbours[e] - types.vertices[type.from].first,
+                     v - to.first);
+        }
+    }
+    return arcs.take();
+}
+
+}  // namespace
+
+TypedGraphArrays typed_graph_arrays(const std::string& path) {
+    if (run::is_whole_dataset(path)) {
+        const graph::Dataset data(path);
+        check_several_types(data.info(), path);
+        return typed_arrays_of(data);
+    }
+    const partition::PartitionedDataset data(path);
+    check_several_types(data.info(), path);
+    const train::TypeNumbers numbers(data.book(), data.types());
+    ArcsByType arcs(data.info());
+    for (PartId p = 0; p < data.parts(); ++p) {
+        const partition::Part part = data.part(p);
+        part.check_bounds(data.info().vertices);
+        const auto edge_types = part.edge_data().type;
+        for (VertexId v = 0; v < part.own(); ++v) {
+            const auto to = numbers.of(part.range().begin + v);
+            arcs.add_vertex(to.type,
+                            part.original_ids()[v] - data.info().types.vertices[to.type].first);
+            for (EdgeIndex e = part.offsets()[v]; e < part.offsets()[v + 1]; ++e) {
+                arcs.add(edge_types[e], numbers.of(part.global(part.neighbours()[e])).number,
+                         to.number);
+            }
+        }
+    }
+    return arcs.take();
 }
 
 void write_weights(const WeightsRequest& request) {

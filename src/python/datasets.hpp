@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "rudder/graph/dataset.hpp"
+
 namespace rudder::python {
 
 struct ImportRequest {
@@ -38,6 +40,37 @@ struct GraphArrays {
     std::vector<std::int64_t> original_ids;  ///< by vertex; of a data set the vertices themselves
 };
 [[nodiscard]] GraphArrays graph_arrays(const std::string& path);
+
+/// A type of vertices as programs are told of it.
+struct NodeType {
+    std::string name;
+    std::uint64_t count = 0;
+    std::uint64_t width = 0;  ///< of its rows
+};
+/// A type of edges: by its ends' types, and its own name.
+struct EdgeTypeName {
+    std::string from;
+    std::string name;
+    std::string to;
+};
+/// Those of a graph of several types; none where it has one.
+[[nodiscard]] std::vector<NodeType> node_types(const graph::DatasetInfo& info);
+[[nodiscard]] std::vector<EdgeTypeName> edge_type_names(const graph::DatasetInfo& info);
+/// The type whose vertices have labels; the first where there is none.
+[[nodiscard]] std::size_t labelled_type(const graph::DatasetInfo& info) noexcept;
+
+/// The arcs of a data set or of all parts by type, whose vertices are counted by type: each type's
+/// from 0, by ascending id.
+struct TypedGraphArrays {
+    std::vector<NodeType> node_types;
+    std::vector<EdgeTypeName> edge_types;
+    /// By type of edges: the sources of all arcs, row after row, then the destinations.
+    std::vector<std::vector<std::int64_t>> edges;
+    /// By type of vertices: which vertex of the type of the data set each is.
+    std::vector<std::vector<std::int64_t>> original_ids;
+};
+/// An input Error for a graph of one type.
+[[nodiscard]] TypedGraphArrays typed_graph_arrays(const std::string& path);
 
 /// A folder with the checkpoint of another run or checkpoint, but other weights: flat, in the order
 /// of its parameters. What lies there is refused.

@@ -111,9 +111,13 @@ void Engine::State::make(const EngineRequest& request) {
     facts.steps_per_epoch = loader->steps_per_epoch();
     facts.epochs = train.epochs;
     facts.parts = data->parts() / static_cast<PartId>(comm.size());
-    facts.width = data->info().features.width;
-    facts.targets = data->info().targets.count;
-    facts.target_kind = to_string(data->info().targets.kind);
+    const graph::DatasetInfo& info = data->info();
+    facts.width = info.rows().width;
+    facts.node_types = node_types(info);
+    facts.edge_types = edge_type_names(info);
+    facts.seed_type = labelled_type(info);
+    facts.targets = info.targets.count;
+    facts.target_kind = to_string(info.targets.kind);
     facts.links = train.task == train::TaskKind::link;
     facts.edge_numbers = request.edge_numbers;
     if (facts.links) facts.group = train::parse_negatives(train.links.negatives).count + 1;

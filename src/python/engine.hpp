@@ -4,9 +4,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "train/loader.hpp"
 
+#include "datasets.hpp"
 #include "loader_folder.hpp"
 #include "worker.hpp"
 
@@ -33,8 +35,11 @@ struct EngineFacts {
     std::string target_kind;
     bool links = false;  ///< seeds are links
     bool edge_numbers = false;
-    std::uint32_t group = 1;  ///< pairs for each link
-    std::string path;         ///< of the parts
+    std::uint32_t group = 1;           ///< pairs for each link
+    std::vector<NodeType> node_types;  ///< none: the graph has one type
+    std::vector<EdgeTypeName> edge_types;
+    std::size_t seed_type = 0;  ///< of vertices
+    std::string path;           ///< of the parts
     int rank = 0;
     int size = 1;
 };

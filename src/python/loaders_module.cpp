@@ -53,6 +53,51 @@ void add_pairs(train::LoadedBatch& batch, const EngineFacts& facts, const nb::ca
     made["edge_label_index"] = integers(batch.pairs.data(), {2, pairs}, owner);
     made["edge_label"] = kept_array(std::move(joined));
     made["batch_size"] = links;
+    made["input_id"] = integers(batch.positions.data(), {batch.positions.size()}, owner);
+}
+
+/// What is of the seeds alone: targets, where they stand, and their number.
+void add_seeds(const sample::Batch& sampled, train::LoadedBatch& batch, const EngineFacts& facts,
+               const nb::capsule& owner, nb::dict& made) {
+    made["y"] = targets_of(batch.targets, sampled.seeds, facts);
+    made["batch_size"] = sampled.seeds;
+    made["input_id"] = integers(batch.positions.data(), {batch.positions.size()}, owner);
+}
+
+nb::tuple key_of(const EdgeTypeName& type) {
+    return nb::make_tuple(type.from, type.name, type.to);
+}
+
+/// One part of a step of a graph of several types: a dictionary for each type.
+nb::dict typed_batch_of(const Held& step, std::size_t part, const EngineFacts& facts) {
+    train::LoadedBatch& batch = step->batches[part];
+    const nb::capsule owner = owner_of(step);
+    nb::dict nodes;
+    for (std::size_t t = 0; t < facts.node_types.size(); ++t) {
+        train::LoadedVertices& own = batch.types.vertices[t];
+        const NodeType& type = facts.node_types[t];
+        nb::dict made;
+        if (type.width != 0)
+            made["x"] = Floats(own.rows.data(), {own.ids.size(), type.width}, owner);
+        made["n_id"] = integers(own.ids.data(), {own.ids.size()}, owner);
+        made["num_sampled_nodes"] = own.per_hop;
+        if (t == facts.seed_type) add_seeds(step->sampled.batches[part], batch, facts, owner, made);
+        nodes[nb::cast(type.name)] = made;
+    }
+    nb::dict edges;
+    for (std::size_t t = 0; t < facts.edge_types.size(); ++t) {
+        train::LoadedEdges& own = batch.types.edges[t];
+        nb::dict made;
+        made["edge_index"] = integers(own.ends.data(), {2, own.count()}, owner);
+        if (facts.edge_numbers)
+            made["e_id"] = integers(own.numbers.data(), {own.numbers.size()}, owner);
+        made["num_sampled_edges"] = own.per_hop;
+        edges[key_of(facts.edge_types[t])] = made;
+    }
+    nb::dict made;
+    made["nodes"] = nodes;
+    made["edges"] = edges;
+    return made;
 }
 
 /// One part of a step: arrays that share its memory and keep it.
@@ -74,15 +119,13 @@ nb::dict batch_of(const Held& step, std::size_t part, const EngineFacts& facts) 
     if (facts.links) {
         add_pairs(batch, facts, owner, made);
     } else {
-        made["y"] = targets_of(batch.targets, sampled.seeds, facts);
-        made["batch_size"] = sampled.seeds;
+        add_seeds(sampled, batch, facts, owner, made);
     }
     if (facts.edge_numbers)
         made["e_id"] = integers(batch.edge_numbers.data(), {batch.edge_numbers.size()}, owner);
     made["edge_index"] = integers(batch.edges.data(), {2, edges}, owner);
     made["n_id"] =
         integers(reinterpret_cast<std::int64_t*>(sampled.vertices.data()), {vertices}, owner);
-    made["input_id"] = integers(batch.positions.data(), {batch.positions.size()}, owner);
     made["num_sampled_nodes"] = new_vertices;
     made["num_sampled_edges"] = new_edges;
     return made;
@@ -111,14 +154,21 @@ nb::object next_of(Engine& engine) {
     }
     if (step == nullptr) return nb::none();
     nb::list batches;
-    for (std::size_t part = 0; part < step->batches.size(); ++part)
-        batches.append(batch_of(step, part, engine.facts()));
+    const EngineFacts& facts = engine.facts();
+    for (std::size_t part = 0; part < step->batches.size(); ++part) {
+        batches.append(facts.node_types.empty() ? batch_of(step, part, facts)
+                                                : typed_batch_of(step, part, facts));
+    }
     return batches;
 }
 
 nb::dict facts_of(const Engine& engine) {
     const EngineFacts& facts = engine.facts();
     nb::dict made;
+    nb::dict widths;
+    for (const NodeType& type : facts.node_types)
+        widths[nb::cast(type.name)] = type.width;
+    made["widths"] = widths;
     made["steps_per_epoch"] = facts.steps_per_epoch;
     made["epochs"] = facts.epochs;
     made["parts"] = facts.parts;

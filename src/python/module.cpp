@@ -27,6 +27,26 @@ nb::dict arrays_of_graph(const std::string& path) {
     return made;
 }
 
+/// The same of a graph of several types: by names of types.
+nb::dict typed_arrays_of_graph(const std::string& path) {
+    TypedGraphArrays arrays;
+    do_beside("opening a graph", [&] { arrays = typed_graph_arrays(path); });
+    nb::dict edges;
+    for (std::size_t t = 0; t < arrays.edges.size(); ++t) {
+        const EdgeTypeName& type = arrays.edge_types[t];
+        edges[nb::make_tuple(type.from, type.name, type.to)] =
+            kept_array(std::move(arrays.edges[t]));
+    }
+    nb::dict ids;
+    for (std::size_t t = 0; t < arrays.original_ids.size(); ++t) {
+        ids[nb::cast(arrays.node_types[t].name)] = kept_array(std::move(arrays.original_ids[t]));
+    }
+    nb::dict made;
+    made["edges"] = edges;
+    made["original_ids"] = ids;
+    return made;
+}
+
 PyObject* error_class = nullptr;
 
 const char* kind_name(ErrorKind kind) {
@@ -119,6 +139,7 @@ NB_MODULE(_rudder, m) {
         },
         nb::arg("run"), nb::arg("output"), nb::arg("weights"));
     m.def("graph_arrays", &arrays_of_graph, nb::arg("path"));
+    m.def("typed_graph_arrays", &typed_arrays_of_graph, nb::arg("path"));
     m.def("described", &described, nb::arg("path"), nb::call_guard<nb::gil_scoped_release>());
     m.def("use_mpi", &Job::use_mpi, nb::arg("communicator"), nb::arg("library"));
     m.def("shut_down", &shut_down, nb::arg("failure"));

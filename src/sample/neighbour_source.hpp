@@ -113,6 +113,8 @@ public:
     [[nodiscard]] virtual std::string_view name() const noexcept = 0;
     /// The whole graph, where this host holds it; empty otherwise.
     [[nodiscard]] virtual graph::TopologyView topology() const noexcept { return {}; }
+    /// The types of its entries, which ascend in each row, where it holds types.
+    [[nodiscard]] virtual std::span<const std::uint8_t> edge_types() const noexcept { return {}; }
     /// Collective: no rank draws any more. Must come before destruction.
     virtual void stop() {}
 };

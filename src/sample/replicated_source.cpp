@@ -87,6 +87,9 @@ public:
     [[nodiscard]] graph::TopologyView topology() const noexcept override {
         return {*offsets_, IdSpan(std::span<const Id>(*ids_))};
     }
+    [[nodiscard]] std::span<const std::uint8_t> edge_types() const noexcept override {
+        return types_ == nullptr ? std::span<const std::uint8_t>{} : *types_;
+    }
 
 private:
     /// An own part's rows, in global ids, and what they carry.

@@ -3,25 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include "edge_numbers.hpp"
+
 namespace rudder::train {
 
 namespace {
-
-/// The entry of a row that the e-th of its draws is. The same neighbour may be there several times.
-template <class Id>
-std::int64_t entry_of(std::span<const Id> row, std::span<const VertexId> vertices,
-                      std::span<const LocalId> drawn, std::size_t e) {
-    const VertexId id = vertices[drawn[e]];
-    const auto first = std::ranges::lower_bound(row, id, {}, [](Id v) { return VertexId{v}; });
-    auto entry = first;
-    const auto is_id = [&](auto at) { return at != row.end() && VertexId{*at} == id; };
-    if (is_id(first + 1)) {
-        entry +=
-            std::count(drawn.begin(), drawn.begin() + static_cast<std::ptrdiff_t>(e), drawn[e]);
-        if (entry >= row.end() || !is_id(entry)) entry = first;  // drawn with replacement
-    }
-    return entry - row.begin();
-}
 
 /// The numbers of a block's edges, in their order.
 template <class Id>
@@ -34,13 +20,7 @@ std::int64_t* number_block(std::span<const EdgeIndex> offsets, std::span<const I
         const std::size_t begin = block.offsets[d];
         const std::span<const LocalId> drawn(block.neighbours.data() + begin,
                                              block.offsets[d + std::size_t{1}] - begin);
-        const auto first = static_cast<std::int64_t>(offsets[v]);
-        const bool whole = drawn.size() == row.size();  // then in the row's order, or drawn again
-        for (std::size_t e = 0; e < drawn.size(); ++e) {
-            const bool in_place = whole && VertexId{row[e]} == vertices[drawn[e]];
-            *number++ = first + (in_place ? static_cast<std::int64_t>(e)
-                                          : entry_of(row, vertices, drawn, e));
-        }
+        number = number_row(row, vertices, drawn, static_cast<std::int64_t>(offsets[v]), number);
     }
     return number;
 }

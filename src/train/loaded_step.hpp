@@ -13,6 +13,8 @@
 #include "sample/look_ahead.hpp"
 #include "train/steps/seed_targets.hpp"
 
+#include "typed_step.hpp"
+
 namespace rudder::train {
 
 /// One own part of a step.
@@ -36,6 +38,9 @@ struct LoadedBatch {
     SeedTargetReader reader;
     SeedPairReader pair_reader;
     std::vector<LocalId> places;  ///< of links, among those of the part
+
+    /// In a graph of several types, in the place of `rows`, `edges` and `edge_numbers`.
+    LoadedTypes types;
 };
 
 /// A step that is its holders' own for as long as there are any.

@@ -15,7 +15,6 @@
 #include "train/steps/steering.hpp"
 #include "train/steps/step_facts.hpp"
 #include "train/steps/stopwatch.hpp"
-#include "train/types.hpp"
 
 namespace rudder::train {
 
@@ -90,6 +89,7 @@ struct Loader::State {
     double agent_seconds = 0;                ///< that it waited for an agent
     bool paused = true;                      ///< the next step begins when it is asked for
     bool edge_numbers;                       ///< are wanted
+    std::unique_ptr<TypeSplit> split;        ///< null: the graph has one type
     bool closed = false;                     ///< this rank is done
     bool someone_goes_on = false;            ///< in the step that ranks met in last
 
@@ -108,10 +108,18 @@ struct Loader::State {
           edge_numbers(options.edge_numbers) {
         stats.row_bytes = ground.store.format().row_bytes();
         if (edge_numbers) check_edge_numbers(ground);
+        if (ground.types != nullptr) split_types();
         if (options.observer != nullptr) {
             run = std::make_unique<LoaderRun>(ground, setup, buffer, steering.get(),
                                               *options.observer);
         }
+    }
+
+    void split_types() {
+        const partition::PartitionedDataset& data = ground.data;
+        split = std::make_unique<TypeSplit>(data.info(), data.book(), data.types());
+        if (edge_numbers)
+            split->number_edges(ground.source->topology(), ground.source->edge_types());
     }
 
     void skip_time() {
@@ -146,7 +154,11 @@ void Loader::State::fill(LoadedStep& loaded) const {
     for (std::size_t i = 0; i < loaded.batches.size(); ++i) {
         const sample::Batch& batch = loaded.sampled.batches[i];
         LoadedBatch& own = loaded.batches[i];
-        list_edges(batch, own);
+        if (split != nullptr) {
+            split->split(batch, own.rows, own.types);
+        } else {
+            list_edges(batch, own);
+        }
         if (ground.links != nullptr) {
             fill_links(i, batch, own);
             continue;
@@ -155,7 +167,7 @@ void Loader::State::fill(LoadedStep& loaded) const {
         own.targets = own.reader.gather(ground.parts[i], seeds);
         own.positions.resize(seeds.size());
         ground.schedule.positions(seeds, ground.parts[i].id(), own.positions);
-        if (edge_numbers) number_edges(ground.source->topology(), batch, own);
+        if (edge_numbers && split == nullptr) number_edges(ground.source->topology(), batch, own);
     }
 }
 
@@ -219,19 +231,9 @@ void Loader::State::finish_step() {
     if (run != nullptr) run->add(std::move(record));
 }
 
-namespace {
-
-/// Whoever computes on what a loader gives is not told of types.
-const partition::PartitionedDataset& of_one_type(const partition::PartitionedDataset& data) {
-    check_one_type(data.info(), data.folder().path().string());
-    return data;
-}
-
-}  // namespace
-
 Loader::Loader(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const LoaderOptions& options)
-    : state_(std::make_unique<State>(comm, of_one_type(data), options)) {}
+    : state_(std::make_unique<State>(comm, data, options)) {}
 
 Loader::~Loader() = default;
 

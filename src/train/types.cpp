@@ -124,8 +124,8 @@ void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
 
 void check_one_type(const graph::DatasetInfo& info, const std::string& where) {
     if (!info.types.present()) return;
-    throw input_error("loaders, stores and arrays do not know types, and the graph has several",
-                      where, "load a graph of one type, or train with 'rudder train'");
+    throw input_error("stores do not know types, and the graph has several", where,
+                      "give a graph of one type, or take a loader");
 }
 
 }  // namespace rudder::train

@@ -30,8 +30,8 @@ namespace rudder::train {
 void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
                  const std::string& where);
 
-/// Refuses a graph of several types where batches, rows or edges go to a program that is not told
-/// of types: an input Error.
+/// Refuses a graph of several types where rows or edges go to a program that is not told of types:
+/// an input Error.
 void check_one_type(const graph::DatasetInfo& info, const std::string& where);
 
 }  // namespace rudder::train

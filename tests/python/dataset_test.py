@@ -1,7 +1,6 @@
 """Data sets made of arrays, opened and divided."""
 
 import os
-import subprocess
 import sys
 import unittest
 
@@ -44,16 +43,6 @@ class DatasetTest(unittest.TestCase):
         with self.assertRaises(rudder.Error) as caught:
             again.partition(2)
         self.assertEqual(caught.exception.kind, "usage")
-
-    def test_arrays_of_several_types_are_refused(self):
-        subprocess.run([os.environ["RUDDER_PROGRAM"], "generate", "typed", self.place("typed"), "--vertices", "200",
-                        "--features", "planted:8", "--quiet"], check=True)
-        data = rudder.Dataset.open(self.place("typed"))
-        self.assertEqual(data.num_features, 8)
-        with self.assertRaises(rudder.Error) as caught:
-            data.edge_index()
-        self.assertEqual(caught.exception.kind, "input")
-        self.assertIn("several", caught.exception.problem)
 
     def test_what_lies_there_is_replaced_only_if_asked(self):
         edge_index, x, y = small_graph.arrays()

@@ -9,6 +9,7 @@ import torch_geometric
 
 sys.path.insert(0, os.path.dirname(__file__))
 import small_graph  # noqa: E402
+import typed_test  # noqa: E402
 
 import rudder  # noqa: E402
 import rudder.pyg  # noqa: E402
@@ -102,6 +103,50 @@ class TorchTest(unittest.TestCase):
             self.assertIsInstance(batch, torch_geometric.data.Data)
             self.assertEqual(batch.edge_label_index.shape, (2, 2 * batch.batch_size))
             self.assertLess(int(batch.edge_label_index.max()), len(batch.x))
+
+    def test_batches_of_several_types_are_hetero_data(self):
+        from torch_geometric.nn import HeteroConv, SAGEConv
+        from torch_geometric.utils import trim_to_layer
+
+        edges, x, y = typed_test.arrays()
+        data = torch_geometric.data.HeteroData()
+        for name, count in typed_test.counts.items():
+            data[name].num_nodes = count
+        for name, rows in x.items():
+            data[name].x = torch.from_numpy(rows)
+        data["item"].y = torch.from_numpy(y["item"])
+        for kind, ends in edges.items():
+            data[kind].edge_index = torch.from_numpy(ends)
+        whole = rudder.Dataset.from_pyg(os.path.join(self.folder.name, "typed"), data, directed=False)
+        self.assertEqual(whole.num_nodes_dict, typed_test.counts)
+        for kind, ends in whole.edge_index().items():
+            self.assertEqual(set(zip(*ends.tolist())), typed_test.stored(edges)[kind])
+        parts = whole.partition(2, method="ldg")
+        kinds = [kind for kind in parts.edge_types if "tag" not in kind]
+        widths = parts.num_features_dict
+        conv = [HeteroConv({kind: SAGEConv((16 if last else widths[kind[0]], 16 if last else widths[kind[2]]), 16)
+                            for kind in kinds}) for last in (False, True)]
+        head = torch.nn.Linear(16, 3)
+        weights = [*conv[0].parameters(), *conv[1].parameters(), *head.parameters()]
+        same = rudder.NeighborLoader(parts.path, [4, 3], 32, output="numpy")
+        for batch, arrays in zip(rudder.pyg.NeighborLoader(parts.path, [4, 3], 32), same):
+            self.assertIsInstance(batch, torch_geometric.data.HeteroData)
+            self.assertTrue(batch.validate())
+            self.assertEqual(batch.node_types, parts.node_types)
+            for name, rows in arrays.x_dict.items():
+                self.assertEqual(batch[name].x.tolist(), rows.tolist())
+            for kind, ends in arrays.edge_index_dict.items():
+                self.assertEqual(batch[kind].edge_index.tolist(), ends.tolist())
+            h, ends = batch.x_dict, {kind: batch.edge_index_dict[kind] for kind in kinds}
+            for number in range(2):
+                h, ends, _ = trim_to_layer(number, batch.num_sampled_nodes_dict, batch.num_sampled_edges_dict, h, ends)
+                last = rudder.layer(batch, number)[0]
+                if number == 1:
+                    self.assertTrue(all(torch.equal(ends[kind], last[kind]) for kind in kinds))
+                h = {name: rows.relu() for name, rows in conv[number](h, ends).items()}
+            logits = head(h["item"][:batch["item"].batch_size])
+            torch.nn.functional.cross_entropy(logits, batch["item"].y).backward()
+        self.assertTrue(all(weight.grad is not None for weight in weights[-2:]))
 
     def test_data_frames_are_those_of_pandas(self):
         import pandas

@@ -11,7 +11,7 @@ $env/bin/python -m pip install -q --disable-pip-version-check --no-input .
 program=$PWD/build/release/src/cli/rudder
 [ -x "$program" ] || { echo "with_torch: no program at $program; run make program first" >&2; exit 1; }
 export RUDDER_PROGRAM="$program"
-for name in api dataset dgl example figures folder links loader own ranks runs stubs torch; do
+for name in api dataset dgl example figures folder links loader own ranks runs stubs torch typed; do
     echo "tests/python/${name}_test.py"
     $env/bin/python tests/python/${name}_test.py
 done

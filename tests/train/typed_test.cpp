@@ -2,13 +2,10 @@
 // types are worth, what is refused.
 #include <gtest/gtest.h>
 
-#include "graph/dataset_writer.hpp"
-#include "graph/generate/generate.hpp"
-#include "partition/partition.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
 #include "train/fixture.hpp"
-#include "train/loader.hpp"
+#include "train/typed_parts.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -17,26 +14,9 @@ namespace {
 
 class TypedTraining : public testing::Test {
 protected:
-    static partition::PartitionedDataset make(const std::filesystem::path& folder,
-                                              VertexId vertices) {
-        graph::GenerateOptions options;
-        options.kind = "typed";
-        options.output = folder / "data";
-        options.generator.vertices = vertices;
-        options.generator.classes = 4;
-        options.generator.degree = 6;
-        options.features = "planted:12";
-        graph::generate_dataset(options, Progress::none());
-        partition::PartitionOptions parts;
-        parts.parts = 4;
-        parts.method = "ldg";
-        partition::partition_dataset(graph::Dataset(folder / "data"), folder / "parts", parts,
-                                     Existing::refuse);
-        return partition::PartitionedDataset(folder / "parts");
-    }
     static const partition::PartitionedDataset& data() {
         static const TempDir folder;
-        static const partition::PartitionedDataset parts = make(folder.path(), 400);
+        static const partition::PartitionedDataset parts = make_typed_parts(folder.path(), 400);
         return parts;
     }
     static train::TrainOptions options(const std::string& model) {
@@ -123,7 +103,7 @@ TEST_P(Typed, ExactScoresAreThoseOfAllNeighbours) {
 /// Four classes of which features alone tell little.
 TEST_P(Typed, LearnsWhatIsPlanted) {
     const TempDir folder;
-    const partition::PartitionedDataset larger = make(folder.path(), 2000);
+    const partition::PartitionedDataset larger = make_typed_parts(folder.path(), 2000);
     train::TrainOptions asked = options(GetParam());
     asked.type_fanout.clear();
     asked.fanout = {10, 10};
@@ -179,12 +159,6 @@ TEST_F(TypedTraining, WhatIsRefused) {
     const partition::PartitionedDataset plain = make_parts(folder.path(), {});
     expect_refused(plain, options("rgcn"), ErrorKind::input, "several types");
     expect_refused(plain, options("sage"), ErrorKind::usage, "one type of edges");
-}
-
-TEST_F(TypedTraining, LoadersRefuseThem) {
-    expect_error(
-        [] { train::Loader(comm::Communicator::local(), data(), {.train = options("sage")}); },
-        ErrorKind::input, "loaders, stores and arrays do not know types");
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "rudder/graph/io/graph_reader.hpp"
 
 #include "feature_sources.hpp"
+#include "npz_types.hpp"
 #include "target_builder.hpp"
 
 namespace rudder::graph {
@@ -146,13 +147,13 @@ void write_types(TableGraph& tables, const ImportOptions& options, DatasetWriter
     for (const auto& [name, given] : {std::pair{"--features", !options.features.empty()},
                                       std::pair{"--labels", !options.labels.empty()}}) {
         if (!given) continue;
-        throw usage_error(fmt::format("{} does not go with tables of several types", name), name,
-                          "name columns in the schema");
+        throw usage_error(fmt::format("{} does not go with a graph of several types", name), name,
+                          "name columns in the schema, or give arrays by type");
     }
     writer.types(tables.types);
     for (std::size_t t = 0; t < tables.of_types.size(); ++t) {
         TableType& own = tables.of_types[t];
-        writer.type_ids(t, own.ids);
+        if (own.ids.kind()) writer.type_ids(t, own.ids);
         if (own.features) {
             writer.type_features(t, *own.features, options.feature_type, options.row_normalise,
                                  progress);
@@ -187,6 +188,11 @@ DatasetInfo import_dataset(const ImportOptions& options, Progress& progress) {
         options.format == "auto" ? detect_graph_format(options.input) : options.format;
     const auto reader = make_graph_reader(format);
     DatasetWriter writer(options.output, existing);
+    if (auto typed = format == "npz" ? read_typed_npz(options) : std::nullopt) {
+        write_types(*typed, options, writer, progress);
+        write_graph(typed->graph, typed->edge_types, options, writer, progress);
+        return finish(writer);
+    }
     RawGraph graph = reader->read({options.input, options.vertices, options.id_bits}, progress);
     write_graph(graph, {}, options, writer, progress);
     return finish(writer);

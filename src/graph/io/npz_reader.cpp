@@ -37,7 +37,9 @@ std::optional<VertexId> known_vertices(const NpzArchive& archive) {
     return reader.header().shape[0];
 }
 
-TargetHints target_hints(const NpzArchive& archive) {
+}  // namespace
+
+TargetHints npz_target_hints(const NpzArchive& archive) {
     TargetHints hints;
     if (archive.has("num_classes")) {
         NpyReader reader = archive.open("num_classes");
@@ -49,8 +51,6 @@ TargetHints target_hints(const NpzArchive& archive) {
     }
     return hints;
 }
-
-}  // namespace
 
 RawGraph read_npz(const ReadOptions& options, Progress& /*progress*/) {
     const auto archive = std::make_shared<const NpzArchive>(options.input);
@@ -77,7 +77,7 @@ RawGraph read_npz(const ReadOptions& options, Progress& /*progress*/) {
     if (const auto name = archive->first_of({"y", "label", "labels", "node_label"});
         !name.empty()) {
         NpyReader reader = archive->open(name);
-        graph.targets = read_targets(reader, graph.vertices, target_hints(*archive));
+        graph.targets = read_targets(reader, graph.vertices, npz_target_hints(*archive));
     }
     graph.roles = read_npz_split(*archive, graph.vertices);
     graph.vertex_times = read_npz_times(*archive, graph.vertices);

@@ -7,6 +7,7 @@
 #include "rudder/graph/io/graph_reader.hpp"
 
 #include "npz.hpp"
+#include "target_builder.hpp"
 
 namespace rudder::graph {
 
@@ -28,6 +29,8 @@ using SharedArchive = std::shared_ptr<const NpzArchive>;
                                                                 VertexId vertices);
 [[nodiscard]] std::unique_ptr<FeatureSource> read_npz_features(const SharedArchive& archive,
                                                                VertexId vertices);
+/// What an archive says of classes: their number and names.
+[[nodiscard]] TargetHints npz_target_hints(const NpzArchive& archive);
 [[nodiscard]] std::optional<Array<Role>> read_npz_split(const NpzArchive& archive,
                                                         VertexId vertices);
 
