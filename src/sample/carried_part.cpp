@@ -11,12 +11,15 @@ namespace rudder::sample {
 CarriedPart::CarriedPart(const partition::Part& part, const RowsView& rows, SourceCarries carries)
     : neighbours_(rows.neighbours) {
     const bool own = rows.neighbours.data() == part.neighbours().data();
-    RUDDER_CHECK(own || (!carries.weights && !carries.times && !carries.types));
+    const bool features = carries.features.present();
+    RUDDER_CHECK(own || (!carries.weights && !carries.times && !carries.types && !features));
     const graph::EdgeData data = part.edge_data();
     RUDDER_CHECK(!carries.weights || part.info().edge_weight);
     RUDDER_CHECK(!carries.times || part.info().edge_time);
     RUDDER_CHECK(!carries.types || part.info().types.present());
+    RUDDER_CHECK(carries.features.row_bytes() == (features ? data.features.info.row_bytes() : 0));
     if (carries.weights) weights_ = data.weight;
+    if (features) features_ = data.features.bytes();
     if (carries.times || carries.types) order(part, carries);
 }
 
@@ -28,6 +31,8 @@ void CarriedPart::order(const partition::Part& part, SourceCarries carries) {
     if (carries.times) own_times_ = Array<std::int64_t>::uninitialised(edges);
     if (carries.types) own_types_ = Array<std::uint8_t>::uninitialised(edges);
     if (carries.weights) own_weights_ = Array<float>::uninitialised(edges);
+    const std::size_t row_bytes = carries.features.row_bytes();
+    own_features_ = Array<std::byte>::uninitialised(edges * row_bytes);
     const auto before = [&](EdgeIndex a, EdgeIndex b) {
         if (carries.types && data.type[a] != data.type[b]) return data.type[a] < data.type[b];
         return carries.times && data.time[a] < data.time[b];
@@ -45,6 +50,8 @@ void CarriedPart::order(const partition::Part& part, SourceCarries carries) {
                 if (carries.times) own_times_[begin + i] = data.time[order[i]];
                 if (carries.types) own_types_[begin + i] = data.type[order[i]];
                 if (carries.weights) own_weights_[begin + i] = data.weight[order[i]];
+                std::copy_n(features_.data() + order[i] * row_bytes, row_bytes,
+                            own_features_.data() + (begin + i) * row_bytes);
             }
         }
     });
@@ -52,6 +59,7 @@ void CarriedPart::order(const partition::Part& part, SourceCarries carries) {
     times_ = own_times_.span();
     types_ = own_types_.span();
     if (carries.weights) weights_ = own_weights_.span();
+    features_ = own_features_.span();
 }
 
 }  // namespace rudder::sample

@@ -24,10 +24,11 @@ public:
     [[nodiscard]] std::span<const float> weights() const noexcept { return weights_; }
     [[nodiscard]] std::span<const std::int64_t> times() const noexcept { return times_; }
     [[nodiscard]] std::span<const std::uint8_t> types() const noexcept { return types_; }
+    [[nodiscard]] std::span<const std::byte> features() const noexcept { return features_; }
     /// Memory of the copy.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
         return own_neighbours_.size() * sizeof(LocalId) + own_weights_.size() * sizeof(float) +
-               own_times_.size() * sizeof(std::int64_t) + own_types_.size();
+               own_times_.size() * sizeof(std::int64_t) + own_types_.size() + own_features_.size();
     }
 
 private:
@@ -37,10 +38,12 @@ private:
     Array<float> own_weights_;
     Array<std::int64_t> own_times_;
     Array<std::uint8_t> own_types_;
+    Array<std::byte> own_features_;
     std::span<const LocalId> neighbours_;
     std::span<const float> weights_;
     std::span<const std::int64_t> times_;
     std::span<const std::uint8_t> types_;
+    std::span<const std::byte> features_;
 };
 
 }  // namespace rudder::sample

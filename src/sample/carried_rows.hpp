@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <utility>
@@ -33,6 +34,7 @@ public:
         out_.offsets.resize(vertices.size() + 1);
         out_.offsets[0] = 0;
         out_.shares.clear();
+        out_.features.clear();
         ids.clear();
         for (std::size_t i = 0; i < vertices.size(); ++i) {
             if (i + place_distance < vertices.size())
@@ -44,12 +46,25 @@ public:
                 ids.push_back(static_cast<Id>(row[position]));
             if (request_.weighted)
                 out_.shares.insert(out_.shares.end(), shares_.begin(), shares_.end());
+            if (request_.features) add_features(carried);
             if (ids.size() > std::numeric_limits<std::uint32_t>::max()) throw_too_many_edges();
             out_.offsets[i + 1] = static_cast<std::uint32_t>(ids.size());
         }
     }
 
 private:
+    /// Of the entries at positions_.
+    void add_features(const CarriedRow& carried) {
+        const std::size_t bytes = carried.feature_bytes;
+        const std::size_t before = out_.features.size();
+        out_.features.resize(before + positions_.size() * bytes);
+        std::byte* to = out_.features.data() + before;
+        for (const EdgeIndex position : positions_) {
+            std::memcpy(to, carried.features + position * bytes, bytes);
+            to += bytes;
+        }
+    }
+
     /// How many of the entries come strictly before the vertex's time: rows are in that order.
     [[nodiscard]] EdgeIndex permitted(std::size_t i, EdgeIndex degree,
                                       const CarriedRow& carried) const noexcept {

@@ -227,6 +227,15 @@ void draw_rows(const Rows& rows, const DrawRequest& request, DrawnNeighbours& ou
 struct CarriedRow {
     const float* weights = nullptr;
     const std::int64_t* times = nullptr;
+    const std::byte* features = nullptr;
+    std::size_t feature_bytes = 0;  ///< of one entry
+
+    /// The same from a later entry on.
+    [[nodiscard]] CarriedRow from(EdgeIndex entry) const noexcept {
+        return {weights == nullptr ? nullptr : weights + entry,
+                times == nullptr ? nullptr : times + entry,
+                features == nullptr ? nullptr : features + entry * feature_bytes, feature_bytes};
+    }
 };
 
 /// The rows of the whole graph, in ids of either width.
@@ -246,8 +255,7 @@ struct WholeRows {
 
     const EdgeIndex* offsets;
     const Id* ids;
-    const float* weights = nullptr;       ///< by entry; null: none
-    const std::int64_t* times = nullptr;  ///< by entry; null: none
+    CarriedRow all{};                     ///< of all entries
     const std::uint8_t* types = nullptr;  ///< by entry; null: none
 
     /// The types of a row's entries, which ascend.
@@ -255,10 +263,7 @@ struct WholeRows {
         return types + offsets[v];
     }
 
-    [[nodiscard]] CarriedRow carried(VertexId v) const noexcept {
-        return {weights == nullptr ? nullptr : weights + offsets[v],
-                times == nullptr ? nullptr : times + offsets[v]};
-    }
+    [[nodiscard]] CarriedRow carried(VertexId v) const noexcept { return all.from(offsets[v]); }
     [[nodiscard]] Row row(VertexId v) const noexcept {
         return {ids + offsets[v], offsets[v + 1] - offsets[v]};
     }

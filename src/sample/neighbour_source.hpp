@@ -13,6 +13,7 @@
 #include "rudder/core/random.hpp"
 #include "rudder/core/raw_vector.hpp"
 #include "rudder/core/types.hpp"
+#include "rudder/graph/features.hpp"
 #include "rudder/graph/topology.hpp"
 #include "rudder/partition/book.hpp"
 #include "rudder/partition/part.hpp"
@@ -49,6 +50,7 @@ struct DrawRequest {
     std::uint64_t redraw = 1;  ///< steps between a vertex's numbers, where they are shared
     comm::Kind kind = comm::Kind::topology;  ///< of the messages, where there are any
     bool weighted = false;                   ///< by the edges' weights; gives shares
+    bool features = false;                   ///< gives the rows of features that edges have
     Temporal temporal = Temporal::off;
     /// Unless that is off: each vertex sees edges before its time alone.
     std::span<const std::int64_t> times{};
@@ -57,7 +59,9 @@ struct DrawRequest {
     std::optional<std::uint8_t> type{};
 
     /// Whether what edges carry is looked at.
-    [[nodiscard]] bool carried() const noexcept { return weighted || temporal != Temporal::off; }
+    [[nodiscard]] bool carried() const noexcept {
+        return weighted || features || temporal != Temporal::off;
+    }
 };
 
 /// What of the data that edges carry a source holds; requests can ask for no more.
@@ -65,11 +69,12 @@ struct SourceCarries {
     bool weights = false;
     bool times = false;  ///< rows are then in the order of time
     bool types = false;  ///< rows are then in the order of type, and of one type in that of time
+    graph::FeatureInfo features{};  ///< as they are stored; no columns: none
 
     /// For each edge.
     [[nodiscard]] std::uint64_t bytes() const noexcept {
         return (weights ? sizeof(float) : 0) + (times ? sizeof(std::int64_t) : 0) +
-               (types ? sizeof(std::uint8_t) : 0);
+               (types ? sizeof(std::uint8_t) : 0) + features.row_bytes();
     }
 };
 
@@ -83,6 +88,8 @@ struct DrawnNeighbours {
     RawVector<std::uint32_t> narrow;
     RawVector<VertexId> wide;
     RawVector<float> shares;  ///< as of Block, by id; empty unless weights were asked for
+    /// Rows of edges as they are stored, by id; empty unless they were asked for.
+    RawVector<std::byte> features;
     std::shared_ptr<SharedMemory> memory;  ///< of draws before; whoever draws makes it
     std::shared_ptr<SplitDraw> split;      ///< the same, of those that leave neighbours out
 

@@ -55,7 +55,9 @@ public:
                               own[i].range().begin,
                               own[i].own(),
                               {carries.weights ? carried.weights().data() : nullptr,
-                               carries.times ? carried.times().data() : nullptr},
+                               carries.times ? carried.times().data() : nullptr,
+                               carries.features.present() ? carried.features().data() : nullptr,
+                               carries.features.row_bytes()},
                               carries.types ? carried.types().data() : nullptr});
         }
     }
@@ -69,9 +71,7 @@ public:
     }
     [[nodiscard]] CarriedRow carried(VertexId v) const noexcept {
         const OwnPart& part = parts_[slot_[book_->owner(v)]];
-        const EdgeIndex first = part.offsets[v - part.first];
-        return {part.carried.weights == nullptr ? nullptr : part.carried.weights + first,
-                part.carried.times == nullptr ? nullptr : part.carried.times + first};
+        return part.carried.from(part.offsets[v - part.first]);
     }
 
     /// The types of a row's entries, which ascend.

@@ -27,7 +27,7 @@ constexpr comm::Channel draw_channel = comm::channel_of(comm::Talk::draws);
 
 /// A question: this, the times of the vertices where they have some, the neighbours that are left
 /// out, then the ids, packed. The answer: the drawn ids, their shares where weights were asked for,
-/// then how many each vertex has.
+/// their rows of features likewise, then how many each vertex has.
 struct QuestionHead {
     std::uint64_t seed;
     std::uint64_t step;
@@ -38,12 +38,16 @@ struct QuestionHead {
     std::uint64_t redraw;
     std::uint32_t with_replacement;
     std::uint32_t sampler;
-    std::uint32_t weighted;
+    std::uint32_t carried;  ///< what is asked of the edges: the bits below
     std::uint32_t temporal;
     std::uint64_t type;      ///< of edges, and 1; 0: all
     std::uint64_t times;     ///< how many
     std::uint64_t left_out;  ///< how many
 };
+
+/// What an answer has of each neighbour besides its id.
+constexpr std::uint32_t with_shares = 1;
+constexpr std::uint32_t with_features = 2;
 
 /// How wide ids and counts are; both sides know.
 struct WireWidths {
@@ -114,7 +118,8 @@ struct Share {
     comm::Request request;
     RawVector<std::uint32_t> counts;
     RawVector<Id> neighbours;
-    RawVector<float> shares;  ///< of the neighbours, where weights were asked for
+    RawVector<float> shares;        ///< of the neighbours, where weights were asked for
+    RawVector<std::byte> features;  ///< likewise
 
     /// In ascending order, which makes questions short.
     void sort() {
@@ -160,7 +165,8 @@ public:
             const RowsView rows = rows_of(own, messages, i);
             bytes_ +=
                 rows.offsets.size_bytes() + own[i].halo().size_bytes() +
-                rows.neighbours.size() * (sizeof(LocalId) + (carries.weights ? sizeof(float) : 0));
+                rows.neighbours.size() * (sizeof(LocalId) + (carries.weights ? sizeof(float) : 0) +
+                                          carries.features.row_bytes());
         }
         if (with_degrees) gather_degrees(own, messages);
         if (comm_.size() > 1) {
@@ -239,20 +245,21 @@ private:
 
     template <class Id>
     void ask_all(const DrawRequest& request, std::span<Share<Id>> shares) const {
-        const QuestionHead head{request.key.seed,
-                                request.key.step,
-                                static_cast<std::uint32_t>(request.key.purpose),
-                                request.key.epoch,
-                                request.key.layer,
-                                request.fanout,
-                                request.redraw,
-                                request.with_replacement ? 1U : 0U,
-                                static_cast<std::uint32_t>(request.sampler),
-                                request.weighted ? 1U : 0U,
-                                static_cast<std::uint32_t>(request.temporal),
-                                request.type ? std::uint64_t{*request.type} + 1 : 0,
-                                0,
-                                0};
+        const QuestionHead head{
+            request.key.seed,
+            request.key.step,
+            static_cast<std::uint32_t>(request.key.purpose),
+            request.key.epoch,
+            request.key.layer,
+            request.fanout,
+            request.redraw,
+            request.with_replacement ? 1U : 0U,
+            static_cast<std::uint32_t>(request.sampler),
+            (request.weighted ? with_shares : 0U) | (request.features ? with_features : 0U),
+            static_cast<std::uint32_t>(request.temporal),
+            request.type ? std::uint64_t{*request.type} + 1 : 0,
+            0,
+            0};
         for (std::size_t r = 0; r < shares.size(); ++r) {
             Share<Id>& share = shares[r];
             if (share.asked.empty() || static_cast<int>(r) == comm_.rank()) continue;
@@ -289,6 +296,7 @@ private:
             share.counts[i] = drawn.offsets[i + 1] - drawn.offsets[i];
         share.neighbours = std::move(drawn.ids<Id>());
         share.shares = std::move(drawn.shares);
+        share.features = std::move(drawn.features);
     }
 
     template <class Id>
@@ -301,7 +309,8 @@ private:
             coder_ != nullptr ? std::span<const std::byte>(decoded) : message.bytes;
         const WireWidths widths(book_.vertices(), request.fanout);
         const std::size_t counts = share.vertices.size() * widths.count;
-        const std::size_t per_id = widths.id + (request.weighted ? sizeof(float) : 0);
+        const std::size_t row_bytes = request.features ? carries_.features.row_bytes() : 0;
+        const std::size_t per_id = widths.id + (request.weighted ? sizeof(float) : 0) + row_bytes;
         if (bytes.size() < counts || (bytes.size() - counts) % per_id != 0)
             refuse_draws(from, "an answer of another length");
         const std::size_t drawn = (bytes.size() - counts) / per_id;
@@ -312,6 +321,8 @@ private:
             std::memcpy(share.shares.data(), bytes.data() + drawn * widths.id,
                         drawn * sizeof(float));
         }
+        const auto rows = bytes.subspan(drawn * (per_id - row_bytes), drawn * row_bytes);
+        share.features.assign(rows.begin(), rows.end());
         share.counts.resize(share.vertices.size());
         extract(bytes.last(counts), widths.count, share.counts.data());
         std::size_t sum = 0;
@@ -322,8 +333,8 @@ private:
 
     /// Puts the answers into the order of the request.
     template <class Id>
-    static void merge(const DrawRequest& request, std::span<const Share<Id>> shares,
-                      DrawnNeighbours& out) {
+    void merge(const DrawRequest& request, std::span<const Share<Id>> shares,
+               DrawnNeighbours& out) const {
         const std::size_t vertices = request.vertices.size();
         const bool weighted = request.weighted;
         out.offsets.resize(vertices + 1);
@@ -341,20 +352,26 @@ private:
         RawVector<Id>& ids = out.ids<Id>();
         ids.resize(sum);
         out.shares.resize(weighted ? sum : 0);
+        const std::size_t row_bytes = request.features ? carries_.features.row_bytes() : 0;
+        out.features.resize(sum * row_bytes);
         for (const Share<Id>& share : shares) {
             place(share, share.neighbours.data(), out.offsets, ids.data());
             if (weighted) place(share, share.shares.data(), out.offsets, out.shares.data());
+            if (row_bytes != 0) {
+                place(share, share.features.data(), out.offsets, out.features.data(), row_bytes);
+            }
         }
     }
 
-    /// Puts what one rank said of each drawn neighbour into the order of the request.
+    /// Puts what one rank said of each drawn neighbour, `each` numbers, into the order of the
+    /// request.
     template <class Id, class T>
     static void place(const Share<Id>& share, const T* from,
-                      const RawVector<std::uint32_t>& offsets, T* out) {
+                      const RawVector<std::uint32_t>& offsets, T* out, std::size_t each = 1) {
         for (std::size_t i = 0; i < share.asked.size(); ++i) {
-            T* const to = out + offsets[share.asked[i].position];
-            const std::uint32_t count = share.counts[i];
-            for (std::uint32_t j = 0; j < count; ++j)
+            T* const to = out + offsets[share.asked[i].position] * each;
+            const std::size_t count = share.counts[i] * each;
+            for (std::size_t j = 0; j < count; ++j)
                 to[j] = from[j];
             from += count;
         }
@@ -372,7 +389,7 @@ private:
             refuse_draws(from, "a list of vertices that cannot be read");
         check_carried(from, head);
         if (!left_out_.fill(asked_left_out_, asked_.size(), book_.vertices()) ||
-            (head.left_out != 0 && (head.weighted != 0 || head.times != 0)))
+            (head.left_out != 0 && (head.carried != 0 || head.times != 0)))
             refuse_draws(from, "neighbours to leave out that cannot be");
         for (const VertexId v : asked_) {
             if (owners_.rank(book_.owner(v)) != comm_.rank())
@@ -387,7 +404,8 @@ private:
             .with_replacement = head.with_replacement != 0,
             .sampler = static_cast<Sampler>(head.sampler),
             .redraw = head.redraw,
-            .weighted = head.weighted != 0,
+            .weighted = (head.carried & with_shares) != 0,
+            .features = (head.carried & with_features) != 0,
             .temporal = static_cast<Temporal>(head.temporal),
             .times = asked_times_,
             .left_out = left_out_.view(),
@@ -414,7 +432,9 @@ private:
     void check_carried(int from, const QuestionHead& head) const {
         const bool timed = head.temporal != static_cast<std::uint32_t>(Temporal::off);
         if (head.temporal > static_cast<std::uint32_t>(Temporal::uniform) ||
-            (timed && !carries_.times) || (head.weighted != 0 && !carries_.weights))
+            (timed && !carries_.times) || head.carried > (with_shares | with_features) ||
+            ((head.carried & with_shares) != 0 && !carries_.weights) ||
+            ((head.carried & with_features) != 0 && !carries_.features.present()))
             refuse_draws(from, "a question about what edges do not carry here");
         if (head.type > graph::most_types || (head.type != 0 && !carries_.types))
             refuse_draws(from, "a question about a type that edges do not have here");
@@ -432,9 +452,10 @@ private:
         draw_any<Id>(rows_, request, drawn);
         const RawVector<Id>& ids = drawn.ids<Id>();
         bytes.reserve(bytes.size() + ids.size() * (widths.id + sizeof(float)) +
-                      asked_.size() * widths.count);
+                      drawn.features.size() + asked_.size() * widths.count);
         append(bytes, widths.id, std::span<const Id>(ids));
         if (request.weighted) append(bytes, std::as_bytes(std::span(drawn.shares)));
+        if (request.features) append(bytes, std::span<const std::byte>(drawn.features));
         for (std::size_t i = 0; i < asked_.size(); ++i)
             drawn.offsets[i] = drawn.offsets[i + 1] - drawn.offsets[i];
         append(bytes, widths.count,

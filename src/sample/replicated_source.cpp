@@ -41,6 +41,8 @@ public:
         if (carries.weights) weights_ = comm.share<float>(base.back());
         if (carries.times) times_ = comm.share<std::int64_t>(base.back());
         if (carries.types) types_ = comm.share<std::uint8_t>(base.back());
+        const std::size_t row_bytes = carries.features.row_bytes();
+        if (row_bytes != 0) features_ = comm.share<std::byte>(base.back() * row_bytes);
         for (std::size_t i = 0; i < own.size(); ++i)
             write(own[i], rows_of(own, messages, i), base[own[i].id()]);
         if (comm.host().rank() == 0) (*offsets_)[vertices_] = base.back();
@@ -51,21 +53,25 @@ public:
             return ids_->subspan(base[p], base[p + std::size_t{1}] - base[p]);
         };
         exchange_parts(comm, book, owners, offsets_of, ids_of);
-        const auto exchange = [&](const auto& window) {
+        const auto exchange = [&](const auto& window, std::size_t each = 1) {
             if (window == nullptr) return;
             exchange_parts(comm, book, owners, [&](PartId p) {
-                return window->subspan(base[p], base[p + std::size_t{1}] - base[p]);
+                return window->subspan(base[p] * each, (base[p + std::size_t{1}] - base[p]) * each);
             });
         };
         exchange(weights_);
         exchange(times_);
         exchange(types_);
+        exchange(features_, row_bytes);
         if (comm.host().rank() == 0 && comm.host().size() > 1) {  // a rank of its own has them
             collapse_huge(offsets_->data(), offsets_->size_bytes());
             collapse_huge(ids_->data(), ids_->size_bytes());
         }
-        rows_ = {offsets_->data(), ids_->data(), weights_ == nullptr ? nullptr : weights_->data(),
-                 times_ == nullptr ? nullptr : times_->data(),
+        rows_ = {offsets_->data(),
+                 ids_->data(),
+                 {weights_ == nullptr ? nullptr : weights_->data(),
+                  times_ == nullptr ? nullptr : times_->data(),
+                  features_ == nullptr ? nullptr : features_->data(), row_bytes},
                  types_ == nullptr ? nullptr : types_->data()};
     }
 
@@ -108,6 +114,10 @@ private:
             std::ranges::copy(carried.times(), times_->begin() + static_cast<std::ptrdiff_t>(base));
         if (carries_.types)
             std::ranges::copy(carried.types(), types_->begin() + static_cast<std::ptrdiff_t>(base));
+        if (features_ != nullptr) {
+            std::ranges::copy(carried.features(),
+                              features_->data() + base * carries_.features.row_bytes());
+        }
         parallel_chunks(neighbours.size(), std::size_t{1} << 16, [&](const Chunk& chunk) {
             for (std::size_t e = chunk.begin; e < chunk.end; ++e)
                 (*ids_)[base + e] = static_cast<Id>(part.global(neighbours[e]));
@@ -121,6 +131,7 @@ private:
     std::shared_ptr<std::span<float>> weights_;       ///< null: none
     std::shared_ptr<std::span<std::int64_t>> times_;  ///< null: none
     std::shared_ptr<std::span<std::uint8_t>> types_;  ///< null: none
+    std::shared_ptr<std::span<std::byte>> features_;  ///< null: none
     WholeRows<Id> rows_{};
 };
 

@@ -60,7 +60,8 @@ NeighbourSampler::NeighbourSampler(const NeighbourSource& source, SamplerOptions
     RUDDER_CHECK(options_.sampler == Sampler::plain || !options_.weighted);
     RUDDER_CHECK(options_.temporal == Temporal::off || options_.times != nullptr);
     RUDDER_CHECK(options_.types == nullptr ||
-                 (options_.temporal == Temporal::off && options_.links == nullptr));
+                 (options_.temporal == Temporal::off && options_.links == nullptr &&
+                  !options_.edge_features.present()));
     const VertexId vertices = source.vertices();
     const auto map = [&]() -> Scratch::AnyMap {
         if (options_.temporal != Temporal::off) return HashMap<std::uint32_t>();  // another's turn
@@ -85,10 +86,20 @@ DrawRequest request_of(const SamplerOptions& options, const Batch& batch, std::s
             .redraw = options.redraw,
             .kind = options.kind,
             .weighted = options.weighted,
+            .features = options.edge_features.present(),
             .temporal = options.temporal};
 }
 
 namespace {
+
+/// Rows of edges become floats.
+void take_features(const SamplerOptions& options, const DrawnNeighbours& drawn, Block& block) {
+    if (!options.edge_features.present()) return;
+    graph::FeatureInfo all = options.edge_features;  // as one long row: neither scale nor norm
+    all.width *= block.neighbours.size();
+    block.features.resize(all.width);
+    graph::decode_row(all, drawn.features, {}, block.features);
+}
 
 template <class Map>
 void sample_layers(const NeighbourSource& source, const SamplerOptions& options, Map& map,
@@ -117,6 +128,7 @@ void sample_layers(const NeighbourSource& source, const SamplerOptions& options,
         // Not in place: what is drawn has room for as many as the fan-out allows, and batches wait.
         block.neighbours.resize(ids.size());
         relabelling.enter(ids, block.neighbours.data());
+        take_features(options, drawn, block);
         block.offsets.swap(drawn.offsets);
         block.shares.swap(drawn.shares);
         block.sources = relabelling.count();
@@ -185,6 +197,7 @@ void sample_subgraphs(const NeighbourSource& source, const SamplerOptions& optio
         pair_drawn(block, out, vertices, ids, memory.drawn);
         block.neighbours.resize(memory.drawn.size());
         relabelling.enter(std::span<const VertexId>(memory.drawn), block.neighbours.data());
+        take_features(options, drawn, block);
         block.sources = relabelling.count();
     }
     split_pairs(memory, vertices, relabelling.count(), out);
@@ -258,8 +271,8 @@ std::size_t Batch::bytes() const noexcept {
     for (const Block& block : blocks) {
         sum += block.offsets.capacity() * sizeof(std::uint32_t) +
                block.neighbours.capacity() * sizeof(LocalId) +
-               block.shares.capacity() * sizeof(float) + block.types.capacity() +
-               block.destination_types.capacity();
+               (block.shares.capacity() + block.features.capacity()) * sizeof(float) +
+               block.types.capacity() + block.destination_types.capacity();
     }
     return sum;
 }

@@ -40,6 +40,9 @@ struct SamplerOptions {
     comm::Kind kind = comm::Kind::topology;
     bool degrees = false;   ///< also give the degrees of the batch's vertices in the whole graph
     bool weighted = false;  ///< draw by the edges' weights; blocks have shares
+    /// Blocks have these rows of edges, which the source must hold; no columns: none. Not of graphs
+    /// of several types.
+    graph::FeatureInfo edge_features{};
     /// Unless it is off, each seed has a subgraph of its own, of edges before its time.
     Temporal temporal = Temporal::off;
     const SeedTimes* times = nullptr;  ///< of all seeds, unless that is off; must outlive it

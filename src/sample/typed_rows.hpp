@@ -25,10 +25,7 @@ public:
         return whole.part_of(own.first, own.count);
     }
     [[nodiscard]] CarriedRow carried(VertexId v) const noexcept {
-        const CarriedRow whole = rows_.carried(v);
-        const EdgeIndex first = stretch(v, rows_.row(v).degree).first;
-        return {whole.weights == nullptr ? nullptr : whole.weights + first,
-                whole.times == nullptr ? nullptr : whole.times + first};
+        return rows_.carried(v).from(stretch(v, rows_.row(v).degree).first);
     }
     void prefetch_row(VertexId v) const noexcept { rows_.prefetch_row(v); }
 

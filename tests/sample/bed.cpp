@@ -56,7 +56,8 @@ void write_edges(graph::DatasetWriter& writer, const BedOptions& options,
                  std::span<const graph::Edge> edges) {
     const graph::EdgeSpan source(options.vertices, edges);
     if (options.edge_targets) return write_labelled(writer, options, edges);
-    if (!options.carried) return writer.topology(graph::build_topology(source, {}), true);
+    if (!options.carried && options.edge_width == 0)
+        return writer.topology(graph::build_topology(source, {}), true);
     const RandomStream stream({.purpose = Purpose::test, .seed = options.seed});
     Draws draws(stream, 8);
     std::vector<float> weights;
@@ -65,7 +66,23 @@ void write_edges(graph::DatasetWriter& writer, const BedOptions& options,
         weights.push_back(static_cast<float>(draws.below(6)) / 2);
         times.push_back(static_cast<std::int64_t>(draws.below(50)));
     }
-    writer.topology(graph::build_topology(source, {.weight = weights, .time = times}, {}), true);
+    const bool rows = options.edge_width > 0;
+    const auto built =
+        options.carried
+            ? graph::build_topology(source, {.weight = weights, .time = times, .rows = rows}, {})
+            : graph::build_topology(source, {.rows = rows}, {});
+    writer.topology(built, true);
+    if (rows) {
+        std::vector<std::uint8_t> features;
+        for (std::size_t i = 0; i < edges.size() * options.edge_width; ++i)
+            features.push_back(static_cast<std::uint8_t>(draws.below(256)));
+        writer.edge_features({{.width = options.edge_width, .type = ElementType::u8},
+                              edges.size(),
+                              std::as_bytes(std::span(features)).data(),
+                              {}},
+                             built.origin->span(), "test", Progress::none());
+    }
+    if (!options.carried) return;
     std::vector<std::int64_t> of_vertices;
     for (VertexId v = 0; v < options.vertices; ++v)
         of_vertices.push_back(v % 13 == 12 ? graph::no_time
@@ -205,7 +222,8 @@ sample::Batch plain_sample(const std::vector<std::vector<VertexId>>& rows,
 bool equal(const sample::Batch& a, const sample::Batch& b) {
     const auto same = [](const sample::Block& x, const sample::Block& y) {
         return x.destinations == y.destinations && x.sources == y.sources &&
-               x.offsets == y.offsets && x.neighbours == y.neighbours && x.shares == y.shares;
+               x.offsets == y.offsets && x.neighbours == y.neighbours && x.shares == y.shares &&
+               x.features == y.features;
     };
     return a.subgraphs == b.subgraphs && a.key == b.key && a.seeds == b.seeds &&
            a.vertices == b.vertices && std::ranges::equal(a.blocks, b.blocks, same);
@@ -225,6 +243,7 @@ std::uint64_t digest(const sample::Batch& batch) {
         add(block.offsets);
         add(block.neighbours);
         add(block.shares);
+        add(block.features);
     }
     return sum.finish();
 }

@@ -22,8 +22,9 @@ struct BedOptions {
     VertexId train_every =
         3;  ///< every so many vertices are trained on, with uneven ones of part 0
     VertexId cluster_size = 32;
-    bool carried = false;       ///< edges have weights (some 0) and times, vertices have times
-    bool edge_targets = false;  ///< edges have classes and roles, some neither; pairs repeat
+    bool carried = false;          ///< edges have weights (some 0) and times, vertices have times
+    std::uint64_t edge_width = 0;  ///< columns of bytes that edges have as features
+    bool edge_targets = false;     ///< edges have classes and roles, some neither; pairs repeat
 };
 
 /// A partitioned data set in a folder of its own.

@@ -77,7 +77,10 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
                          const SamplingRun& options) {
     const std::vector<partition::Part> own = own_parts(comm, data);
     const bool timed = options.temporal != sample::Temporal::off;
-    const sample::SourceCarries carries{.weights = options.weighted, .times = timed};
+    const graph::FeatureInfo features =
+        options.edge_features ? data.info().edge_features : graph::FeatureInfo{};
+    const sample::SourceCarries carries{
+        .weights = options.weighted, .times = timed, .features = features};
     const sample::SeedTimes times = timed ? sample::SeedTimes(own) : sample::SeedTimes();
     const auto source =
         options.partitioned
@@ -104,6 +107,7 @@ std::string run_sampling(const comm::Communicator& comm, const partition::Partit
                                  .redraw = options.redraw,
                                  .seed = 9,
                                  .weighted = options.weighted,
+                                 .edge_features = features,
                                  .temporal = options.temporal,
                                  .times = &times},
                                 ahead);

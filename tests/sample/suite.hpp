@@ -22,6 +22,7 @@ struct SamplingRun {
     std::uint64_t redraw = 1;
     comm::CodingMode coding = comm::CodingMode::off;  ///< of partitioned topology
     bool weighted = false;
+    bool edge_features = false;
     sample::Temporal temporal = sample::Temporal::off;
 };
 

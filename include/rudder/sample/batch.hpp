@@ -35,6 +35,8 @@ struct Block {
     /// What each of `neighbours` counts in its destination's mean, which adds up to 1 unless there
     /// are none; empty: all the same.
     RawVector<float> shares;
+    /// Rows of floats that the edges carry, of each of `neighbours`; empty: nobody reads them.
+    RawVector<float> features{};
     /// In a graph of several types: of each of `neighbours` the type of its edge, and the type of
     /// each destination. Else empty.
     RawVector<std::uint8_t> types{};
