@@ -1,4 +1,7 @@
 // The kernels of attention: scores and their gradients for each kind, the rest for both.
+#include <concepts>
+#include <type_traits>
+
 #include "attention_kernels.hpp"
 
 namespace rudder::nn {
@@ -7,22 +10,33 @@ namespace {
 
 // ---- additive scores (GAT) ---------------------------------------------------------------------
 
-RUDDER_INLINE void score(const Attention& a, const AdditiveScores& scores, const Entries& entries,
-                         float* out) noexcept {
+/// What edges add to the scores of an entry; null: nothing.
+RUDDER_INLINE const float* edge_part(const AdditiveScores&, std::size_t) noexcept {
+    return nullptr;
+}
+RUDDER_INLINE const float* edge_part(const EdgeAdditiveScores& scores, std::size_t slot) noexcept {
+    return scores.of_edge + slot;
+}
+
+template <std::derived_from<AdditiveScores> Scores>
+RUDDER_INLINE void score(const Attention& a, const Scores& scores,
+                         const Entries<Scores::loops>& entries, float* out) noexcept {
     const std::size_t heads = a.heads.count;
     const float* own = scores.of_destination + entries.self * heads;
     for (std::size_t i = 0; i < entries.count; ++i) {
         const float* theirs = scores.of_source + entries.source(i) * heads;
+        const float* edge = edge_part(scores, (entries.first + i) * heads);
         for (std::size_t h = 0; h < heads; ++h) {
-            const float x = theirs[h] + own[h];
+            const float x = edge == nullptr ? theirs[h] + own[h] : theirs[h] + own[h] + edge[h];
             out[i * heads + h] = x > 0.F ? x : x * attention_slope;
         }
     }
 }
 
 /// Gradients of the scores become those before the leaky rectifier, and are summed.
-RUDDER_INLINE void score_back(const Attention& a, const AdditiveScores& scores,
-                              const Entries& entries) noexcept {
+template <std::derived_from<AdditiveScores> Scores>
+RUDDER_INLINE void score_back(const Attention& a, const Scores& scores,
+                              const Entries<Scores::loops>& entries) noexcept {
     const std::size_t heads = a.heads.count;
     float* deltas = a.deltas + entries.first * heads;
     float* sums = scores.destination_sums + entries.self * heads;
@@ -31,8 +45,10 @@ RUDDER_INLINE void score_back(const Attention& a, const AdditiveScores& scores,
         sums[h] = 0;
     for (std::size_t i = 0; i < entries.count; ++i) {
         const float* theirs = scores.of_source + entries.source(i) * heads;
+        const float* edge = edge_part(scores, (entries.first + i) * heads);
         for (std::size_t h = 0; h < heads; ++h) {
-            if (!(theirs[h] + own[h] > 0.F)) deltas[i * heads + h] *= attention_slope;
+            const float x = edge == nullptr ? theirs[h] + own[h] : theirs[h] + own[h] + edge[h];
+            if (!(x > 0.F)) deltas[i * heads + h] *= attention_slope;
             sums[h] += deltas[i * heads + h];
         }
     }
@@ -40,8 +56,9 @@ RUDDER_INLINE void score_back(const Attention& a, const AdditiveScores& scores,
 
 /// The values' gradient through the sums, and what finish_additive needs for the rest: the sums of
 /// the source's deltas.
+template <SelfLoops loops>
 RUDDER_INLINE void gather_source(const Attention& a, const AdditiveScores& scores,
-                                 const Readers& readers, const ConstMatrix& gradient,
+                                 const Readers<loops>& readers, const ConstMatrix& gradient,
                                  float* out) noexcept {
     over_columns(a, readers, gradient, WeightedSum{a, gradient, out});
     const std::size_t heads = a.heads.count;
@@ -116,8 +133,22 @@ struct HeadProducts {
 
 // ---- dynamic scores (GATv2) --------------------------------------------------------------------
 
-RUDDER_INLINE void score(const Attention& a, const DynamicScores& scores, const Entries& entries,
-                         float* out) noexcept {
+/// The row of an entry's edge.
+RUDDER_INLINE float* edge_row(const EdgeDynamicScores& scores, std::size_t entry) noexcept {
+    return scores.of_edge.row(entry - scores.first_entry);
+}
+/// Adds it to 16 columns of a sum; where edges have none, nothing.
+RUDDER_INLINE void add_edge(const DynamicScores&, std::size_t, std::size_t, Vector&) noexcept {}
+RUDDER_INLINE void add_edge(const EdgeDynamicScores& scores, std::size_t entry, std::size_t column,
+                            Vector& sum) noexcept {
+    Vector x;
+    load(x, edge_row(scores, entry) + column);
+    sum += x;
+}
+
+template <std::derived_from<DynamicScores> Scores>
+RUDDER_INLINE void score(const Attention& a, const Scores& scores,
+                         const Entries<Scores::loops>& entries, float* out) noexcept {
     const std::size_t padded = a.heads.padded();
     const float* own = scores.of_destination.row(entries.self);
     for (std::size_t i = 0; i < entries.count; ++i) {
@@ -131,6 +162,7 @@ RUDDER_INLINE void score(const Attention& a, const DynamicScores& scores, const 
                 load(x, theirs + c);
                 load(y, own + c);
                 x += y;
+                add_edge(scores, entries.first + i, c, x);
                 leak(x);
                 load(y, scores.vector + c);
                 sum += x * y;
@@ -140,7 +172,8 @@ RUDDER_INLINE void score(const Attention& a, const DynamicScores& scores, const 
     }
 }
 
-/// The gradients that a destination's row and the vector get through the scores.
+/// The gradients that a destination's row, the vector and rows of edges get through the scores.
+template <class Scores>
 struct DynamicBack {
     static constexpr std::size_t most_tiles = 4;
     struct Tile {
@@ -149,7 +182,7 @@ struct DynamicBack {
         Vector vector;
     };
     const Attention& a;
-    const DynamicScores& scores;
+    const Scores& scores;
     LocalId self;
 
     RUDDER_INLINE void begin(Tile& tile, std::size_t column) const noexcept {
@@ -163,9 +196,15 @@ struct DynamicBack {
         Vector slope;
         load(x, a.values.row(id) + column);
         x += tile.own;
+        add_edge(scores, slot / a.heads.count, column, x);
         leak_back(slope, x, a.deltas[slot]);
         tile.sum += slope;
         tile.vector += x * slope;
+        if constexpr (std::is_same_v<Scores, EdgeDynamicScores>) {
+            Vector vector;
+            load(vector, scores.vector + column);
+            store(edge_row(scores, slot / a.heads.count) + column, slope * vector);
+        }
     }
     RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
         Vector vector;
@@ -174,10 +213,11 @@ struct DynamicBack {
         store(scores.vector_sums + column, tile.vector);
     }
 };
-RUDDER_INLINE void score_back(const Attention& a, const DynamicScores& scores,
-                              const Entries& entries) noexcept {
+template <std::derived_from<DynamicScores> Scores>
+RUDDER_INLINE void score_back(const Attention& a, const Scores& scores,
+                              const Entries<Scores::loops>& entries) noexcept {
     const ConstMatrix none{};  // the rows are in the cache already
-    over_columns(a, entries, none, DynamicBack{a, scores, entries.self});
+    over_columns(a, entries, none, DynamicBack<Scores>{a, scores, entries.self});
 }
 
 /// The gradient of a source's values through the sums and through the scores.
@@ -213,8 +253,36 @@ struct DynamicGather {
         store(values.out + column, tile.values.sum + tile.slopes * vector);
     }
 };
+/// The same where scores read rows of edges, too, whose gradients are there.
+struct EdgeDynamicGather {
+    static constexpr std::size_t most_tiles = 4;
+    using Tile = WeightedSum::Tile;
+    WeightedSum values;
+    const EdgeDynamicScores& scores;
+
+    RUDDER_INLINE void begin(Tile& tile, std::size_t column) const noexcept {
+        values.begin(tile, column);
+    }
+    RUDDER_INLINE void add(Tile& tile, std::size_t column, LocalId id,
+                           std::size_t slot) const noexcept {
+        Vector x;
+        values.add(tile, column, id, slot);
+        load(x, edge_row(scores, slot / values.a.heads.count) + column);
+        tile.sum += x;
+    }
+    RUDDER_INLINE void finish(const Tile& tile, std::size_t column) const noexcept {
+        values.finish(tile, column);
+    }
+};
+template <SelfLoops loops>
+RUDDER_INLINE void gather_source(const Attention& a, const EdgeDynamicScores& scores,
+                                 const Readers<loops>& readers, const ConstMatrix& gradient,
+                                 float* out) noexcept {
+    over_columns(a, readers, gradient, EdgeDynamicGather{{a, gradient, out}, scores});
+}
+template <SelfLoops loops>
 RUDDER_INLINE void gather_source(const Attention& a, const DynamicScores& scores,
-                                 const Readers& readers, const ConstMatrix& gradient,
+                                 const Readers<loops>& readers, const ConstMatrix& gradient,
                                  float* out) noexcept {
     over_columns(a, readers, gradient,
                  DynamicGather{{a, gradient, out}, scores, a.values.row(readers.self)});
@@ -231,10 +299,11 @@ struct Attend {
 
     RUDDER_INLINE void run() const noexcept {
         for (std::size_t r = 0; r < rows.count; ++r) {
-            const Entries entries(*a.block, static_cast<LocalId>(rows.first + r));
+            const Entries<Scores::loops> entries(*a.block, static_cast<LocalId>(rows.first + r));
             float* alphas = a.alphas + entries.first * a.heads.count;
             score(a, scores, entries, alphas);
-            softmax(alphas, entries.count, a.heads.count);
+            if (Scores::loops == SelfLoops::yes || entries.count > 0)
+                softmax(alphas, entries.count, a.heads.count);
             over_columns(a, entries, a.values, WeightedSum{a, a.values, sums.row(r)});
         }
     }
@@ -249,7 +318,7 @@ struct AttendBackward {
 
     RUDDER_INLINE void run() const noexcept {
         for (std::size_t d = rows.first; d < rows.first + rows.count; ++d) {
-            const Entries entries(*a.block, static_cast<LocalId>(d));
+            const Entries<Scores::loops> entries(*a.block, static_cast<LocalId>(d));
             score_gradients(a, entries, gradient.row(d));
             score_back(a, scores, entries);
         }
@@ -267,7 +336,7 @@ struct GatherAttention {
 
     RUDDER_INLINE void run() const noexcept {
         for (std::size_t r = 0; r < rows.count; ++r) {
-            const Readers own(a, readers, static_cast<LocalId>(rows.first + r));
+            const Readers<Scores::loops> own(a, readers, static_cast<LocalId>(rows.first + r));
             gather_source(a, scores, own, gradient, out.row(r));
         }
     }
@@ -302,13 +371,16 @@ void gather_attention(const Attention& attention, const Scores& scores,
     run_kernel(GatherAttention<Scores>{attention, scores, readers, gradient, rows, out});
 }
 
-template void attend(const Attention&, const AdditiveScores&, Rows, const Matrix&);
-template void attend(const Attention&, const DynamicScores&, Rows, const Matrix&);
-template void attend_backward(const Attention&, const AdditiveScores&, const ConstMatrix&, Rows);
-template void attend_backward(const Attention&, const DynamicScores&, const ConstMatrix&, Rows);
-template void gather_attention(const Attention&, const AdditiveScores&, const TransposedBlock&,
-                               const ConstMatrix&, Rows, const Matrix&);
-template void gather_attention(const Attention&, const DynamicScores&, const TransposedBlock&,
-                               const ConstMatrix&, Rows, const Matrix&);
+#define RUDDER_ATTEND_BY(Scores)                                                              \
+    template void attend(const Attention&, const Scores&, Rows, const Matrix&);               \
+    template void attend_backward(const Attention&, const Scores&, const ConstMatrix&, Rows); \
+    template void gather_attention(const Attention&, const Scores&, const TransposedBlock&,   \
+                                   const ConstMatrix&, Rows, const Matrix&)
+RUDDER_ATTEND_BY(AdditiveScores);
+RUDDER_ATTEND_BY(RelationScores);
+RUDDER_ATTEND_BY(EdgeAdditiveScores);
+RUDDER_ATTEND_BY(DynamicScores);
+RUDDER_ATTEND_BY(EdgeDynamicScores);
+#undef RUDDER_ATTEND_BY
 
 }  // namespace rudder::nn

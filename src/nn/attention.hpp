@@ -4,22 +4,19 @@
 
 #include "rudder/nn/layered_network.hpp"
 
-namespace rudder::nn {
+#include "heads.hpp"
 
-/// The heads of a layer. In memory each head's columns are filled up with zeros to whole vectors.
-struct Heads {
-    std::size_t count;
-    std::size_t columns;  ///< per head
-    [[nodiscard]] std::size_t padded() const noexcept { return aligned_columns(columns); }
-    [[nodiscard]] std::size_t width() const noexcept { return count * padded(); }
-};
+namespace rudder::nn {
 
 /// Slope of the leaky rectifier of attention.
 inline constexpr float attention_slope = 0.2F;
 
+/// Whether each destination attends to itself, too.
+enum class SelfLoops : bool { no, yes };
+
 /// Each destination attends to itself and its neighbours. Its entries, itself first, have the
 /// numbers offsets[d] + d up to offsets[d + 1] + d + 1; numbers per entry and head lie side by
-/// side.
+/// side. Without self loops the numbers are those of the block's edges.
 [[nodiscard]] inline std::size_t entry_count(const sample::Block& block) noexcept {
     return std::size_t{block.edges()} + block.destinations;
 }
@@ -36,18 +33,35 @@ struct Attention {
 /// The parts of scores that sources and destinations contribute (GAT), and backward the gradients
 /// of those parts: sources or destinations x heads each.
 struct AdditiveScores {
+    static constexpr SelfLoops loops = SelfLoops::yes;
     const float* of_source;
     const float* of_destination;
     float* source_sums = nullptr;       ///< gather_attention writes them
     float* destination_sums = nullptr;  ///< attend_backward writes them
 };
+/// The same where destinations are no sources: they attend to neighbours alone, if they have any.
+struct RelationScores : AdditiveScores {
+    static constexpr SelfLoops loops = SelfLoops::no;
+};
+/// Additive scores of which edges contribute a part, too.
+struct EdgeAdditiveScores : AdditiveScores {
+    const float* of_edge = nullptr;  ///< entries x heads
+};
 /// Scores from the sum of the source's values and a row of the destination (GATv2); backward,
 /// attend_backward writes rows of `back` and adds to `vector_sums`.
 struct DynamicScores {
+    static constexpr SelfLoops loops = SelfLoops::yes;
     ConstMatrix of_destination;    ///< destinations x width
     const float* vector;           ///< width
     Matrix back{};                 ///< gradient of the destinations' rows
     float* vector_sums = nullptr;  ///< gradient of the vector
+};
+
+/// The same from the sum with a row of the edge as well; backward, attend_backward writes the
+/// gradient of these rows in their place, from which gather_attention reads it.
+struct EdgeDynamicScores : DynamicScores {
+    Matrix of_edge{};             ///< of entries from `first_entry` on, x width
+    std::size_t first_entry = 0;  ///< 0 where gradients are wanted
 };
 
 /// scores[row * heads + h] = row . vector, head by head.

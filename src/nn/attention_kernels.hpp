@@ -58,21 +58,23 @@ RUDDER_INLINE void prefetch_row(const float* row, std::size_t width) noexcept {
 }
 
 /// The entries of one destination.
+template <SelfLoops loops>
 struct Entries {
+    static constexpr std::size_t own = loops == SelfLoops::yes ? 1 : 0;  ///< entries before others
     std::size_t first;  ///< number of the first entry
     std::size_t count;
-    const LocalId* neighbours;  ///< of the entries after the first
+    const LocalId* neighbours;  ///< of the entries after its own
     LocalId self;
     std::size_t fetchable;  ///< neighbours in the block's list from here on
 
     RUDDER_INLINE Entries(const sample::Block& block, std::uint32_t d) noexcept
-        : first(std::size_t{block.offsets[d]} + d),
-          count(std::size_t{block.offsets[d + 1]} - block.offsets[d] + 1),
+        : first(std::size_t{block.offsets[d]} + own * d),
+          count(std::size_t{block.offsets[d + 1]} - block.offsets[d] + own),
           neighbours(block.neighbours.data() + block.offsets[d]),
           self(d),
           fetchable(block.neighbours.size() - block.offsets[d]) {}
     [[nodiscard]] RUDDER_INLINE LocalId source(std::size_t i) const noexcept {
-        return i == 0 ? self : neighbours[i - 1];
+        return i < own ? self : neighbours[i - own];
     }
     /// Asks for the row of a later entry, of this destination or of those after it.
     RUDDER_INLINE void prefetch(const ConstMatrix& table, std::size_t i) const noexcept {
@@ -88,7 +90,8 @@ struct Entries {
     }
 };
 
-/// Who reads a source: itself where it is a destination, then its readers.
+/// Who reads a source: itself where it is a destination that does, then its readers.
+template <SelfLoops loops>
 struct Readers {
     const TransposedBlock& block;
     std::size_t begin;
@@ -104,11 +107,12 @@ struct Readers {
           end(readers.offsets[s + std::size_t{1}]),
           self_entry(0),
           self(s),
-          reads_itself(s < a.block->destinations) {
+          reads_itself(loops == SelfLoops::yes && s < a.block->destinations) {
         if (reads_itself) self_entry = std::size_t{a.block->offsets[s]} + s;
     }
-    /// The entry's number: those of destination d begin with itself.
+    /// The entry's number: with loops those of destination d begin with itself.
     [[nodiscard]] RUDDER_INLINE std::size_t entry(std::size_t i) const noexcept {
+        if constexpr (loops == SelfLoops::no) return block.edges[i];
         return std::size_t{block.edges[i]} + block.readers[i] + 1;
     }
     template <class Each>
@@ -219,7 +223,8 @@ struct WeightedSum {
 };
 
 /// Gradients of a destination's scores before the softmax.
-RUDDER_INLINE void score_gradients(const Attention& a, const Entries& entries,
+template <SelfLoops loops>
+RUDDER_INLINE void score_gradients(const Attention& a, const Entries<loops>& entries,
                                    const float* gradient) noexcept {
     const std::size_t heads = a.heads.count;
     const std::size_t padded = a.heads.padded();

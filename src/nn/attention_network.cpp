@@ -59,66 +59,10 @@ void AttentionNetwork::finish_weights(std::size_t l, const LaneSums& lanes,
     lanes.finish({}, bias, groups);
 }
 
-void AttentionNetwork::pack_heads(std::size_t parameter, const Heads& heads,
-                                  const Matrix& out) const noexcept {
-    const float* from = weights_of(parameter).data();
-    for (std::size_t row = 0; row < out.rows; ++row) {
-        const std::size_t column = row % heads.padded();
-        if (column >= heads.columns) {
-            std::fill_n(out.row(row), out.columns, 0.F);
-            continue;
-        }
-        std::copy_n(from, out.columns, out.row(row));
-        from += out.columns;
-    }
-}
-
 void AttentionNetwork::finish_vector(const Heads& heads, const LaneColumns& sums, float* out) {
     std::vector<float> vector(heads.width());
     sums.finish(vector.data());
     unpack_heads(heads, vector.data(), out);
-}
-
-void AttentionNetwork::unpack_heads(const Heads& heads, const float* from, float* out) noexcept {
-    for (std::size_t h = 0; h < heads.count; ++h)
-        std::copy_n(from + h * heads.padded(), heads.columns, out + h * heads.columns);
-}
-
-void AttentionNetwork::join_heads(std::size_t layer, const ConstMatrix& sums,
-                                  const Matrix& out) const noexcept {
-    const Heads all = heads(layer);
-    const float share = 1.F / static_cast<float>(all.count);
-    for (std::size_t r = 0; r < out.rows; ++r) {
-        const float* from = sums.row(r);
-        float* row = out.row(r);
-        if (!last(layer)) {
-            unpack_heads(all, from, row);
-            continue;
-        }
-        std::copy_n(from, all.columns, row);
-        for (std::size_t h = 1; h < all.count; ++h) {
-            for (std::size_t c = 0; c < all.columns; ++c)
-                row[c] += from[h * all.padded() + c];
-        }
-        for (std::size_t c = 0; c < all.columns; ++c)
-            row[c] *= share;
-    }
-}
-
-void AttentionNetwork::part_heads(std::size_t layer, const ConstMatrix& gradient,
-                                  const Matrix& out) const noexcept {
-    const Heads all = heads(layer);
-    const bool mean = last(layer);
-    const float share = mean ? 1.F / static_cast<float>(all.count) : 1.F;
-    for (std::size_t r = 0; r < out.rows; ++r) {
-        for (std::size_t h = 0; h < all.count; ++h) {
-            const float* from = gradient.row(r) + (mean ? 0 : h * all.columns);
-            float* row = out.row(r) + h * all.padded();
-            for (std::size_t c = 0; c < all.columns; ++c)
-                row[c] = from[c] * share;
-            std::fill(row + all.columns, row + all.padded(), 0.F);
-        }
-    }
 }
 
 void AttentionNetwork::plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
@@ -193,7 +137,7 @@ void AttentionNetwork::prepare(std::size_t l) {
 void AttentionNetwork::forward_rows(std::size_t l, Rows rows, Pass /*pass*/) {
     const Matrix sums = scratch_rows(Scratch::product, rows.count, heads(l).width());
     attend_rows(l, rows, sums);
-    join_heads(l, sums, view(l).out.part(rows.first, rows.count));
+    join_heads(heads(l), become(l), sums, view(l).out.part(rows.first, rows.count));
 }
 
 void AttentionNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
@@ -201,7 +145,7 @@ void AttentionNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
     const LaneColumns bias = bias_sums(l);
     if (turn.first) bias.clear(turn.lane);
     bias.add(turn.lane, out);
-    part_heads(l, out, layers_[l].gradient.part(rows.first, rows.count));
+    part_heads(heads(l), become(l), out, layers_[l].gradient.part(rows.first, rows.count));
     attend_back(l, rows, turn);
 }
 

@@ -91,7 +91,9 @@ protected:
         return {memory, rows, columns, aligned_columns(columns)};
     }
     /// Copies a parameter with a row (or a number) per head and column, zeroes between the heads.
-    void pack_heads(std::size_t parameter, const Heads& heads, const Matrix& out) const noexcept;
+    void pack_heads(std::size_t parameter, const Heads& heads, const Matrix& out) const noexcept {
+        nn::pack_heads(heads, weights_of(parameter), out);
+    }
     void pack_heads(std::size_t parameter, const Heads& heads, float* out) const noexcept {
         pack_heads(parameter, heads, Matrix{out, heads.width(), 1, 1});
     }
@@ -111,12 +113,9 @@ private:
     void backward_rows(std::size_t l, Rows rows, LaneTurn turn) final;
     void finish_backward(std::size_t l, std::span<float> gradient) final;
 
-    static void unpack_heads(const Heads& heads, const float* from, float* out) noexcept;
-    /// Rows of all heads become rows of the layer's output.
-    void join_heads(std::size_t layer, const ConstMatrix& sums, const Matrix& out) const noexcept;
-    /// Gradients of the output become those of all heads.
-    void part_heads(std::size_t layer, const ConstMatrix& gradient,
-                    const Matrix& out) const noexcept;
+    [[nodiscard]] HeadsBecome become(std::size_t l) const noexcept {
+        return last(l) ? HeadsBecome::mean : HeadsBecome::columns;
+    }
     [[nodiscard]] LaneColumns bias_sums(std::size_t l) noexcept;
     [[nodiscard]] LaneSums weight_sums(std::size_t l) noexcept;
 

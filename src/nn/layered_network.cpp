@@ -88,6 +88,13 @@ void LayeredNetwork::check(const sample::Batch& batch, const InputRows& rows) co
     RUDDER_CHECK(!wants_degrees() || batch.degrees.size() == batch.vertices.size());
     for (std::size_t l = 1; l < layers(); ++l)
         RUDDER_CHECK(batch.blocks[l].sources == batch.blocks[l - 1].destinations);
+    for (const sample::Block& block : batch.blocks)
+        check_edges(block);
+}
+
+void LayeredNetwork::check_edges(const sample::Block& block) const {
+    RUDDER_CHECK(options().edge_inputs == 0 ||
+                 block.features.size() == block.edges() * options().edge_inputs);
 }
 
 // ---- memory
@@ -391,6 +398,7 @@ void LayeredNetwork::infer(std::size_t index, const View& given, std::span<float
     const std::size_t columns = layer_outputs(index);
     RUDDER_CHECK(out.size() == block.destinations * columns);
     RUDDER_CHECK(given.summed || !wants_degrees() || given.degrees.size() == block.sources);
+    check_edges(block);
     const bool in_place = writes_in_place(index);
     WorkspacePlan memory;
     const LayerPlace place = plan_layer(index, block, Pass::predict, memory,

@@ -8,19 +8,25 @@ namespace rudder::nn {
 
 namespace {
 
+constexpr std::size_t least_lane = 128;
+constexpr std::size_t most_lane = 1024;
+constexpr std::size_t wanted_lanes = 16;
+
 /// Few lanes cost little memory and adding; many keep many cores busy. From the rows alone.
 std::size_t lane_size(std::size_t rows) noexcept {
-    constexpr std::size_t least = 128;
-    constexpr std::size_t most = 1024;
-    constexpr std::size_t wanted = 16;
-    const std::size_t even = (rows / wanted + least - 1) / least * least;
-    return std::clamp(even, least, most);
+    const std::size_t even = (rows / wanted_lanes + least_lane - 1) / least_lane * least_lane;
+    return std::clamp(even, least_lane, most_lane);
 }
 
 }  // namespace
 
 Lanes::Lanes(std::size_t row_count) noexcept
     : rows(row_count), size(lane_size(row_count)), count(chunk_count(row_count, size)) {}
+
+std::size_t Lanes::most(std::size_t rows) noexcept {
+    return std::min(chunk_count(rows, least_lane),
+                    std::max(wanted_lanes + 1, chunk_count(rows, most_lane)));
+}
 
 void LaneSums::add(std::size_t lane, bool first, const ConstMatrix& gradient,
                    const ConstMatrix& inputs) const {

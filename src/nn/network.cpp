@@ -24,10 +24,15 @@ std::vector<ModelInfo>& models() {
          .make = make_sage,
          .sparse = true,
          .shares = true,
-         .make_typed = make_typed_sage},
+         .make_typed = make_typed_sage,
+         .edges = true},
         {.name = "gcn", .make = make_gcn, .degrees = true, .sparse = true},
-        {.name = "gat", .make = make_gat, .sparse = true},
-        {.name = "gatv2", .make = make_gatv2, .sparse = true},
+        {.name = "gat",
+         .make = make_gat,
+         .sparse = true,
+         .make_typed = make_typed_gat,
+         .edges = true},
+        {.name = "gatv2", .make = make_gatv2, .sparse = true, .edges = true},
         {.name = "rgcn", .make = nullptr, .shares = true, .make_typed = make_rgcn}};
     return all;
 }
@@ -148,6 +153,14 @@ std::vector<std::string_view> weighted_models() {
     return names;
 }
 
+std::vector<std::string_view> edge_models() {
+    std::vector<std::string_view> names;
+    for (const ModelInfo& model : models()) {
+        if (model.edges) names.push_back(model.name);
+    }
+    return names;
+}
+
 void register_model(const ModelInfo& model) {
     RUDDER_CHECK(!model.name.empty() && (model.make != nullptr || model.make_typed != nullptr));
     RUDDER_CHECK(std::ranges::none_of(
@@ -160,6 +173,7 @@ std::unique_ptr<Network> make_network(const NetworkOptions& options) {
         if (model.name != options.model) continue;
         check_options(options);
         RUDDER_CHECK(!options.sparse || (model.sparse && !options.types));
+        RUDDER_CHECK(options.edge_inputs == 0 || (model.edges && !options.types));
         if (options.types) {
             RUDDER_CHECK(model.make_typed != nullptr);
             return model.make_typed(options);

@@ -113,6 +113,11 @@ void ProductNetwork::add_mapped(std::size_t l, Rows rows, const ConstMatrix& tab
 }
 
 void ProductNetwork::forward_rows(std::size_t l, Rows rows, Pass pass) {
+    multiply_rows(l, rows, pass);
+    add_more(l, rows);
+}
+
+void ProductNetwork::multiply_rows(std::size_t l, Rows rows, Pass pass) {
     if (view(l).mapped.data != nullptr) return add_mapped(l, rows, view(l).mapped);
     if (sparse_input(l)) return add_mapped(l, rows, layers_[l].products);
     const Matrix gathered = pass == Pass::train
@@ -159,6 +164,7 @@ void ProductNetwork::backward_rows(std::size_t l, Rows rows, LaneTurn turn) {
     const Matrix out = view(l).out.part(rows.first, rows.count);
     const Matrix gathered = layers_[l].gathered.part(rows.first, rows.count);
     const LaneSums lanes = lane_sums(l);
+    more_back(l, rows, turn);
     if (sparse_input(l)) {
         lanes.add(turn.lane, turn.first, out, {nullptr, rows.count, 0, 0});
         for (std::size_t r = 0; r < rows.count; ++r)
@@ -181,6 +187,7 @@ void ProductNetwork::source_gradient(std::size_t l, Rows rows, const ActiveRows&
 }
 
 void ProductNetwork::finish_backward(std::size_t l, std::span<float> gradient) {
+    finish_more(l, gradient);
     if (sparse_input(l)) return finish_sparse(l, gradient);
     const Layer& own = layers_[l];
     const std::size_t in = layer_inputs(l);

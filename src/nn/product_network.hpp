@@ -23,7 +23,9 @@ public:
         return sparse_input(l) || layer_reads(l) != layer_inputs(l);
     }
     void map_rows(std::size_t l, const InputRows& input, std::span<float> out) final;
-    [[nodiscard]] bool sums_rows(std::size_t l) const noexcept final { return !maps_rows(l); }
+    [[nodiscard]] bool sums_rows(std::size_t l) const noexcept final {
+        return !maps_rows(l) && options().edge_inputs == 0;
+    }
 
 protected:
     explicit ProductNetwork(const NetworkOptions& options)
@@ -53,6 +55,19 @@ protected:
     /// destinations' own rows `own` is added, if it has rows. `active` as of source_gradient.
     virtual void sum_back(std::size_t l, Rows rows, const ConstMatrix& sums, const ConstMatrix& own,
                           const ActiveRows& active, const Matrix& out) = 0;
+
+    // What a model adds to the products of some rows, of the same chunks and lanes.
+    virtual void add_more(std::size_t /*l*/, Rows /*rows*/) {}
+    virtual void more_back(std::size_t /*l*/, Rows /*rows*/, LaneTurn /*turn*/) {}
+    virtual void finish_more(std::size_t /*l*/, std::span<float> /*gradient*/) {}
+    /// Floats that adding up its gradients takes, and where they are.
+    [[nodiscard]] virtual std::size_t more_floats(std::size_t /*l*/,
+                                                  std::size_t /*destinations*/) const {
+        return 0;
+    }
+    [[nodiscard]] float* more_sums(std::size_t l) noexcept {
+        return sums() + product_floats(l, view(l).out.rows);
+    }
 
     void plan_convolution(std::size_t l, const sample::Block& block, Pass pass,
                           WorkspacePlan& memory, Offsets& offsets) const override;
@@ -85,9 +100,13 @@ private:
     [[nodiscard]] LaneSums lane_sums(std::size_t l) {
         return {sums(), Lanes(view(l).out.rows), layer_outputs(l), lane_columns(l)};
     }
-    [[nodiscard]] std::size_t sum_floats(std::size_t l, const sample::Block& block) const final {
-        return LaneSums::floats(Lanes(block.destinations), layer_outputs(l), lane_columns(l));
+    [[nodiscard]] std::size_t product_floats(std::size_t l, std::size_t rows) const noexcept {
+        return LaneSums::floats(Lanes(rows), layer_outputs(l), lane_columns(l));
     }
+    [[nodiscard]] std::size_t sum_floats(std::size_t l, const sample::Block& block) const final {
+        return product_floats(l, block.destinations) + more_floats(l, block.destinations);
+    }
+    void multiply_rows(std::size_t l, Rows rows, Pass pass);
     void forward_rows(std::size_t l, Rows rows, Pass pass) final;
     void backward_rows(std::size_t l, Rows rows, LaneTurn turn) final;
     void finish_backward(std::size_t l, std::span<float> gradient) final;

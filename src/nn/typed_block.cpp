@@ -6,7 +6,8 @@
 
 namespace rudder::nn {
 
-void TypedBlock::set(const sample::Block& block, const TypedInputs& types, Ways ways) {
+void TypedBlock::set(const sample::Block& block, const TypedInputs& types, Ways ways,
+                     Sources sources) {
     RUDDER_CHECK(block.destination_types.size() == block.destinations &&
                  block.types.size() == block.edges());
     shares_ = !block.shares.empty();
@@ -38,20 +39,37 @@ void TypedBlock::set(const sample::Block& block, const TypedInputs& types, Ways 
         of.rows.destinations = static_cast<std::uint32_t>(of.rows.offsets.size() - 1);
         RUDDER_CHECK(of.rows.destinations == destinations_[types.edges[t].to].size());
         RUDDER_CHECK(of.rows.offsets.back() == of.rows.edges());
+        if (sources == Sources::read) number_sources(of, block.sources);
         if (ways == Ways::forth) continue;
-        of.reader_offsets.resize(std::size_t{block.sources} + 1);
+        of.reader_offsets.resize(std::size_t{of.rows.sources} + 1);
         of.readers.resize(of.rows.edges());
         of.reader_edges.resize(of.rows.edges());
         transpose(of.rows, of.transposed());
     }
 }
 
-TypedBlock::Stretch TypedBlock::among(std::size_t type, std::size_t first,
-                                      std::size_t count) const noexcept {
-    const auto of = destinations(type);
-    const auto begin = std::ranges::lower_bound(of, first);
-    const auto end = std::ranges::lower_bound(of, first + count);
-    return {static_cast<std::size_t>(begin - of.begin()), static_cast<std::size_t>(end - begin)};
+void TypedBlock::number_sources(OfEdges& of, std::uint32_t all) {
+    constexpr std::uint32_t unread = ~std::uint32_t{0};
+    numbers_.assign(all, unread);
+    for (const LocalId source : of.rows.neighbours)
+        numbers_[source] = 0;
+    of.sources.clear();
+    for (std::uint32_t source = 0; source < all; ++source) {
+        if (numbers_[source] == unread) continue;
+        numbers_[source] = static_cast<std::uint32_t>(of.sources.size());
+        of.sources.push_back(source);
+    }
+    for (LocalId& source : of.rows.neighbours)
+        source = numbers_[source];
+    of.rows.sources = static_cast<std::uint32_t>(of.sources.size());
+}
+
+TypedBlock::Stretch TypedBlock::stretch(std::span<const std::uint32_t> positions, std::size_t first,
+                                        std::size_t count) noexcept {
+    const auto begin = std::ranges::lower_bound(positions, first);
+    const auto end = std::ranges::lower_bound(positions, first + count);
+    return {static_cast<std::size_t>(begin - positions.begin()),
+            static_cast<std::size_t>(end - begin)};
 }
 
 }  // namespace rudder::nn

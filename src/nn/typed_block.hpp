@@ -19,6 +19,8 @@ public:
     /// to.
     struct OfEdges {
         sample::Block rows;
+        /// Where only sources that are read count: their positions in the block, ascending.
+        RawVector<std::uint32_t> sources;
         // For the way back, where it is wanted:
         RawVector<std::uint32_t> reader_offsets;
         RawVector<LocalId> readers;  ///< rows
@@ -36,8 +38,12 @@ public:
 
     /// Whether the way back is wanted, too.
     enum class Ways : bool { forth, both };
+    /// Whether along every type of edges the sources are those of the block, or those alone that
+    /// are read along it, numbered anew.
+    enum class Sources : bool { all, read };
     /// Takes a block apart; its memory is kept for the next.
-    void set(const sample::Block& block, const TypedInputs& types, Ways ways);
+    void set(const sample::Block& block, const TypedInputs& types, Ways ways,
+             Sources sources = Sources::all);
 
     /// The positions of the destinations of a type, ascending.
     [[nodiscard]] std::span<const std::uint32_t> destinations(std::size_t type) const noexcept {
@@ -45,14 +51,22 @@ public:
     }
     /// Those of a type among some rows of the block.
     [[nodiscard]] Stretch among(std::size_t type, std::size_t first,
-                                std::size_t count) const noexcept;
+                                std::size_t count) const noexcept {
+        return stretch(destinations(type), first, count);
+    }
+    /// Where in an ascending list of positions those of some rows are.
+    [[nodiscard]] static Stretch stretch(std::span<const std::uint32_t> positions,
+                                         std::size_t first, std::size_t count) noexcept;
     [[nodiscard]] OfEdges& along(std::size_t type) noexcept { return edges_[type]; }
     [[nodiscard]] const OfEdges& along(std::size_t type) const noexcept { return edges_[type]; }
     [[nodiscard]] bool shares() const noexcept { return shares_; }
 
 private:
+    void number_sources(OfEdges& of, std::uint32_t all);
+
     std::vector<RawVector<std::uint32_t>> destinations_;  ///< by type of vertices
     std::vector<OfEdges> edges_;                          ///< by type of edges
+    RawVector<std::uint32_t> numbers_;                    ///< of sources along one type
     bool shares_ = false;
 };
 

@@ -127,8 +127,73 @@ private:
                   o * width + i);
     }
 
+    /// What destination d of layer l attends to along one type of edges, added to `result`.
+    void attend(const Doubles& w, std::size_t l, std::size_t type, std::size_t d,
+                const Doubles& input, std::size_t in, bool last, double* result) const {
+        const sample::Block& block = c_.batch.blocks[l];
+        const std::size_t heads = c_.options.heads;
+        const std::size_t columns = last ? c_.options.outputs : c_.options.hidden / heads;
+        const std::string name = fmt::format("layers.{}.edges.{}", l, types_.edges[type].name);
+        const auto mapped = [&](const char* map, std::size_t vertex, std::size_t of,
+                                std::size_t hc) {
+            const std::size_t width = l == 0 ? types_.vertices[of].width : in;
+            double sum = 0;
+            for (std::size_t i = 0; i < width; ++i)
+                sum += at(w, name + map, hc * width + i) * input[vertex * in + i];
+            return sum;
+        };
+        for (std::size_t h = 0; h < heads; ++h) {
+            double own = 0;
+            for (std::size_t c = h * columns; c < (h + 1) * columns; ++c)
+                own += at(w, name + ".att_dst", c) *
+                       mapped(".dst.weight", d, types_.edges[type].to, c);
+            Doubles weights;
+            std::vector<std::size_t> sources;
+            double norm = 0;
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                if (block.types[e] != type) continue;
+                double score = own;
+                for (std::size_t c = h * columns; c < (h + 1) * columns; ++c)
+                    score += at(w, name + ".att_src", c) *
+                             mapped(".weight", block.neighbours[e], types_.edges[type].from, c);
+                weights.push_back(std::exp(score > 0 ? score : 0.2 * score));
+                norm += weights.back();
+                sources.push_back(block.neighbours[e]);
+            }
+            for (std::size_t i = 0; i < sources.size(); ++i) {
+                for (std::size_t c = 0; c < columns; ++c) {
+                    const double value =
+                        mapped(".weight", sources[i], types_.edges[type].from, h * columns + c);
+                    result[last ? c : h * columns + c] +=
+                        weights[i] / norm * value / (last ? static_cast<double>(heads) : 1);
+                }
+            }
+        }
+    }
+    [[nodiscard]] Doubles attention_layer(const Doubles& w, std::size_t l, const Doubles& input,
+                                          std::size_t in, std::size_t out, bool last) const {
+        const sample::Block& block = c_.batch.blocks[l];
+        Doubles result(block.destinations * out, 0);
+        for (std::size_t d = 0; d < block.destinations; ++d) {
+            const std::size_t type = block.destination_types[d];
+            const std::size_t width = l == 0 ? types_.vertices[type].width : in;
+            double* const row = result.data() + d * out;
+            for (std::size_t o = 0; o < out; ++o) {
+                row[o] = at(w, fmt::format("layers.{}.bias", l), o);
+                for (std::size_t i = 0; i < width; ++i)
+                    row[o] += own(w, l, type, o, i, in) * input[d * in + i];
+            }
+            for (std::size_t e = 0; e < types_.edges.size(); ++e)
+                if (types_.edges[e].to == type) attend(w, l, e, d, input, in, last, row);
+            for (std::size_t o = 0; o < out && !last; ++o)
+                row[o] = row[o] > 0 ? row[o] : std::expm1(row[o]);
+        }
+        return result;
+    }
+
     [[nodiscard]] Doubles layer(const Doubles& w, std::size_t l, const Doubles& input,
                                 std::size_t in, std::size_t out, bool last) const {
+        if (c_.options.model == "gat") return attention_layer(w, l, input, in, out, last);
         const sample::Block& block = c_.batch.blocks[l];
         Doubles result(block.destinations * out, 0);
         const auto width = [&](std::size_t type) {
@@ -170,6 +235,7 @@ Case typed_case(const std::string& model, std::uint64_t seed, bool shares,
     options.dropout = 0;
     options.types = some_types();
     options.bases = 2;
+    options.heads = 2;
     Case c(options, {.seeds = seeds, .fanouts = {4, 6}, .seed = seed});
     c.batch.degrees.clear();
     give_types(c.batch, *c.options.types, seed);
@@ -180,11 +246,18 @@ Case typed_case(const std::string& model, std::uint64_t seed, bool shares,
 }
 
 class TypedNetworks : public ::testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Models, TypedNetworks, ::testing::Values("sage", "rgcn"),
+INSTANTIATE_TEST_SUITE_P(Models, TypedNetworks, ::testing::Values("sage", "rgcn", "gat"),
                          [](const auto& model) { return std::string(model.param); });
+
+/// Whether means may be weighted.
+bool may_be_weighted(const std::string& model) {
+    const auto models = nn::weighted_models();
+    return std::ranges::find(models, model) != models.end();
+}
 
 TEST_P(TypedNetworks, ScoresAreTheDefinitions) {
     for (const bool shares : {false, true}) {
+        if (shares && !may_be_weighted(GetParam())) continue;
         const Case c = typed_case(GetParam(), 3, shares);
         const auto network = nn::make_network(c.options);
         const Slow slow(c, *network);
@@ -199,8 +272,12 @@ TEST_P(TypedNetworks, ScoresAreTheDefinitions) {
 
 TEST_P(TypedNetworks, GradientsAreThoseOfDifferences) {
     for (const bool shares : {false, true}) {
+        if (shares && !may_be_weighted(GetParam())) continue;
         for (const std::uint64_t seed : {1U, 2U, 3U}) {
-            const Case c = typed_case(GetParam(), seed, shares);
+            // Attention has many more weights, so fewer vertices.
+            const bool attends = std::string(GetParam()) == "gat";
+            if (attends && seed > 1) continue;
+            const Case c = typed_case(GetParam(), seed, shares, attends ? 8 : 24);
             const auto network = nn::make_network(c.options);
             const Outcome outcome = train_once(*network, c, 0.25F);
             const Slow slow(c, *network);
@@ -275,6 +352,7 @@ TEST(TypedSage, OfOneTypeIsPlainSage) {
 TEST(TypedModels, ThoseThatKnowTypes) {
     EXPECT_TRUE(nn::model_knows_types("sage"));
     EXPECT_TRUE(nn::model_knows_types("rgcn"));
+    EXPECT_TRUE(nn::model_knows_types("gat"));
     EXPECT_FALSE(nn::model_knows_types("gcn"));
     EXPECT_FALSE(nn::model_knows_one_type("rgcn"));
     nn::NetworkOptions options = small(nn::Objective::classes, 5, 6, 4);

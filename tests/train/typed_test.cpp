@@ -41,7 +41,7 @@ protected:
 };
 
 class Typed : public TypedTraining, public testing::WithParamInterface<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Models, Typed, testing::Values("sage", "rgcn"),
+INSTANTIATE_TEST_SUITE_P(Models, Typed, testing::Values("sage", "rgcn", "gat"),
                          [](const auto& model) { return std::string(model.param); });
 
 TEST_P(Typed, TheSameEverywhere) {

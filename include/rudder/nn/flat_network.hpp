@@ -73,7 +73,10 @@ private:
 [[nodiscard]] std::unique_ptr<Network> make_typed_sage(const NetworkOptions& options);
 /// Relational graph convolution: weights of types of edges are mixtures of bases.
 [[nodiscard]] std::unique_ptr<Network> make_rgcn(const NetworkOptions& options);
-/// The same with the attention's vector after its nonlinearity, and a map of its own for readers.
+/// Graph attention over a graph of several types: each type of edges attends for itself.
+[[nodiscard]] std::unique_ptr<Network> make_typed_gat(const NetworkOptions& options);
+/// Graph attention with the attention's vector after its nonlinearity, and a map of its own for
+/// readers.
 [[nodiscard]] std::unique_ptr<Network> make_gatv2(const NetworkOptions& options);
 
 }  // namespace rudder::nn

@@ -173,6 +173,7 @@ private:
         return norm_ == Norm::none && !options().residual && activation_ == Activation::rectifier;
     }
     void check(const sample::Batch& batch, const InputRows& rows) const;
+    void check_edges(const sample::Block& block) const;
     void set_input(View& view, const InputRows& rows, std::size_t layer) const;
     [[nodiscard]] std::size_t extra_floats(std::size_t layer, const sample::Block& block) const;
     [[nodiscard]] LayerPlace plan_layer(std::size_t layer, const sample::Block& block, Pass pass,

@@ -16,6 +16,8 @@ inline constexpr std::size_t chunk_rows = 256;
 /// a partial sum of its own, and the partial sums are added in the order of the lanes.
 struct Lanes {
     explicit Lanes(std::size_t row_count) noexcept;
+    /// The most lanes that so many rows, or fewer, are dealt out to.
+    [[nodiscard]] static std::size_t most(std::size_t rows) noexcept;
     std::size_t rows;
     std::size_t size;  ///< rows per lane, a multiple of 64
     std::size_t count;

@@ -20,6 +20,7 @@ struct ModelInfo {
     bool shares = false;  ///< it reads Block::shares: means may be weighted
     /// Makes it for a graph of several types (NetworkOptions::types); null: it does not know any.
     std::unique_ptr<Network> (*make_typed)(const NetworkOptions&) = nullptr;
+    bool edges = false;  ///< it reads Block::features: NetworkOptions::edge_inputs may be set
 };
 
 /// Makes a model known: from then on `--model` and checkpoints find it by its name. To be called

@@ -89,6 +89,9 @@ struct NetworkOptions {
     /// Of models that know types (model_knows_types). Not saved, since it follows from the data.
     std::optional<TypedInputs> types{};
     std::uint64_t bases = 8;  ///< of rgcn: at most as many as there are types of edges
+    /// Columns of the rows that edges carry, which blocks then have (Block::features): of models
+    /// that read them (edge_models), on graphs of one type. 0: none.
+    std::uint64_t edge_inputs = 0;
 };
 
 /// The names of all models, for messages and help.
@@ -108,6 +111,8 @@ struct NetworkOptions {
 [[nodiscard]] bool model_knows_one_type(std::string_view model) noexcept;
 /// The names of the models whose means may be weighted.
 [[nodiscard]] std::vector<std::string_view> weighted_models();
+/// The names of the models that read the features of edges.
+[[nodiscard]] std::vector<std::string_view> edge_models();
 
 /// Rows as they enter a layer, one after the other: all columns of each, or of the first layer
 /// their non-zeros alone, as SparseEntry says. A view.

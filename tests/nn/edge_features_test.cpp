@@ -1,0 +1,355 @@
+// Networks that read the features of edges, against their definition in doubles: scores, gradients
+// by differences, layer by layer, sparse rows, the same bits for any number of threads.
+#include <cmath>
+#include <map>
+#include <random>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "nn/network_case.hpp"
+#include "nn/paths.hpp"
+#include "rudder/core/error.hpp"
+#include "rudder/core/parallel.hpp"
+#include "rudder/nn/model_registry.hpp"
+
+namespace rudder::testing {
+namespace {
+
+using Doubles = std::vector<double>;
+
+/// The definition, element by element.
+class SlowEdges {
+public:
+    SlowEdges(const Case& c, const nn::Network& network) : c_(c) {
+        for (const nn::Parameter& parameter : network.parameters())
+            place_[parameter.name] = parameter;
+    }
+
+    [[nodiscard]] Doubles scores(const Doubles& weights) const {
+        Doubles input(c_.rows.begin(), c_.rows.end());
+        std::size_t in = c_.options.inputs;
+        const std::size_t layers = c_.batch.blocks.size();
+        for (std::size_t l = 0; l < layers; ++l) {
+            const bool last = l + 1 == layers;
+            const std::size_t out = last ? c_.options.outputs : c_.options.hidden;
+            const Layer at{weights, l, input, in, out, last};
+            Doubles result;
+            for (std::size_t d = 0; d < c_.batch.blocks[l].destinations; ++d) {
+                Doubles row = c_.options.model == "sage" ? sage_row(at, d) : attention_row(at, d);
+                result.insert(result.end(), row.begin(), row.end());
+            }
+            input = result;
+            in = out;
+        }
+        return input;
+    }
+
+    [[nodiscard]] double loss(const Doubles& weights, double weight) const {
+        const Doubles all = scores(weights);
+        const std::size_t outputs = c_.options.outputs;
+        double sum = 0;
+        for (std::size_t s = 0; s < c_.batch.seeds; ++s) {
+            double norm = 0;
+            for (std::size_t o = 0; o < outputs; ++o)
+                norm += std::exp(all[s * outputs + o]);
+            sum += weight *
+                   (std::log(norm) - all[s * outputs + static_cast<std::size_t>(c_.classes[s])]);
+        }
+        return sum;
+    }
+
+private:
+    struct Layer {
+        const Doubles& weights;
+        std::size_t l;
+        const Doubles& input;
+        std::size_t in;
+        std::size_t out;
+        bool last;
+    };
+    [[nodiscard]] double at(const Layer& layer, const char* name, std::size_t i) const {
+        const std::string whole = fmt::format("layers.{}.{}", layer.l, name);
+        return layer.weights[place_.at(whole).offset + i];
+    }
+    /// Row `o` of a map of `columns` times some numbers.
+    template <class Values>
+    [[nodiscard]] double mapped(const Layer& layer, const char* name, std::size_t o,
+                                std::size_t columns, const Values* values) const {
+        double sum = 0;
+        for (std::size_t i = 0; i < columns; ++i)
+            sum += at(layer, name, o * columns + i) * static_cast<double>(values[i]);
+        return sum;
+    }
+    [[nodiscard]] const float* edge(const sample::Block& block, std::size_t e) const {
+        return block.features.data() + e * c_.options.edge_inputs;
+    }
+    [[nodiscard]] Doubles mean_of_edges(const sample::Block& block, std::size_t d) const {
+        Doubles mean(c_.options.edge_inputs, 0);
+        const double count = block.offsets[d + 1] - block.offsets[d];
+        for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+            const double share =
+                block.shares.empty() ? 1 / count : static_cast<double>(block.shares[e]);
+            for (std::size_t c = 0; c < mean.size(); ++c)
+                mean[c] += share * static_cast<double>(edge(block, e)[c]);
+        }
+        return mean;
+    }
+
+    [[nodiscard]] Doubles sage_row(const Layer& layer, std::size_t d) const {
+        const sample::Block& block = c_.batch.blocks[layer.l];
+        const double count = block.offsets[d + 1] - block.offsets[d];
+        const Doubles edges = mean_of_edges(block, d);
+        Doubles row;
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            double sum = at(layer, "neigh.bias", o) +
+                         mapped(layer, "self.weight", o, layer.in, &layer.input[d * layer.in]) +
+                         mapped(layer, "edge.weight", o, edges.size(), edges.data());
+            for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+                const double share =
+                    block.shares.empty() ? 1 / count : static_cast<double>(block.shares[e]);
+                sum += share * mapped(layer, "neigh.weight", o, layer.in,
+                                      &layer.input[block.neighbours[e] * layer.in]);
+            }
+            row.push_back(layer.last ? sum : std::max(0., sum));
+        }
+        return row;
+    }
+
+    /// What of one head's column the score of an entry is the sum of, or its weighted sum.
+    [[nodiscard]] double score(const Layer& layer, std::size_t d, std::size_t source,
+                               const Doubles& features, std::size_t hc) const {
+        const double* const theirs = &layer.input[source * layer.in];
+        const double* const own = &layer.input[d * layer.in];
+        const double edge = mapped(layer, "edge.weight", hc, features.size(), features.data());
+        if (c_.options.model == "gat") {
+            return at(layer, "att_src", hc) * mapped(layer, "weight", hc, layer.in, theirs) +
+                   at(layer, "att_dst", hc) * mapped(layer, "weight", hc, layer.in, own) +
+                   at(layer, "att_edge", hc) * edge;
+        }
+        const double x = mapped(layer, "left.weight", hc, layer.in, theirs) +
+                         at(layer, "left.bias", hc) +
+                         mapped(layer, "right.weight", hc, layer.in, own) +
+                         at(layer, "right.bias", hc) + edge;
+        return at(layer, "att", hc) * (x > 0 ? x : 0.2 * x);
+    }
+    [[nodiscard]] double value(const Layer& layer, std::size_t source, std::size_t hc) const {
+        const double* const row = &layer.input[source * layer.in];
+        if (c_.options.model == "gat") return mapped(layer, "weight", hc, layer.in, row);
+        return mapped(layer, "left.weight", hc, layer.in, row) + at(layer, "left.bias", hc);
+    }
+    [[nodiscard]] Doubles attention_row(const Layer& layer, std::size_t d) const {
+        const sample::Block& block = c_.batch.blocks[layer.l];
+        const std::size_t heads = c_.options.heads;
+        const std::size_t columns = layer.last ? layer.out : layer.out / heads;
+        std::vector<std::size_t> sources{d};
+        std::vector<Doubles> features{mean_of_edges(block, d)};
+        for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
+            sources.push_back(block.neighbours[e]);
+            features.emplace_back(edge(block, e), edge(block, e) + c_.options.edge_inputs);
+        }
+        Doubles row(layer.out, 0);
+        for (std::size_t h = 0; h < heads; ++h) {
+            Doubles weights;
+            double norm = 0;
+            for (std::size_t i = 0; i < sources.size(); ++i) {
+                double sum = 0;
+                for (std::size_t c = 0; c < columns; ++c)
+                    sum += score(layer, d, sources[i], features[i], h * columns + c);
+                if (c_.options.model == "gat") sum = sum > 0 ? sum : 0.2 * sum;
+                weights.push_back(std::exp(sum));
+                norm += weights.back();
+            }
+            for (std::size_t i = 0; i < sources.size(); ++i) {
+                for (std::size_t c = 0; c < columns; ++c) {
+                    row[layer.last ? c : h * columns + c] +=
+                        weights[i] / norm * value(layer, sources[i], h * columns + c) /
+                        (layer.last ? static_cast<double>(heads) : 1);
+                }
+            }
+        }
+        for (std::size_t o = 0; o < layer.out; ++o) {
+            row[o] += at(layer, "bias", o);
+            if (!layer.last && row[o] < 0) row[o] = std::expm1(row[o]);
+        }
+        return row;
+    }
+
+    const Case& c_;
+    std::map<std::string, nn::Parameter> place_;
+};
+
+struct Shape {
+    std::uint32_t seeds = 12;
+    bool shares = false;
+    std::uint64_t columns = 3;
+    std::uint64_t hidden = 6;
+};
+
+Case edge_case(const std::string& model, std::uint64_t seed, const Shape& shape) {
+    nn::NetworkOptions options = small(nn::Objective::classes, 5, shape.hidden, 4);
+    options.model = model;
+    options.dropout = 0;
+    options.heads = 2;
+    options.edge_inputs = shape.columns;
+    Case c(options, {.seeds = shape.seeds, .fanouts = {3, 4}, .seed = seed});
+    c.batch.degrees.clear();
+    for (std::size_t l = 0; l < c.batch.blocks.size(); ++l) {
+        sample::Block& block = c.batch.blocks[l];
+        const auto values = random_floats(block.edges() * shape.columns, seed + 20 + l);
+        block.features.assign(values.begin(), values.end());
+        if (!shape.shares) continue;
+        const auto shares = random_floats(block.edges(), seed + 30 + l);
+        block.shares.assign(shares.begin(), shares.end());
+    }
+    for (std::int32_t& label : c.classes)
+        label = std::max(label, 0);
+    return c;
+}
+
+/// Biases begin at zero, where their part in sums would not show.
+void stir(nn::Network& network) {
+    const auto more = random_floats(network.weights().size(), 77, 0.2F);
+    for (std::size_t i = 0; i < more.size(); ++i)
+        network.weights()[i] += more[i];
+}
+
+class EdgeFeatures : public ::testing::TestWithParam<const char*> {
+protected:
+    [[nodiscard]] static std::vector<bool> with_shares() {
+        const auto models = nn::weighted_models();
+        if (std::ranges::find(models, GetParam()) == models.end()) return {false};
+        return {false, true};
+    }
+};
+INSTANTIATE_TEST_SUITE_P(Models, EdgeFeatures, ::testing::Values("sage", "gat", "gatv2"),
+                         [](const auto& model) { return std::string(model.param); });
+
+TEST_P(EdgeFeatures, ScoresAreTheDefinitions) {
+    for (const bool shares : with_shares()) {
+        for (const std::uint64_t columns : {1U, 3U, 20U}) {
+            const Case c = edge_case(GetParam(), 3, {.shares = shares, .columns = columns});
+            const auto network = nn::make_network(c.options);
+            stir(*network);
+            std::vector<float> scores(c.batch.seeds * c.options.outputs);
+            network->predict(c.batch, c.rows, scores);
+            const auto weights = network->weights();
+            const Doubles expected =
+                SlowEdges(c, *network).scores(Doubles(weights.begin(), weights.end()));
+            for (std::size_t i = 0; i < scores.size(); ++i)
+                ASSERT_NEAR(static_cast<double>(scores[i]), expected[i], 2e-5) << i;
+        }
+    }
+}
+
+TEST_P(EdgeFeatures, GradientsAreThoseOfDifferences) {
+    for (const bool shares : with_shares()) {
+        for (const std::uint64_t seed : {1U, 2U}) {
+            const Case c = edge_case(GetParam(), seed, {.seeds = 4, .shares = shares});
+            const auto network = nn::make_network(c.options);
+            stir(*network);
+            const Outcome outcome = train_once(*network, c, 0.25F);
+            const SlowEdges slow(c, *network);
+            Doubles weights(network->weights().begin(), network->weights().end());
+            EXPECT_NEAR(static_cast<double>(outcome.result.loss), slow.loss(weights, 0.25), 1e-4);
+            constexpr double step = 1e-6;
+            for (std::size_t i = 0; i < weights.size(); ++i) {
+                const double here = weights[i];
+                weights[i] = here + step;
+                const double above = slow.loss(weights, 0.25);
+                weights[i] = here - step;
+                const double below = slow.loss(weights, 0.25);
+                weights[i] = here;
+                ASSERT_NEAR(static_cast<double>(outcome.gradient[i]), (above - below) / 2 / step,
+                            2e-4)
+                    << "seed " << seed << ", weight " << i;
+            }
+        }
+    }
+}
+
+/// Many chunks and lanes, so that sums are divided; heads of several vectors.
+TEST_P(EdgeFeatures, TheSameBitsForAnyThreadsAndPath) {
+    const auto run = [&] {
+        Case c = edge_case(GetParam(), 5, {.seeds = 400, .columns = 18, .hidden = 80});
+        c.options.dropout = 0.5;
+        const auto network = nn::make_network(c.options);
+        stir(*network);
+        return train_once(*network, c, 0.001F).gradient;
+    };
+    set_thread_count(1);
+    const auto one = on_all_paths(run);
+    set_thread_count(3);
+    const auto three = run();
+    set_thread_count(0);
+    EXPECT_EQ(one, three);
+}
+
+TEST_P(EdgeFeatures, LayerByLayerIsTheSame) {
+    const Case c = edge_case(GetParam(), 7, {.seeds = 400});
+    const auto network = nn::make_network(c.options);
+    std::vector<float> scores(c.batch.seeds * c.options.outputs);
+    network->predict(c.batch, c.rows, scores);
+    std::vector<float> hidden(c.batch.blocks[0].destinations * c.options.hidden);
+    network->infer_layer(0, c.batch.blocks[0], {}, c.rows, hidden);
+    std::vector<float> answers(scores.size());
+    network->infer_layer(1, c.batch.blocks[1], {}, hidden, answers);
+    EXPECT_EQ(answers, scores);
+    for (std::size_t l = 0; l < network->layers(); ++l)
+        EXPECT_FALSE(network->sums_rows(l));  // kept sums know nothing of edges
+}
+
+/// Rows that come as their non-zeros alone.
+TEST_P(EdgeFeatures, SparseRowsGiveTheSame) {
+    Case c = edge_case(GetParam(), 9, {.seeds = 60});
+    for (std::size_t i = 0; i < c.rows.size(); ++i)
+        if (i % 5 != 2 && i % 5 != 4) c.rows[i] = 0;
+    const auto dense = nn::make_network(c.options);
+    const Outcome expected = train_once(*dense, c, 0.1F);
+    constexpr std::size_t columns = 5;
+    constexpr std::size_t row_floats = 2 + 2 * 2;
+    std::vector<float> memory(c.rows.size() / columns * row_floats);
+    auto* entries = reinterpret_cast<SparseEntry*>(memory.data());
+    for (std::size_t r = 0; r < c.rows.size() / columns; ++r, entries += 3) {
+        entries[0] = {2, 0};
+        entries[1] = {2, c.rows[r * columns + 2]};
+        entries[2] = {4, c.rows[r * columns + 4]};
+    }
+    c.options.sparse = nn::SparseInputs{.largest = 2, .mean = 2};
+    const auto sparse = nn::make_network(c.options);
+    std::vector<float> gradient(sparse->weights().size());
+    const nn::BatchResult result = sparse->train(c.batch, nn::InputRows::sparse(memory, row_floats),
+                                                 c.targets(), 0.1F, gradient, [](std::size_t) {});
+    EXPECT_NEAR(result.loss, expected.result.loss, 1e-4);
+    expect_near(gradient, expected.gradient, 1e-5);
+}
+
+/// Other features, other answers; without the option they are not looked at.
+TEST_P(EdgeFeatures, CountOnlyWhereTheyAreAskedFor) {
+    Case c = edge_case(GetParam(), 11, {});
+    const auto answers = [&] {
+        const auto network = nn::make_network(c.options);
+        std::vector<float> scores(c.batch.seeds * c.options.outputs);
+        network->predict(c.batch, c.rows, scores);
+        return scores;
+    };
+    const auto before = answers();
+    c.options.edge_inputs = 0;
+    const auto without = answers();
+    for (float& value : c.batch.blocks[1].features)
+        value += 1;
+    EXPECT_EQ(answers(), without);
+    c.options.edge_inputs = 3;
+    EXPECT_NE(answers(), before);
+}
+
+TEST(EdgeModels, ThoseThatReadThem) {
+    EXPECT_EQ(nn::edge_models(), (std::vector<std::string_view>{"sage", "gat", "gatv2"}));
+    nn::NetworkOptions options = small(nn::Objective::classes, 5, 6, 4);
+    options.edge_inputs = 2;
+    options.model = "gcn";
+    EXPECT_THROW(static_cast<void>(nn::make_network(options)), InternalError);
+}
+
+}  // namespace
+}  // namespace rudder::testing
