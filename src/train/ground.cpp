@@ -83,7 +83,13 @@ sample::SourceCarries carries_of(const TrainOptions& options,
                                  const graph::DatasetInfo& info) noexcept {
     return {.weights = options.weighted,
             .times = options.temporal != sample::Temporal::off,
-            .types = info.types.present()};
+            .types = info.types.present(),
+            .features = read_edge_features(options, info)};
+}
+
+graph::FeatureInfo read_edge_features(const TrainOptions& options,
+                                      const graph::DatasetInfo& info) noexcept {
+    return options.edge_features ? info.edge_features : graph::FeatureInfo{};
 }
 
 void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options) {
@@ -92,6 +98,10 @@ void check_carried(const partition::PartitionedDataset& data, const TrainOptions
     if (options.weighted && !info.edge_weight) {
         throw input_error("its edges have no weights", where,
                           "import edge_weight, or train without --weighted");
+    }
+    if (options.edge_features && !info.edge_features.present()) {
+        throw input_error("its edges have no features", where,
+                          "import edge_attr, or train without --edge-features");
     }
     if (options.temporal == sample::Temporal::off) return;
     if (!info.edge_time) {
@@ -306,6 +316,7 @@ sample::SamplerOptions Ground::sampler_options() const {
             .seed = options.seed,
             .degrees = nn::model_wants_degrees(options.model),
             .weighted = options.weighted,
+            .edge_features = edge_features(),
             .temporal = options.temporal,
             .times = &times,
             .links = links == nullptr ? nullptr : &*links->seeds,

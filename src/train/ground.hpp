@@ -31,7 +31,11 @@ namespace rudder::train {
 /// What of the data that edges carry a run with these options draws by.
 [[nodiscard]] sample::SourceCarries carries_of(const TrainOptions& options,
                                                const graph::DatasetInfo& info) noexcept;
-/// Refuses (input Error) a data set without the weights or times that the options ask for.
+/// What features of edges networks read: none unless the options ask for them.
+[[nodiscard]] graph::FeatureInfo read_edge_features(const TrainOptions& options,
+                                                    const graph::DatasetInfo& info) noexcept;
+/// Refuses (input Error) a data set without the weights, times or features of edges that the
+/// options ask for.
 void check_carried(const partition::PartitionedDataset& data, const TrainOptions& options);
 /// Collective: the topology where the options want it, with what edges carry; of links, what
 /// messages pass along. The parts (and links) must outlive it.
@@ -96,6 +100,10 @@ struct Ground {
         return schedule.steps_per_epoch() * options.epochs;
     }
     [[nodiscard]] sample::SamplerOptions sampler_options() const;
+    /// That the network reads.
+    [[nodiscard]] graph::FeatureInfo edge_features() const noexcept {
+        return read_edge_features(options, data.info());
+    }
     /// Bytes the host may use, which its ranks share.
     [[nodiscard]] std::uint64_t memory() const;
     /// Bytes of batches sampled ahead that may wait on this rank.

@@ -53,7 +53,8 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
             .sparse = sparse_inputs(ground.store.format()),
             .pairs = pairs,
             .types = typed_inputs(info),
-            .bases = o.bases};
+            .bases = o.bases,
+            .edge_inputs = ground.edge_features().width};
 }
 
 }  // namespace

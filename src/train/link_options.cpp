@@ -68,6 +68,7 @@ void check_link_options(const TrainOptions& options) {
     const bool links = options.task == TaskKind::link;
     const std::string_view task = links ? "link" : "edge";
     refuse_beside(task, links && options.weighted, "--weighted");
+    refuse_beside(task, links && options.edge_features, "--edge-features");
     refuse_beside(task, options.temporal != sample::Temporal::off, "--temporal");
     refuse_beside(task, options.seed_order != sample::SeedOrder::random, "--seed-order clustered");
     refuse_beside(task, links && options.class_weights != "none", "--class-weights");

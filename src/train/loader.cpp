@@ -231,9 +231,23 @@ void Loader::State::finish_step() {
     if (run != nullptr) run->add(std::move(record));
 }
 
+namespace {
+
+/// Whoever computes on what a loader gives is not told what edges carry.
+const partition::PartitionedDataset& loadable(const partition::PartitionedDataset& data,
+                                              const LoaderOptions& options) {
+    if (options.train.edge_features) {
+        throw usage_error("loaders do not give the features of edges", "--edge-features",
+                          "leave it out, and read them by the numbers of edges");
+    }
+    return data;
+}
+
+}  // namespace
+
 Loader::Loader(const comm::Communicator& comm, const partition::PartitionedDataset& data,
                const LoaderOptions& options)
-    : state_(std::make_unique<State>(comm, data, options)) {}
+    : state_(std::make_unique<State>(comm, loadable(data, options), options)) {}
 
 Loader::~Loader() = default;
 

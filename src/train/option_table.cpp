@@ -128,6 +128,9 @@ Table sampling_options() {
         option<&O::weighted>("weighted",
                              "Draw and average neighbours by the weights of edges (sage)",
                              identity | further | added),
+        option<&O::edge_features>("edge-features",
+                                  "Messages carry the features of edges (sage, gat, gatv2)",
+                                  identity | further | added),
         option<&O::temporal>("temporal",
                              "Seeds see edges strictly before their own time: the newest, or any\n"
                              "of them (uniform)",

@@ -96,6 +96,10 @@ void check_edge_options(const TrainOptions& o) {
     require(!o.weighted || sampler_of(o) != sample::Sampler::shared,
             "shared samples are not drawn by weight", "weighted",
             "leave it out, or give --sampler plain");
+    const auto readers = nn::edge_models();
+    require(!o.edge_features || std::ranges::find(readers, o.model) != readers.end(),
+            fmt::format("model '{}' does not read the features of edges", o.model), "edge-features",
+            fmt::format("choose --model {}, or leave it out", join(readers, " or ")));
     const bool timed = o.temporal != sample::Temporal::off;
     require(!timed || !nn::model_wants_degrees(o.model),
             fmt::format("model '{}' reads the degrees of the whole graph, future edges included",

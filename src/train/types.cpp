@@ -120,6 +120,7 @@ void check_types(const graph::DatasetInfo& info, const TrainOptions& options,
     if (options.task == TaskKind::edge) refuse("--task edge");
     if (options.temporal != sample::Temporal::off) refuse("--temporal");
     if (options.sparse == store::SparseChoice::on) refuse("--sparse on");
+    if (options.edge_features) refuse("--edge-features");
 }
 
 void check_one_type(const graph::DatasetInfo& info, const std::string& where) {

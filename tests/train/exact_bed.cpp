@@ -161,6 +161,13 @@ std::vector<float> predict_at_once(const partition::PartitionedDataset& data,
             const auto row = part.row(static_cast<LocalId>(i));
             for (const LocalId u : row)
                 block.neighbours.push_back(static_cast<LocalId>(part.global(u)));
+            for (EdgeIndex e = part.offsets()[i];
+                 saved.options.edge_inputs > 0 && e < part.offsets()[i + 1]; ++e) {
+                const graph::FeatureView features = part.edge_data().features;
+                block.features.resize(block.features.size() + features.info.width);
+                graph::decode_row(features.info, features.row(e), {},
+                                  std::span(block.features).last(features.info.width));
+            }
             block.offsets.push_back(block.edges());
             batch.vertices.push_back(part.range().begin + i);
             batch.degrees.push_back(static_cast<std::uint32_t>(row.size()));

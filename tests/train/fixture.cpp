@@ -80,8 +80,10 @@ private:
     std::span<const std::int32_t> labels_;
 };
 
-/// The same rows, each edge with a weight and a time.
-graph::BuiltTopology carrying(const graph::TopologyView& rows) {
+/// The same rows, each edge with a weight and a time where the graph is to have them, and with
+/// rows of features, of which `features` gets one per edge.
+graph::BuiltTopology carrying(const graph::TopologyView& rows, const SmallGraph& graph,
+                              std::span<const std::int32_t> labels, std::vector<float>& features) {
     std::vector<graph::Edge> edges;
     std::vector<float> weights;
     std::vector<std::int64_t> times;
@@ -92,11 +94,29 @@ graph::BuiltTopology carrying(const graph::TopologyView& rows) {
             edges.push_back({u, v});
             weights.push_back(static_cast<float>((u * 7 + v * 13) % 5) / 2);
             times.push_back(static_cast<std::int64_t>((u * 31 + v * 17) % 100));
+            for (std::uint64_t c = 0; c < graph.edge_width; ++c) {
+                const auto column = static_cast<std::int32_t>(c);
+                const int ends = (labels[u] == column ? 1 : 0) + (labels[v] == column ? 1 : 0);
+                features.push_back(static_cast<float>(ends) +
+                                   static_cast<float>((u * 5 + v * 3 + c) % 8) / 8);
+            }
         }
     }
-    return graph::build_topology(
-        graph::EdgeSpan(rows.vertices(), std::span<const graph::Edge>(edges)),
-        {.weight = weights, .time = times}, {});
+    const graph::EdgeSpan source(rows.vertices(), std::span<const graph::Edge>(edges));
+    const bool with_rows = graph.edge_width > 0;
+    if (!graph.carried) return graph::build_topology(source, {.rows = with_rows}, {});
+    return graph::build_topology(source, {.weight = weights, .time = times, .rows = with_rows}, {});
+}
+
+/// Those of `carrying`.
+void write_edge_features(graph::DatasetWriter& writer, const SmallGraph& graph,
+                         const std::vector<float>& features, const graph::BuiltTopology& built) {
+    if (graph.edge_width == 0) return;
+    writer.edge_features({{.width = graph.edge_width},
+                          features.size() / graph.edge_width,
+                          std::as_bytes(std::span(features)).data(),
+                          {}},
+                         built.origin->span(), "test", Progress::none());
 }
 
 /// What edges of a graph are, by number.
@@ -195,7 +215,9 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     options.seed = graph.seed;
     const graph::PlantedCommunities generator(options);
     graph::BuiltTopology built = graph::generate_topology(generator, Progress::none());
-    if (graph.carried) built = carrying(built.topology.view());
+    std::vector<float> edge_rows;
+    if (graph.carried || graph.edge_width > 0)
+        built = carrying(built.topology.view(), graph, generator.labels(), edge_rows);
     std::vector<PartId> assignment(graph.vertices);
     std::vector<graph::Role> roles(graph.vertices);
     for (VertexId v = 0; v < graph.vertices; ++v) {
@@ -222,6 +244,7 @@ partition::PartitionedDataset make_parts(const std::filesystem::path& folder,
     }
     graph::DatasetWriter writer(folder / "graph", Existing::replace);
     writer.topology(built, !graph.directed);
+    write_edge_features(writer, graph, edge_rows, built);
     if (labelled) writer.edge_targets(edges.info, edges.view(), built.origin->span());
     if (graph.edge_split) writer.edge_split(edges.roles, built.origin->span());
     if (graph.carried) writer.vertex_times(seed_times(graph.vertices));

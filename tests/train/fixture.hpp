@@ -30,6 +30,9 @@ struct SmallGraph {
     std::uint64_t most_of_a_word = 3;  ///< as often it is in a bag, at most
     bool row_normalise = false;
     bool carried = false;  ///< edges have weights (some 0) and times, vertices have times
+    /// Columns of features that edges have: in those of the classes of both ends 1, in others 0,
+    /// and something of no meaning everywhere. 0: none.
+    std::uint64_t edge_width = 0;
     /// Of edges, planted by the classes of their vertices; some edges have none.
     graph::TargetKind edge_targets = graph::TargetKind::none;
     bool edge_split = false;  ///< edges have roles; some have none

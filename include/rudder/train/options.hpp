@@ -80,7 +80,8 @@ struct TrainOptions {
     std::optional<sample::Sampler> sampler{};
     /// Steps between a vertex's shared numbers; none: 32, at most an epoch.
     std::optional<std::uint64_t> redraw{};
-    bool weighted = false;  ///< neighbours are drawn and averaged by the edges' weights
+    bool weighted = false;       ///< neighbours are drawn and averaged by the edges' weights
+    bool edge_features = false;  ///< messages carry the features of edges
     sample::Temporal temporal = sample::Temporal::off;  ///< seeds see edges before their time
     std::uint64_t batch = 1000;
     sample::SeedOrder seed_order = sample::SeedOrder::random;

@@ -95,12 +95,24 @@ void read_types(const Json& json, const std::string& where, nn::NetworkOptions& 
     options.types = std::move(types);
 }
 
+/// Of a network that reads the features of edges.
+void read_edges(const Json& json, const std::string& where, nn::NetworkOptions& options) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 32;
+    options.edge_inputs = json_u64(json, "edge_inputs", where);
+    const auto models = nn::edge_models();
+    const bool known = std::ranges::find(models, options.model) != models.end();
+    if (known && options.edge_inputs > 0 && options.edge_inputs < most && !json.contains("types"))
+        return;
+    throw input_error("invalid features of edges of a network", where, "use another checkpoint");
+}
+
 }  // namespace
 
 Json network_json(const nn::NetworkOptions& options) {
     Json json = Json::object();
     for (const auto& setting : network_settings())
         json[std::string(setting.name)] = setting.value(options);
+    if (options.edge_inputs != 0) json["edge_inputs"] = options.edge_inputs;
     if (options.types) json["types"] = types_json(*options.types, options.bases);
     if (!options.pairs) return json;
     Json pairs = Json::object();
@@ -114,6 +126,7 @@ nn::NetworkOptions network_from_json(const Json& json, const std::string& where)
     nn::NetworkOptions options;
     for (const auto& setting : network_settings())
         read_field(options, setting, json, where);
+    if (json.contains("edge_inputs")) read_edges(json, where, options);
     if (json.contains("types")) read_types(json.at("types"), where, options);
     if (json.contains("pairs")) {
         options.pairs.emplace();

@@ -55,6 +55,7 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
                                   .outputs = network_options_.outputs,
                                   .degrees = degrees,
                                   .weighted = o.weighted,
+                                  .edge_features = ground.edge_features(),
                                   .temporal = o.temporal,
                                   .times = &ground.times,
                                   .types = ground.types.get()});

@@ -70,6 +70,7 @@ void SampledEvaluator::prepare(std::span<const Job> jobs, BoundedQueue<Prepared>
                                                .kind = comm::Kind::evaluation,
                                                .degrees = options_.degrees,
                                                .weighted = options_.weighted,
+                                               .edge_features = options_.edge_features,
                                                .temporal = options_.temporal,
                                                .times = options_.times,
                                                .types = options_.types});

@@ -29,6 +29,7 @@ public:
         std::uint64_t outputs = 0;
         bool degrees = false;  ///< the network wants them
         bool weighted = false;
+        graph::FeatureInfo edge_features{};  ///< that the network reads
         sample::Temporal temporal = sample::Temporal::off;
         const sample::SeedTimes* times = nullptr;      ///< unless that is off
         const sample::TypedSampling* types = nullptr;  ///< of a graph of several types

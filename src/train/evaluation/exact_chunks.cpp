@@ -9,10 +9,13 @@
 namespace rudder::train {
 
 ChunkedPart::ChunkedPart(const partition::Part& part, const sample::RowsView& rows,
-                         partition::PartitionBook::Range here, Means means)
-    : part_(&part), rows_(rows), means_(means) {
-    RUDDER_CHECK(means == Means::plain || part.info().edge_weight);
-    RUDDER_CHECK(means == Means::plain || rows.offsets.data() == part.offsets().data());
+                         partition::PartitionBook::Range here, Means means, EdgeRows edge_rows)
+    : part_(&part), rows_(rows), means_(means), edge_rows_(edge_rows) {
+    const bool plain = means == Means::plain;
+    const bool bare = edge_rows == EdgeRows::none;
+    RUDDER_CHECK(plain || part.info().edge_weight);
+    RUDDER_CHECK(bare || part.info().edge_features.present());
+    RUDDER_CHECK((plain && bare) || rows.offsets.data() == part.offsets().data());
     const auto halo = part.halo();
     const auto local = [&](VertexId v) {
         return part.own() +
@@ -103,6 +106,7 @@ void ChunkedPart::fill_whole(ExactChunk& out) const {
             block.neighbours[e] = static_cast<LocalId>(position(from[e]));
     });
     fill_shares(0, block);
+    fill_features(0, block);
     fill_types(0, block);
 }
 
@@ -131,6 +135,21 @@ void ChunkedPart::fill_shares(std::size_t first, sample::Block& block) const {
                 block.shares[e] =
                     sum > 0 ? static_cast<float>(static_cast<double>(weights[e]) / sum) : 0.F;
             }
+        }
+    });
+}
+
+void ChunkedPart::fill_features(std::size_t first, sample::Block& block) const {
+    if (edge_rows_ == EdgeRows::none) return;
+    const graph::FeatureView rows = part_->edge_data().features;
+    const std::size_t columns = rows.info.width;
+    const EdgeIndex first_edge = part_->offsets()[first];
+    block.features.resize(block.edges() * columns);
+    constexpr std::size_t edges_per_task = std::size_t{1} << 14;
+    parallel_chunks(block.edges(), edges_per_task, [&](const Chunk& chunk) {
+        for (std::size_t e = chunk.begin; e < chunk.end; ++e) {
+            graph::decode_row(rows.info, rows.row(first_edge + e), {},
+                              std::span(block.features).subspan(e * columns, columns));
         }
     });
 }
@@ -181,6 +200,7 @@ void ChunkedPart::fill_some(const Stretch& stretch, std::span<std::uint32_t> pos
     for (std::size_t e = 0; e < edges.size(); ++e)
         block.neighbours[e] = positions[edges[e]];
     fill_shares(begin, block);
+    fill_features(begin, block);
     fill_types(begin, block);
     for (const LocalId u : out.sources)
         positions[u] = nowhere;

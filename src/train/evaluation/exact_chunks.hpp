@@ -55,14 +55,18 @@ struct ExactChunk {
 /// Whether neighbours count alike, or by the weights that the edges of a part carry.
 enum class Means : bool { plain, weighted };
 
+/// Whether blocks have the features of the edges of a part.
+enum class EdgeRows : bool { none, features };
+
 /// One own part, with what is needed to cut it. The part must outlive it.
 class ChunkedPart {
 public:
     /// `here` is the range of vertices that this rank owns, over all of its parts.
     /// `rows` are what its vertices read, of neighbours in its order: the part's own, or (plain
-    /// means alone) others, which must outlive it.
+    /// means without features of edges alone) others, which must outlive it.
     ChunkedPart(const partition::Part& part, const sample::RowsView& rows,
-                partition::PartitionBook::Range here, Means means = Means::plain);
+                partition::PartitionBook::Range here, Means means = Means::plain,
+                EdgeRows edge_rows = EdgeRows::none);
 
     [[nodiscard]] const partition::Part& part() const noexcept { return *part_; }
     [[nodiscard]] const sample::RowsView& rows() const noexcept { return rows_; }
@@ -110,12 +114,15 @@ private:
                    ExactChunk& out) const;
     /// Shares of the rows from own vertex `first` on, where means are weighted.
     void fill_shares(std::size_t first, sample::Block& block) const;
+    /// Features of edges likewise, where they are wanted.
+    void fill_features(std::size_t first, sample::Block& block) const;
     /// Types of edges and destinations likewise, where the graph has several.
     void fill_types(std::size_t first, sample::Block& block) const;
 
     const partition::Part* part_;
     sample::RowsView rows_;
     Means means_;
+    EdgeRows edge_rows_;
     std::size_t here_begin_ = 0;  ///< local ids of halo vertices that are in other own parts
     std::size_t here_end_ = 0;
     std::vector<ChunkSize> groups_;

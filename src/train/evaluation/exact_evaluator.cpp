@@ -22,10 +22,11 @@ namespace {
 
 std::vector<ChunkedPart> chunked(std::span<const partition::Part> own,
                                  std::span<const sample::MessageRows> messages,
-                                 partition::PartitionBook::Range here, Means means) {
+                                 partition::PartitionBook::Range here, Means means,
+                                 EdgeRows edge_rows) {
     std::vector<ChunkedPart> parts;
     for (std::size_t i = 0; i < own.size(); ++i)
-        parts.emplace_back(own[i], sample::rows_of(own, messages, i), here, means);
+        parts.emplace_back(own[i], sample::rows_of(own, messages, i), here, means, edge_rows);
     return parts;
 }
 
@@ -65,7 +66,8 @@ struct ExactEvaluator::State {
           options(std::move(o)),
           ranges(ranges_of(comm, data)),
           parts(chunked(own, options.messages, ranges.here(),
-                        options.weighted ? Means::weighted : Means::plain)),
+                        options.weighted ? Means::weighted : Means::plain,
+                        options.network.edge_inputs > 0 ? EdgeRows::features : EdgeRows::none)),
           twin(nn::make_network(with_rows_of(options.network, s))) {
         options.degrees = options.degrees || twin->wants_degrees();
         if (options.memory == 0) options.memory = default_memory(comm);
@@ -74,6 +76,7 @@ struct ExactEvaluator::State {
                            .row_bytes = store.format().row_bytes(),
                            .degrees = options.degrees,
                            .shares = options.weighted,
+                           .edge_columns = options.network.edge_inputs,
                            .again = options.again,
                            .memory = options.memory});
         comm::do_together(comm, [&] { check_memory(); });

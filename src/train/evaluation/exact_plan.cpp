@@ -41,7 +41,8 @@ ChunkCost cost_of(const PlanInput& input, std::size_t index) noexcept {
                        (index == 0 && layer.maps() ? floats(layer.inputs) : 0);
     cost.source = floats(layer.reads) + sizeof(LocalId) + sizeof(VertexId) + layer.bytes.source +
                   (input.degrees ? sizeof(std::uint32_t) : 0) + (features ? input.row_bytes : 0);
-    cost.edge = sizeof(LocalId) + (input.shares ? sizeof(float) : 0) + layer.bytes.edge;
+    cost.edge = sizeof(LocalId) + (input.shares ? sizeof(float) : 0) + floats(input.edge_columns) +
+                layer.bytes.edge;
     return cost;
 }
 

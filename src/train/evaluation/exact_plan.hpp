@@ -57,8 +57,9 @@ struct PlanInput {
     std::vector<LayerWidths> layers;
     std::uint64_t row_bytes = 0;  ///< of a feature row on the wire
     bool degrees = false;
-    bool shares = false;  ///< means are weighted
-    bool again = false;   ///< there will be more than one evaluation
+    bool shares = false;             ///< means are weighted
+    std::uint64_t edge_columns = 0;  ///< of the features of edges that blocks have
+    bool again = false;              ///< there will be more than one evaluation
     std::uint64_t memory = 0;
 };
 /// The plan; `least` above the memory given means that there is none.

@@ -45,6 +45,8 @@ std::vector<std::string> differences(const SavedNetwork& saved,
             found.push_back(fmt::format("{}: {} in the run, {} here", what, run, here));
     };
     compare("feature columns", network.inputs, info.rows().width);
+    if (network.edge_inputs != 0)
+        compare("feature columns of edges", network.edge_inputs, info.edge_features.width);
     if (!same_types(network.types, typed_inputs(info))) found.emplace_back(other_types);
     if (network.objective == nn::Objective::links) return found;
     compare("outputs", network.outputs, targets.count);
@@ -77,6 +79,8 @@ std::vector<std::string> misfits(const SavedNetwork& saved, const graph::Dataset
     };
     if (network.inputs != info.rows().width)
         differ("feature columns", network.inputs, info.rows().width);
+    if (network.edge_inputs != 0 && network.edge_inputs != info.edge_features.width)
+        differ("feature columns of edges", network.edge_inputs, info.edge_features.width);
     if (!same_types(network.types, typed_inputs(info))) found.emplace_back(other_types);
     if (saved.trained_on && saved.trained_on->row_normalise != info.rows().row_normalise) {
         differ("feature rows", normalised(saved.trained_on->row_normalise),

@@ -224,10 +224,13 @@ Model Model::open(const std::filesystem::path& folder) {
     auto state = std::make_unique<State>();
     state->saved = load_network(folder);
     const TrainOptions& train = state->saved.train;
-    if (train.weighted || train.temporal != sample::Temporal::off) {
+    if (train.weighted || train.edge_features || train.temporal != sample::Temporal::off) {
+        const char* const option = train.weighted
+                                       ? "--weighted"
+                                       : (train.edge_features ? "--edge-features" : "--temporal");
         throw usage_error(fmt::format("the network was trained with {}, which graphs in memory do "
                                       "not have",
-                                      train.weighted ? "--weighted" : "--temporal"),
+                                      option),
                           folder.string(), "write the graph as a data set, and use predict --data");
     }
     static_cast<void>(network_of(state->saved, std::nullopt));  // what cannot be made fails here

@@ -66,8 +66,9 @@ void infer_past(const comm::Communicator& comm, const partition::PartitionedData
     const auto source = make_source(comm, data, parts, saved.train, nullptr);
     const std::unique_ptr<nn::Network> network = network_of(saved, options.sparse);
     const Duration start = Executor::current().now();
-    const PartScores sums =
-        infer_by_seed({comm, parts, *source, store, saved.train, options, reading}, *network, sink);
+    const PartScores sums = infer_by_seed({comm, parts, *source, store, saved.train, options,
+                                           reading, read_edge_features(saved.train, data.info())},
+                                          *network, sink);
     result.seconds = std::chrono::duration<double>(Executor::current().now() - start).count();
     result.scored = sums.vertices;
     result.unknown = sums.unknown;

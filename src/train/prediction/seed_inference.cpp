@@ -26,6 +26,7 @@ public:
                     .purpose = Purpose::evaluate,
                     .kind = comm::Kind::evaluation,
                     .weighted = ground.train.weighted,
+                    .edge_features = ground.edge_features,
                     .temporal = ground.train.temporal,
                     .times = &times_}) {}
 

@@ -22,7 +22,8 @@ struct SeedInferenceGround {
     const store::FeatureStore& store;
     const TrainOptions& train;
     const nn::NetworkOptions& network;
-    const TargetReading& reading;  ///< of another data set than the network was trained on
+    const TargetReading& reading;        ///< of another data set than the network was trained on
+    graph::FeatureInfo edge_features{};  ///< that the network reads
 };
 
 /// Collective: the answers on all vertices of the parts, over all edges before each one's time; one
