@@ -165,7 +165,9 @@ double ping_pong(const Way& way, bool first, std::span<std::byte> bytes, int tim
 double stream(const Way& way, bool first, std::span<std::byte> bytes, int times) {
     constexpr std::size_t under_way = 16;
     const std::size_t size = bytes.size() / under_way;
-    const auto place = [&](int i) { return bytes.subspan(static_cast<std::size_t>(i) % under_way * size, size); };
+    const auto place = [&](int i) {
+        return bytes.subspan(static_cast<std::size_t>(i) % under_way * size, size);
+    };
     std::array<Way::Request, under_way> requests{};
     MPI_Barrier(MPI_COMM_WORLD);
     const double start = seconds();
@@ -230,13 +232,16 @@ int main(int argc, char** argv) {
         const Way by_ucx = ucx.way();
         const Way by_mpi = mpi_way(1 - rank);
         std::vector<std::byte> bytes(std::size_t{4} << 20, std::byte{1});
-        for (const std::size_t size : {std::size_t{8}, std::size_t{4} << 10, std::size_t{64} << 10}) {
+        for (const std::size_t size :
+             {std::size_t{8}, std::size_t{4} << 10U, std::size_t{64} << 10U}) {
             const std::span part = std::span(bytes).first(size);
+            const auto turn = [&](const Way& way) { return ping_pong(way, first, part, times); };
             compare(fmt::format("a message of {} bytes, there and back", size), by_mpi, by_ucx,
-                    first, rounds, [&](const Way& way) { return ping_pong(way, first, part, times); });
+                    first, rounds, turn);
         }
+        const auto turn = [&](const Way& way) { return stream(way, first, bytes, times); };
         compare("a stream of messages of 256 KiB, 16 under way", by_mpi, by_ucx, first, rounds,
-                [&](const Way& way) { return stream(way, first, bytes, times); });
+                turn);
     }
     MPI_Finalize();
     return 0;

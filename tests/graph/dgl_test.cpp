@@ -77,7 +77,8 @@ TEST_F(DglImport, EdgesGoBothWaysWhereThatIsAsked) {
 
 TEST_F(DglImport, TensorsAreChosenByName) {
     const auto file = ring();
-    const graph::Dataset data = import_dgl({.input = file, .features = "feat", .labels = "train_mask"});
+    const graph::Dataset data =
+        import_dgl({.input = file, .features = "feat", .labels = "train_mask"});
     EXPECT_EQ(data.info().features.width, 2U);
     EXPECT_EQ(data.info().targets.count, 2U);
     std::filesystem::remove_all(folder_ / "out");

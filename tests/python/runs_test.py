@@ -1,5 +1,6 @@
 """Training, predictions, replays and comparisons from Python."""
 
+import io
 import json
 import os
 import pickle
@@ -129,7 +130,8 @@ class RunsTest(unittest.TestCase):
             self.assertEqual(set(bar.shown), {"loss"})
             self.assertTrue(bar.closed)
             rudder.train(self.parts, progress=False, **options)
-            rudder.train(self.parts, **options)  # the tests' output is no terminal
+            with unittest.mock.patch.object(sys, "stderr", io.StringIO()):  # no terminal
+                rudder.train(self.parts, **options)
             self.assertEqual(len(Bar.made), 1)
         with unittest.mock.patch.dict(sys.modules, {"tqdm": None, "tqdm.auto": None}):
             with self.assertRaises(rudder.Error) as caught:

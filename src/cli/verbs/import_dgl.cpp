@@ -22,8 +22,9 @@ struct ImportDglForm : graph::DglImportOptions {
 std::span<const Setting<ImportDglForm>> import_dgl_table() {
     using O = ImportDglForm;
     static const std::array table{
-        setting<O, &O::features>(
-            "features", "Features: name of a tensor (default: feat, features or x)", Marks::derived),
+        setting<O, &O::features>("features",
+                                 "Features: name of a tensor (default: feat, features or x)",
+                                 Marks::derived),
         setting<O, &O::labels>("labels", "Labels: name of a tensor (default: label, labels or y)",
                                Marks::derived),
         setting<O, &O::undirected>("undirected",

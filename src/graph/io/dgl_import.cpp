@@ -87,9 +87,10 @@ DglPart read_part(const fs::path& folder, const Json& entry, const std::string& 
         if (!original.empty()) part.original.push_back(original[i]);
     }
     std::vector<std::int64_t> kept(graph.sources.size(), 1);
-    if (const auto edges = graph.edge_tensors.find("inner_edge"); edges != graph.edge_tensors.end()) {
-        expect_rows(edges->second, kept.size());
-        kept = edges->second.integers();
+    const auto inner_edge = graph.edge_tensors.find("inner_edge");
+    if (inner_edge != graph.edge_tensors.end()) {
+        expect_rows(inner_edge->second, kept.size());
+        kept = inner_edge->second.integers();
     }
     const auto global = [&](std::int64_t local) {
         if (static_cast<std::uint64_t>(local) < ids.size())
@@ -207,11 +208,13 @@ void add_rows(NpzWriter& writer, const char* as, const WholeGraph& graph, const 
     }
     header.boolean = boolean;
     if (boolean) header.type = ElementType::u8;
-    const std::uint64_t at_once = std::max<std::uint64_t>(1, piece_bytes / std::max<std::uint64_t>(1, row_bytes));
+    const std::uint64_t at_once =
+        std::max<std::uint64_t>(1, piece_bytes / std::max<std::uint64_t>(1, row_bytes));
     writer.add(as, header,
                [&places = graph.places, tensors, row_bytes, at_once, boolean,
                 next = std::uint64_t{0}](std::vector<std::byte>& block) mutable {
-                   const std::uint64_t end = std::min<std::uint64_t>(places.row.size(), next + at_once);
+                   const std::uint64_t end =
+                       std::min<std::uint64_t>(places.row.size(), next + at_once);
                    block.clear();
                    for (; next < end; ++next) {
                        const auto row = tensors[places.part[next]]->bytes.subspan(
