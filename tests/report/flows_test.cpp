@@ -2,12 +2,15 @@
 #include "report/profile/flows.hpp"
 
 #include <random>
+#include <set>
 #include <tuple>
 
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
+#include "core/step_time.hpp"
 #include "report/profile.hpp"
+#include "rudder/core/text.hpp"
 
 namespace rudder {
 namespace {
@@ -104,6 +107,25 @@ TEST(Phases, HaveNamesAndPlaces) {
     EXPECT_LT(report::category_order("fetch"), report::category_order("sample"));
     EXPECT_LT(report::category_order("sinks"), report::category_order("wait"));
     EXPECT_EQ(report::category_order("other"), report::category_order("wait"));
+}
+
+/// What a span of a step is part of is said in the words that all views have, and all of them but
+/// the rest, which no span is of, are said.
+TEST(Phases, ArePartsOfAStepInTheWordsOfEveryView) {
+    std::set<std::string_view> said;
+    for (const char* text : {"waiting for rows", "computing", "updating", "reducing gradients"}) {
+        const std::string_view part = report::phase_name(text, EventKind::span).part;
+        EXPECT_FALSE(part.empty()) << text;
+        for (const std::string_view words : split(part, ','))
+            said.insert(trimmed(words));
+    }
+    std::set<std::string_view> parts;
+    for (const StepPart& part : step_parts)
+        if (part.seconds != &Seconds::rest) parts.insert(part.words);
+    EXPECT_EQ(said, parts);
+    EXPECT_TRUE(report::phase_name("sampling", EventKind::span).part.empty()) << "beside steps";
+    EXPECT_TRUE(report::phase_name("computing", EventKind::wait).part.empty());
+    EXPECT_TRUE(report::phase_name("juggling", EventKind::span).part.empty());
 }
 
 TEST(TraceRows, OuterSpansComeFirstAndThreadsByWhatTheyDo) {

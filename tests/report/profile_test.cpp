@@ -46,11 +46,15 @@ TEST(TraceEvents, NamesRowsAndSteps) {
     std::map<std::string, int> spans;
     for (const Json& event : events) {
         if (event.at("ph") == "X") ++spans[event.at("name")];
+        if (event.at("name") == "fetch") {
+            EXPECT_FALSE(event.at("args").contains("part")) << "it is beside steps";
+        }
         if (event.at("name") == "process_name") {
             EXPECT_EQ(event.at("args").at("name"), "rank 0 on host <b>\"ä\"</b>");
         }
         if (event.at("name") == "compute" && event.at("args").at("step") == 4) {
             EXPECT_EQ(event.at("cat"), "compute");
+            EXPECT_EQ(event.at("args").at("part"), "computing");
             EXPECT_EQ(event.at("tid"), 1) << "the thread that computes is the first row";
             EXPECT_DOUBLE_EQ(event.at("ts").get<double>(), 1000.0);
             EXPECT_DOUBLE_EQ(event.at("dur").get<double>(), 950.0);

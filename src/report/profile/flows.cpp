@@ -12,15 +12,21 @@ struct Known {
     std::string_view text;  ///< of the span
     std::string_view name;
     std::string_view category;
+    std::string_view part = {};
 };
+
+// The parts of a step, in the words of core/step_time.hpp: a span may be of several.
+constexpr std::string_view computing = "computing";
+constexpr std::string_view stalling = "waiting for rows, agent";
+constexpr std::string_view reducing = "gradients, slower ranks, waiting for rows, agent";
 
 /// The spans of training. Others keep their text.
 constexpr std::array known{
     Known{"training", "step", "step"},
-    Known{"waiting for rows", "stall", "stall"},
-    Known{"computing", "compute", compute_category},
-    Known{"updating", "update", compute_category},
-    Known{"reducing gradients", "reduce", "reduce"},
+    Known{"waiting for rows", "stall", "stall", stalling},
+    Known{"computing", "compute", compute_category, computing},
+    Known{"updating", "update", compute_category, computing},
+    Known{"reducing gradients", "reduce", "reduce", reducing},
     Known{"reduce", "reduce: start", "reduce"},
     Known{"fetching rows", "fetch", fetch_category},
     Known{"fetching ahead", "fetch ahead", fetch_category},
@@ -44,10 +50,10 @@ constexpr std::array<std::string_view, 11> order{
 }  // namespace
 
 PhaseName phase_name(std::string_view text, ProfileEvent::Kind kind) {
-    if (kind == ProfileEvent::Kind::wait) return {"wait: " + std::string(text), "wait"};
+    if (kind == ProfileEvent::Kind::wait) return {"wait: " + std::string(text), "wait", {}};
     const auto* const found = std::ranges::find(known, text, &Known::text);
-    if (found == known.end()) return {std::string(text), "other"};
-    return {std::string(found->name), found->category};
+    if (found == known.end()) return {std::string(text), "other", {}};
+    return {std::string(found->name), found->category, found->part};
 }
 
 int category_order(std::string_view category) {

@@ -14,6 +14,7 @@ namespace rudder::report {
 struct PhaseName {
     std::string name;
     std::string_view category;
+    std::string_view part;  ///< of a step, in the words of every view; empty: of none
 };
 
 /// Those of a span or a wait of that text.

@@ -107,7 +107,11 @@ private:
             "\"ts\":{},\"dur\":{:.3f}",
             json_text(of.name), of.category, process(), row(thread), at(event.start),
             static_cast<double>(event.end - event.start) * 1e-3);
-        if (event.step != no_step) out_ += fmt::format(",\"args\":{{\"step\":{}}}", event.step);
+        if (event.step != no_step) {
+            out_ += fmt::format(",\"args\":{{\"step\":{}", event.step);
+            if (!of.part.empty()) out_ += fmt::format(",\"part\":\"{}\"", of.part);
+            out_ += "}";
+        }
         out_ += "},\n";
     }
 
