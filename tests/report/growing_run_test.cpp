@@ -257,6 +257,17 @@ TEST(ExplainedRuns, BytesOfEvaluationAreNotOfSteps) {
     EXPECT_EQ(run.feature_bytes, 700);
 }
 
+TEST(ExplainedRuns, SeedsAreVerticesWhereVerticesAreTrained) {
+    const Json card{
+        {"partition", {{"parts", 4}, {"train", 800}, {"train_balance", 1.5}, {"vertices", 9999}}}};
+    EXPECT_EQ(explained(Json::object(), card).seeds, 300.0) << "of the part that has most";
+    EXPECT_EQ(explained(Json::object(), card, "task = 'vertex'\n").seeds, 300.0);
+    for (const char* task : {"link", "edge"}) {
+        const auto run = explained(Json::object(), card, fmt::format("task = '{}'\n", task));
+        EXPECT_FALSE(run.seeds) << task;
+    }
+}
+
 TEST(ExplainedRuns, SettingsAsTheyWereWritten) {
     const auto settings = report::settings_of(
         "# link = '1ms'\nbatch=32\r\n  link = \"1ms,1gbit\" \nout = 'a=b'\nfanout = [5, 10]\n");

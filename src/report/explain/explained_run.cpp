@@ -100,8 +100,10 @@ void read_setup(const RunData& from, ExplainedRun& run) {
     run.train_balance = from.run.number("partition.train_balance");
     const auto trained = from.run.number("partition.train");
     const auto parts = from.run.number("partition.parts");
-    // Links are other seeds than vertices, and how many they are does not stand there.
-    if (trained && parts && *parts > 0 && run.train_balance && run.setting("task") != "link")
+    // Links and edges are other seeds than vertices, and how many they are does not stand there.
+    const std::string task = run.setting("task");
+    const bool of_vertices = task.empty() || task == "vertex";
+    if (trained && parts && *parts > 0 && run.train_balance && of_vertices)
         run.seeds = *trained / *parts * *run.train_balance;
     derive_setup(run, number_setting(run, "ranks-per-host").value_or(0) > 0);
 }
