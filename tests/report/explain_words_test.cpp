@@ -1,6 +1,9 @@
 // Explanations as they are read and worded: of a folder, of two runs, by a language model.
 #include <fstream>
+#include <string>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "core/json.hpp"
@@ -194,6 +197,41 @@ TEST(ExplainWords, NumbersAreThoseOfTheText) {
     EXPECT_THAT(report::numbers_in("a 12.50 ms, 3 % of 1,234 rows. 7."),
                 ElementsAre(12.5, 3, 1234, 7));
     EXPECT_THAT(report::numbers_in("none"), IsEmpty());
+}
+
+TEST(ExplainWords, NumbersInWordsAndOtherDigitsAreNumbers) {
+    const auto found = [](std::string_view text) {
+        std::vector<std::string> all;
+        for (const report::NumberWord& one : report::number_words(text))
+            all.push_back(one.value ? fmt::format("{}={:g}", one.text, *one.value)
+                                    : std::string(one.text));
+        return all;
+    };
+    EXPECT_THAT(found("Seventy percent, TWICE as much; half-way."),
+                ElementsAre("Seventy=70", "TWICE=2", "half=0.5"));
+    EXPECT_THAT(found("One host, the first of those, often tends to someone's fortune."),
+                IsEmpty());
+    EXPECT_THAT(found("x² costs ½ of ٧ or ７, é – µs × “y”"), ElementsAre("²", "½", "٧", "７"));
+    EXPECT_THAT(found(std::string("a\xff") + "\xc2"), IsEmpty()) << "no text at all";
+}
+
+/// What a model may not say in digits it may not say in words either.
+TEST(ExplainWords, ANumberInWordsMustBeOfTheEvidence) {
+    report::Finding finding;
+    finding.cause = "slow link";
+    finding.text = "Slow link: rows take 12 ms, twice as long.";
+    finding.change = "--threads 4";
+    const auto foreign = [&](const std::string& words) {
+        return report::foreign_number(words, {finding});
+    };
+    EXPECT_EQ(foreign("Slow link: it takes twelve ms, two times as long; take four threads."), "");
+    EXPECT_EQ(foreign("Slow link: doubled."), "") << "the finding says twice";
+    EXPECT_EQ(foreign("It gains Seventy percent."), "Seventy");
+    EXPECT_EQ(foreign("It takes half as long."), "half");
+    EXPECT_EQ(foreign("It gains ７0 %."), "0") << "the digits that are read come first";
+    EXPECT_EQ(foreign("It gains ７ %."), "７");
+    finding.text += " x²";
+    EXPECT_EQ(foreign("x²"), "");
 }
 
 TEST(ExplainWords, AreUsedWhereAllNumbersAreOfTheEvidence) {

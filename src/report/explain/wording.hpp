@@ -1,6 +1,7 @@
 // Findings in the words of a language model, which may order and word them, and nothing else.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,17 @@ namespace rudder::report {
 
 /// Numbers that a text holds, as they stand in it: digits with a point or separators inside.
 [[nodiscard]] std::vector<double> numbers_in(std::string_view text);
+
+/// A number in a text that is not written with the digits 0 to 9.
+struct NumberWord {
+    std::string_view text;        ///< as it stands there
+    std::optional<double> value;  ///< none: of digits that are not read
+};
+
+/// English words for numbers ("seventy", "twice", "half"), whatever their case, and digits beyond
+/// ASCII, each by itself. "One" is none, since it stands for things more often than for the number,
+/// nor are ordinals.
+[[nodiscard]] std::vector<NumberWord> number_words(std::string_view text);
 
 /// The first number of `text` that none of the findings has; empty: all are theirs.
 [[nodiscard]] std::string foreign_number(std::string_view text,
