@@ -268,12 +268,16 @@ report::ExplainedRun run_plant(const Planted& plant) {
     train::Summary summary = train::summary_of(book.result, plant.options, facts);
     // Not what simulating took, but what ranks would have taken.
     summary.seconds.cpu = to_seconds(cores.worked());
-    return report::explained_run(
-        report::EndedRun{.name = "planted",
-                         .summary = summary,
-                         .options = plant.options,
-                         .by_rank = book.by_rank,
-                         .cores = plant.cores > 0 ? plant.cores : 2 * planted_ranks});
+    const partition::PartitionedDataset& data = planted_data(plant.skewed);
+    const double balance = data.summary().train_balance;
+    return report::explained_run(report::EndedRun{
+        .name = "planted",
+        .summary = summary,
+        .options = plant.options,
+        .by_rank = book.by_rank,
+        .cores = plant.cores > 0 ? plant.cores : 2 * planted_ranks,
+        .train_balance = balance,
+        .seeds = balance * static_cast<double>(data.info().split.train) / planted_ranks});
 }
 
 std::vector<std::string> causes_in(const std::vector<report::Finding>& findings) {

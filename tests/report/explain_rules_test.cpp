@@ -262,6 +262,50 @@ TEST(FindingRules, SkewedPartsHaveAFifthMoreEdgesThanTheMean) {
     EXPECT_FALSE(report::find_slow_host(run)) << "it is not slow for its edges";
 }
 
+/// Batches are of a part: where one has most seeds, even parts make fewer steps, in each of which
+/// all compute what it computes now.
+TEST(FindingRules, EvenPartsHaveFewerSteps) {
+    ExplainedRun run = plain_steps();
+    const auto line = [](double edges) { return 3 * ms + edges / 1000 * ms; };
+    for (auto& one : run.pace)
+        one = {one.name, line(1000), 1000};
+    run.pace[3] = {"rank 3", line(3000), 3000};  // 6 ms; the mean is 4.5 ms of 1500 edges
+    EXPECT_NEAR(gain_of(report::find_skewed_parts(run)), 0.15, 1e-12) << "seeds are not known";
+    run.train_balance = 2;
+    run.seeds = 20'000;  // 20 steps of 1000; even parts have 10
+    const auto found = report::find_skewed_parts(run);
+    EXPECT_NEAR(gain_of(found), 0.5, 1e-12) << "half of the steps, as long as they are now";
+    EXPECT_THAT(the(found).formula, HasSubstr("/ 2, wire, work), 2 = steps of an epoch / those"));
+    run.seeds = 21'000;  // 21 steps; even parts have 11: batches of 1500 x 21 / 11 edges
+    EXPECT_NEAR(gain_of(report::find_skewed_parts(run)),
+                1 - (4 * ms + line(1500.0 * 21 / 11)) / (10 * ms) * 11 / 21, 1e-12);
+    run.train_balance = 1;  // more edges at as many seeds
+    EXPECT_NEAR(gain_of(report::find_skewed_parts(run)), 0.15, 1e-12);
+    run.train_balance = 2;
+    run.seeds = 900;  // one step, whatever the parts are
+    EXPECT_NEAR(gain_of(report::find_skewed_parts(run)), 0.15, 1e-12);
+    run.seeds = 20'000;
+    set_wire(run, 8 * ms);
+    EXPECT_NEAR(gain_of(report::find_skewed_parts(run)), 0.2, 1e-12) << "as many bytes in all";
+    // A rank that has most edges and computes no longer says nothing of what edges cost.
+    run.pace[3].compute = 4 * ms;
+    EXPECT_FALSE(report::find_skewed_parts(run));
+}
+
+TEST(FindingRules, RanksThatWaitForCoresAreComparedWithLittleTrust) {
+    ExplainedRun run = plain_steps();
+    run.pace[3] = {"rank 3", 9 * ms, 3000};
+    const double computed = run.step.compute * run.steps * run.machine_ranks;
+    run.cpu = computed / 1.49;
+    EXPECT_EQ(the(report::find_skewed_parts(run)).confidence, Confidence::high);
+    run.cpu = computed / 1.51;
+    EXPECT_EQ(the(report::find_skewed_parts(run)).confidence, Confidence::low);
+    run.pace[3] = {"rank 3", 9 * ms, 2000};
+    EXPECT_EQ(the(report::find_slow_host(run)).confidence, Confidence::low);
+    run.cpu = 0;
+    EXPECT_EQ(the(report::find_slow_host(run)).confidence, Confidence::high);
+}
+
 TEST(FindingRules, OneThreadWhereCoresAreIdle) {
     ExplainedRun run = plain_steps();
     run.cores = 7;

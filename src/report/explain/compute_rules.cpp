@@ -78,6 +78,23 @@ std::vector<RankWork> even_speed(const ExplainedRun& run) {
     return pace;
 }
 
+/// How many times as many steps the largest part's seeds make as even parts would, in batches of
+/// the same size.
+double more_steps(const ExplainedRun& run) {
+    if (!run.seeds || !run.train_balance || run.batch <= 0) return 1;
+    const double even = std::max(1.0, std::ceil(*run.seeds / *run.train_balance / run.batch));
+    return std::max(1.0, std::ceil(*run.seeds / run.batch) / even);
+}
+
+/// What a rank computes that has its share of the edges of an epoch in so many times fewer steps: a
+/// straight line through the mean rank and the one of most edges.
+double even_compute(const std::vector<RankWork>& pace, const RankWork& mean, double fewer) {
+    const RankWork& most = *std::ranges::max_element(pace, {}, &RankWork::edges);
+    const double slope = (most.compute - mean.compute) / (most.edges - mean.edges);
+    const double compute = mean.compute + std::max(0.0, slope) * (fewer - 1) * mean.edges;
+    return std::max(compute, mean.compute);
+}
+
 }  // namespace
 
 double uneven_compute(const ExplainedRun& run) {
@@ -94,6 +111,28 @@ Confidence confidence_in(const ExplainedRun& run, bool direct) {
     if (run.steps < few) return Confidence::low;
     return direct && run.steps >= many ? Confidence::high : Confidence::medium;
 }
+
+namespace {
+
+/// Seconds of a step in which cores worked for a rank, at most; none where that is not known.
+std::optional<double> worked_seconds(const ExplainedRun& run) {
+    // A rank that is made slow computes without working.
+    if (run.cpu <= 0 || run.steps <= 0 || run.made_slow) return {};
+    return run.cpu / run.steps / run.machine_ranks;
+}
+
+bool shares_cores(const ExplainedRun& run) {
+    const auto worked = worked_seconds(run);
+    return worked && run.step.compute >= shared_factor * *worked;
+}
+
+/// What a rule says that compares ranks by how long they compute: not much where they wait for
+/// cores meanwhile.
+Confidence confidence_in_compute(const ExplainedRun& run) {
+    return shares_cores(run) ? Confidence::low : confidence_in(run, true);
+}
+
+}  // namespace
 
 Evidence step_evidence(const ExplainedRun& run, std::string_view key, double seconds) {
     return {fmt::format("seconds.{}", key), seconds * 1e3,
@@ -147,7 +186,7 @@ MaybeFinding find_slow_host(const ExplainedRun& run) {
     found.formula =
         "step - max(step - saved, wire, work), saved = longest compute of a rank - longest with "
         "its edges at the others' median seconds per edge, work = CPU time of a step / cores";
-    found.confidence = confidence_in(run, true);
+    found.confidence = confidence_in_compute(run);
     return found;
 }
 
@@ -155,35 +194,38 @@ MaybeFinding find_skewed_parts(const ExplainedRun& run) {
     if (run.pace.size() < 2) return {};
     const std::vector<RankWork> pace = even_speed(run);
     const auto count = static_cast<double>(pace.size());
-    double edges = 0;
-    double compute = 0;
+    RankWork mean;
     for (const RankWork& one : pace) {
-        edges += one.edges / count;
-        compute += one.compute / count;
+        mean.edges += one.edges / count;
+        mean.compute += one.compute / count;
     }
     const RankWork& most = *std::ranges::max_element(pace, {}, &RankWork::edges);
-    if (edges <= 0 || most.edges < skewed_factor * edges) return {};
-    const double saved = longest(pace) - compute;
-    if (run.own_share(saved) < worth_a_word) return {};
+    if (mean.edges <= 0 || most.edges < skewed_factor * mean.edges) return {};
+    if (run.own_share(longest(pace) - mean.compute) < worth_a_word) return {};
     Finding found{.cause = cause::skewed_parts};
     found.text = fmt::format(
         "Skewed parts: {} has {:.2f} times the mean edges of a step, and all others wait for it.",
-        most.name, most.edges / edges);
+        most.name, most.edges / mean.edges);
     found.evidence.push_back(plain_evidence(fmt::format("edges per step of {}", most.name),
                                             std::round(most.edges), "metrics.jsonl"));
     found.evidence.push_back(
-        plain_evidence("edges per step, mean over ranks", std::round(edges), "metrics.jsonl"));
+        plain_evidence("edges per step, mean over ranks", std::round(mean.edges), "metrics.jsonl"));
     if (run.train_balance) {
         found.evidence.push_back(
             plain_evidence("partition.train_balance", *run.train_balance, "run.json"));
     }
     found.evidence.push_back(step_evidence(run, "wait_ranks", run.step.wait_ranks));
     found.change = "rudder partition --method metis --balance vertices,train,edges --slack 0.02";
-    set_gain(run, found, run.step.step - saved);
-    found.formula =
-        "step - max(step - saved, wire, work), saved = longest compute of a rank - mean over "
-        "ranks, work = CPU time of a step / cores";
-    found.confidence = confidence_in(run, true);
+    // Even parts have fewer steps, each of full batches on all ranks.
+    const double fewer = more_steps(run);
+    const double step = run.step.step - longest(pace) + even_compute(pace, mean, fewer);
+    set_gain(run, found, step / fewer);
+    found.formula = fmt::format(
+        "step - max((step - longest compute of a rank + compute of an even part's batch) / {:.3g}, "
+        "wire, work), {:.3g} = steps of an epoch / those of even parts, work = CPU time of a step "
+        "/ cores",
+        fewer, fewer);
+    found.confidence = confidence_in_compute(run);
     return found;
 }
 
@@ -216,11 +258,11 @@ MaybeFinding find_one_thread(const ExplainedRun& run) {
 }
 
 MaybeFinding find_shared_cores(const ExplainedRun& run) {
-    // A rank that is made slow computes without working.
-    if (run.cpu <= 0 || run.steps <= 0 || run.made_slow) return {};
-    const double worked = run.cpu / run.steps / run.machine_ranks;
+    const auto known = worked_seconds(run);
+    if (!known || !shares_cores(run)) return {};
+    const double worked = *known;
     const double saved = run.step.compute - worked;
-    if (run.step.compute < shared_factor * worked || run.own_share(saved) < worth_a_word) return {};
+    if (run.own_share(saved) < worth_a_word) return {};
     Finding found{.cause = cause::shared_cores};
     found.text = fmt::format(
         "Shared cores: of {} in which a rank computes in a step, cores worked for it {} at most.",
