@@ -63,6 +63,7 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_agent_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_agent_list_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_agent_score_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_bench_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_compare_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_completion_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_doctor_verb();

@@ -5,6 +5,7 @@ namespace rudder::cli {
 std::vector<std::unique_ptr<Verb>> all_verbs() {
     std::vector<std::unique_ptr<Verb>> verbs;
     verbs.push_back(make_doctor_verb());
+    verbs.push_back(make_bench_verb());
     verbs.push_back(make_generate_verb());
     verbs.push_back(make_import_verb());
     verbs.push_back(make_import_dgl_verb());
