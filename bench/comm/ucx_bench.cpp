@@ -2,8 +2,8 @@
 //
 //   mpirun -n 2 ranks_comm_ucx          UCX chooses its ways (UCX_TLS=tcp: sockets alone)
 //
-// The two take turns in one run, MPI carries UCX's addresses. A figure is MPI's time over UCX's, the
-// median of the rounds: 0.9 is asked for where UCX is to be taken.
+// The two take turns in one run, MPI carries UCX's addresses. A figure is MPI's time over UCX's,
+// the median of the rounds: 0.9 is asked for where UCX is to be taken.
 #include <array>
 #include <cstdint>
 #include <cstdlib>

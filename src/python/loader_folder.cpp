@@ -49,8 +49,7 @@ LoaderFolder::LoaderFolder(const comm::Communicator& comm, FolderRequest request
     if (request_.path.empty()) return;
     comm::do_together(comm, [&] {
         if (comm.rank() != 0) return;
-        run::RunFolder::check(request_.path,
-                              request_.force ? Existing::replace : Existing::refuse);
+        run::RunFolder::check(request_.path, request_.force ? Existing::replace : Existing::refuse);
     });
 }
 
@@ -76,8 +75,7 @@ void LoaderFolder::begin(const comm::Communicator& comm, const partition::Partit
     if (options.epochs == endless_epochs) card.erase("epochs");
     comm::do_together(comm, [&] {
         if (comm.rank() != 0) return;
-        run::RunFolder folder(request_.path,
-                              request_.force ? Existing::replace : Existing::refuse,
+        run::RunFolder folder(request_.path, request_.force ? Existing::replace : Existing::refuse,
                               config_text(options));
         recorder_.emplace(std::move(folder), card, run::SinkSettings{}, run::RunPosition{},
                           facts_.regression);

@@ -45,8 +45,8 @@ void check_edge_numbers(const Ground& ground) {
 }
 
 /// Ranks meet in every step where an agent steers, which learns of the others then, where they
-/// share a buffer, which needs all of them for a step, and where they are watched, whose records are
-/// brought together. Collective; null: they do not.
+/// share a buffer, which needs all of them for a step, and where they are watched, whose records
+/// are brought together. Collective; null: they do not.
 std::unique_ptr<GradientExchange> make_facts_exchange(const Ground& ground,
                                                       const BufferSetup& setup, bool watched) {
     const TrainOptions& o = ground.options;

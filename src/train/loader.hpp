@@ -26,8 +26,9 @@ struct LoaderOptions {
     /// Edges come with their numbers in the graph. A usage Error on a host that does not hold the
     /// whole topology in ascending order, and of links.
     bool edge_numbers = false;
-    /// Told of records, decisions and epochs on rank 0, as of a run; null: nobody is. All ranks give
-    /// one or none does; with it they wait for each other in every step. It must outlive the loader.
+    /// Told of records, decisions and epochs on rank 0, as of a run; null: nobody is. All ranks
+    /// give one or none does; with it they wait for each other in every step. It must outlive the
+    /// loader.
     TrainObserver* observer = nullptr;
 };
 

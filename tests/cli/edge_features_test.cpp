@@ -85,7 +85,8 @@ TEST_F(EdgeFeatureRuns, RefuseWhatDoesNotReadThem) {
     words[1] = "typed-parts";
     refused = rudder(words, here());
     EXPECT_EQ(refused.code, 2);
-    EXPECT_THAT(refused.err, HasSubstr("--edge-features does not go with a graph of several types"));
+    EXPECT_THAT(refused.err,
+                HasSubstr("--edge-features does not go with a graph of several types"));
 }
 
 }  // namespace

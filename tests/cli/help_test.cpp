@@ -13,9 +13,8 @@
 #include "rudder/steer/agent_spec.hpp"
 #include "train/option_table.hpp"
 
-#include "support/dgl_folder.hpp"
-
 #include "cli_support.hpp"
+#include "support/dgl_folder.hpp"
 
 namespace rudder::test {
 namespace {

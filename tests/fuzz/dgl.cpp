@@ -1,11 +1,9 @@
 // Partition folders of DGL: what they become passes every check.
 #include "graph/io/dgl_import.hpp"
-
 #include "rudder/graph/dataset.hpp"
 
-#include "support/dgl_folder.hpp"
-
 #include "fuzz.hpp"
+#include "support/dgl_folder.hpp"
 
 namespace rudder::fuzz {
 
@@ -21,7 +19,7 @@ std::vector<std::string> seeds() {
     for (const std::uint64_t formats : {1U, 2U, 4U, 7U}) {
         drop("ring");
         test::DglRing{.count = 6, .formats = formats, .original = formats != 2}.write(scratch() /
-                                                                                    "ring");
+                                                                                      "ring");
         all.push_back(bundle(scratch() / "ring"));
     }
     return all;

@@ -1,12 +1,10 @@
 // Partition folders of DGL: the graph that was partitioned comes out of them, and damage is named.
-#include "graph/io/dgl_import.hpp"
-
 #include "graph/io/dgl_files.hpp"
+#include "graph/io/dgl_import.hpp"
 #include "rudder/core/random.hpp"
 
-#include "support/dgl_folder.hpp"
-
 #include "io_support.hpp"
+#include "support/dgl_folder.hpp"
 
 namespace rudder::test {
 namespace {
@@ -142,8 +140,7 @@ TEST_F(DglImport, DamageIsRefusedOrDoesNotMatter) {
         for (int i = 0; i < 60; ++i) {
             std::string damaged = whole;
             const std::size_t from = whole.size() > 4096 ? 4096 : 0;
-            damaged[from + draws.below(whole.size() - from)] =
-                static_cast<char>(draws.below(256));
+            damaged[from + draws.below(whole.size() - from)] = static_cast<char>(draws.below(256));
             DglRing::put(folder_ / name, damaged);
             const auto error = error_of([&] { import_dgl({.input = file}); });
             if (!error) continue;

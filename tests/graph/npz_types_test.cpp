@@ -119,7 +119,8 @@ TEST_F(NpzTypes, AnExportIsReadBack) {
 
 TEST_F(NpzTypes, WhatIsRefused) {
     refuse_with({"node_type", npy<TypedNumber>({0, 1, 0, 1, 1})}, {"descend", "position 2"});
-    refuse_with({"node_type", npy<TypedNumber>({0, 0, 1, 1, 2})}, {"invalid type: 2 at position 4"});
+    refuse_with({"node_type", npy<TypedNumber>({0, 0, 1, 1, 2})},
+                {"invalid type: 2 at position 4"});
     refuse_with({"edge_type", npy<TypedNumber>({0, 1, 0, -1})}, {"invalid type: -1 at position 3"});
     refuse_with({"edge_type", npy<TypedNumber>({0, 1, 0})}, {"3 types for 4 edges"});
     refuse_with({"edge_type", npy<TypedNumber>({0, 0, 0, 0})}, {"edge 1 from 0 to 1", "'buys'"});

@@ -127,10 +127,9 @@ private:
                    at(layer, "att_dst", hc) * mapped(layer, "weight", hc, layer.in, own) +
                    at(layer, "att_edge", hc) * edge;
         }
-        const double x = mapped(layer, "left.weight", hc, layer.in, theirs) +
-                         at(layer, "left.bias", hc) +
-                         mapped(layer, "right.weight", hc, layer.in, own) +
-                         at(layer, "right.bias", hc) + edge;
+        const double x =
+            mapped(layer, "left.weight", hc, layer.in, theirs) + at(layer, "left.bias", hc) +
+            mapped(layer, "right.weight", hc, layer.in, own) + at(layer, "right.bias", hc) + edge;
         return at(layer, "att", hc) * (x > 0 ? x : 0.2 * x);
     }
     [[nodiscard]] double value(const Layer& layer, std::size_t source, std::size_t hc) const {

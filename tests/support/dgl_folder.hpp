@@ -131,14 +131,14 @@ inline std::string dgl_tensors_file(const DglNamed& tensors) {
 struct DglRing {
     std::int64_t count = 12;
     std::uint64_t formats = 4;
-    bool original = true;       ///< orig_id is there
+    bool original = true;  ///< orig_id is there
     std::uint64_t relations = 1;
     std::int64_t extra_rows = 0;  ///< of the features of the second part
 
     /// Writes it; the path of its .json file.
     std::filesystem::path write(const std::filesystem::path& folder) const {
-        std::string config = "{\"graph_name\": \"ring\", \"num_parts\": 2, \"num_nodes\": " +
-                             std::to_string(count);
+        std::string config =
+            "{\"graph_name\": \"ring\", \"num_parts\": 2, \"num_nodes\": " + std::to_string(count);
         for (int part = 0; part < 2; ++part) {
             const std::string name = "part" + std::to_string(part);
             write_part(folder / name, part);

@@ -263,9 +263,8 @@ void CompareVerb::train_one(const comm::Communicator& comm,
             std::filesystem::create_directories(run.folder.parent_path());
             folder.emplace(run.folder, Existing::refuse, context.provenance.config);
         }
-        Json card =
-            run::run_facts(comm, data, settings_.data, row.options, settings_.ranks,
-                       {trainer.steps_per_epoch(), trainer.policy().text()});
+        Json card = run::run_facts(comm, data, settings_.data, row.options, settings_.ranks,
+                                   {trainer.steps_per_epoch(), trainer.policy().text()});
         card["title"] = title;
         if (form_.repeat > 1) {
             card["repeat"] = turn.repeat + 1;

@@ -1,6 +1,4 @@
 // rudder import-dgl PART.json OUT
-#include "graph/io/dgl_import.hpp"
-
 #include <array>
 
 #include "cli/bind_options.hpp"
@@ -8,6 +6,7 @@
 #include "cli/table.hpp"
 #include "cli/verb.hpp"
 #include "core/json.hpp"
+#include "graph/io/dgl_import.hpp"
 #include "run/data_json.hpp"
 
 namespace rudder::cli {

@@ -288,9 +288,8 @@ int TrainVerb::train_recorded(const comm::Communicator& comm,
     std::optional<run::RunRecorder> recorder;
     std::optional<train::CheckpointKeeper> keeper;
     RankTally tally(comm.size());
-    const Json card =
-        run::run_facts(comm, data, settings_.data, options(), settings_.ranks,
-                       {trainer.steps_per_epoch(), trainer.policy().text()});
+    const Json card = run::run_facts(comm, data, settings_.data, options(), settings_.ranks,
+                                     {trainer.steps_per_epoch(), trainer.policy().text()});
     if (first && (kept || settings_.sinks.port)) {
         std::optional<run::RunFolder> folder;
         if (kept) folder = make_folder(start, context);

@@ -189,9 +189,8 @@ void add_rows(NpzWriter& writer, const char* as, const WholeGraph& graph, const 
                               tensor.where, again);
         }
         const NpyHeader& other = tensor.header;
-        if (other.type != header.type ||
-            !std::ranges::equal(std::span(other.shape).subspan(1),
-                                std::span(header.shape).subspan(1))) {
+        if (other.type != header.type || !std::ranges::equal(std::span(other.shape).subspan(1),
+                                                             std::span(header.shape).subspan(1))) {
             throw input_error(fmt::format("'{}' is {} here and {} in the first part", name,
                                           other.describe(), header.describe()),
                               tensor.where, again);
