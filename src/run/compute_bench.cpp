@@ -4,6 +4,7 @@
 #include <chrono>
 #include <filesystem>
 #include <memory>
+#include <numeric>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -171,17 +172,19 @@ private:
         std::vector<sample::Batch> drawn(count);
         for (std::size_t t = 0; t < count; ++t)
             samplers.emplace_back(*source_, sampling(how));
+        std::vector<std::uint64_t> edges(count);
         return rate([&] {
             parallel_chunks(count, 1, [&](const Chunk& chunk) {
+                edges[chunk.index] = 0;
                 for (std::size_t step = 0; step < bed_steps; ++step) {
                     const std::size_t at = (step + chunk.index) % bed_steps;
-                    samplers[chunk.index].sample(key_of(at), seeds_[at], drawn[chunk.index]);
+                    sample::Batch& batch = drawn[chunk.index];
+                    samplers[chunk.index].sample(key_of(at), seeds_[at], batch);
+                    edges[chunk.index] += batch.edges();
                 }
             });
-            double edges = 0;
-            for (const sample::Batch& batch : batches_)
-                edges += static_cast<double>(batch.edges());
-            return edges * static_cast<double>(count);
+            return static_cast<double>(
+                std::accumulate(edges.begin(), edges.end(), std::uint64_t{0}));
         });
     }
     double gathered() {

@@ -185,7 +185,7 @@ class TypedTest(unittest.TestCase):
         beyond = {**edges, ("user", "buys", "item"): numpy.array([[0], [counts["item"]]])}
         for word, given in {"'item'": (beyond, x, y), "two rows": ({("a", "b", "c"): numpy.zeros((3, 2), int)},),
                             "'ab'": ({"ab": numpy.zeros((2, 2), int)},), "y is given": (edges, x, {**y, "user": [0] * 150}),
-                            "has 10 rows": (edges, {**x, "user": x["user"][:10]}, y), "no dictionary": (edges, x["user"])}.items():
+                            "has 10 rows": (edges, {**x, "user": x["user"][:10]}, y), "not a dictionary": (edges, x["user"])}.items():
             with self.subTest(word), self.assertRaises(rudder.Error) as caught:
                 rudder.Dataset.from_arrays(place, *given, num_nodes=counts if word != "two rows" else None)
             self.assertEqual(caught.exception.kind, "input")

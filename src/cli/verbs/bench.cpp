@@ -148,13 +148,9 @@ public:
         if (!form_.profile.empty()) read = read_machine_profile(form_.profile);
         std::optional<partition::PartitionedDataset> data;
         if (!form_.parts.empty()) data.emplace(form_.parts);
-        if (read) {
-            finish(*read, data, context);
-            return 0;
-        }
         return run::run_ranked(ranks_, {{"verb", "bench"}}, [&](const comm::Communicator& comm) {
-            const MachineProfile measured = measure(comm, context);
-            if (comm.rank() == 0) finish(measured, data, context);
+            const MachineProfile profile = read ? *read : measure(comm, context);
+            if (comm.rank() == 0) finish(profile, data, context);
             comm.barrier();
             return 0;
         });

@@ -294,7 +294,7 @@ DatasetInfo import_dgl(const DglImportOptions& options, Progress& progress) {
     }
     const std::string where = options.input.string();
     // An archive beside the output, which is removed again.
-    fs::path beside = options.output;
+    fs::path beside = options.output.has_filename() ? options.output : options.output.parent_path();
     beside += ".npz";
     const Staging archive = Staging::file(beside, Existing::replace);
     {
