@@ -89,6 +89,8 @@ void LoaderFolder::finish(const train::TrainResult& result) {
     summary["checkpoints"] = Json();
     summary["sinks"] = recorder_->close(result.cpu_seconds);
     recorder_->finish(summary);
+    observers_ = {};  // whoever keeps the loader does not keep others from the folder
+    recorder_.reset();
 }
 
 }  // namespace rudder::python
