@@ -212,7 +212,8 @@ StepWork step_work(const partition::PartitionedDataset& data, const PlannedRun& 
         ranks += static_cast<double>(last - first);
     }
     // Batches were added up over half of the steps, rows of hosts are per step already.
-    const double batches = ranks * static_cast<double>(steps - steps / 2);
+    const std::uint64_t counted = steps - steps / 2;
+    const double batches = ranks * static_cast<double>(counted);
     work.edges /= batches;
     work.rows /= batches;
     work.network.flops /= batches;
