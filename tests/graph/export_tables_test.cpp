@@ -225,6 +225,18 @@ TEST_F(TablesOut, TheEndingTellsTheFormat) {
     EXPECT_EQ(refusal.problem, "unknown ending '.tsv'");
 }
 
+TEST_F(TablesOut, ANameThatBeginsLikeAFileIsReadBack) {
+    const auto file = folder_ / "mark.csv";
+    const std::vector<std::string> names{
+        "\xef\xbb\xbf"
+        "b",
+        "c"};
+    const auto writer = graph::make_table_writer(
+        OutputFormat::csv, file, {{names[0], CellKind::text}, {names[1], CellKind::text}});
+    writer->finish();
+    EXPECT_EQ(graph::Table({file}).columns(), names);
+}
+
 TEST_F(TablesOut, WrittenCellsAreReadBack) {
     std::mt19937 random(9);
     constexpr int rows = 20000;  // more than is kept before it is written

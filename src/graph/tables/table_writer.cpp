@@ -28,8 +28,9 @@ public:
 
     void text(std::string_view value) override {
         separate();
-        const bool plain =
-            !value.empty() && value.find_first_of(",;\t\"\r\n") == std::string_view::npos;
+        // Three bytes at the beginning of a file are its byte order mark, and no text.
+        const bool plain = !value.empty() && !value.starts_with("\xef\xbb\xbf") &&
+                           value.find_first_of(",;\t\"\r\n") == std::string_view::npos;
         if (plain) {
             buffer_ += value;
             return;
