@@ -43,11 +43,13 @@ std::int64_t* EdgeTypeNumbers::write(VertexId v, std::size_t type,
                                      std::span<const LocalId> drawn, std::int64_t* number) const {
     const EdgeIndex begin = graph_.offsets[v];
     const auto types = types_.subspan(begin, graph_.offsets[v + 1] - begin);
-    const auto own = std::ranges::equal_range(types, static_cast<std::uint8_t>(type));
-    const std::size_t first = begin + static_cast<std::size_t>(own.begin() - types.begin());
+    const auto [from, to] =
+        std::equal_range(types.begin(), types.end(), static_cast<std::uint8_t>(type));
+    const std::size_t first = begin + static_cast<std::size_t>(from - types.begin());
+    const auto count = static_cast<std::size_t>(to - from);
     const auto before = static_cast<std::int64_t>(before_[type][vertices_->of(v).number]);
     graph_.neighbours.visit([&](auto neighbours) {
-        number = number_row(neighbours.subspan(first, own.size()), vertices, drawn, before, number);
+        number = number_row(neighbours.subspan(first, count), vertices, drawn, before, number);
     });
     return number;
 }
