@@ -1,12 +1,11 @@
 // Networks that read the features of edges, against their definition in doubles: scores, gradients
 // by differences, layer by layer, sparse rows, the same bits for any number of threads.
 #include <cmath>
-#include <map>
-#include <random>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "nn/definition.hpp"
 #include "nn/network_case.hpp"
 #include "nn/paths.hpp"
 #include "rudder/core/error.hpp"
@@ -16,61 +15,23 @@
 namespace rudder::testing {
 namespace {
 
-using Doubles = std::vector<double>;
-
 /// The definition, element by element.
-class SlowEdges {
+class SlowEdges final : public Definition {
 public:
-    SlowEdges(const Case& c, const nn::Network& network) : c_(c) {
-        for (const nn::Parameter& parameter : network.parameters())
-            place_[parameter.name] = parameter;
-    }
-
-    [[nodiscard]] Doubles scores(const Doubles& weights) const {
-        Doubles input(c_.rows.begin(), c_.rows.end());
-        std::size_t in = c_.options.inputs;
-        const std::size_t layers = c_.batch.blocks.size();
-        for (std::size_t l = 0; l < layers; ++l) {
-            const bool last = l + 1 == layers;
-            const std::size_t out = last ? c_.options.outputs : c_.options.hidden;
-            const Layer at{weights, l, input, in, out, last};
-            Doubles result;
-            for (std::size_t d = 0; d < c_.batch.blocks[l].destinations; ++d) {
-                Doubles row = c_.options.model == "sage" ? sage_row(at, d) : attention_row(at, d);
-                result.insert(result.end(), row.begin(), row.end());
-            }
-            input = result;
-            in = out;
-        }
-        return input;
-    }
-
-    [[nodiscard]] double loss(const Doubles& weights, double weight) const {
-        const Doubles all = scores(weights);
-        const std::size_t outputs = c_.options.outputs;
-        double sum = 0;
-        for (std::size_t s = 0; s < c_.batch.seeds; ++s) {
-            double norm = 0;
-            for (std::size_t o = 0; o < outputs; ++o)
-                norm += std::exp(all[s * outputs + o]);
-            sum += weight *
-                   (std::log(norm) - all[s * outputs + static_cast<std::size_t>(c_.classes[s])]);
-        }
-        return sum;
-    }
+    using Definition::Definition;
 
 private:
-    struct Layer {
-        const Doubles& weights;
-        std::size_t l;
-        const Doubles& input;
-        std::size_t in;
-        std::size_t out;
-        bool last;
-    };
+    [[nodiscard]] Doubles layer(const Layer& here) const override {
+        Doubles result;
+        for (std::size_t d = 0; d < given().batch.blocks[here.l].destinations; ++d) {
+            const Doubles row =
+                given().options.model == "sage" ? sage_row(here, d) : attention_row(here, d);
+            result.insert(result.end(), row.begin(), row.end());
+        }
+        return result;
+    }
     [[nodiscard]] double at(const Layer& layer, const char* name, std::size_t i) const {
-        const std::string whole = fmt::format("layers.{}.{}", layer.l, name);
-        return layer.weights[place_.at(whole).offset + i];
+        return Definition::at(layer.weights, fmt::format("layers.{}.{}", layer.l, name), i);
     }
     /// Row `o` of a map of `columns` times some numbers.
     template <class Values>
@@ -82,10 +43,10 @@ private:
         return sum;
     }
     [[nodiscard]] const float* edge(const sample::Block& block, std::size_t e) const {
-        return block.features.data() + e * c_.options.edge_inputs;
+        return block.features.data() + e * given().options.edge_inputs;
     }
     [[nodiscard]] Doubles mean_of_edges(const sample::Block& block, std::size_t d) const {
-        Doubles mean(c_.options.edge_inputs, 0);
+        Doubles mean(given().options.edge_inputs, 0);
         const double count = block.offsets[d + 1] - block.offsets[d];
         for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
             const double share =
@@ -97,7 +58,7 @@ private:
     }
 
     [[nodiscard]] Doubles sage_row(const Layer& layer, std::size_t d) const {
-        const sample::Block& block = c_.batch.blocks[layer.l];
+        const sample::Block& block = given().batch.blocks[layer.l];
         const double count = block.offsets[d + 1] - block.offsets[d];
         const Doubles edges = mean_of_edges(block, d);
         Doubles row;
@@ -122,7 +83,7 @@ private:
         const double* const theirs = &layer.input[source * layer.in];
         const double* const own = &layer.input[d * layer.in];
         const double edge = mapped(layer, "edge.weight", hc, features.size(), features.data());
-        if (c_.options.model == "gat") {
+        if (given().options.model == "gat") {
             return at(layer, "att_src", hc) * mapped(layer, "weight", hc, layer.in, theirs) +
                    at(layer, "att_dst", hc) * mapped(layer, "weight", hc, layer.in, own) +
                    at(layer, "att_edge", hc) * edge;
@@ -134,18 +95,18 @@ private:
     }
     [[nodiscard]] double value(const Layer& layer, std::size_t source, std::size_t hc) const {
         const double* const row = &layer.input[source * layer.in];
-        if (c_.options.model == "gat") return mapped(layer, "weight", hc, layer.in, row);
+        if (given().options.model == "gat") return mapped(layer, "weight", hc, layer.in, row);
         return mapped(layer, "left.weight", hc, layer.in, row) + at(layer, "left.bias", hc);
     }
     [[nodiscard]] Doubles attention_row(const Layer& layer, std::size_t d) const {
-        const sample::Block& block = c_.batch.blocks[layer.l];
-        const std::size_t heads = c_.options.heads;
+        const sample::Block& block = given().batch.blocks[layer.l];
+        const std::size_t heads = given().options.heads;
         const std::size_t columns = layer.last ? layer.out : layer.out / heads;
         std::vector<std::size_t> sources{d};
         std::vector<Doubles> features{mean_of_edges(block, d)};
         for (std::uint32_t e = block.offsets[d]; e < block.offsets[d + 1]; ++e) {
             sources.push_back(block.neighbours[e]);
-            features.emplace_back(edge(block, e), edge(block, e) + c_.options.edge_inputs);
+            features.emplace_back(edge(block, e), edge(block, e) + given().options.edge_inputs);
         }
         Doubles row(layer.out, 0);
         for (std::size_t h = 0; h < heads; ++h) {
@@ -155,7 +116,7 @@ private:
                 double sum = 0;
                 for (std::size_t c = 0; c < columns; ++c)
                     sum += score(layer, d, sources[i], features[i], h * columns + c);
-                if (c_.options.model == "gat") sum = sum > 0 ? sum : 0.2 * sum;
+                if (given().options.model == "gat") sum = sum > 0 ? sum : 0.2 * sum;
                 weights.push_back(std::exp(sum));
                 norm += weights.back();
             }
@@ -173,9 +134,6 @@ private:
         }
         return row;
     }
-
-    const Case& c_;
-    std::map<std::string, nn::Parameter> place_;
 };
 
 struct Shape {
@@ -216,9 +174,7 @@ void stir(nn::Network& network) {
 class EdgeFeatures : public ::testing::TestWithParam<const char*> {
 protected:
     [[nodiscard]] static std::vector<bool> with_shares() {
-        const auto models = nn::weighted_models();
-        if (std::ranges::find(models, GetParam()) == models.end()) return {false};
-        return {false, true};
+        return may_be_weighted(GetParam()) ? std::vector{false, true} : std::vector{false};
     }
 };
 INSTANTIATE_TEST_SUITE_P(Models, EdgeFeatures, ::testing::Values("sage", "gat", "gatv2"),
@@ -230,13 +186,7 @@ TEST_P(EdgeFeatures, ScoresAreTheDefinitions) {
             const Case c = edge_case(GetParam(), 3, {.shares = shares, .columns = columns});
             const auto network = nn::make_network(c.options);
             stir(*network);
-            std::vector<float> scores(c.batch.seeds * c.options.outputs);
-            network->predict(c.batch, c.rows, scores);
-            const auto weights = network->weights();
-            const Doubles expected =
-                SlowEdges(c, *network).scores(Doubles(weights.begin(), weights.end()));
-            for (std::size_t i = 0; i < scores.size(); ++i)
-                ASSERT_NEAR(static_cast<double>(scores[i]), expected[i], 2e-5) << i;
+            expect_defined_scores(*network, c, SlowEdges(c, *network), 2e-5);
         }
     }
 }
@@ -247,22 +197,7 @@ TEST_P(EdgeFeatures, GradientsAreThoseOfDifferences) {
             const Case c = edge_case(GetParam(), seed, {.seeds = 4, .shares = shares});
             const auto network = nn::make_network(c.options);
             stir(*network);
-            const Outcome outcome = train_once(*network, c, 0.25F);
-            const SlowEdges slow(c, *network);
-            Doubles weights(network->weights().begin(), network->weights().end());
-            EXPECT_NEAR(static_cast<double>(outcome.result.loss), slow.loss(weights, 0.25), 1e-4);
-            constexpr double step = 1e-6;
-            for (std::size_t i = 0; i < weights.size(); ++i) {
-                const double here = weights[i];
-                weights[i] = here + step;
-                const double above = slow.loss(weights, 0.25);
-                weights[i] = here - step;
-                const double below = slow.loss(weights, 0.25);
-                weights[i] = here;
-                ASSERT_NEAR(static_cast<double>(outcome.gradient[i]), (above - below) / 2 / step,
-                            2e-4)
-                    << "seed " << seed << ", weight " << i;
-            }
+            expect_defined_gradient(*network, c, SlowEdges(c, *network));
         }
     }
 }
@@ -287,13 +222,7 @@ TEST_P(EdgeFeatures, TheSameBitsForAnyThreadsAndPath) {
 TEST_P(EdgeFeatures, LayerByLayerIsTheSame) {
     const Case c = edge_case(GetParam(), 7, {.seeds = 400});
     const auto network = nn::make_network(c.options);
-    std::vector<float> scores(c.batch.seeds * c.options.outputs);
-    network->predict(c.batch, c.rows, scores);
-    std::vector<float> hidden(c.batch.blocks[0].destinations * c.options.hidden);
-    network->infer_layer(0, c.batch.blocks[0], {}, c.rows, hidden);
-    std::vector<float> answers(scores.size());
-    network->infer_layer(1, c.batch.blocks[1], {}, hidden, answers);
-    EXPECT_EQ(answers, scores);
+    expect_same_layer_by_layer(*network, c);
     for (std::size_t l = 0; l < network->layers(); ++l)
         EXPECT_FALSE(network->sums_rows(l));  // kept sums know nothing of edges
 }
@@ -328,9 +257,7 @@ TEST_P(EdgeFeatures, CountOnlyWhereTheyAreAskedFor) {
     Case c = edge_case(GetParam(), 11, {});
     const auto answers = [&] {
         const auto network = nn::make_network(c.options);
-        std::vector<float> scores(c.batch.seeds * c.options.outputs);
-        network->predict(c.batch, c.rows, scores);
-        return scores;
+        return predicted(*network, c);
     };
     const auto before = answers();
     c.options.edge_inputs = 0;

@@ -1,13 +1,12 @@
 // Networks over graphs of several types, against their definition in doubles: scores, gradients by
 // differences, layer by layer, the same bits for any number of threads.
 #include <cmath>
-#include <functional>
-#include <map>
 #include <random>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "nn/definition.hpp"
 #include "nn/network_case.hpp"
 #include "rudder/core/error.hpp"
 #include "rudder/core/parallel.hpp"
@@ -60,52 +59,24 @@ void give_shares(sample::Batch& batch, std::uint64_t seed) {
     }
 }
 
-using Doubles = std::vector<double>;
-
 /// The definition. Columns beyond a type's width hold what nobody may read.
-class Slow {
+class SlowTypes final : public Definition {
 public:
-    Slow(const Case& c, const nn::Network& network) : c_(c), types_(*c.options.types) {
-        for (const nn::Parameter& parameter : network.parameters())
-            place_[parameter.name] = parameter;
-    }
-
-    [[nodiscard]] Doubles scores(const Doubles& weights) const {
-        Doubles input(c_.rows.begin(), c_.rows.end());
-        std::size_t in = c_.options.inputs;
-        const std::size_t layers = c_.batch.blocks.size();
-        for (std::size_t l = 0; l < layers; ++l) {
-            const std::size_t out = l + 1 == layers ? c_.options.outputs : c_.options.hidden;
-            input = layer(weights, l, input, in, out, l + 1 == layers);
-            in = out;
-        }
-        return input;
-    }
-
-    [[nodiscard]] double loss(const Doubles& weights, double weight) const {
-        const Doubles all = scores(weights);
-        const std::size_t outputs = c_.options.outputs;
-        double sum = 0;
-        for (std::size_t s = 0; s < c_.batch.seeds; ++s) {
-            if (c_.classes[s] < 0) continue;
-            double norm = 0;
-            for (std::size_t o = 0; o < outputs; ++o)
-                norm += std::exp(all[s * outputs + o]);
-            sum += weight *
-                   (std::log(norm) - all[s * outputs + static_cast<std::size_t>(c_.classes[s])]);
-        }
-        return sum;
-    }
+    SlowTypes(const Case& c, const nn::Network& network)
+        : Definition(c, network), types_(*c.options.types) {}
 
 private:
-    [[nodiscard]] double at(const Doubles& weights, const std::string& name, std::size_t i) const {
-        return weights[place_.at(name).offset + i];
+    [[nodiscard]] Doubles layer(const Layer& here) const override {
+        const auto& [weights, l, input, in, out, last] = here;
+        return given().options.model == "gat" ? attention_layer(weights, l, input, in, out, last)
+                                              : mean_layer(weights, l, input, in, out, last);
     }
+
     /// Element (o, i) of what own rows of a type, or neighbours along a type of edges, are
     /// multiplied by.
     [[nodiscard]] double own(const Doubles& w, std::size_t l, std::size_t type, std::size_t o,
                              std::size_t i, std::size_t in) const {
-        if (c_.options.model == "rgcn")
+        if (given().options.model == "rgcn")
             return at(w, fmt::format("layers.{}.root.weight", l), o * in + i);
         const std::size_t width = l == 0 ? types_.vertices[type].width : in;
         return at(w, fmt::format("layers.{}.self.{}.weight", l, types_.vertices[type].name),
@@ -113,8 +84,9 @@ private:
     }
     [[nodiscard]] double along(const Doubles& w, std::size_t l, std::size_t type, std::size_t o,
                                std::size_t i, std::size_t in) const {
-        if (c_.options.model == "rgcn") {
-            const std::size_t bases = std::min<std::size_t>(c_.options.bases, types_.edges.size());
+        if (given().options.model == "rgcn") {
+            const std::size_t bases =
+                std::min<std::size_t>(given().options.bases, types_.edges.size());
             double sum = 0;
             for (std::size_t b = 0; b < bases; ++b) {
                 sum += at(w, fmt::format("layers.{}.mixture", l), type * bases + b) *
@@ -130,9 +102,9 @@ private:
     /// What destination d of layer l attends to along one type of edges, added to `result`.
     void attend(const Doubles& w, std::size_t l, std::size_t type, std::size_t d,
                 const Doubles& input, std::size_t in, bool last, double* result) const {
-        const sample::Block& block = c_.batch.blocks[l];
-        const std::size_t heads = c_.options.heads;
-        const std::size_t columns = last ? c_.options.outputs : c_.options.hidden / heads;
+        const sample::Block& block = given().batch.blocks[l];
+        const std::size_t heads = given().options.heads;
+        const std::size_t columns = last ? given().options.outputs : given().options.hidden / heads;
         const std::string name = fmt::format("layers.{}.edges.{}", l, types_.edges[type].name);
         const auto mapped = [&](const char* map, std::size_t vertex, std::size_t of,
                                 std::size_t hc) {
@@ -172,7 +144,7 @@ private:
     }
     [[nodiscard]] Doubles attention_layer(const Doubles& w, std::size_t l, const Doubles& input,
                                           std::size_t in, std::size_t out, bool last) const {
-        const sample::Block& block = c_.batch.blocks[l];
+        const sample::Block& block = given().batch.blocks[l];
         Doubles result(block.destinations * out, 0);
         for (std::size_t d = 0; d < block.destinations; ++d) {
             const std::size_t type = block.destination_types[d];
@@ -191,10 +163,9 @@ private:
         return result;
     }
 
-    [[nodiscard]] Doubles layer(const Doubles& w, std::size_t l, const Doubles& input,
-                                std::size_t in, std::size_t out, bool last) const {
-        if (c_.options.model == "gat") return attention_layer(w, l, input, in, out, last);
-        const sample::Block& block = c_.batch.blocks[l];
+    [[nodiscard]] Doubles mean_layer(const Doubles& w, std::size_t l, const Doubles& input,
+                                     std::size_t in, std::size_t out, bool last) const {
+        const sample::Block& block = given().batch.blocks[l];
         Doubles result(block.destinations * out, 0);
         const auto width = [&](std::size_t type) {
             return l == 0 ? types_.vertices[type].width : in;
@@ -223,9 +194,7 @@ private:
         return result;
     }
 
-    const Case& c_;
     const nn::TypedInputs& types_;
-    std::map<std::string, nn::Parameter> place_;
 };
 
 Case typed_case(const std::string& model, std::uint64_t seed, bool shares,
@@ -249,24 +218,12 @@ class TypedNetworks : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Models, TypedNetworks, ::testing::Values("sage", "rgcn", "gat"),
                          [](const auto& model) { return std::string(model.param); });
 
-/// Whether means may be weighted.
-bool may_be_weighted(const std::string& model) {
-    const auto models = nn::weighted_models();
-    return std::ranges::find(models, model) != models.end();
-}
-
 TEST_P(TypedNetworks, ScoresAreTheDefinitions) {
     for (const bool shares : {false, true}) {
         if (shares && !may_be_weighted(GetParam())) continue;
         const Case c = typed_case(GetParam(), 3, shares);
         const auto network = nn::make_network(c.options);
-        const Slow slow(c, *network);
-        std::vector<float> scores(c.batch.seeds * c.options.outputs);
-        network->predict(c.batch, c.rows, scores);
-        const auto weights = network->weights();
-        const Doubles expected = slow.scores(Doubles(weights.begin(), weights.end()));
-        for (std::size_t i = 0; i < scores.size(); ++i)
-            ASSERT_NEAR(static_cast<double>(scores[i]), expected[i], 1e-5) << i;
+        expect_defined_scores(*network, c, SlowTypes(c, *network), 1e-5);
     }
 }
 
@@ -279,23 +236,7 @@ TEST_P(TypedNetworks, GradientsAreThoseOfDifferences) {
             if (attends && seed > 1) continue;
             const Case c = typed_case(GetParam(), seed, shares, attends ? 8 : 24);
             const auto network = nn::make_network(c.options);
-            const Outcome outcome = train_once(*network, c, 0.25F);
-            const Slow slow(c, *network);
-            Doubles weights(network->weights().begin(), network->weights().end());
-            EXPECT_NEAR(static_cast<double>(outcome.result.loss), slow.loss(weights, 0.25), 1e-4);
-            constexpr double step = 1e-6;
-            for (std::size_t i = 0; i < weights.size(); ++i) {
-                const double here = weights[i];
-                weights[i] = here + step;
-                const double above = slow.loss(weights, 0.25);
-                weights[i] = here - step;
-                const double below = slow.loss(weights, 0.25);
-                weights[i] = here;
-                ASSERT_NEAR(static_cast<double>(outcome.gradient[i]), (above - below) / 2 / step,
-                            2e-4)
-                    << "seed " << seed << ", weight " << i;
-            }
-            EXPECT_EQ(outcome.ready.size(), network->buckets().size());
+            expect_defined_gradient(*network, c, SlowTypes(c, *network));
         }
     }
 }
@@ -320,13 +261,7 @@ TEST_P(TypedNetworks, TheSameBitsForAnyNumberOfThreads) {
 TEST_P(TypedNetworks, LayerByLayerIsTheSame) {
     const Case c = typed_case(GetParam(), 7, false, 400);
     const auto network = nn::make_network(c.options);
-    std::vector<float> scores(c.batch.seeds * c.options.outputs);
-    network->predict(c.batch, c.rows, scores);
-    std::vector<float> hidden(c.batch.blocks[0].destinations * c.options.hidden);
-    network->infer_layer(0, c.batch.blocks[0], {}, c.rows, hidden);
-    std::vector<float> answers(scores.size());
-    network->infer_layer(1, c.batch.blocks[1], {}, hidden, answers);
-    EXPECT_EQ(answers, scores);
+    expect_same_layer_by_layer(*network, c);
 }
 
 /// With one type of each, GraphSAGE by type is GraphSAGE.

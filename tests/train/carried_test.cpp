@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/core/parallel.hpp"
+#include "train/everywhere.hpp"
 #include "train/fixture.hpp"
 
 #include "support/refusal.hpp"
@@ -28,82 +28,31 @@ protected:
         options.redraw.reset();
         return options;
     }
-    static void expect_same(const Trained& a, const Trained& b) {
-        EXPECT_EQ(a.result.digest, b.result.digest);
-        EXPECT_EQ(a.weights, b.weights);
-        ASSERT_EQ(a.result.epochs.size(), b.result.epochs.size());
-        for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-            EXPECT_EQ(a.result.epochs[e].scores.valid.correct,
-                      b.result.epochs[e].scores.valid.correct);
-            EXPECT_EQ(a.result.epochs[e].scores.valid.loss, b.result.epochs[e].scores.valid.loss);
-            EXPECT_EQ(a.result.epochs[e].scores.test.correct,
-                      b.result.epochs[e].scores.test.correct);
-        }
-    }
-    /// The same training wherever it runs.
-    static void run_everywhere(const train::TrainOptions& asked) {
-        const Trained alone = train_alone(data(), asked);
-        EXPECT_GT(alone.result.steps, 4U);
-        expect_closed(alone.result);
-        set_thread_count(3);
-        expect_same(train_alone(data(), asked), alone);
-        set_thread_count(0);
-        for (const int ranks : {2, 4}) {
-            for (const train::TopologyChoice topology :
-                 {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
-                train::TrainOptions elsewhere = asked;
-                elsewhere.topology = topology;
-                elsewhere.policy = ranks == 2 ? "window" : "lru";
-                const auto all = train_simulated(data(), elsewhere, {.ranks = ranks, .seed = 5});
-                for (const Trained& mine : all)
-                    expect_same(mine, alone);
-                expect_closed(all.front().result);
-            }
-        }
-        train::TrainOptions without = asked;
-        without.policy = "none";
-        const auto all =
-            train_simulated(data(), without, {.ranks = 2, .ranks_per_host = 2, .seed = 1});
-        expect_same(all.front(), alone);
-        expect_closed(all.front().result);
-    }
 };
 
 TEST_F(Carried, WeightedTrainingIsTheSameEverywhere) {
-    run_everywhere(options(true, sample::Temporal::off));
+    expect_same_everywhere(data(), options(true, sample::Temporal::off));
 }
 
 TEST_F(Carried, TheNewestAreTheSameEverywhere) {
-    run_everywhere(options(false, sample::Temporal::newest));
+    expect_same_everywhere(data(), options(false, sample::Temporal::newest));
 }
 
 TEST_F(Carried, UniformDrawsAmongThePastAreTheSameEverywhere) {
-    run_everywhere(options(false, sample::Temporal::uniform));  // shared, since nobody says plain
+    expect_same_everywhere(
+        data(), options(false, sample::Temporal::uniform));  // shared, since nobody says plain
 }
 
 TEST_F(Carried, WeightedDrawsAmongThePastAreTheSameEverywhere) {
-    run_everywhere(options(true, sample::Temporal::uniform));
+    expect_same_everywhere(data(), options(true, sample::Temporal::uniform));
 }
 
 /// Exact evaluation is what sampling all neighbours gives: by shares of the same weights, and of
 /// the same past.
 TEST_F(Carried, ExactScoresAreThoseOfAllNeighbours) {
     for (const sample::Temporal temporal : {sample::Temporal::off, sample::Temporal::uniform}) {
-        train::TrainOptions exact = options(true, temporal);
-        exact.fanout = {-1, -1};
-        exact.eval = "exact";
-        train::TrainOptions sampled = exact;
-        sampled.eval = "sampled";
-        const Trained a = train_alone(data(), exact);
-        const Trained b = train_alone(data(), sampled);
-        EXPECT_EQ(a.result.digest, b.result.digest);
-        for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-            const train::Scores& x = a.result.epochs[e].scores;
-            const train::Scores& y = b.result.epochs[e].scores;
-            EXPECT_EQ(x.valid.correct, y.valid.correct);
-            EXPECT_EQ(x.test.correct, y.test.correct);
-            EXPECT_GT(x.test.answers, 0U);
-        }
+        train::TrainOptions asked = options(true, temporal);
+        expect_scores_of_all_neighbours(data(), asked);
     }
 }
 

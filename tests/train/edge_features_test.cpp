@@ -4,8 +4,8 @@
 
 #include <gtest/gtest.h>
 
-#include "rudder/core/parallel.hpp"
 #include "rudder/train/infer.hpp"
+#include "train/everywhere.hpp"
 #include "train/exact_bed.hpp"
 #include "train/fixture.hpp"
 #include "train/loader.hpp"
@@ -24,17 +24,6 @@ train::TrainOptions asking(const std::string& model) {
     return options;
 }
 
-void expect_same(const Trained& a, const Trained& b) {
-    EXPECT_EQ(a.result.digest, b.result.digest);
-    EXPECT_EQ(a.weights, b.weights);
-    ASSERT_EQ(a.result.epochs.size(), b.result.epochs.size());
-    for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-        EXPECT_EQ(a.result.epochs[e].scores.valid.correct, b.result.epochs[e].scores.valid.correct);
-        EXPECT_EQ(a.result.epochs[e].scores.valid.loss, b.result.epochs[e].scores.valid.loss);
-        EXPECT_EQ(a.result.epochs[e].scores.test.correct, b.result.epochs[e].scores.test.correct);
-    }
-}
-
 /// What edges of a data set have.
 const partition::PartitionedDataset& carrying_data() {
     static const TempDir folder;
@@ -48,63 +37,21 @@ INSTANTIATE_TEST_SUITE_P(Models, EdgeMessages, testing::Values("sage", "gat", "g
                          [](const auto& model) { return std::string(model.param); });
 
 TEST_P(EdgeMessages, TheSameEverywhere) {
-    const train::TrainOptions asked = asking(GetParam());
-    const Trained alone = train_alone(carrying_data(), asked);
-    EXPECT_GT(alone.result.steps, 4U);
-    expect_closed(alone.result);
-    set_thread_count(3);
-    expect_same(train_alone(carrying_data(), asked), alone);
-    set_thread_count(0);
-    for (const int ranks : {2, 4}) {
-        for (const train::TopologyChoice topology :
-             {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
-            train::TrainOptions elsewhere = asked;
-            elsewhere.topology = topology;
-            elsewhere.policy = ranks == 2 ? "window" : "lru";
-            const auto all =
-                train_simulated(carrying_data(), elsewhere, {.ranks = ranks, .seed = 5});
-            for (const Trained& mine : all)
-                expect_same(mine, alone);
-            expect_closed(all.front().result);
-        }
-    }
-    train::TrainOptions without = asked;
-    without.policy = "none";
-    const auto all =
-        train_simulated(carrying_data(), without, {.ranks = 2, .ranks_per_host = 2, .seed = 1});
-    expect_same(all.front(), alone);
-    without.edge_features = false;
-    EXPECT_NE(train_alone(carrying_data(), without).result.digest, alone.result.digest);
+    train::TrainOptions asked = asking(GetParam());
+    const Trained with = expect_same_everywhere(carrying_data(), asked);
+    asked.edge_features = false;
+    EXPECT_NE(train_alone(carrying_data(), asked).result.digest, with.result.digest);
 }
 
 TEST_P(EdgeMessages, ResumedIsTheSame) {
-    train::TrainOptions asked = asking(GetParam());
-    asked.epochs = 3;
-    const TempDir whole;
-    const auto expected = stretch(carrying_data(), asked, whole.path(), 2, 0);
-    const TempDir cut;
-    static_cast<void>(
-        stretch(carrying_data(), asked, cut.path(), 2, expected.front().result.steps / 2));
-    const auto resumed = stretch(carrying_data(), asked, cut.path(), 4, 0);
-    EXPECT_EQ(resumed.front().result.digest, expected.front().result.digest);
-    EXPECT_EQ(resumed.front().weights, expected.front().weights);
+    expect_same_resumed(carrying_data(), asking(GetParam()));
 }
 
 /// Exact evaluation is what sampling all neighbours gives, and prediction what one pass over the
 /// whole graph does, in as little memory as there may be, on any ranks.
 TEST_P(EdgeMessages, ExactScoresAreThoseOfAllNeighbours) {
     train::TrainOptions exact = asking(GetParam());
-    exact.fanout = {-1, -1};
-    train::TrainOptions sampled = exact;
-    sampled.eval = "sampled";
-    const Trained a = train_alone(carrying_data(), exact);
-    const Trained b = train_alone(carrying_data(), sampled);
-    EXPECT_EQ(a.result.digest, b.result.digest);
-    for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-        EXPECT_EQ(a.result.epochs[e].scores.valid.correct, b.result.epochs[e].scores.valid.correct);
-        EXPECT_EQ(a.result.epochs[e].scores.test.correct, b.result.epochs[e].scores.test.correct);
-        EXPECT_GT(a.result.epochs[e].scores.test.answers, 0U);
-    }
+    expect_scores_of_all_neighbours(carrying_data(), exact);
     train::Scores scores;
     const train::SavedNetwork saved = trained_network(carrying_data(), exact, scores);
     EXPECT_EQ(saved.options.edge_inputs, 4U);
@@ -130,7 +77,7 @@ TEST(EdgeFeatureTraining, GoesWithWhatElseThereIs) {
         asked.topology = train::TopologyChoice::partitioned;
         asked.coding = "auto";
         asked.force_coding = true;
-        expect_same(train_simulated(carrying_data(), asked, {.ranks = 2}).front(), alone);
+        expect_same_training(train_simulated(carrying_data(), asked, {.ranks = 2}).front(), alone);
         digests.insert(alone.result.digest);
     };
     using O = train::TrainOptions;
@@ -147,7 +94,7 @@ TEST(EdgeFeatureTraining, GoesWithWhatElseThereIs) {
     train::TrainOptions asked = asking("sage");
     asked.sparse = store::SparseChoice::on;
     const Trained alone = train_alone(words, asked);
-    expect_same(train_simulated(words, asked, {.ranks = 4}).front(), alone);
+    expect_same_training(train_simulated(words, asked, {.ranks = 4}).front(), alone);
     asked.sparse = store::SparseChoice::off;
     const Trained dense = train_alone(words, asked);
     const double loss = dense.result.epochs.back().scores.valid.loss;

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rudder/core/error.hpp"
-#include "rudder/core/parallel.hpp"
+#include "train/everywhere.hpp"
 #include "train/fixture.hpp"
 #include "train/typed_parts.hpp"
 
@@ -26,18 +26,6 @@ protected:
         options.bases = 3;
         return options;
     }
-    static void expect_same(const Trained& a, const Trained& b) {
-        EXPECT_EQ(a.result.digest, b.result.digest);
-        EXPECT_EQ(a.weights, b.weights);
-        ASSERT_EQ(a.result.epochs.size(), b.result.epochs.size());
-        for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-            EXPECT_EQ(a.result.epochs[e].scores.valid.correct,
-                      b.result.epochs[e].scores.valid.correct);
-            EXPECT_EQ(a.result.epochs[e].scores.valid.loss, b.result.epochs[e].scores.valid.loss);
-            EXPECT_EQ(a.result.epochs[e].scores.test.correct,
-                      b.result.epochs[e].scores.test.correct);
-        }
-    }
 };
 
 class Typed : public TypedTraining, public testing::WithParamInterface<const char*> {};
@@ -45,59 +33,17 @@ INSTANTIATE_TEST_SUITE_P(Models, Typed, testing::Values("sage", "rgcn", "gat"),
                          [](const auto& model) { return std::string(model.param); });
 
 TEST_P(Typed, TheSameEverywhere) {
-    const train::TrainOptions asked = options(GetParam());
-    const Trained alone = train_alone(data(), asked);
-    EXPECT_NE(alone.result.digest, 0U);
-    EXPECT_GT(alone.result.steps, 2U);
-    expect_closed(alone.result);
-    set_thread_count(3);
-    expect_same(train_alone(data(), asked), alone);
-    set_thread_count(0);
-    for (const int ranks : {2, 4}) {
-        for (const train::TopologyChoice topology :
-             {train::TopologyChoice::replicated, train::TopologyChoice::partitioned}) {
-            train::TrainOptions elsewhere = asked;
-            elsewhere.topology = topology;
-            elsewhere.policy = ranks == 2 ? "window" : "lru";
-            const auto all = train_simulated(data(), elsewhere, {.ranks = ranks, .seed = 5});
-            for (const Trained& mine : all)
-                expect_same(mine, alone);
-            expect_closed(all.front().result);
-        }
-    }
-    train::TrainOptions without = asked;
-    without.policy = "none";
-    const auto all = train_simulated(data(), without, {.ranks = 2, .ranks_per_host = 2, .seed = 1});
-    expect_same(all.front(), alone);
+    expect_same_everywhere(data(), options(GetParam()), 2);
 }
 
 TEST_P(Typed, ResumedIsTheSame) {
-    train::TrainOptions asked = options(GetParam());
-    asked.epochs = 3;
-    const TempDir whole;
-    const auto expected = stretch(data(), asked, whole.path(), 2, 0);
-    const TempDir cut;
-    static_cast<void>(stretch(data(), asked, cut.path(), 2, expected.front().result.steps / 2));
-    const auto resumed = stretch(data(), asked, cut.path(), 4, 0);
-    EXPECT_EQ(resumed.front().result.digest, expected.front().result.digest);
-    EXPECT_EQ(resumed.front().weights, expected.front().weights);
+    expect_same_resumed(data(), options(GetParam()));
 }
 
-/// Exact evaluation is what sampling all neighbours gives.
 TEST_P(Typed, ExactScoresAreThoseOfAllNeighbours) {
-    train::TrainOptions exact = options(GetParam());
-    exact.fanout = {-1, -1};
-    exact.type_fanout.clear();
-    train::TrainOptions sampled = exact;
-    sampled.eval = "sampled";
-    const Trained a = train_alone(data(), exact);
-    const Trained b = train_alone(data(), sampled);
-    EXPECT_EQ(a.result.digest, b.result.digest);
-    for (std::size_t e = 0; e < a.result.epochs.size(); ++e) {
-        EXPECT_EQ(a.result.epochs[e].scores.valid.correct, b.result.epochs[e].scores.valid.correct);
-        EXPECT_EQ(a.result.epochs[e].scores.test.correct, b.result.epochs[e].scores.test.correct);
-        EXPECT_GT(a.result.epochs[e].scores.test.answers, 0U);
-    }
+    train::TrainOptions asked = options(GetParam());
+    asked.type_fanout.clear();
+    expect_scores_of_all_neighbours(data(), asked);
 }
 
 /// Four classes of which features alone tell little.
