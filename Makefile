@@ -56,7 +56,7 @@ demo: program ## what steering is worth where the network is slow: four runs, a 
 test: setup-tests build ## build and run all quick tests
 	@scripts/run-tests $(PRESET) -L quick -j $(JOBS)
 
-test-long: setup-lint setup-look build ## sanitizers, long tests, clang-tidy
+test-long: setup-lint setup-look build ## long tests, make lint, sanitizers, fuzzers
 	@scripts/test-long $(PRESET) $(JOBS) $(WERROR)
 
 test-python: setup-tests ## install the package with PyTorch and PyTorch Geometric in build/python-env, and test it there
@@ -77,7 +77,7 @@ fuzz: setup-fuzz ## run the fuzzers of all readers (FUZZ_SECONDS=60 each, or FUZ
 test-mutants: setup-tests ## break single lines and see whether tests notice (COUNT=60, SEED=1)
 	@scripts/mutants --jobs $(JOBS) $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
-lint: setup-lint configure ## check format, layers, and clang-tidy
+lint: setup-lint configure ## check format, layers, names, installed headers, and clang-tidy
 	scripts/check-format
 	scripts/check-layers
 	scripts/check-names
