@@ -28,6 +28,50 @@ struct ListOf<std::vector<M>> : std::true_type {
     using Item = M;
 };
 
+template <class M>
+inline constexpr bool is_below = false;  ///< a table of its own
+template <Listed M>
+inline constexpr bool is_below<M> = true;
+template <Listed M>
+inline constexpr bool is_below<std::vector<M>> = true;
+template <Listed M>
+inline constexpr bool is_below<std::optional<M>> = true;
+
+/// What a table, a list of tables or an optional table holds.
+template <class M>
+struct FieldsBelow {
+    using Type = M;
+};
+template <class M>
+struct FieldsBelow<std::vector<M>> {
+    using Type = M;
+};
+template <class M>
+struct FieldsBelow<std::optional<M>> {
+    using Type = M;
+};
+
+/// Refuses keys that are no fields, here and in all tables below. Before anything is read: a key
+/// that is misspelt is also missing under its right name, and this says where it is.
+template <Listed T>
+void refuse_unknown(const TomlTable& table) {
+    for_each_field<T>([&](const auto& f) { static_cast<void>(table.has(f.name)); });
+    table.finish();
+    for_each_field<T>([&](const auto& f) {
+        using M = typename std::decay_t<decltype(f)>::Value;
+        if constexpr (is_below<M>) {
+            if (!table.has(f.name)) return;
+            using Below = typename FieldsBelow<M>::Type;
+            if constexpr (ListOf<M>::value) {
+                for (const TomlTable& each : table.tables(f.name))
+                    refuse_unknown<Below>(each);
+            } else {
+                refuse_unknown<Below>(table.table(f.name));
+            }
+        }
+    });
+}
+
 template <Listed T>
 T read_fields(const TomlTable& table);
 
@@ -61,7 +105,6 @@ template <Listed T>
 T read_fields(const TomlTable& table) {
     T value{};
     for_each_field<T>([&](const auto& f) { read_value(table, f.name, value.*f.member); });
-    table.finish();
     return value;
 }
 
@@ -125,6 +168,7 @@ MachineProfile read_profile(const TomlTable& top) {
                         fmt::format("{}, this rudder reads {}", version, MachineProfile::version),
                         "measure again with this rudder's bench");
     }
+    refuse_unknown<MachineProfile>(top);
     const auto profile = read_fields<MachineProfile>(top);
     if (profile.machine.cores == 0)
         throw top.table("machine").fault("cores", "0", "give a number above 0");
@@ -151,15 +195,6 @@ std::string value_text(const std::vector<M>& list) {
         text += (text.empty() ? "" : ", ") + value_text(item);
     return "[" + text + "]";
 }
-
-template <class M>
-inline constexpr bool is_below = false;  ///< a table of its own
-template <Listed M>
-inline constexpr bool is_below<M> = true;
-template <Listed M>
-inline constexpr bool is_below<std::vector<M>> = true;
-template <Listed M>
-inline constexpr bool is_below<std::optional<M>> = true;
 
 template <Listed T>
 void write_fields(const T& value, const std::string& name, std::string& out);

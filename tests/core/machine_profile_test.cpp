@@ -123,10 +123,31 @@ TEST(MachineProfile, RefusesAnotherVersionBeforeAnythingElse) {
 }
 
 TEST(MachineProfile, RefusesAMissingKeyWithTheLineOfItsTable) {
-    const std::string text = changed_profile("latency_us = ", "latency_su = ");
+    const std::string text = changed_profile("latency_us = ", "# ");
     EXPECT_THAT(profile_refusal(text),
                 AllOf(HasSubstr("key 'network.within.latency_us' is missing"),
                       HasSubstr(line_of(text, "[network.within]"))));
+}
+
+/// What is misspelt is missing, too, by its right name: the place to look at is where it stands.
+TEST(MachineProfile, TellsOfAnUnknownKeyBeforeAMissingOne) {
+    struct Slip {
+        std::string right, wrong, key, meant;
+    };
+    for (const Slip& slip :
+         {Slip{"latency_us = ", "latency_su = ", "network.within.latency_su", "latency_us"},
+          Slip{"cores = ", "croes = ", "machine.croes", "cores"},
+          Slip{"step_factor = ", "stepfactor = ", "compute[1].stepfactor", "step_factor"},
+          Slip{"[machine]", "[machnie]", "machnie", "machine"}}) {
+        const std::string text = changed_profile(slip.right, slip.wrong);
+        EXPECT_THAT(profile_refusal(text), AllOf(HasSubstr("unknown key '" + slip.key + "'"),
+                                                 HasSubstr(line_of(text, slip.wrong)),
+                                                 HasSubstr("'" + slip.meant + "'?")));
+    }
+    // Also where another table lacks a key, and comes first.
+    std::string text = changed_profile("latency_us = ", "latency_su = ");
+    text.replace(text.find("cores = "), 8, "# ");
+    EXPECT_THAT(profile_refusal(text), HasSubstr("unknown key 'network.within.latency_su'"));
 }
 
 TEST(MachineProfile, RefusesAKeyMoreWithTheNearestThatItKnows) {
