@@ -2,6 +2,7 @@
 #include <bit>
 #include <set>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -91,6 +92,47 @@ TEST(CheckpointFiles, LinksLeadNowhereOutside) {
     EXPECT_THAT(refusal_of([&] { static_cast<void>(train::load_network(run)); }).problem,
                 HasSubstr("symbolic link leads out"));
     EXPECT_EQ(train::load_network(folder / "elsewhere").step, 3U);
+}
+
+/// What a network reads of edges and what its samples would carry come from different fields.
+TEST(CheckpointFiles, FeaturesOfEdgesContradictNothing) {
+    const TempDir folder;
+    struct Way {
+        std::uint64_t inputs;
+        bool asked;
+        const char* model;
+        nn::Objective objective;
+        const char* problem;  ///< nothing: it is read
+    };
+    constexpr auto classes = nn::Objective::classes;
+    for (const Way& way :
+         {Way{0, false, "sage", classes, ""}, Way{4, true, "sage", classes, ""},
+          Way{4, true, "gatv2", classes, ""},
+          Way{4, false, "sage", classes, "reads 4 columns of them, and was trained without"},
+          Way{0, true, "sage", classes, "reads 0 columns of them, and was trained with --edge"},
+          Way{4, true, "gcn", classes, "invalid features of edges of a network"},
+          Way{4, true, "sage", nn::Objective::links, "invalid features of edges of a network"}}) {
+        SCOPED_TRACE(fmt::format("{} columns, {}, {}", way.inputs, way.asked, way.model));
+        train::Checkpoint c = made_checkpoint(3);
+        c.identity.network.edge_inputs = way.inputs;
+        c.identity.network.model = way.model;
+        c.identity.network.objective = way.objective;
+        if (way.objective == nn::Objective::links) {
+            c.identity.network.outputs = 1;
+            c.identity.network.pairs.emplace();
+        }
+        c.identity.train.edge_features = way.asked;
+        const fs::path path = train::write_checkpoint(folder.path(), c);
+        const auto read = [&] { return train::read_checkpoint(path); };
+        if (*way.problem == '\0') {
+            EXPECT_EQ(read().identity.network.edge_inputs, way.inputs);
+            continue;
+        }
+        const Refusal refusal = refusal_of([&] { static_cast<void>(read()); });
+        EXPECT_EQ(refusal.kind, ErrorKind::input);
+        EXPECT_THAT(refusal.problem, HasSubstr(way.problem));
+        EXPECT_EQ(refusal.where, (path / "state.json").string());
+    }
 }
 
 // What was not counted then is nothing; all else is as it was.

@@ -304,6 +304,7 @@ Checkpoint read_checkpoint(const fs::path& folder) {
     Checkpoint c;
     c.identity.network = network_from_json(json_field(state, "network", where), where);
     c.identity.train = training_from_json(json_field(state, "training", where), where);
+    check_trained_as(c.identity.network, c.identity.train, where);
     c.identity.data = json_string(state, "data", where);
     c.identity.data_checksum = json_string(state, "data_checksum", where);
     c.identity.version = json_u64(state, "version", where);

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "train/link_options.hpp"
@@ -100,9 +102,9 @@ void read_edges(const Json& json, const std::string& where, nn::NetworkOptions& 
     constexpr std::uint64_t most = std::uint64_t{1} << 32;
     options.edge_inputs = json_u64(json, "edge_inputs", where);
     const auto models = nn::edge_models();
-    const bool known = std::ranges::find(models, options.model) != models.end();
-    if (known && options.edge_inputs > 0 && options.edge_inputs < most && !json.contains("types"))
-        return;
+    const bool known = std::ranges::find(models, options.model) != models.end() &&
+                       options.objective != nn::Objective::links && !json.contains("types");
+    if (known && options.edge_inputs > 0 && options.edge_inputs < most) return;
     throw input_error("invalid features of edges of a network", where, "use another checkpoint");
 }
 
@@ -166,6 +168,17 @@ TrainOptions training_from_json(const Json& json, const std::string& where) {
         read_field(options, setting, json, where);
     }
     return options;
+}
+
+void check_trained_as(const nn::NetworkOptions& network, const TrainOptions& options,
+                      const std::string& where) {
+    // What samples carry follows from the options, what the network reads from its own.
+    if ((network.edge_inputs > 0) == options.edge_features) return;
+    throw input_error(
+        fmt::format("invalid features of edges: the network reads {} columns of them, and was "
+                    "trained {} --edge-features",
+                    network.edge_inputs, options.edge_features ? "with" : "without"),
+        where, "use another checkpoint");
 }
 
 }  // namespace rudder::train

@@ -18,4 +18,8 @@ namespace rudder::train {
 /// The reverse; what is not among them has its default.
 [[nodiscard]] TrainOptions training_from_json(const Json& json, const std::string& where);
 
+/// Refuses a network that is not one of such training: an Error of input.
+void check_trained_as(const nn::NetworkOptions& network, const TrainOptions& options,
+                      const std::string& where);
+
 }  // namespace rudder::train
