@@ -130,7 +130,7 @@ def main(words=None):
     parser.add_argument("out", metavar="OUT", help="folder to create")
     parser.add_argument("--features", help="name of the tensor (default: feat, features or x)")
     parser.add_argument("--labels", help="name of the tensor (default: label, labels or y)")
-    parser.add_argument("--force", action="store_true", help="replace what lies there")
+    parser.add_argument("--force", action="store_true", help="replace an existing output")
     given = parser.parse_args(words)
     try:
         data = Dataset.from_dgl(given.out, given.part, features=given.features, labels=given.labels, force=given.force)

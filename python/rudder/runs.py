@@ -66,7 +66,7 @@ class Run:
         """The run of a folder, whoever trained it; one that has not ended has no summary."""
         folder = os.fspath(folder)
         if not os.path.exists(os.path.join(folder, "run.json")):
-            raise Error("no run lies there", "input", folder, "give the folder of a training run")
+            raise Error("there is no run", "input", folder, "give the folder of a training run")
         summary = None
         try:
             with open(os.path.join(folder, "summary.json"), encoding="utf-8") as file:

@@ -71,7 +71,7 @@ def _checkpoint_of(run):
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     steps = [name for name in names if re.fullmatch(r"step-\d+", name)]
     if not steps:
-        raise Error("no checkpoint lies there", "input", run, "give the folder of a run that was kept (out=), or of a "
+        raise Error("there is no checkpoint", "input", run, "give the folder of a run that was kept (out=), or of a "
                     "checkpoint")
     best = os.path.join(folder, "best.json")
     if os.path.exists(best):
@@ -142,13 +142,13 @@ def write_state_dict(state, like, out):
     for one in checkpoint.parameters:
         theirs = named[one["name"]]
         if theirs not in state:
-            raise Error(f"the state dict lacks {theirs}", "usage", checkpoint.folder, "give that of the same network")
+            raise Error(f"the state dict lacks {theirs}", "usage", checkpoint.folder, "give the state dict of the same network")
         array = state[theirs]
         array = array.detach().cpu().numpy() if hasattr(array, "detach") else numpy.asarray(array)
         shape = tuple(one["shape"])
         if array.shape != _shaped(theirs, numpy.empty(shape)).shape:
             raise Error(f"invalid shape of {theirs}: {list(array.shape)}, not {list(shape)}", "usage", checkpoint.folder,
-                        "give that of the same network")
+                        "give the state dict of the same network")
         flat.append((one["offset"], numpy.ascontiguousarray(array, dtype=numpy.float32).reshape(-1)))
     weights = numpy.zeros(max(offset + len(values) for offset, values in flat), numpy.float32)
     for offset, values in flat:

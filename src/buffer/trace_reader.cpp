@@ -168,7 +168,7 @@ void check_hosts(const Trace& trace, const fs::path& path) {
         seen.insert(header.host);
         if (header.vertices != first.vertices || header.graph != first.graph ||
             header.hosts != first.hosts || header.seed != first.seed) {
-            throw input_error(fmt::format("host {} is of another run or graph than host {}",
+            throw input_error(fmt::format("host {} is from another run or graph than host {}",
                                           header.host, first.host),
                               path.string(), "keep the traces of each run in a separate folder");
         }

@@ -101,7 +101,7 @@ void expect_same_run(const fs::path& folder, const TraceHeader& header) {
                             "first_step", "graph", "seed"}) {
         const Json before = json_field(found, key, file.string());
         if (before == now.at(key)) continue;
-        throw input_error(fmt::format("the trace is of another run: {} was {}, now {}", key,
+        throw input_error(fmt::format("the trace is from another run: {} was {}, now {}", key,
                                       before.dump(), now.at(key).dump()),
                           folder.string(), way_out);
     }

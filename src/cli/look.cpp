@@ -248,7 +248,7 @@ std::string state_text(const std::string& state, const report::Standing& standin
                    ? fmt::format("running, {} to go", format_seconds(*standing.seconds_left))
                    : "running, before its first step is recorded";
     }
-    if (state == "killed") return "killed: it says that it is running, but nobody writes to it";
+    if (state == "killed") return "killed: it is marked as running, but no process writes to it";
     return state;
 }
 

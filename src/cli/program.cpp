@@ -277,7 +277,7 @@ VerbOutcome run_in_process(const std::string& verb, std::vector<std::string> arg
     RUDDER_CHECK(found != commands.end());
     Command& command = **found;
     if (!parse(command, arguments))
-        throw usage_error("there is no help inside of a program", verb, "see 'rudder --help'");
+        throw usage_error("a program cannot ask a verb for its help", verb, "see 'rudder --help'");
     if (command.common.threads != 0) set_thread_count(command.common.threads);
     Json result;
     Context context = make_context(command, &Progress::none());

@@ -72,7 +72,7 @@ void settle_outputs(TrainSettings& s) {
     }
     if (s.ranks.restarts > 0 && !kept) {
         throw usage_error("--restarts requires --out", "restarts",
-                          "give the run's folder with --out: checkpoints lie there");
+                          "give the run's folder with --out: checkpoints are kept there");
     }
     if (s.ranks.restarts > 0 && s.ranks.ranks == 0 && !run::is_launched_rank()) {
         throw usage_error("--restarts requires --ranks", "restarts",

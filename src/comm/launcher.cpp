@@ -214,7 +214,7 @@ void check_shared_memory(int ranks) {
                 fmt::format("too little shared memory for {} ranks: {} free, {} needed", ranks,
                             format_bytes(free), format_bytes(needed)),
                 shared_memory,
-                "remove what lies there, or make it larger (mount -o remount,size=1g /dev/shm; "
+                "remove files there, or make it larger (mount -o remount,size=1g /dev/shm; "
                 "docker run --shm-size 1g)");
 }
 

@@ -166,11 +166,11 @@ const Safetensors::Tensor& Safetensors::found(const std::string& name,
     const auto at = tensors_.find(name);
     if (at == tensors_.end()) {
         throw input_error(fmt::format("no tensor '{}'", name), file_.string(),
-                          "the file is of another model");
+                          "give the file of this model");
     }
     if (!std::ranges::equal(at->second.shape, shape)) {
         throw input_error(fmt::format("tensor '{}' has another shape than the model's", name),
-                          file_.string(), "the file is of another model");
+                          file_.string(), "give the file of this model");
     }
     return at->second;
 }
@@ -180,7 +180,7 @@ std::span<const float> Safetensors::tensor(const std::string& name,
     const Tensor& tensor = found(name, shape);
     if (tensor.type != TensorType::float32) {
         throw input_error(fmt::format("tensor '{}' is not F32", name), file_.string(),
-                          "the file is of another model");
+                          "give the file of this model");
     }
     return tensor.values;
 }

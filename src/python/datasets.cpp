@@ -192,7 +192,7 @@ void write_weights(const WeightsRequest& request) {
     if (checkpoint.weights.size() != request.weights.size()) {
         throw usage_error(fmt::format("invalid weights: {}, of a network with {}",
                                       request.weights.size(), checkpoint.weights.size()),
-                          saved.checkpoint.string(), "give those of the same network");
+                          saved.checkpoint.string(), "give the weights of the same network");
     }
     if (std::filesystem::exists(request.output)) {
         throw usage_error("the output exists already", request.output, "choose another folder");

@@ -56,7 +56,7 @@ CacheState cache_state(const fs::path& data, PartId parts) {
     const Json mark = known ? cache_mark(folder) : Json();
     if (!mark.is_string()) {
         throw usage_error("the place of the parts is taken by something else", folder.string(),
-                          "train on the parts that lie there, or move them away");
+                          "train on the parts in that folder, or move them away");
     }
     return mark == dataset_checksum(data) ? CacheState::fresh : CacheState::stale;
 }
@@ -81,7 +81,7 @@ fs::path find_parts(const fs::path& data, PartId parts, std::string_view use, Pr
         log::info(fmt::format(
             "partitioning {} into {} part{} in {}{}", data.string(), parts, parts == 1 ? "" : "s",
             folder.string(),
-            state == CacheState::stale ? ", in place of those of an earlier state of it" : ""));
+            state == CacheState::stale ? ", replacing the parts of its earlier state" : ""));
         make_cached_parts(data, parts, progress);
     }
     pass_parts_on(folder);

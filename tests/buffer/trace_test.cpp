@@ -224,7 +224,7 @@ TEST_F(Traces, HostsAreAdded) {
     buffer::TraceHeader other = header_of(plain, 1, 2);
     other.graph = "another";
     write(plain, other);
-    refuse(folder_ / "trace", {"host 1 is of another run or graph"});
+    refuse(folder_ / "trace", {"host 1 is from another run or graph"});
     PlainTrace shorter = plain;
     shorter.steps.pop_back();
     shorter.listed.pop_back();

@@ -149,7 +149,7 @@ TEST_F(ExplainCli, OfARunWithoutStepsSaysSoInOneSentence) {
     write_slow_run("early");  // as it is before the first step
     std::filesystem::remove(folder_ / "early/summary.json");
     write_file(folder_ / "early/metrics.jsonl", "");
-    const char* const told = "the run has recorded no steps, so that nothing can be said of it";
+    const char* const told = "the run has recorded no steps, so that nothing can be said about it";
     refuse({"explain", "early"}, 3, {"early", told});
     refuse({"explain", "slow", "early"}, 3, {"early", told});
     refuse({"explain", "early", "slow", "--json"}, 3, {told});

@@ -43,7 +43,7 @@ TEST_F(FirstContact, WithRanksTrainingMakesThePartsAndFindsThemAgain) {
     ok({"generate", "sbm", "graph", "--vertices", "2000", "--seed", "4", "--force"});
     const Outcome stale = rudder(words, here());
     EXPECT_EQ(stale.code, 0) << stale.err;
-    EXPECT_THAT(stale.err, HasSubstr("in place of those of an earlier state"));
+    EXPECT_THAT(stale.err, HasSubstr("replacing the parts of its earlier state"));
     EXPECT_NE(checksums_of(folder_ / "graph.parts-2"), parts);
     // What somebody else has put there stays.
     fs::remove_all(folder_ / "graph.parts-2");

@@ -82,7 +82,7 @@ TEST_F(Top, ARunningRunIsToldFromOneThatWasKilled) {
     EXPECT_GT(top.at("steps"), top.at("step"));
     EXPECT_GT(top.at("seconds_left"), 0);
     EXPECT_EQ(ok_json({"info", "run"}).at("state"), "killed");
-    EXPECT_THAT(ok({"info", "run"}), HasSubstr("killed: it says that it is running"));
+    EXPECT_THAT(ok({"info", "run"}), HasSubstr("killed: it is marked as running"));
     // top of a run that has ended ends, too.
     EXPECT_EQ(ok_json({"top", "run"}).at("state"), "killed");
 }

@@ -61,7 +61,7 @@ ExplainVerb::Explained ExplainVerb::explain(const std::string& folder) {
     const report::RunData data = report::read_run(folder, report::ReadDepth::averages);
     Explained explained{report::explained_run(data), {}, {}};
     if (!explained.run.timed()) {
-        throw input_error("the run has recorded no steps, so that nothing can be said of it",
+        throw input_error("the run has recorded no steps, so that nothing can be said about it",
                           folder, "wait for its first step, or train again");
     }
     explained.findings = report::findings_of(explained.run);

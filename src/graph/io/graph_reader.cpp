@@ -97,7 +97,7 @@ std::string_view detect_graph_format(const std::filesystem::path& input) {
     std::error_code code;
     if (std::filesystem::is_directory(input, code)) {
         if (std::filesystem::is_directory(input / "raw", code)) return "ogb";
-        throw usage_error("this folder is not one of OGB: it has no folder 'raw'", input.string(),
+        throw usage_error("this is not a folder of OGB: it has no folder 'raw'", input.string(),
                           "give a file, or choose with --format");
     }
     std::array<char, 16> start{};

@@ -126,7 +126,7 @@ std::vector<std::filesystem::path> matching_files(const std::vector<std::string>
         }
         add_matches(path, files);
         if (files.size() == before) {
-            throw input_error("no file has a name of this pattern", path.string(),
+            throw input_error("no file matches this pattern", path.string(),
                               "check the path and the pattern");
         }
     }

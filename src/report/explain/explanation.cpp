@@ -52,8 +52,9 @@ std::string explanation_text(const ExplainedRun& run, const std::vector<Finding>
     for (std::size_t i = 0; words.empty() && i < findings.size(); ++i)
         text += fmt::format("{}. {}", i + 1, finding_text(findings[i]));
     if (findings.empty()) {
-        text = run.timed() ? "Nothing found that limits this run.\n"
-                           : "The run has recorded no steps, so that nothing can be said of it.\n";
+        text = run.timed()
+                   ? "Nothing found that limits this run.\n"
+                   : "The run has recorded no steps, so that nothing can be said about it.\n";
     }
     if (run.timed()) text += "\n" + times_text(run);
     for (const std::string& sentence : run.missing)

@@ -164,7 +164,7 @@ std::string state_sentence(const ShownRun& shown) {
         case RunStatus::killed:
             return fmt::format(
                 "The run was killed, or its machine failed, after {}{} steps: it "
-                "says that it is running, but nobody writes to it any more.",
+                "is marked as running, but no process writes to it any more.",
                 done, of);
         case RunStatus::running:
             return fmt::format("The run is still running: this page shows its first {}{} steps.",

@@ -106,7 +106,7 @@ constexpr std::array<SpecParameter, 2> replay_parameters{
 void check_run(const DecisionRecord& record, const AgentFacts& facts, const std::string& file) {
     if (facts.force || record.run == facts.run) return;
     throw usage_error(
-        fmt::format("the decision log is of another run ('{}', not '{}')", record.run, facts.run),
+        fmt::format("the decision log is from another run ('{}', not '{}')", record.run, facts.run),
         file, "give a log of the same data and seed, or --force");
 }
 

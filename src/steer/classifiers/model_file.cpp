@@ -186,7 +186,7 @@ Model read_model(const std::filesystem::path& path) {
         refuse_model("a feature has no spread", where);
     for (const Json& entry : json_field(header, "arrays", where))
         model.arrays.push_back(read_array(entry, reader, where));
-    if (!reader.done()) refuse_model("there is more in the model than it says", where);
+    if (!reader.done()) refuse_model("the file goes on after the end of the model", where);
     if (const Json& report = json_field(header, "report", where); !report.is_null())
         model.report = report.dump();
     return model;

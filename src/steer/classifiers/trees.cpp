@@ -97,7 +97,7 @@ Trees::Copied Trees::copy_tree(const Source& from, std::size_t begin, std::size_
         };
         if (!enter(left) || !enter(right) || feature < 0 ||
             static_cast<std::size_t>(feature) >= features) {
-            refuse_model("a tree of it is broken", where);
+            refuse_model("one of its trees is broken", where);
         }
         const std::size_t child = nodes_.size();
         nodes_.resize(child + 2);

@@ -331,7 +331,7 @@ CostScore score_cost(std::span<const DecisionRecord> records, const buffer::Trac
     if (records.empty() || trace.empty()) return {};
     const std::string run = run_of(trace);
     if (records.front().run != run) {
-        throw usage_error(fmt::format("the trace is of another run ('{}', the log of '{}')", run,
+        throw usage_error(fmt::format("the trace is from another run ('{}', the log of '{}')", run,
                                       records.front().run),
                           "--trace", "give the trace of the run that wrote the log");
     }

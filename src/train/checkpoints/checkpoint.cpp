@@ -180,7 +180,7 @@ Json read_state(const fs::path& folder) {
                                       version, checkpoint_version),
                           folder.string(), "use the program that wrote it, or a newer one");
     }
-    if (!seal_holds(text)) throw damaged(folder, "state.json has another checksum than it says");
+    if (!seal_holds(text)) throw damaged(folder, "state.json does not match its checksum");
     return state;
 }
 
@@ -193,7 +193,7 @@ void verify_files(const fs::path& folder, const Json& state) {
         std::error_code code;
         if (!fs::exists(folder / name, code)) throw damaged(folder, name + " is missing");
         if (checksum_of(folder / name) != sum.get<std::string>())
-            throw damaged(folder, name + " has another checksum than when it was written");
+            throw damaged(folder, name + " does not match its checksum in state.json");
     }
 }
 

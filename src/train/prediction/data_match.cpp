@@ -160,10 +160,10 @@ DataMatch match_other(const SavedNetwork& saved, const graph::DatasetInfo& info,
                       const std::string& where) {
     const auto found = misfits(saved, info);
     if (!found.empty()) {
-        throw input_error(fmt::format("the network of the run cannot be used on this data set: {}",
-                                      fmt::join(found, "; ")),
-                          where,
-                          fmt::format("make it as that of the run was made ('{}')", saved.data));
+        throw input_error(
+            fmt::format("the network of the run cannot be used on this data set: {}",
+                        fmt::join(found, "; ")),
+            where, fmt::format("make it as the data set of the run was made ('{}')", saved.data));
     }
     DataMatch match;
     match.same = false;

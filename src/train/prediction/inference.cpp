@@ -89,7 +89,7 @@ void infer_links(const comm::Communicator& comm, const partition::PartitionedDat
         train.links.negatives_from.clear();  // its pairs are of the run's own data set
         if (comm.rank() == 0) {
             log::warning(
-                "links are ranked among drawn pairs: those of the run are of its data set");
+                "links are ranked among drawn pairs: the run's own pairs belong to its data set");
         }
     }
     const auto links = divide(comm, data, parts, train);

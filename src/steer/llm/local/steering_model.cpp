@@ -110,7 +110,7 @@ void check_notes(const Safetensors& file, const std::string& where) {
     if (words != file.notes().end() &&
         words->second !=
             words_checksum(note_of(file, "config", where), note_of(file, "tokens", where))) {
-        throw bad_model("its header_checksum is not that of its config and tokens", where);
+        throw bad_model("its header_checksum does not match its config and tokens", where);
     }
 }
 
