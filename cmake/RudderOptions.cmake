@@ -10,7 +10,7 @@ option(RUDDER_MPI "Ranks in several processes, over MPI" ON)
 option(RUDDER_COVERAGE "Count which lines run (gcov)" OFF)
 option(RUDDER_FUZZ "Build the fuzzers of tests/fuzz with libFuzzer; needs Clang" OFF)
 # Parts that a build may do without: AUTO takes a library that is there, ON insists on it, OFF leaves it out.
-foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR XGBOOST ZSTD PARQUET)
+foreach(part IN ITEMS METIS CURL MICROHTTPD LIBLINEAR XGBOOST ZSTD PARQUET CUDA)
   set(RUDDER_${part} AUTO CACHE STRING "Build with ${part}: AUTO (if it is there), ON or OFF")
   set_property(CACHE RUDDER_${part} PROPERTY STRINGS AUTO ON OFF)
 endforeach()

@@ -137,6 +137,12 @@ void add_rows(const Summary& s, KeyValues& lines) {
         fmt::format("{}: {} of features, {} of gradients", format_bytes(s.bytes.received_total),
                     format_bytes(s.bytes.kinds.features), format_bytes(s.bytes.kinds.gradients)));
     if (s.coding) lines.emplace_back("coding", coding_text(*s.coding));
+    if (s.gpu) {
+        lines.emplace_back("GPU", fmt::format("{}; kernels {:.1f} s, uploads {:.1f} s, waited for "
+                                              "{:.1f} s",
+                                              s.gpu->device, s.gpu->kernel_seconds,
+                                              s.gpu->upload_seconds, s.gpu->waiting_seconds));
+    }
 }
 
 }  // namespace
@@ -279,8 +285,8 @@ std::string plan_items(const train::TrainPlan& plan) {
 std::string plan_text(const train::TrainPlan& plan, int ranks) {
     const auto bytes = [](double value) { return format_bytes(static_cast<std::uint64_t>(value)); };
     const auto count = [](double value) { return format_count(static_cast<std::uint64_t>(value)); };
-    return key_values(
-        {{"ranks", fmt::format("{}", ranks)},
+    std::vector<std::pair<std::string, std::string>> lines{
+        {"ranks", fmt::format("{}", ranks)},
          {"steps per epoch", format_count(plan.steps_per_epoch)},
          {"parameters", format_count(plan.parameters)},
          {"topology", fmt::format("{}, {}", plan.topology, format_bytes(plan.topology_bytes))},
@@ -303,7 +309,10 @@ std::string plan_text(const train::TrainPlan& plan, int ranks) {
                                         count(plan.remote_rows))},
          {"traffic per epoch",
           fmt::format("{} of features, {} of gradients{}", bytes(plan.feature_bytes),
-                      bytes(plan.gradient_bytes), plan.coded ? ", before coding" : "")}});
+                      bytes(plan.gradient_bytes), plan.coded ? ", before coding" : "")}};
+    if (plan.device_bytes != 0)
+        lines.emplace_back("GPU memory", format_bytes(plan.device_bytes));
+    return key_values(lines);
 }
 
 }  // namespace rudder::cli
