@@ -63,8 +63,8 @@ test-python: setup-tests ## install the package with PyTorch and PyTorch Geometr
 	@tests/python/with_torch.sh
 
 test-gpu: setup-tests configure ## test kernels and networks on the GPU of this machine, where there is one
-	@cmake --build --preset $(PRESET) -j $(JOBS) --target test_gpu
-	@scripts/test-gpu build/$(PRESET)/tests/gpu/test_gpu
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target rudder test_gpu dump_networks gpu_step
+	@scripts/test-gpu build/$(PRESET)
 
 test-kill: setup-tests program ## kill training runs at random moments and resume them (KILLS=200, SEED=1)
 	@tests/kill/kill_runs.py --build build/$(PRESET) --jobs $(JOBS) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))

@@ -1,10 +1,10 @@
 # rudder_kernels(OBJECTS FILE ...): compiles files of kernels with nvcc alone, which needs no GPU, into the list of object
-# files OBJECTS. For compute capability 8.0, 9.0 and 10.0 where this nvcc knows them, and as PTX for all later chips.
+# files OBJECTS. For the compute capabilities of RUDDER_CUDA_CHIPS that this nvcc knows, and as PTX for all later chips.
 execute_process(COMMAND "${CUDAToolkit_NVCC_EXECUTABLE}" --list-gpu-arch OUTPUT_VARIABLE rudder_cuda_known
   ERROR_QUIET)
 set(RUDDER_CUDA_FLAGS "")
 set(RUDDER_CUDA_NAMES "")
-foreach(number IN ITEMS 80 90 100)
+foreach(number IN LISTS RUDDER_CUDA_CHIPS)
   if(rudder_cuda_known MATCHES "compute_${number}\n")
     list(APPEND RUDDER_CUDA_FLAGS "-gencode=arch=compute_${number},code=sm_${number}")
     string(APPEND RUDDER_CUDA_NAMES "sm_${number} ")

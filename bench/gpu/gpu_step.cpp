@@ -68,8 +68,7 @@ double upload_speed(const std::shared_ptr<nn::Device>& device) {
     std::byte* const a = from.fit(bytes);
     std::byte* const b = to.fit(bytes);
     std::fill_n(a, bytes, std::byte{1});
-    return static_cast<double>(bytes) /
-           seconds_of(*device, [&] { device->upload(b, a, bytes); });
+    return static_cast<double>(bytes) / seconds_of(*device, [&] { device->upload(b, a, bytes); });
 }
 
 struct Shape {
@@ -190,15 +189,17 @@ void measure(const std::shared_ptr<nn::Device>& device, const std::string& model
     const double bytes = bytes_needed(model, batch);
     const double floor = products + bytes / copy;
     const double row_bytes = static_cast<double>(rows.size() * sizeof(float));
-    fmt::print("{}: step {:.3f} ms, of it bare products {:.3f} ms and {:.1f} MB at copy speed "
-               "{:.3f} ms: {:.2f} times these (to reach 1.5)\n",
-               model, median(kernels) * 1e3, products * 1e3, bytes / 1e6, bytes / copy * 1e3,
-               median(kernels) / floor);
-    fmt::print("  {} vertices, {} edges; rows and blocks go up in {:.3f} ms ({:.1f} MB of rows: "
-               "{:.3f} ms at the link's speed); whole pass on the host's clock {:.3f} ms; update "
-               "{:.3f} ms\n",
-               batch.vertices.size(), batch.edges(), median(uploads) * 1e3, row_bytes / 1e6,
-               row_bytes / upload * 1e3, median(whole) * 1e3, median(updates) * 1e3);
+    fmt::print(
+        "{}: step {:.3f} ms, of it bare products {:.3f} ms and {:.1f} MB at copy speed "
+        "{:.3f} ms: {:.2f} times these (to reach 1.5)\n",
+        model, median(kernels) * 1e3, products * 1e3, bytes / 1e6, bytes / copy * 1e3,
+        median(kernels) / floor);
+    fmt::print(
+        "  {} vertices, {} edges; rows and blocks go up in {:.3f} ms ({:.1f} MB of rows: "
+        "{:.3f} ms at the link's speed); whole pass on the host's clock {:.3f} ms; update "
+        "{:.3f} ms\n",
+        batch.vertices.size(), batch.edges(), median(uploads) * 1e3, row_bytes / 1e6,
+        row_bytes / upload * 1e3, median(whole) * 1e3, median(updates) * 1e3);
 }
 
 int run(std::vector<std::string> models) {
@@ -207,9 +208,10 @@ int run(std::vector<std::string> models) {
     const nn::DeviceFacts facts = device->facts();
     const double copy = copy_speed(device);
     const double upload = upload_speed(device);
-    fmt::print("{}, compute capability {}, products by {}; a copy moves {:.2f} TB/s, an upload "
-               "{:.1f} GB/s\n",
-               facts.name, facts.capability, facts.products, copy / 1e12, upload / 1e9);
+    fmt::print(
+        "{}, compute capability {}, products by {}; a copy moves {:.2f} TB/s, an upload "
+        "{:.1f} GB/s\n",
+        facts.name, facts.capability, facts.products, copy / 1e12, upload / 1e9);
     for (const std::string& model : models)
         measure(device, model, copy, upload);
     return 0;

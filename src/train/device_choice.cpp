@@ -75,6 +75,10 @@ void check_device_options(const TrainOptions& options) {
         throw usage_error("links and edges are not trained on a GPU", "device",
                           "leave --device out, or give --task vertex");
     }
+    if (options.edge_features) {
+        throw usage_error("features of edges are not read on a GPU", "device",
+                          "leave --device or --edge-features out");
+    }
 }
 
 std::shared_ptr<nn::Device> choose_device(const Ground& ground, const nn::NetworkOptions& network) {

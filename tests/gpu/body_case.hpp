@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <gtest/gtest.h>
+
 #include "nn/gpu/device_memory.hpp"
 #include "nn/random_batch.hpp"
 #include "rudder/nn/aggregate.hpp"
@@ -17,8 +19,8 @@ public:
 
     template <class T>
     T* put(std::span<const T> values) {
-        memory_.push_back(std::make_unique<nn::DeviceMemory>(
-            device_, nn::DeviceMemory::Where::device, "a test"));
+        memory_.push_back(
+            std::make_unique<nn::DeviceMemory>(device_, nn::DeviceMemory::Where::device, "a test"));
         std::byte* const place = memory_.back()->fit(values.size_bytes() + 64);
         device_->upload(place, values.data(), values.size_bytes());
         device_->finish();
@@ -64,7 +66,7 @@ struct ProductShape {
     std::size_t columns;
     std::size_t depth;
 };
-inline constexpr ProductShape product_shapes[]{{1, 1, 1},      {3, 5, 7},     {64, 64, 16},
+inline constexpr ProductShape product_shapes[]{{1, 1, 1},      {3, 5, 7},      {64, 64, 16},
                                                {65, 63, 17},   {130, 47, 100}, {200, 256, 33},
                                                {47, 256, 1500}};
 
@@ -78,12 +80,28 @@ inline std::vector<float> all_products(OnDevice& on, const ProductShape& shape) 
     const float* const bt = on.put(b);
     for (int way = 0; way < 8; ++way) {
         float* const out = on.put(c);
-        on.device().product({at, (way & 1) != 0, bt, (way & 2) != 0, out, shape.rows,
-                             shape.columns, shape.depth, (way & 4) != 0});
+        on.device().product({at, (way & 1) != 0, bt, (way & 2) != 0, out, shape.rows, shape.columns,
+                             shape.depth, (way & 4) != 0});
         const auto values = on.get(out, c.size());
         results.insert(results.end(), values.begin(), values.end());
     }
     return results;
+}
+
+/// Work of no size is done without touching anything.
+inline void expect_nothing_done(OnDevice& on) {
+    nn::Device& device = on.device();
+    float* const place = on.put(std::vector<float>{1, 2, 3, 4});
+    const float* const values = on.put(std::vector<float>{5, 6, 7, 8});
+    device.run(nn::ScaleElements{values, place, 0, 2.F}, 0);
+    device.product({values, false, values, true, place, 0, 2, 2, false});
+    device.product({values, false, values, true, place, 2, 0, 2, false});
+    device.product({values, true, values, false, place, 2, 2, 0, true});
+    device.copy(place, values, 0);
+    device.clear(place, 0);
+    EXPECT_EQ(on.get(place, 4), (std::vector<float>{1, 2, 3, 4}));
+    device.product({values, true, values, false, place, 1, 3, 0, false});
+    EXPECT_EQ(on.get(place, 4), (std::vector<float>{0, 0, 0, 4}));
 }
 
 }  // namespace rudder::testing

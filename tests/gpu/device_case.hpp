@@ -113,8 +113,8 @@ inline ShortRun train_steps(nn::Network& network, nn::Optimiser& optimiser,
         Case& c = cases[step % cases.size()];
         c.batch.key.step = step;
         const float weight = 1.F / static_cast<float>(c.batch.seeds);
-        const nn::BatchResult result = network.train(c.batch, c.rows, c.targets(), weight, gradient,
-                                                     [](std::size_t) {});
+        const nn::BatchResult result =
+            network.train(c.batch, c.rows, c.targets(), weight, gradient, [](std::size_t) {});
         run.losses.push_back(result.loss);
         network.absorb_statistics(gradient);
         optimiser.step(network.weights(), gradient, rate);

@@ -51,6 +51,32 @@ TEST_F(GpuNetwork, ProductsOfOursGiveTheGradientsOfTheTwinToTheBit) {
     }
 }
 
+/// What compute-sanitizer runs: every kernel, in little time.
+TEST_F(GpuNetwork, SmallPassesAndSteps) {
+    for (const DeviceVariant& variant : device_variants) {
+        for (const auto objective :
+             {nn::Objective::classes, nn::Objective::multilabel, nn::Objective::regression}) {
+            auto options = options_of(variant, objective, 9, 12, 3, 2);
+            options.input_dropout = 0.2;
+            BatchShape shape;
+            shape.seeds = 9;
+            std::vector<Case> cases;
+            cases.emplace_back(options, shape);
+            nn::OptimiserOptions optimiser;
+            optimiser.name = objective == nn::Objective::classes ? "adam" : "sgd";
+            optimiser.clip = 0.5;
+            const auto run = [&](const std::shared_ptr<nn::Device>& device) {
+                const nn::DeviceLearning made =
+                    nn::make_device_learning(device, cases.front().options, optimiser);
+                return train_steps(*made.network, *made.optimiser, cases, 2);
+            };
+            EXPECT_TRUE(same_bits(run(nn::open_device(0, nn::DeviceProducts::own)).weights,
+                                  run(nn::make_twin_device()).weights))
+                << name_of(cases.front());
+        }
+    }
+}
+
 TEST_F(GpuNetwork, ProductsOfTheLibraryGiveTheGradientsOfTheCpu) {
     for (const Case& c : device_cases()) {
         SCOPED_TRACE(name_of(c));
@@ -99,14 +125,14 @@ TEST_F(GpuNetwork, ABatchUploadedAheadFromPinnedRowsGivesTheSame) {
     const nn::DeviceLearning plain = nn::make_device_learning(device, options, {});
     const nn::DeviceLearning ahead = nn::make_device_learning(device, options, {});
     for (Case& c : cases) {
-        EXPECT_TRUE(device->pin(std::as_writable_bytes(std::span(c.rows))));
+        ahead.network->rows_begin(std::as_writable_bytes(std::span(c.rows)));
         ahead.network->stage(c.batch, c.rows);
     }
     for (Case& c : cases) {
         const Outcome wanted = train_once(*plain.network, c, 0.01F);
         const Outcome got = train_once(*ahead.network, c, 0.01F);
         EXPECT_TRUE(same_bits(got.gradient, wanted.gradient));
-        device->unpin(reinterpret_cast<std::byte*>(c.rows.data()));
+        ahead.network->rows_end(std::as_writable_bytes(std::span(c.rows)));
     }
 }
 

@@ -1,8 +1,9 @@
 // Kernels one by one on a GPU, against their twins to the bit.
-#include "gpu/body_case.hpp"
-#include "gpu/gpu_case.hpp"
 #include "nn/network_case.hpp"
 #include "rudder/core/error.hpp"
+
+#include "gpu/body_case.hpp"
+#include "gpu/gpu_case.hpp"
 
 namespace rudder {
 
@@ -148,9 +149,9 @@ TEST_F(Gpu, NormsAndColumns) {
             const std::size_t stretches = nn::pieces_of(rows, nn::stretch_rows(rows));
             float* const partial = on.room(stretches * columns);
             float* const sums = on.room(columns);
-            on.device().run(nn::ColumnSums{nn::ColumnTerm::product, values, normal, rows, columns,
-                                           1, partial},
-                            strips * stretches);
+            on.device().run(
+                nn::ColumnSums{nn::ColumnTerm::product, values, normal, rows, columns, 1, partial},
+                strips * stretches);
             on.device().run(nn::ColumnFinish{partial, stretches, columns, 0.F, sums, nullptr},
                             strips);
             auto all = on.get(values, x.size());

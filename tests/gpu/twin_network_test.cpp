@@ -2,8 +2,9 @@
 // GPU.
 #include <cmath>
 
-#include "gpu/device_case.hpp"
 #include "nn/gpu/device_inputs.hpp"
+
+#include "gpu/device_case.hpp"
 
 namespace rudder {
 
@@ -99,9 +100,9 @@ TEST(TwinNetwork, SparseRowsAreThoseOfTheCpu) {
         const float weight = 1.F / static_cast<float>(dense.batch.seeds);
         const Outcome wanted = train_once(*plain.network, dense, weight);
         std::vector<float> gradient(wanted.gradient.size());
-        const auto got = sparse.network->train(dense.batch, nn::InputRows::sparse(packed, stride * 2),
-                                               dense.targets(), weight, gradient,
-                                               [](std::size_t) {});
+        const auto got =
+            sparse.network->train(dense.batch, nn::InputRows::sparse(packed, stride * 2),
+                                  dense.targets(), weight, gradient, [](std::size_t) {});
         EXPECT_EQ(got.loss, wanted.result.loss);
         EXPECT_TRUE(same_bits(gradient, wanted.gradient)) << model;
     }
@@ -170,6 +171,29 @@ TEST(TwinNetwork, BatchesThatAreUploadedAheadGiveTheSame) {
         const Outcome got = train_once(*ahead.network, cases[i], 1);
         EXPECT_TRUE(same_bits(got.gradient, wanted.gradient)) << i;
     }
+}
+
+TEST(TwinNetwork, MoreBatchesAheadThanThereArePlaces) {
+    BatchShape shape;
+    shape.seeds = 2;
+    std::vector<Case> cases;
+    for (std::uint64_t seed = 1; seed <= nn::upload_marks + 6; ++seed) {
+        shape.seed = seed;
+        cases.emplace_back(options_of({"sage", "none", false}, nn::Objective::classes, 5, 8, 3, 1),
+                           shape);
+        cases.back().batch.key.step = seed;
+    }
+    const nn::DeviceLearning ahead = on_twin(cases.front().options);
+    const nn::DeviceLearning plain = on_twin(cases.front().options);
+    for (const Case& c : cases)
+        ahead.network->stage(c.batch, c.rows);
+    // The last ones first: they found no place, and the others still have theirs.
+    for (std::size_t i = cases.size(); i-- > 0;) {
+        EXPECT_TRUE(same_bits(train_once(*ahead.network, cases[i], 1).gradient,
+                              train_once(*plain.network, cases[i], 1).gradient))
+            << i;
+    }
+    EXPECT_EQ(ahead.network->take_device_times().staged, nn::upload_marks - 1);
 }
 
 TEST(TwinNetwork, AStagedBatchWhoseMemoryHoldsAnotherIsNotTaken) {
@@ -313,6 +337,9 @@ TEST(TwinRefusal, NamesWhatADeviceDoesNotKnow) {
     options.types.reset();
     options.pairs.emplace();
     EXPECT_NE(nn::refusal_on_device(options).find("links"), std::string::npos);
+    options.pairs.reset();
+    options.edge_inputs = 3;
+    EXPECT_NE(nn::refusal_on_device(options).find("features of edges"), std::string::npos);
 }
 
 }  // namespace rudder

@@ -3,12 +3,13 @@
 #include <set>
 
 #include "core/column_draws.hpp"
-#include "gpu/body_case.hpp"
 #include "nn/gpu/device_inputs.hpp"
 #include "nn/network_case.hpp"
 #include "rudder/core/random.hpp"
 #include "rudder/nn/activation.hpp"
 #include "rudder/nn/norm.hpp"
+
+#include "gpu/body_case.hpp"
 
 namespace rudder {
 
@@ -131,12 +132,11 @@ TEST(TwinBlocks, SumsAreThoseOfTheCpuToTheBit) {
                                  {divided.data(), block.destinations, columns, columns});
         std::vector<float> through(active.size());
         Backwards same(block);
-        nn::gather_gradient(
-            {same.starts, same.readers},
-            {{own.data(), block.destinations, columns, columns},
-             {divided.data(), block.destinations, columns, columns},
-             {active.data(), columns, 1.25F}},
-            0, block.sources, {through.data(), block.sources, columns, columns});
+        nn::gather_gradient({same.starts, same.readers},
+                            {{own.data(), block.destinations, columns, columns},
+                             {divided.data(), block.destinations, columns, columns},
+                             {active.data(), columns, 1.25F}},
+                            0, block.sources, {through.data(), block.sources, columns, columns});
         nn::GatherSum undo;
         undo.offsets = on.put(back.starts);
         undo.ids = on.put(back.readers);
@@ -164,11 +164,10 @@ TEST(TwinBlocks, EveryEdgeIsThereBackwards) {
     EXPECT_EQ(placed.bytes(), counted.bytes());
     std::set<const void*> starts{places.vertices, places.degrees};
     for (const nn::BlockPlaces& block : places.blocks) {
-        for (const void* place : {static_cast<const void*>(block.offsets),
-                                  static_cast<const void*>(block.neighbours),
-                                  static_cast<const void*>(block.starts),
-                                  static_cast<const void*>(block.readers),
-                                  static_cast<const void*>(block.places)})
+        for (const void* place :
+             {static_cast<const void*>(block.offsets), static_cast<const void*>(block.neighbours),
+              static_cast<const void*>(block.starts), static_cast<const void*>(block.readers),
+              static_cast<const void*>(block.places)})
             EXPECT_TRUE(starts.insert(place).second);
     }
     for (const sample::Block& block : batch.blocks) {
@@ -194,11 +193,11 @@ TEST(TwinProducts, AreThoseOfDoubles) {
         for (int way = 0; way < 8; ++way) {
             for (std::size_t r = 0; r < shape.rows; ++r) {
                 for (std::size_t col = 0; col < shape.columns; ++col) {
-                    double sum = (way & 4) != 0
-                                     ? static_cast<double>(c[r * shape.columns + col])
-                                     : 0.0;
+                    double sum =
+                        (way & 4) != 0 ? static_cast<double>(c[r * shape.columns + col]) : 0.0;
                     for (std::size_t k = 0; k < shape.depth; ++k) {
-                        const float x = a[(way & 1) != 0 ? k * shape.rows + r : r * shape.depth + k];
+                        const float x =
+                            a[(way & 1) != 0 ? k * shape.rows + r : r * shape.depth + k];
                         const float y =
                             b[(way & 2) != 0 ? col * shape.depth + k : k * shape.columns + col];
                         sum += static_cast<double>(x) * static_cast<double>(y);
@@ -219,9 +218,9 @@ TEST(TwinProducts, StretchesCoverTheDepth) {
         EXPECT_GE(cut.stretch * cut.count, depth);
         EXPECT_LT(cut.stretch * (cut.count - 1), depth);
         EXPECT_LE(cut.count, 64U);
-        EXPECT_EQ(nn::product_parts({nullptr, false, nullptr, false, nullptr, 4, 4, depth, false})
-                      .count,
-                  1U);
+        EXPECT_EQ(
+            nn::product_parts({nullptr, false, nullptr, false, nullptr, 4, 4, depth, false}).count,
+            1U);
     }
 }
 
@@ -263,6 +262,11 @@ TEST(TwinColumns, SumsOfEveryTermOverAnyNumberOfRows) {
             }
         }
     }
+}
+
+TEST(TwinProducts, NothingToDoIsDone) {
+    OnDevice on(nn::make_twin_device());
+    expect_nothing_done(on);
 }
 
 TEST(TwinMemory, GrowsByAnEighthAndIsKept) {

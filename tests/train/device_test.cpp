@@ -1,10 +1,11 @@
-// Whole runs on a device: the twin, which is there on every machine. Rows and blocks go the way they
-// go to a GPU.
+// Whole runs on a device: the twin, which is there on every machine. Rows and blocks go the way
+// they go to a GPU.
+#include "nn/gpu/device.hpp"
+
 #include <cmath>
 
 #include <gtest/gtest.h>
 
-#include "nn/gpu/device.hpp"
 #include "rudder/core/error.hpp"
 #include "train/device_choice.hpp"
 #include "train/fixture.hpp"
@@ -16,7 +17,9 @@ namespace {
 
 class OnTwin : public testing::Test {
 protected:
-    void SetUp() override { train::lend_device([] { return nn::make_twin_device(); }); }
+    void SetUp() override {
+        train::lend_device([] { return nn::make_twin_device(); });
+    }
     void TearDown() override { train::lend_device({}); }
 
     static train::TrainOptions options(const char* device, const char* model = "sage") {
@@ -140,6 +143,14 @@ TEST(DeviceOption, LinksAreRefusedOnAGpu) {
     EXPECT_THROW(train::check_device_options(options), Error);
     options.device = "auto";
     EXPECT_NO_THROW(train::check_device_options(options));
+}
+
+TEST(DeviceOption, FeaturesOfEdgesAreRefusedOnAGpu) {
+    train::TrainOptions options = small_options();
+    options.edge_features = true;
+    EXPECT_NO_THROW(train::check_device_options(options));
+    options.device = "cuda";
+    EXPECT_THROW(train::check_device_options(options), Error);
 }
 
 TEST(DeviceOption, WithoutAGpuARunIsRefusedAndAutoTakesTheProcessor) {

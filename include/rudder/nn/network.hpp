@@ -231,10 +231,10 @@ struct BatchResult {
 
 /// What training passes on a device took, in seconds.
 struct DeviceTimes {
-    double upload = 0;        ///< of rows and blocks; beside other work where they were staged
-    double kernels = 0;       ///< from the first kernel of a pass to its last
-    double waiting = 0;       ///< of the host for the device
-    std::uint64_t staged = 0; ///< passes whose batch was staged before them
+    double upload = 0;         ///< of rows and blocks; beside other work where they were staged
+    double kernels = 0;        ///< from the first kernel of a pass to its last
+    double waiting = 0;        ///< of the host for the device
+    std::uint64_t staged = 0;  ///< passes whose batch was staged before them
 
     DeviceTimes& operator+=(const DeviceTimes& other) noexcept {
         upload += other.upload;

@@ -155,10 +155,10 @@ Finding check_gpu() {
     if (found.missing.empty()) {
         std::string all;
         for (const nn::DeviceFacts& each : found.devices) {
-            all += fmt::format(
-                "{}cuda:{} {}, compute capability {}, {} of {} free, products by {}",
-                all.empty() ? "" : "; ", each.ordinal, each.name, each.capability,
-                format_bytes(each.free), format_bytes(each.memory), products_of(each.ordinal));
+            all += fmt::format("{}cuda:{} {}, compute capability {}, {} of {} free, products by {}",
+                               all.empty() ? "" : "; ", each.ordinal, each.name, each.capability,
+                               format_bytes(each.free), format_bytes(each.memory),
+                               products_of(each.ordinal));
         }
         return {"GPU", "ok",
                 fmt::format("{}; driver for CUDA {}; kernels for {}", all, found.driver,

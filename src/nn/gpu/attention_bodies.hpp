@@ -1,5 +1,5 @@
-// Attention over a block: scores, softmax and weighted sums, forward and backward. Heads lie side by
-// side, without anything between them.
+// Attention over a block: scores, softmax and weighted sums, forward and backward. Heads lie side
+// by side, without anything between them.
 #pragma once
 
 #include "warp.hpp"
@@ -280,7 +280,8 @@ struct AttendDynamic {
                 const std::size_t begin = std::size_t{h} * a.head_columns;
                 const float score = warp.sum([&](std::uint32_t lane) {
                     float part = 0;
-                    for (std::size_t c = begin + lane; c < begin + a.head_columns; c += warp_lanes) {
+                    for (std::size_t c = begin + lane; c < begin + a.head_columns;
+                         c += warp_lanes) {
                         const float x = theirs[c] + of.of_destination[d * wide + c];
                         part += (x > 0.F ? x : x * lane_slope) * of.vector[c];
                     }
@@ -352,8 +353,8 @@ struct GatherDynamic {
                 if (own) {
                     const std::size_t slot = a.first(s) * a.heads + h;
                     sum += gradient[s * wide + c] * a.alphas[slot];
-                    slopes += LaneDynamic::slope(of.of_destination[s * wide + c] + value,
-                                                 a.deltas[slot]);
+                    slopes +=
+                        LaneDynamic::slope(of.of_destination[s * wide + c] + value, a.deltas[slot]);
                 }
                 for (std::size_t i = begin; i < end; ++i) {
                     const std::size_t at = a.readers[i] * wide + c;

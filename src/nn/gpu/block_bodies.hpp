@@ -66,7 +66,8 @@ struct GatherSum {
     const float* id_weights = nullptr;
     const float* edge_weights = nullptr;
     const std::uint32_t* places = nullptr;
-    /// The sum is times this, by row; then this row times its factor is added, of the first so many.
+    /// The sum is times this, by row; then this row times its factor is added, of the first so
+    /// many.
     const float* factors = nullptr;
     const float* own_rows = nullptr;
     const float* own_factors = nullptr;

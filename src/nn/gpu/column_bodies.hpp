@@ -13,10 +13,10 @@ namespace rudder::nn {
 
 /// What of each element is added up.
 enum class ColumnTerm : std::uint8_t {
-    value,     ///< x
-    product,   ///< x y
-    off,       ///< (x - centre by column) squared
-    by_head    ///< x times the factor of its row and head
+    value,    ///< x
+    product,  ///< x y
+    off,      ///< (x - centre by column) squared
+    by_head   ///< x times the factor of its row and head
 };
 
 /// partial[stretch * columns + c] = sum of a stretch's terms in column c. An item is 32 columns of
@@ -24,10 +24,10 @@ enum class ColumnTerm : std::uint8_t {
 struct ColumnSums {
     ColumnTerm term;
     const float* x;
-    const float* y;        ///< product: rows; off: the centres; by_head: rows x heads
+    const float* y;  ///< product: rows; off: the centres; by_head: rows x heads
     std::size_t rows;
     std::uint32_t columns;
-    std::uint32_t heads;   ///< of by_head
+    std::uint32_t heads;  ///< of by_head
     float* partial;
 
     RUDDER_LANES float term_of(std::size_t row, std::size_t c) const {
@@ -96,7 +96,8 @@ struct SpreadColumns {
         warp.each([&](std::uint32_t lane) {
             const std::size_t c = item * warp_lanes + lane;
             if (c >= columns) return;
-            const double variance = static_cast<double>(squares[c] / rows) + static_cast<double>(1e-5F);
+            const double variance =
+                static_cast<double>(squares[c] / rows) + static_cast<double>(1e-5F);
             spread[c] = static_cast<float>(1 / std::sqrt(variance));
             squares[c] /= rows - 1 > 1.F ? rows - 1 : 1.F;
         });

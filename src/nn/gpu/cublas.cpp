@@ -101,12 +101,11 @@ int CublasProducts::multiply(const DeviceProduct& p) const {
     const auto number = [](std::size_t n) { return static_cast<int>(n); };
     const float one = 1;
     const float old = p.add ? 1.F : 0.F;
-    return functions_->sgemm(handle_, p.b_transposed ? transposed : as_it_is,
-                             p.a_transposed ? transposed : as_it_is, number(p.columns),
-                             number(p.rows), number(p.depth), &one, p.b,
-                             number(p.b_transposed ? p.depth : p.columns), p.a,
-                             number(p.a_transposed ? p.rows : p.depth), &old, p.c,
-                             number(p.columns));
+    return functions_->sgemm(
+        handle_, p.b_transposed ? transposed : as_it_is, p.a_transposed ? transposed : as_it_is,
+        number(p.columns), number(p.rows), number(p.depth), &one, p.b,
+        number(p.b_transposed ? p.depth : p.columns), p.a,
+        number(p.a_transposed ? p.rows : p.depth), &old, p.c, number(p.columns));
 }
 
 }  // namespace rudder::nn

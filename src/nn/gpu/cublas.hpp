@@ -9,8 +9,8 @@
 
 namespace rudder::nn {
 
-/// Products by the library of the machine, in float32 (no TF32), with the same bits from run to run:
-/// one stream, a workspace of its own, no atomics.
+/// Products by the library of the machine, in float32 (no TF32), with the same bits from run to
+/// run: one stream, a workspace of its own, no atomics.
 class CublasProducts {
 public:
     /// Null where there is no such library, with the reason; `stream` is a CUDA stream.

@@ -76,13 +76,14 @@ public:
     }
     [[nodiscard]] bool pin(std::span<std::byte> memory) noexcept override {
         cudaSetDevice(ordinal_);
-        const auto error =
-            cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
+        const auto error = cudaHostRegister(memory.data(), memory.size(), cudaHostRegisterPortable);
         if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
         return error == cudaSuccess;
     }
     void unpin(std::byte* memory) noexcept override {
         cudaSetDevice(ordinal_);
+        // A step that was staged and never trained may still be on its way from there.
+        cudaStreamSynchronize(copies_);
         if (cudaHostUnregister(memory) != cudaSuccess) static_cast<void>(cudaGetLastError());
     }
 
@@ -119,9 +120,7 @@ public:
     void begin_uploads(std::size_t place) override;
     void mark_uploads(std::size_t place) override;
     void await_uploads(std::size_t place) override;
-    [[nodiscard]] DeviceSeconds take_seconds() override {
-        return std::exchange(seconds_, {});
-    }
+    [[nodiscard]] DeviceSeconds take_seconds() override { return std::exchange(seconds_, {}); }
 
 private:
     static constexpr std::size_t workspace_bytes = std::size_t{32} << 20;

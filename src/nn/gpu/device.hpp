@@ -49,13 +49,12 @@ struct ProductParts {
 }
 
 /// All that a device runs.
-using AnyBody =
-    std::variant<InverseCounts, WeighBlock, GatherSum, FinishRows, UndoRows, NormRows, UndoNormRows,
-                 NormColumns, UndoNormColumns, ExpandRows, ColumnSums, ColumnFinish, SpreadColumns,
-                 ScaleElements, HeadDots, AttendAdditive, AttendAdditiveBack, GatherAdditive,
-                 AttendDynamic, AttendDynamicBack, GatherDynamic, MeanOfHeads, PartHeads, ClassLoss,
-                 MultilabelLoss, SquaredLoss, SquareSums, ClipFactor, AdamStep, SgdStep,
-                 AddStretches>;
+using AnyBody = std::variant<InverseCounts, WeighBlock, GatherSum, FinishRows, UndoRows, NormRows,
+                             UndoNormRows, NormColumns, UndoNormColumns, ExpandRows, ColumnSums,
+                             ColumnFinish, SpreadColumns, ScaleElements, HeadDots, AttendAdditive,
+                             AttendAdditiveBack, GatherAdditive, AttendDynamic, AttendDynamicBack,
+                             GatherDynamic, MeanOfHeads, PartHeads, ClassLoss, MultilabelLoss,
+                             SquaredLoss, SquareSums, ClipFactor, AdamStep, SgdStep, AddStretches>;
 
 /// What a device is asked about itself.
 struct DeviceFacts {
@@ -127,15 +126,15 @@ enum class DeviceProducts : std::uint8_t {
 
 /// What is known of GPUs here without touching one.
 struct DevicesFound {
-    bool built_in = false;     ///< this build has the kernels
-    std::string architectures; ///< "sm_80 sm_90 sm_100, PTX"
-    std::string missing;       ///< why none can be used; empty: `devices` are there
-    std::string driver;        ///< "13.0"; empty: none was found
+    bool built_in = false;      ///< this build has the kernels
+    std::string architectures;  ///< "sm_80 sm_90 sm_100, PTX"
+    std::string missing;        ///< why none can be used; empty: `devices` are there
+    std::string driver;         ///< "13.0"; empty: none was found
     std::vector<DeviceFacts> devices;
 };
 [[nodiscard]] DevicesFound find_devices();
 /// A usage Error where there is none of that number.
-[[nodiscard]] std::shared_ptr<Device> open_device(
-    int ordinal, DeviceProducts products = DeviceProducts::choose);
+[[nodiscard]] std::shared_ptr<Device> open_device(int ordinal,
+                                                  DeviceProducts products = DeviceProducts::choose);
 
 }  // namespace rudder::nn

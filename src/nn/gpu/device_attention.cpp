@@ -48,7 +48,8 @@ public:
         const BlockPlaces& block = pass.block;
         const std::size_t wide = width(layer, pass);
         const std::uint32_t columns = head_columns(layer, pass);
-        steps_.multiply_transposed(pass.input, steps_.weight(layer, dynamic_ ? "left.weight" : "weight"),
+        steps_.multiply_transposed(pass.input,
+                                   steps_.weight(layer, dynamic_ ? "left.weight" : "weight"),
                                    own.values, block.sources, wide, pass.inputs);
         float* const sums = last(layer) ? own.sums : pass.out;
         if (dynamic_) {
@@ -84,7 +85,8 @@ public:
                 block.destinations);
             gradient = own.gradient;
         }
-        dynamic_ ? backward_dynamic(layer, pass, gradient) : backward_additive(layer, pass, gradient);
+        dynamic_ ? backward_dynamic(layer, pass, gradient)
+                 : backward_additive(layer, pass, gradient);
         steps_.weight_gradient(own.back, pass.input,
                                steps_.gradient(layer, dynamic_ ? "left.weight" : "weight"),
                                block.sources, wide, pass.inputs);
@@ -121,7 +123,9 @@ private:
         float* source_sums = nullptr;
         float* destination_sums = nullptr;
     };
-    [[nodiscard]] bool last(std::size_t layer) const noexcept { return layer + 1 == layers_.size(); }
+    [[nodiscard]] bool last(std::size_t layer) const noexcept {
+        return layer + 1 == layers_.size();
+    }
     [[nodiscard]] std::size_t width(std::size_t layer, const DeviceLayer& of) const noexcept {
         return last(layer) ? of.outputs * heads_ : of.outputs;
     }
@@ -132,9 +136,9 @@ private:
     [[nodiscard]] LaneAttention attention(std::size_t layer, const DeviceLayer& pass) const {
         const BlockPlaces& block = pass.block;
         const Own& own = layers_[layer];
-        return {block.offsets, block.neighbours, block.starts,  block.readers,
-                block.places,  block.destinations, heads_, head_columns(layer, pass),
-                own.values,    own.alphas,       own.deltas};
+        return {block.offsets, block.neighbours,   block.starts, block.readers,
+                block.places,  block.destinations, heads_,       head_columns(layer, pass),
+                own.values,    own.alphas,         own.deltas};
     }
     [[nodiscard]] LaneDynamic dynamic(std::size_t layer, const DeviceLayer& pass) const {
         return {attention(layer, pass), layers_[layer].rows, steps_.weight(layer, "att")};
@@ -156,11 +160,10 @@ private:
         steps_.device().run(AttendAdditiveBack{a, own.source_scores, own.destination_scores,
                                                gradient, own.destination_sums},
                             block.destinations);
-        steps_.device().run(
-            GatherAdditive{a, gradient, steps_.weight(layer, "att_src"),
-                           steps_.weight(layer, "att_dst"), own.destination_sums, own.source_sums,
-                           own.back},
-            block.sources);
+        steps_.device().run(GatherAdditive{a, gradient, steps_.weight(layer, "att_src"),
+                                           steps_.weight(layer, "att_dst"), own.destination_sums,
+                                           own.source_sums, own.back},
+                            block.sources);
         steps_.sum_columns(ColumnSums{ColumnTerm::by_head, own.values, own.source_sums,
                                       block.sources, wide, heads_, nullptr},
                            steps_.gradient(layer, "att_src"));

@@ -79,16 +79,18 @@ void StagedBatch::fill(const sample::Batch& of, const InputRows& input, std::siz
     bytes_ = blocks + rows * sizeof(float);
 }
 
-/// A free place, or a new one; null where there are as many as marks. Under the lock.
-StagedBatch* StagedBatches::claim(const sample::Batch& batch) {
-    for (const auto& place : places_) {
+/// A free place among the first so many, or a new one; null where all of them are taken. Under the
+/// lock.
+StagedBatch* StagedBatches::claim(const sample::Batch& batch, std::size_t most) {
+    for (std::size_t i = 0; i < std::min(most, places_.size()); ++i) {
+        StagedBatch* const place = places_[i].get();
         if (place->batch != nullptr) continue;
         place->batch = &batch;
         place->key = batch.key;
         place->filled = false;
-        return place.get();
+        return place;
     }
-    if (places_.size() == upload_marks) return nullptr;
+    if (places_.size() >= most) return nullptr;
     StagedBatch& made =
         *places_.emplace_back(std::make_unique<StagedBatch>(device_, places_.size()));
     made.batch = &batch;
@@ -105,7 +107,8 @@ void StagedBatches::stage(const sample::Batch& batch, const InputRows& rows, std
         for (const auto& old : places_) {
             if (old->batch == &batch && old->filled) old->batch = nullptr;
         }
-        place = claim(batch);
+        // One place is kept for a pass whose batch was not staged.
+        place = claim(batch, upload_marks - 1);
     }
     if (place == nullptr) return;
     place->fill(batch, rows, row_floats, needs);
@@ -130,8 +133,8 @@ StagedBatch& StagedBatches::take(const sample::Batch& batch, const InputRows& ro
             ++ahead_;
             return **there;
         }
-        place = claim(batch);
-        RUDDER_CHECK(place != nullptr);  // fewer steps are in flight than there are marks
+        place = claim(batch, upload_marks);
+        RUDDER_CHECK(place != nullptr);  // one is kept, and passes go one by one
     }
     place->fill(batch, rows, row_floats, needs);
     place->filled = true;

@@ -1,5 +1,5 @@
-// What a device is given of a batch: its blocks, read both ways, and its rows; uploaded ahead of the
-// pass that needs them.
+// What a device is given of a batch: its blocks, read both ways, and its rows; uploaded ahead of
+// the pass that needs them.
 #pragma once
 
 #include <memory>
@@ -7,8 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "device_memory.hpp"
 #include "rudder/nn/network.hpp"
+
+#include "device_memory.hpp"
 
 namespace rudder::nn {
 
@@ -93,7 +94,7 @@ public:
     [[nodiscard]] std::uint64_t take_ahead() noexcept { return std::exchange(ahead_, 0); }
 
 private:
-    [[nodiscard]] StagedBatch* claim(const sample::Batch& batch);
+    [[nodiscard]] StagedBatch* claim(const sample::Batch& batch, std::size_t most);
 
     std::shared_ptr<Device> device_;
     std::mutex mutex_;

@@ -1,10 +1,9 @@
-// A training pass on a device: layer by layer forward, the loss, and all of it backwards.
+// A training pass on a device: its memory, and layer by layer forward.
+#include "device_network.hpp"
+
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <mutex>
-#include <set>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -14,190 +13,7 @@
 #include "rudder/core/text.hpp"
 #include "rudder/nn/loss.hpp"
 
-#include "device_learning.hpp"
-#include "device_pass.hpp"
-
 namespace rudder::nn {
-
-namespace {
-
-/// Norm and residual of a layer in the present pass.
-struct FinishPlaces {
-    float* normal = nullptr;   ///< normalised rows
-    float* spreads = nullptr;  ///< by row or column
-    float* means = nullptr;    ///< of columns
-    float* others = nullptr;   ///< variances, then means of products
-    float* skip = nullptr;     ///< gradient of the input through the residual
-    float* mapped = nullptr;   ///< the residual's map of the input
-};
-
-/// Where a pass has its memory besides the layers' own.
-struct PassPlaces {
-    float* input = nullptr;  ///< whole rows of a sparse input, or rows after dropout
-    float* dropped = nullptr;
-    float* through = nullptr;  ///< the gradient of a layer's input before it is undone
-    float* partial = nullptr;
-    SeedOutcome* outcomes = nullptr;
-    float* class_weights = nullptr;
-    std::byte* targets = nullptr;
-};
-
-class DeviceNetwork final : public Network {
-public:
-    DeviceNetwork(const std::shared_ptr<Device>& device, const NetworkOptions& options)
-        : host_(make_network(options)),
-          options_(options),
-          weights_(std::make_shared<DeviceWeights>(device, *host_)),
-          steps_(weights_),
-          convolution_(options.model == "gat" || options.model == "gatv2"
-                           ? make_device_attention(steps_, options)
-                           : make_device_products(steps_, options)),
-          batches_(device),
-          memory_(device, DeviceMemory::Where::device, "activations"),
-          pinned_(device, DeviceMemory::Where::pinned, "targets"),
-          layers_(static_cast<std::size_t>(options.layers)),
-          finishes_(layers_.size()) {}
-
-    [[nodiscard]] const std::shared_ptr<DeviceWeights>& device_weights() const { return weights_; }
-
-    // What the CPU's network says and does.
-    [[nodiscard]] std::span<float> weights() noexcept override { return host_->weights(); }
-    [[nodiscard]] std::span<const Parameter> parameters() const noexcept override {
-        return host_->parameters();
-    }
-    [[nodiscard]] std::span<const Bucket> buckets() const noexcept override {
-        return host_->buckets();
-    }
-    void absorb_statistics(std::span<float> gradient) override {
-        host_->absorb_statistics(gradient);
-    }
-    [[nodiscard]] bool wants_degrees() const noexcept override { return host_->wants_degrees(); }
-    void predict(const sample::Batch& batch, const InputRows& rows,
-                 std::span<float> scores) override {
-        host_->predict(batch, rows, scores);
-    }
-    [[nodiscard]] std::size_t layers() const noexcept override { return host_->layers(); }
-    [[nodiscard]] std::size_t layer_inputs(std::size_t layer) const noexcept override {
-        return host_->layer_inputs(layer);
-    }
-    [[nodiscard]] std::size_t layer_outputs(std::size_t layer) const noexcept override {
-        return host_->layer_outputs(layer);
-    }
-    void infer_layer(std::size_t layer, const sample::Block& block,
-                     std::span<const std::uint32_t> degrees, const InputRows& sources,
-                     std::span<float> out) override {
-        host_->infer_layer(layer, block, degrees, sources, out);
-    }
-    [[nodiscard]] std::size_t layer_reads(std::size_t layer) const noexcept override {
-        return host_->layer_reads(layer);
-    }
-    [[nodiscard]] bool maps_rows(std::size_t layer) const noexcept override {
-        return host_->maps_rows(layer);
-    }
-    void map_rows(std::size_t layer, const InputRows& input, std::span<float> out) override {
-        host_->map_rows(layer, input, out);
-    }
-    void infer_rows(std::size_t layer, const sample::Block& block, const LayerRows& rows,
-                    std::span<float> out) override {
-        host_->infer_rows(layer, block, rows, out);
-    }
-    [[nodiscard]] bool sums_rows(std::size_t layer) const noexcept override {
-        return host_->sums_rows(layer);
-    }
-    [[nodiscard]] InferenceBytes inference_bytes(std::size_t layer) const override {
-        return host_->inference_bytes(layer);
-    }
-
-    /// Of the host: what waits there for its upload.
-    [[nodiscard]] std::uint64_t activation_bytes(const sample::Batch& batch) const override {
-        Stretches counted;
-        static_cast<void>(lay_out(batch, needs(), counted));
-        return DeviceMemory::grown(counted.bytes());
-    }
-    [[nodiscard]] std::uint64_t device_bytes(const sample::Batch& batch,
-                                             std::uint64_t staged) const override;
-    void rows_begin(std::span<std::byte> memory) override {
-        // Rows that cannot be pinned are uploaded all the same, more slowly.
-        if (device().pin(memory)) {
-            const std::scoped_lock lock(pins_mutex_);
-            pins_.insert(memory.data());
-        }
-    }
-    void rows_end(std::span<std::byte> memory) noexcept override {
-        const std::scoped_lock lock(pins_mutex_);
-        if (pins_.erase(memory.data()) != 0) device().unpin(memory.data());
-    }
-    [[nodiscard]] DeviceTimes take_device_times() override {
-        const DeviceSeconds seconds = device().take_seconds();
-        return {seconds.upload, seconds.kernels, std::exchange(waited_, 0),
-                batches_.take_ahead()};
-    }
-    void weights_written() noexcept override { weights_->forget(); }
-    void stage(const sample::Batch& batch, const InputRows& rows) override {
-        if (batch.seeds != 0) batches_.stage(batch, rows, row_floats(rows, batch), needs());
-    }
-    BatchResult train(const sample::Batch& batch, const InputRows& rows, const SeedTargets& targets,
-                      float weight, std::span<float> gradient,
-                      FunctionRef<void(std::size_t)> ready) override;
-
-private:
-    [[nodiscard]] Device& device() const noexcept { return weights_->device(); }
-    [[nodiscard]] bool last(std::size_t layer) const noexcept {
-        return layer + 1 == layers_.size();
-    }
-    [[nodiscard]] bool normed(std::size_t layer) const noexcept {
-        return options_.norm != "none" && !last(layer);
-    }
-    [[nodiscard]] bool by_columns() const noexcept { return options_.norm == "batch"; }
-    [[nodiscard]] bool residual(std::size_t layer) const noexcept {
-        return options_.residual && !last(layer);
-    }
-    [[nodiscard]] bool mapped(std::size_t layer) const noexcept {
-        return residual(layer) && layer_inputs(layer) != layer_outputs(layer);
-    }
-    [[nodiscard]] bool exponential() const noexcept { return !convolution_->undoes_rectifier(); }
-    [[nodiscard]] bool attends() const noexcept { return exponential(); }
-    [[nodiscard]] InputNeeds needs() const noexcept {
-        return {.vertices = options_.dropout > 0 || options_.input_dropout > 0,
-                .degrees = host_->wants_degrees(),
-                .first_transposed = attends()};
-    }
-    [[nodiscard]] static std::size_t row_floats(const InputRows& rows, const sample::Batch& batch) {
-        return batch.vertices.empty() ? 0 : rows.floats() / batch.vertices.size();
-    }
-    [[nodiscard]] LaneDropout dropout_before(std::size_t layer, const sample::BatchKey& key) const;
-    void check(const sample::Batch& batch, const InputRows& rows, const SeedTargets& targets) const;
-    [[nodiscard]] std::size_t target_bytes(std::size_t seeds) const noexcept;
-
-    void size_layers(const sample::Batch& batch) const;
-    PassPlaces lay_out_pass(const sample::Batch& batch, Stretches& memory) const;
-    void begin(const sample::Batch& batch, const InputRows& rows, const StagedBatch& staged);
-    void forward(std::size_t layer, const sample::BatchKey& key, const std::uint64_t* vertices);
-    void norm_forward(std::size_t layer);
-    void write_statistics(float share);
-    void loss(const sample::Batch& batch, const SeedTargets& targets, float weight);
-    void backward(std::size_t layer, const sample::BatchKey& key);
-    void undo_layer(std::size_t layer, float scale);
-    void residual_back(std::size_t layer);
-    void norm_back(std::size_t layer);
-    void await(std::uint64_t step);
-
-    std::unique_ptr<Network> host_;
-    NetworkOptions options_;
-    std::shared_ptr<DeviceWeights> weights_;
-    DeviceSteps steps_;
-    std::unique_ptr<DeviceConvolution> convolution_;
-    StagedBatches batches_;
-    DeviceMemory memory_;
-    DeviceMemory pinned_;
-    // Of the present pass; plans count with them, too.
-    mutable std::vector<DeviceLayer> layers_;
-    mutable std::vector<FinishPlaces> finishes_;
-    PassPlaces places_;
-    double waited_ = 0;
-    std::mutex pins_mutex_;
-    std::set<const std::byte*> pins_;
-};
 
 LaneDropout DeviceNetwork::dropout_before(std::size_t layer, const sample::BatchKey& key) const {
     const double rate = layer == 0 ? options_.input_dropout : options_.dropout;
@@ -310,8 +126,8 @@ std::uint64_t DeviceNetwork::device_bytes(const sample::Batch& batch, std::uint6
     static_cast<void>(lay_out_pass(batch, pass));
     // The optimiser remembers up to two numbers for each weight.
     const std::size_t rows = batch.vertices.size() * floats * sizeof(float);
-    return staged * DeviceMemory::grown(inputs.bytes() + rows) +
-           DeviceMemory::grown(pass.bytes()) + 2 * DeviceWeights::bytes(host_->weights().size());
+    return staged * DeviceMemory::grown(inputs.bytes() + rows) + DeviceMemory::grown(pass.bytes()) +
+           2 * DeviceWeights::bytes(host_->weights().size());
 }
 
 /// Takes the memory of a pass, and makes the first layer's input.
@@ -365,15 +181,14 @@ void DeviceNetwork::norm_forward(std::size_t l) {
         return;
     }
     const auto count = static_cast<float>(rows);
-    steps_.sum_columns(
-        ColumnSums{ColumnTerm::value, layer.out, nullptr, rows, columns, 1, nullptr}, own.means,
-        count);
+    steps_.sum_columns(ColumnSums{ColumnTerm::value, layer.out, nullptr, rows, columns, 1, nullptr},
+                       own.means, count);
     steps_.sum_columns(ColumnSums{ColumnTerm::off, layer.out, own.means, rows, columns, 1, nullptr},
                        own.others);
     device().run(SpreadColumns{own.others, own.spreads, columns, count},
                  pieces_of(columns, warp_lanes));
-    device().run(
-        NormColumns{layer.out, columns, own.means, own.spreads, gain, shift, own.normal}, rows);
+    device().run(NormColumns{layer.out, columns, own.means, own.spreads, gain, shift, own.normal},
+                 rows);
 }
 
 void DeviceNetwork::forward(std::size_t l, const sample::BatchKey& key,
@@ -417,125 +232,6 @@ void DeviceNetwork::write_statistics(float share) {
     }
 }
 
-// ---- loss
-// ----------------------------------------------------------------------------------------
-
-void DeviceNetwork::loss(const sample::Batch& batch, const SeedTargets& targets, float weight) {
-    const std::size_t bytes = target_bytes(batch.seeds);
-    const std::size_t weights = options_.class_weights.size() * sizeof(float);
-    const std::size_t outcomes = batch.seeds * sizeof(SeedOutcome);
-    std::byte* const pinned = pinned_.fit(std::max(bytes + weights, outcomes) + 64);
-    const auto copy = [&](const auto& values) {
-        std::ranges::copy(std::as_bytes(values), pinned + weights);
-    };
-    std::ranges::copy(std::as_bytes(std::span(options_.class_weights)), pinned);
-    float* const scores = layers_.back().out;
-    const auto columns = static_cast<std::uint32_t>(options_.outputs);
-    const float share = weight / static_cast<float>(options_.outputs);
-    if (weights != 0) device().upload(places_.class_weights, pinned, weights);
-    const auto upload = [&] { device().upload(places_.targets, pinned + weights, bytes); };
-    switch (options_.objective) {
-        case Objective::classes:
-            copy(targets.classes);
-            upload();
-            device().run(ClassLoss{scores, columns,
-                                   reinterpret_cast<const std::int32_t*>(places_.targets),
-                                   weights == 0 ? nullptr : places_.class_weights, weight,
-                                   places_.outcomes},
-                         batch.seeds);
-            break;
-        case Objective::multilabel:
-            copy(targets.multilabel);
-            upload();
-            device().run(MultilabelLoss{scores, columns,
-                                        reinterpret_cast<const std::uint8_t*>(places_.targets),
-                                        share, places_.outcomes},
-                         batch.seeds);
-            break;
-        case Objective::regression:
-        case Objective::links:
-            copy(targets.regression);
-            upload();
-            device().run(SquaredLoss{scores, columns,
-                                     reinterpret_cast<const float*>(places_.targets), share,
-                                     places_.outcomes},
-                         batch.seeds);
-            break;
-    }
-}
-
-// ---- backward
-// ------------------------------------------------------------------------------------
-
-/// Rows of a hidden layer's output become the gradient before its activation.
-void DeviceNetwork::undo_layer(std::size_t l, float scale) {
-    const DeviceLayer& layer = layers_[l];
-    const DeviceLayer& above = layers_[l + 1];
-    const bool skips = residual(l + 1);
-    if (convolution_->undoes_rectifier() && !skips)
-        return convolution_->source_gradient(l + 1, above, layer.out, scale, layer.out);
-    convolution_->source_gradient(l + 1, above, nullptr, 1, places_.through);
-    UndoRows undo{};
-    undo.gradient = places_.through;
-    if (skips) {
-        undo.skip = finishes_[l + 1].skip;
-        undo.skips = above.block.destinations;
-    }
-    undo.active = layer.out;
-    undo.out = layer.out;
-    undo.columns = static_cast<std::uint32_t>(layer.outputs);
-    undo.exponential = exponential();
-    undo.scale = scale;
-    device().run(undo, layer.block.destinations);
-}
-
-void DeviceNetwork::residual_back(std::size_t l) {
-    const DeviceLayer& layer = layers_[l];
-    const std::size_t rows = layer.block.destinations;
-    float* const skip = finishes_[l].skip;
-    if (mapped(l)) {
-        steps_.weight_gradient(layer.out, layer.input, steps_.gradient(l, "residual.weight"), rows,
-                               layer.outputs, layer.inputs);
-        if (l > 0) {
-            steps_.multiply(layer.out, steps_.weight(l, "residual.weight"), skip, rows,
-                            layer.inputs, layer.outputs);
-        }
-    } else if (l > 0) {
-        steps_.scale(layer.out, skip, rows * layer.outputs, 1);
-    }
-}
-
-/// From the gradient after the norm to that before it, and the gradients of gain and shift.
-void DeviceNetwork::norm_back(std::size_t l) {
-    const DeviceLayer& layer = layers_[l];
-    const FinishPlaces& own = finishes_[l];
-    const std::size_t rows = layer.block.destinations;
-    const auto columns = static_cast<std::uint32_t>(layer.outputs);
-    const float* gain = steps_.weight(l, "norm.weight");
-    const auto count = static_cast<float>(rows);
-    // The pass's means and variances are in the gradient already.
-    steps_.sum_columns(
-        ColumnSums{ColumnTerm::product, layer.out, own.normal, rows, columns, 1, nullptr},
-        own.others, count, steps_.gradient(l, "norm.weight"));
-    steps_.sum_columns(
-        ColumnSums{ColumnTerm::value, layer.out, nullptr, rows, columns, 1, nullptr}, own.means,
-        count, steps_.gradient(l, "norm.bias"));
-    if (by_columns()) {
-        device().run(UndoNormColumns{layer.out, columns, gain, own.normal, own.spreads, own.means,
-                                     own.others},
-                     rows);
-    } else {
-        device().run(UndoNormRows{layer.out, columns, gain, own.normal, own.spreads}, rows);
-    }
-}
-
-void DeviceNetwork::backward(std::size_t l, const sample::BatchKey& key) {
-    if (!last(l)) undo_layer(l, dropout_before(l + 1, key).scale);
-    if (residual(l)) residual_back(l);
-    if (normed(l)) norm_back(l);
-    convolution_->backward(l, layers_[l]);
-}
-
 void DeviceNetwork::await(std::uint64_t step) {
     const Span span("waiting for the GPU", step);
     const auto before = std::chrono::steady_clock::now();
@@ -545,8 +241,7 @@ void DeviceNetwork::await(std::uint64_t step) {
 
 BatchResult DeviceNetwork::train(const sample::Batch& batch, const InputRows& rows,
                                  const SeedTargets& targets, float weight,
-                                 std::span<float> gradient,
-                                 FunctionRef<void(std::size_t)> ready) {
+                                 std::span<float> gradient, FunctionRef<void(std::size_t)> ready) {
     RUDDER_CHECK(gradient.size() == weights_->size());
     if (batch.seeds == 0) return host_->train(batch, rows, targets, weight, gradient, ready);
     check(batch, rows, targets);
@@ -575,8 +270,6 @@ BatchResult DeviceNetwork::train(const sample::Batch& batch, const InputRows& ro
     return {static_cast<float>(total.loss), total.correct, total.answers};
 }
 
-}  // namespace
-
 std::string refusal_on_device(const NetworkOptions& options) {
     constexpr std::array<std::string_view, 4> models{"sage", "gcn", "gat", "gatv2"};
     if (options.types) return "graphs of several types are not trained on a GPU";
@@ -585,6 +278,7 @@ std::string refusal_on_device(const NetworkOptions& options) {
                            join(models, ", "));
     }
     if (options.pairs) return "links and edges are not trained on a GPU";
+    if (options.edge_inputs != 0) return "features of edges are not read on a GPU";
     return {};
 }
 

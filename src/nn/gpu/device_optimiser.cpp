@@ -115,12 +115,11 @@ private:
         const double decay = of.decays ? options_.weight_decay : 0;
         const std::size_t items = pieces_of(of.count, weights_per_warp);
         if (options_.name == "sgd") {
-            weights_->device().run(
-                SgdStep{values + of.first, weights_->gradient() + of.first,
-                        remembered_[0] + of.first, of.count, factor,
-                        static_cast<float>(options_.momentum), static_cast<float>(decay),
-                        static_cast<float>(rate)},
-                items);
+            weights_->device().run(SgdStep{values + of.first, weights_->gradient() + of.first,
+                                           remembered_[0] + of.first, of.count, factor,
+                                           static_cast<float>(options_.momentum),
+                                           static_cast<float>(decay), static_cast<float>(rate)},
+                                   items);
             return;
         }
         const bool decoupled = options_.name == "adamw";

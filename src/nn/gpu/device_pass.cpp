@@ -5,7 +5,8 @@
 namespace rudder::nn {
 
 const float* DeviceSteps::weight(std::size_t layer, std::string_view name) const {
-    return weights_->values() + weights_->parameter(fmt::format("layers.{}.{}", layer, name)).offset;
+    return weights_->values() +
+           weights_->parameter(fmt::format("layers.{}.{}", layer, name)).offset;
 }
 
 float* DeviceSteps::gradient(std::size_t layer, std::string_view name) const {
@@ -29,8 +30,7 @@ void DeviceSteps::multiply(const float* rows, const float* weights, float* c, st
 }
 
 void DeviceSteps::weight_gradient(const float* gradient, const float* input, float* to,
-                                  std::size_t rows, std::size_t outputs,
-                                  std::size_t inputs) const {
+                                  std::size_t rows, std::size_t outputs, std::size_t inputs) const {
     device().product({gradient, true, input, false, to, outputs, inputs, rows, false});
 }
 
@@ -46,8 +46,8 @@ void DeviceSteps::sum_columns(const ColumnSums& sums, float* out, float divisor,
 
 void DeviceSteps::sum_columns(const float* x, std::size_t rows, std::size_t columns,
                               float* out) const {
-    sum_columns(ColumnSums{ColumnTerm::value, x, nullptr, rows,
-                           static_cast<std::uint32_t>(columns), 1, nullptr},
+    sum_columns(ColumnSums{ColumnTerm::value, x, nullptr, rows, static_cast<std::uint32_t>(columns),
+                           1, nullptr},
                 out);
 }
 

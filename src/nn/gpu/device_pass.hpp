@@ -4,9 +4,10 @@
 #include <memory>
 #include <vector>
 
+#include "rudder/nn/dropout.hpp"
+
 #include "device_inputs.hpp"
 #include "device_weights.hpp"
-#include "rudder/nn/dropout.hpp"
 
 namespace rudder::nn {
 
@@ -44,7 +45,8 @@ public:
 
     /// Where sums of columns have room; set for each pass.
     void set_partial(float* partial) noexcept { partial_ = partial; }
-    [[nodiscard]] static std::size_t partial_floats(std::size_t rows, std::size_t columns) noexcept {
+    [[nodiscard]] static std::size_t partial_floats(std::size_t rows,
+                                                    std::size_t columns) noexcept {
         return pieces_of(rows, stretch_rows(rows)) * columns;
     }
     /// out = the sums of terms by column, over the divisor (0: as they are).
@@ -82,8 +84,8 @@ public:
 };
 
 /// sage and gcn.
-[[nodiscard]] std::unique_ptr<DeviceConvolution> make_device_products(const DeviceSteps& steps,
-                                                                      const NetworkOptions& options);
+[[nodiscard]] std::unique_ptr<DeviceConvolution> make_device_products(
+    const DeviceSteps& steps, const NetworkOptions& options);
 /// gat and gatv2.
 [[nodiscard]] std::unique_ptr<DeviceConvolution> make_device_attention(
     const DeviceSteps& steps, const NetworkOptions& options);

@@ -4,8 +4,9 @@
 #include <span>
 #include <vector>
 
-#include "device_memory.hpp"
 #include "rudder/nn/network.hpp"
+
+#include "device_memory.hpp"
 
 namespace rudder::nn {
 

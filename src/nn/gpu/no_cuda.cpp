@@ -1,6 +1,7 @@
 // Of builds without CUDA: there are no GPUs.
-#include "device.hpp"
 #include "rudder/core/error.hpp"
+
+#include "device.hpp"
 
 namespace rudder::nn {
 

@@ -25,7 +25,8 @@ namespace rudder::nn {
 inline constexpr std::uint32_t warp_lanes = 32;
 
 /// Pieces of `per_piece` that `count` makes, the last one perhaps smaller.
-[[nodiscard]] RUDDER_LANES constexpr std::size_t pieces_of(std::size_t count, std::size_t per_piece) noexcept {
+[[nodiscard]] RUDDER_LANES constexpr std::size_t pieces_of(std::size_t count,
+                                                           std::size_t per_piece) noexcept {
     return (count + per_piece - 1) / per_piece;
 }
 
@@ -47,7 +48,8 @@ RUDDER_LANES float lane_exp(float x) {
         std::int32_t bits;
         float value;
     } power{};
-    power.bits = static_cast<std::int32_t>((static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127)) << 23);
+    power.bits = static_cast<std::int32_t>(
+        (static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127)) << 23);
     return p * power.value;
 }
 

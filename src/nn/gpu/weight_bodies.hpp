@@ -113,7 +113,8 @@ struct SgdStep {
     }
 };
 
-/// out (+)= the sums of a product's stretches, in their order. An item is weights_per_warp elements.
+/// out (+)= the sums of a product's stretches, in their order. An item is weights_per_warp
+/// elements.
 struct AddStretches {
     const float* parts;  ///< stretches x count
     std::size_t stretches;

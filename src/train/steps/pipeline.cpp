@@ -277,9 +277,8 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
                    buffer::LiveBuffer* buffer, RowsWatcher* watcher) {
     if (buffer != nullptr)
         look_ahead.published = [buffer](const sample::SampledStep& step) { buffer->publish(step); };
-    state_ =
-        std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer,
-                                watcher);
+    state_ = std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight,
+                                     buffer, watcher);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
         tasks_.spawn(fmt::format("fetch {}", i),
                      [state = state_, i] { state->guarded([&] { state->work(i); }); });
