@@ -100,6 +100,20 @@ inline void expect_gradients_near(const nn::Network& network, std::span<const fl
     }
 }
 
+/// Batches of one run of four heads.
+inline std::vector<Case> run_cases(const DeviceVariant& variant, std::uint64_t batches) {
+    const auto options = options_of(variant, nn::Objective::classes, 30, 32, 6, 4);
+    std::vector<Case> cases;
+    for (std::uint64_t seed = 1; seed <= batches; ++seed) {
+        BatchShape shape;
+        shape.seed = seed;
+        shape.seeds = 100;
+        cases.emplace_back(options, shape);
+        cases.back().options.seed = 1;
+    }
+    return cases;
+}
+
 /// Steps of a training run over a few batches: losses, then the weights.
 struct ShortRun {
     std::vector<float> losses;

@@ -1,9 +1,10 @@
 // Attention, losses, rows and optimisers one by one on a GPU, against their twins to the bit.
 #include <cmath>
 
+#include "nn/network_case.hpp"
+
 #include "gpu/body_case.hpp"
 #include "gpu/gpu_case.hpp"
-#include "nn/network_case.hpp"
 
 namespace rudder {
 
@@ -187,8 +188,8 @@ TEST_F(GpuBodies, HeadsAreJoinedAndParted) {
 TEST_F(GpuBodies, RowsAreActivatedDroppedAndUndone) {
     constexpr std::size_t rows = 90;
     for (const std::uint32_t columns : {1U, 65U, 130U}) {
-        for (const auto activation : {nn::LaneActivation::rectifier, nn::LaneActivation::exponential,
-                                      nn::LaneActivation::none}) {
+        for (const auto activation : {nn::LaneActivation::rectifier,
+                                      nn::LaneActivation::exponential, nn::LaneActivation::none}) {
             expect_results_of_the_twin([&](OnDevice& on) {
                 std::vector<std::uint64_t> vertices(rows);
                 for (std::size_t r = 0; r < rows; ++r)
@@ -272,8 +273,8 @@ TEST_F(GpuBodies, LossesOfEveryKind) {
                 all.add(name, counts);
             };
             run("classes", [&](float* at, nn::SeedOutcome* to) {
-                return nn::ClassLoss{at,     columns, on.put(classes), on.put(random_floats(columns, 2)),
-                                     0.125F, to};
+                return nn::ClassLoss{
+                    at, columns, on.put(classes), on.put(random_floats(columns, 2)), 0.125F, to};
             });
             run("several labels", [&](float* at, nn::SeedOutcome* to) {
                 return nn::MultilabelLoss{at, columns, on.put(labels), 0.125F, to};
@@ -319,8 +320,14 @@ TEST_F(GpuBodies, StepsOfTheOptimisersAndClipping) {
                 on.device().run(adam, items);
             all.add("weights of adam", adam.weights, count);
             all.add("squares of adam", adam.square, count);
-            nn::SgdStep sgd{on.put(random_floats(count, 3)), gradient, on.room(count), count,
-                            nullptr, 0.9F, 0.01F, 0.02F};
+            nn::SgdStep sgd{on.put(random_floats(count, 3)),
+                            gradient,
+                            on.room(count),
+                            count,
+                            nullptr,
+                            0.9F,
+                            0.01F,
+                            0.02F};
             for (int step = 0; step < 3; ++step)
                 on.device().run(sgd, items);
             all.add("weights of sgd", sgd.weights, count);

@@ -17,19 +17,6 @@ nn::DeviceLearning on_gpu(const nn::NetworkOptions& options,
     return nn::make_device_learning(nn::open_device(0, products), options, {});
 }
 
-std::vector<Case> run_cases(const char* model, std::uint64_t steps_in_all) {
-    auto options = options_of({model, "batch", true}, nn::Objective::classes, 30, 32, 6, 4);
-    std::vector<Case> cases;
-    for (std::uint64_t seed = 1; seed <= steps_in_all; ++seed) {
-        BatchShape shape;
-        shape.seed = seed;
-        shape.seeds = 100;
-        cases.emplace_back(options, shape);
-        cases.back().options.seed = 1;
-    }
-    return cases;
-}
-
 }  // namespace
 
 TEST_F(GpuNetwork, ProductsOfOursGiveTheGradientsOfTheTwinToTheBit) {
@@ -95,7 +82,7 @@ TEST_F(GpuNetwork, ProductsOfTheLibraryGiveTheGradientsOfTheCpu) {
 
 TEST_F(GpuNetwork, FiftyStepsRepeatToTheBitAndStayBesideTheCpu) {
     for (const char* model : {"sage", "gcn", "gat", "gatv2"}) {
-        auto cases = run_cases(model, 5);
+        auto cases = run_cases({model, "batch", true}, 5);
         const nn::NetworkOptions& options = cases.front().options;
         const nn::DeviceLearning first = on_gpu(options, nn::DeviceProducts::choose);
         const nn::DeviceLearning second = on_gpu(options, nn::DeviceProducts::choose);
@@ -119,7 +106,7 @@ TEST_F(GpuNetwork, FiftyStepsRepeatToTheBitAndStayBesideTheCpu) {
 }
 
 TEST_F(GpuNetwork, ABatchUploadedAheadFromPinnedRowsGivesTheSame) {
-    auto cases = run_cases("gat", 4);
+    auto cases = run_cases({"gat", "batch", true}, 4);
     const nn::NetworkOptions& options = cases.front().options;
     const auto device = nn::open_device(0);
     const nn::DeviceLearning plain = nn::make_device_learning(device, options, {});
@@ -137,7 +124,7 @@ TEST_F(GpuNetwork, ABatchUploadedAheadFromPinnedRowsGivesTheSame) {
 }
 
 TEST_F(GpuNetwork, GoesOnFromTheCpuAndBack) {
-    auto cases = run_cases("sage", 3);
+    auto cases = run_cases({"sage", "batch", true}, 3);
     const nn::NetworkOptions& options = cases.front().options;
     const auto cpu = nn::make_network(options);
     const auto on_cpu = nn::make_optimiser({}, cpu->parameters());
