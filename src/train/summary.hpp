@@ -265,7 +265,7 @@ struct Summary {
         field("sparse", &Summary::sparse, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
         field("coding", &Summary::coding, FieldKind::plain), field("agent", &Summary::agent),
-        field("memory", &Summary::memory), field("gpu", &Summary::gpu));
+        field("memory", &Summary::memory), field("gpu", &Summary::gpu, FieldKind::plain));
 };
 static_assert(lists_all_fields<Summary>);
 

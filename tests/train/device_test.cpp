@@ -9,6 +9,7 @@
 #include "rudder/core/error.hpp"
 #include "train/device_choice.hpp"
 #include "train/fixture.hpp"
+#include "train/summary.hpp"
 
 #include "support/temp_dir.hpp"
 
@@ -109,6 +110,20 @@ TEST_F(OnTwin, ThePlanCountsItsMemory) {
     EXPECT_EQ(planned("cpu").device_bytes, 0U);
     const train::TrainPlan plan = planned("cuda");
     EXPECT_GT(plan.device_bytes, 4 * sizeof(float) * plan.parameters);
+}
+
+TEST_F(OnTwin, TheSummarySaysWhatItRanOn) {
+    const TempDir folder;
+    const auto data = make_parts(folder.path(), {});
+    const auto gpu = [&](const char* device) {
+        return train::summary_json(train_alone(data, options(device)).result, options(device), {})
+            .at("gpu");
+    };
+    EXPECT_TRUE(gpu("cpu").is_null());
+    const Json seen = gpu("cuda");
+    EXPECT_EQ(seen.at("device"), "cuda:0 twin on the host, one chain per element");
+    EXPECT_GT(seen.at("staged").get<std::uint64_t>(), 0U);
+    EXPECT_GE(seen.at("waiting_seconds").get<double>(), 0);
 }
 
 TEST_F(OnTwin, AutoTakesADeviceThatIsThere) {
