@@ -53,6 +53,8 @@ class Runs:
                 if record["rank"] == 0:
                     losses[record["step"]] = record["loss"]
         shutil.rmtree(out)
+        if device.startswith("cuda") and not json.loads(text)["gpu"]:
+            sys.exit(f"--device {device} did not train on a GPU")
         return [losses[step] for step in sorted(losses)], json.loads(text), seconds
 
     def say(self, holds, text):

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "core/json.hpp"
 #include "rudder/core/error.hpp"
 #include "train/device_choice.hpp"
 #include "train/fixture.hpp"
