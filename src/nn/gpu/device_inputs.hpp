@@ -52,7 +52,7 @@ public:
     StagedBatch(std::shared_ptr<Device> device, std::size_t place);
 
     /// Copies and uploads, from any thread; `mark` is behind it.
-    void fill(const sample::Batch& batch, const InputRows& rows, std::size_t row_floats,
+    void fill(const sample::Batch& of, const InputRows& input, std::size_t row_floats,
               const InputNeeds& needs);
     /// What is asked for on the device from here on comes after its uploads.
     void await() { device_->await_uploads(place_); }

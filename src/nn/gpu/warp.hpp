@@ -94,7 +94,7 @@ RUDDER_LANES void over_drawn_columns(std::uint32_t lane, std::size_t columns,
     const std::uint32_t block = lane % 16;
     const std::uint32_t half = lane / 16;
     for (std::size_t begin = 0; begin < columns; begin += drawn_columns) {
-        const std::size_t first = begin + half * 64 + block;
+        const std::size_t first = begin + std::size_t{half} * 64 + block;
         if (first >= columns) continue;
         LaneWords words{};
         if (dropout.threshold != 0) {
