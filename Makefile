@@ -1,6 +1,6 @@
 # The commands of the project. Each does what it needs first: `make demo` on a fresh machine is enough.
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-python test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball wheel image accuracy steering-model steering-sizes clean
+.PHONY: help setup setup-tests setup-lint setup-look setup-fuzz setup-model setup-package configure program build demo test test-long test-gpu test-python test-kill test-soak test-mutants fuzz lint format bench bench-scale bench-peers coverage install deb tarball wheel image accuracy steering-model steering-sizes clean
 .NOTPARALLEL:
 
 PRESET ?= release
@@ -61,6 +61,10 @@ test-long: setup-lint setup-look build ## long tests, make lint, sanitizers, fuz
 
 test-python: setup-tests ## install the package with PyTorch and PyTorch Geometric in build/python-env, and test it there
 	@tests/python/with_torch.sh
+
+test-gpu: setup-tests configure ## test kernels and networks on the GPU of this machine, where there is one
+	@cmake --build --preset $(PRESET) -j $(JOBS) --target rudder test_gpu dump_networks gpu_step
+	@scripts/test-gpu build/$(PRESET)
 
 test-kill: setup-tests program ## kill training runs at random moments and resume them (KILLS=200, SEED=1)
 	@tests/kill/kill_runs.py --build build/$(PRESET) --jobs $(JOBS) $(if $(KILLS),--kills $(KILLS)) $(if $(SEED),--seed $(SEED))

@@ -36,6 +36,15 @@ rudder_part(MICROHTTPD Microhttpd Microhttpd::Microhttpd libmicrohttpd-dev "no -
 rudder_part(LIBLINEAR LIBLINEAR LIBLINEAR::LIBLINEAR liblinear-dev "no agent train lr and svm")
 rudder_part(ZSTD Zstd Zstd::Zstd libzstd-dev "no --coding auto, no tables packed with Zstandard")
 rudder_part(PARQUET PyArrow PyArrow::PyArrow "pyarrow (scripts/setup --parquet)" "no Parquet")
+rudder_part(CUDA CUDAToolkit CUDA::cudart_static "nvcc (nvidia-cuda-toolkit)" "no --device cuda")
+if(RUDDER_HAS_CUDA AND NOT CUDAToolkit_NVCC_EXECUTABLE)
+  if(NOT RUDDER_CUDA STREQUAL "AUTO")
+    message(FATAL_ERROR "RUDDER_CUDA is ${RUDDER_CUDA}, but nvcc was not found beside CUDA's libraries")
+  endif()
+  message(STATUS "Building without CUDA: its libraries are there, and nvcc was not found: no --device cuda")
+  set(RUDDER_HAS_CUDA 0)
+  set(RUDDER_LINK_CUDA "")
+endif()
 # RUDDER_XGBOOST finds nothing: the library is loaded when trees are fitted.
 
 if(RUDDER_MPI)

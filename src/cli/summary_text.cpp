@@ -137,6 +137,12 @@ void add_rows(const Summary& s, KeyValues& lines) {
         fmt::format("{}: {} of features, {} of gradients", format_bytes(s.bytes.received_total),
                     format_bytes(s.bytes.kinds.features), format_bytes(s.bytes.kinds.gradients)));
     if (s.coding) lines.emplace_back("coding", coding_text(*s.coding));
+    if (s.gpu) {
+        lines.emplace_back("GPU", fmt::format("{}; kernels {:.1f} s, uploads {:.1f} s, waited for "
+                                              "{:.1f} s",
+                                              s.gpu->device, s.gpu->kernel_seconds,
+                                              s.gpu->upload_seconds, s.gpu->waiting_seconds));
+    }
 }
 
 }  // namespace
@@ -279,31 +285,32 @@ std::string plan_items(const train::TrainPlan& plan) {
 std::string plan_text(const train::TrainPlan& plan, int ranks) {
     const auto bytes = [](double value) { return format_bytes(static_cast<std::uint64_t>(value)); };
     const auto count = [](double value) { return format_count(static_cast<std::uint64_t>(value)); };
-    return key_values(
-        {{"ranks", fmt::format("{}", ranks)},
-         {"steps per epoch", format_count(plan.steps_per_epoch)},
-         {"parameters", format_count(plan.parameters)},
-         {"topology", fmt::format("{}, {}", plan.topology, format_bytes(plan.topology_bytes))},
-         {"features", fmt::format("{} in memory, the rest mapped", format_bytes(plan.store_bytes))},
-         {"network", format_bytes(plan.network_bytes)},
-         {"rows in flight", format_bytes(plan.in_flight_bytes)},
-         {"buffer", format_bytes(plan.buffer_bytes)},
-         {"bookkeeping",
-          fmt::format("{}: {:.1f} bytes for each of {} remote rows",
-                      format_bytes(plan.bookkeeping_bytes), plan.bytes_per_remote_row(),
-                      format_count(plan.remote_vertices))},
-         {"batches ahead",
-          fmt::format("{}: {:.1f} bytes for each of {} edges", format_bytes(plan.queue_bytes),
-                      plan.bytes_per_edge(), format_count(plan.edges_ahead))},
-         {"evaluation", format_bytes(plan.evaluation_bytes)},
-         {"memory",
-          fmt::format("{} of {} on the host that needs most", format_bytes(plan.needed_bytes()),
-                      format_bytes(plan.memory_bytes))},
-         {"rows per epoch", fmt::format("{}, {} of them from other hosts", count(plan.rows),
-                                        count(plan.remote_rows))},
-         {"traffic per epoch",
-          fmt::format("{} of features, {} of gradients{}", bytes(plan.feature_bytes),
-                      bytes(plan.gradient_bytes), plan.coded ? ", before coding" : "")}});
+    std::vector<std::pair<std::string, std::string>> lines{
+        {"ranks", fmt::format("{}", ranks)},
+        {"steps per epoch", format_count(plan.steps_per_epoch)},
+        {"parameters", format_count(plan.parameters)},
+        {"topology", fmt::format("{}, {}", plan.topology, format_bytes(plan.topology_bytes))},
+        {"features", fmt::format("{} in memory, the rest mapped", format_bytes(plan.store_bytes))},
+        {"network", format_bytes(plan.network_bytes)},
+        {"rows in flight", format_bytes(plan.in_flight_bytes)},
+        {"buffer", format_bytes(plan.buffer_bytes)},
+        {"bookkeeping",
+         fmt::format("{}: {:.1f} bytes for each of {} remote rows",
+                     format_bytes(plan.bookkeeping_bytes), plan.bytes_per_remote_row(),
+                     format_count(plan.remote_vertices))},
+        {"batches ahead",
+         fmt::format("{}: {:.1f} bytes for each of {} edges", format_bytes(plan.queue_bytes),
+                     plan.bytes_per_edge(), format_count(plan.edges_ahead))},
+        {"evaluation", format_bytes(plan.evaluation_bytes)},
+        {"memory", fmt::format("{} of {} on the host that needs most",
+                               format_bytes(plan.needed_bytes()), format_bytes(plan.memory_bytes))},
+        {"rows per epoch",
+         fmt::format("{}, {} of them from other hosts", count(plan.rows), count(plan.remote_rows))},
+        {"traffic per epoch",
+         fmt::format("{} of features, {} of gradients{}", bytes(plan.feature_bytes),
+                     bytes(plan.gradient_bytes), plan.coded ? ", before coding" : "")}};
+    if (plan.device_bytes != 0) lines.emplace_back("GPU memory", format_bytes(plan.device_bytes));
+    return key_values(lines);
 }
 
 }  // namespace rudder::cli

@@ -12,7 +12,7 @@ namespace rudder {
 
 namespace {
 
-constexpr std::array<BuildPart, 8> parts{{
+constexpr std::array<BuildPart, 9> parts{{
     {"MPI", "ranks over MPI", "libopenmpi-dev", RUDDER_HAS_MPI != 0},
     {"METIS", "partition --method metis", "libmetis-dev", RUDDER_HAS_METIS != 0},
     {"libcurl", "agent llm with a server", "libcurl4-openssl-dev", RUDDER_HAS_CURL != 0},
@@ -21,6 +21,7 @@ constexpr std::array<BuildPart, 8> parts{{
     {"XGBoost", "agent train xgb", "libxgboost0", RUDDER_HAS_XGBOOST != 0},
     {"Zstandard", "--coding auto, packed tables", "libzstd-dev", RUDDER_HAS_ZSTD != 0},
     {"Arrow", "Parquet tables", "pyarrow (scripts/setup --parquet)", RUDDER_HAS_PARQUET != 0},
+    {"CUDA", "--device cuda", "-DRUDDER_CUDA=ON, with nvcc", RUDDER_HAS_CUDA != 0},
 }};
 
 const BuildPart& find_part(std::string_view name) {

@@ -4,8 +4,10 @@
 
 #include "comm/together.hpp"
 #include "core/span.hpp"
+#include "nn/gpu/device_learning.hpp"
 #include "rudder/core/error.hpp"
 #include "train/checkpoints/checkpoint.hpp"
+#include "train/device_choice.hpp"
 #include "train/input_rows.hpp"
 #include "train/steps/class_weights.hpp"
 #include "train/steps/seed_targets.hpp"
@@ -62,9 +64,18 @@ nn::NetworkOptions network_options_of(const Ground& ground) {
 Learner::Learner(const Ground& ground)
     : ground_(ground),
       options_(network_options_of(ground)),
-      network_(nn::make_network(options_)),
-      optimiser_(nn::make_optimiser(ground.options.optimiser, network_->parameters())),
-      learning_rate_(ground.options.lr_schedule, ground.options.warmup) {}
+      device_(choose_device(ground, options_)),
+      learning_rate_(ground.options.lr_schedule, ground.options.warmup) {
+    if (device_ != nullptr) {
+        nn::DeviceLearning made =
+            nn::make_device_learning(device_, options_, ground.options.optimiser);
+        network_ = std::move(made.network);
+        optimiser_ = std::move(made.optimiser);
+        return;
+    }
+    network_ = nn::make_network(options_);
+    optimiser_ = nn::make_optimiser(ground.options.optimiser, network_->parameters());
+}
 
 void Learner::update(std::uint64_t step, std::span<float> gradient, double factor) {
     const Span span("updating", step);
@@ -105,6 +116,7 @@ void Learner::restore(const Checkpoint* checkpoint) {
         std::ranges::copy(values, target.begin());
     };
     take(checkpoint == nullptr ? nullptr : &checkpoint->weights, network_->weights());
+    network_->weights_written();
     for (const nn::Optimiser::Memory& memory : optimiser_->memory()) {
         const std::vector<float>* saved = nullptr;
         if (checkpoint != nullptr) {

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "nn/gpu/device.hpp"
 #include "rudder/nn/network.hpp"
 #include "rudder/nn/optimiser.hpp"
 #include "train/checkpoints/trained_on.hpp"
@@ -44,9 +45,13 @@ public:
     /// Collective: goes on from what was saved (given on rank 0, null elsewhere).
     void restore(const Checkpoint* checkpoint);
 
+    /// What computes, if it is not the processor.
+    [[nodiscard]] nn::Device* device() const noexcept { return device_.get(); }
+
 private:
     const Ground& ground_;
     nn::NetworkOptions options_;
+    std::shared_ptr<nn::Device> device_;  ///< null: the processor
     std::unique_ptr<nn::Network> network_;
     std::unique_ptr<nn::Optimiser> optimiser_;
     nn::LearningRateSchedule learning_rate_;

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "train/device_choice.hpp"
 #include "train/link_options.hpp"
 #include "train/steps/class_weights.hpp"
 
@@ -307,13 +308,22 @@ Table profile_options() {
                 .in("N")};
 }
 
+Table device_options() {
+    return {option<&O::device>("device",
+                               "What computes: cpu, a GPU (cuda, cuda:1), or auto (a GPU if there\n"
+                               "is one that can)",
+                               added)
+                .offering([] { return device_names(); })
+                .in("DEVICE")};
+}
+
 const std::array<Table, option_groups>& tables() {
     static const std::array<Table, option_groups> all{
         model_options(),     task_options(),       sampling_options(), training_options(),
         seed_options(),      evaluation_options(), policy_options(),   buffer_options(),
         agent_options(),     steering_options(),   guard_options(),    llm_options(),
         llm_model_options(), storage_options(),    limit_options(),    slowness_options(),
-        profile_options()};
+        profile_options(),   device_options()};
     return all;
 }
 

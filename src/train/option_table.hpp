@@ -28,8 +28,9 @@ enum class OptionGroup : std::uint8_t {
     limits,      ///< memory, checksums
     slowness,    ///< a rank that is made slow
     profile,     ///< the epoch of a profile
+    device,      ///< what computes
 };
-inline constexpr std::size_t option_groups = 17;
+inline constexpr std::size_t option_groups = 18;
 
 /// The options of a group, in the order of help texts.
 [[nodiscard]] std::span<const Setting<TrainOptions>> options_of(OptionGroup group);

@@ -20,6 +20,7 @@ struct Samples {
     double batch_bytes = 0;  ///< of the largest step's blocks
     double edges = 0;        ///< of that step
     double activations = 0;  ///< of the largest batch
+    double device = 0;       ///< likewise, on the device
 };
 
 Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t steps) {
@@ -41,6 +42,9 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
             edges += static_cast<double>(batch.edges());
             own.activations =
                 std::max(own.activations, static_cast<double>(network.activation_bytes(batch)));
+            const std::uint64_t staged = g.options.in_flight * g.parts.size();
+            own.device =
+                std::max(own.device, static_cast<double>(network.device_bytes(batch, staged)));
         }
         own.rows += rows;
         const double floats = rows * static_cast<double>(g.store.format().row_floats());
@@ -57,7 +61,7 @@ Samples sample_steps(const Ground& g, const nn::Network& network, std::uint64_t 
 struct Figures {
     double rows, remote, network, in_flight, queue, queue_asked, memory, topology, store, buffer;
     double evaluation;
-    double bookkeeping, remote_vertices, edges_ahead;
+    double bookkeeping, remote_vertices, edges_ahead, device;
     int host;
 };
 
@@ -78,6 +82,7 @@ TrainPlan fullest_host(const comm::Communicator& comm, const Figures& own, bool 
         host.queue_bytes += static_cast<std::uint64_t>(f.queue);
         host.queue_asked_bytes += static_cast<std::uint64_t>(f.queue_asked);
         host.edges_ahead += static_cast<std::uint64_t>(f.edges_ahead);
+        host.device_bytes += static_cast<std::uint64_t>(f.device);
         host.evaluation_bytes += static_cast<std::uint64_t>(f.evaluation);
         host.memory_bytes = static_cast<std::uint64_t>(f.memory);
         host.store_bytes = static_cast<std::uint64_t>(f.store);
@@ -131,6 +136,7 @@ TrainPlan Trainer::plan() {
                           static_cast<double>(books.sum()),
                           books.sum() == 0 ? 0 : static_cast<double>(remote_vertices(g, s.buffer)),
                           own.edges * fits,
+                          own.device,
                           g.comm.hosts().host_of(g.comm.rank())};
     TrainPlan plan = fullest_host(g.comm, figures, g.source->name() == "replicated");
     plan.steps_per_epoch = g.schedule.steps_per_epoch();

@@ -144,6 +144,10 @@ Summary summary_of(const TrainResult& result, const TrainOptions& options, const
     s.coding = result.coding;
     s.agent = agent_summary(result, options);
     s.memory = {result.peak_rss, result.buffer_bytes, result.in_flight_bytes};
+    if (!result.device.empty()) {
+        const nn::DeviceTimes& times = result.device_times;
+        s.gpu = SummaryGpu{result.device, times.upload, times.kernels, times.waiting, times.staged};
+    }
     return s;
 }
 

@@ -167,6 +167,22 @@ struct SummaryMemory {
                    field("in_flight", &SummaryMemory::in_flight, FieldKind::count));
 };
 
+/// Where the time of GPUs went, in seconds over all ranks since the last start.
+struct SummaryGpu {
+    std::string device;         ///< of the first rank
+    double upload_seconds = 0;  ///< rows and blocks on their way; beside other work where staged
+    double kernel_seconds = 0;
+    double waiting_seconds = 0;  ///< of the host for the GPU
+    std::uint64_t staged = 0;    ///< passes whose batch was on its way before them
+
+    static constexpr auto fields =
+        field_list(field("device", &SummaryGpu::device, FieldKind::plain),
+                   field("upload_seconds", &SummaryGpu::upload_seconds, FieldKind::seconds),
+                   field("kernel_seconds", &SummaryGpu::kernel_seconds, FieldKind::seconds),
+                   field("waiting_seconds", &SummaryGpu::waiting_seconds, FieldKind::seconds),
+                   field("staged", &SummaryGpu::staged, FieldKind::count));
+};
+
 /// The value of summary.json (design section 10). Rows, bytes, seconds of phases and CPU seconds
 /// are sums over ranks.
 struct Summary {
@@ -212,6 +228,7 @@ struct Summary {
     std::optional<comm::CodingTotals> coding;  ///< where messages may be coded
     SummaryAgent agent;
     SummaryMemory memory;
+    std::optional<SummaryGpu> gpu;  ///< of runs on one
 
     static constexpr auto fields = field_list(
         field("schema", &Summary::schema, FieldKind::plain),
@@ -248,7 +265,7 @@ struct Summary {
         field("sparse", &Summary::sparse, FieldKind::plain),
         field("edges", &Summary::edges, FieldKind::plain), field("bytes", &Summary::bytes),
         field("coding", &Summary::coding, FieldKind::plain), field("agent", &Summary::agent),
-        field("memory", &Summary::memory));
+        field("memory", &Summary::memory), field("gpu", &Summary::gpu, FieldKind::plain));
 };
 static_assert(lists_all_fields<Summary>);
 

@@ -76,7 +76,7 @@ TEST_F(JsonOutput, OfTheDoctor) {
                 IsSupersetOf(Words{"version", "cores", "memory", "instruction_sets", "findings"}));
     EXPECT_THAT(keys_of(doctor.at("parts")),
                 testing::ElementsAre("MPI", "METIS", "libcurl", "libmicrohttpd", "LIBLINEAR",
-                                     "XGBoost", "Zstandard", "Arrow"));
+                                     "XGBoost", "Zstandard", "Arrow", "CUDA"));
     EXPECT_GE(doctor.at("cores").get<int>(), 1);
     EXPECT_GT(doctor.at("memory").at("total").get<std::uint64_t>(), 0U);
     Words names;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -151,6 +152,10 @@ public:
                 row_floats_ / floats};
     }
 
+    /// All of it, as it lies in memory.
+    [[nodiscard]] const float* data() const noexcept { return memory_.data(); }
+    [[nodiscard]] std::size_t floats() const noexcept { return memory_.size(); }
+
 private:
     std::span<const float> memory_;
     std::size_t row_floats_ = 0;  ///< 0: dense
@@ -222,6 +227,22 @@ struct BatchResult {
     /// Seeds; for multilabel seeds x outputs. Of links: pairs that are not joined; right is one
     /// that scores below the joined one of its group.
     std::uint64_t answers = 0;
+};
+
+/// What training passes on a device took, in seconds.
+struct DeviceTimes {
+    double upload = 0;         ///< of rows and blocks; beside other work where they were staged
+    double kernels = 0;        ///< from the first kernel of a pass to its last
+    double waiting = 0;        ///< of the host for the device
+    std::uint64_t staged = 0;  ///< passes whose batch was staged before them
+
+    DeviceTimes& operator+=(const DeviceTimes& other) noexcept {
+        upload += other.upload;
+        kernels += other.kernels;
+        waiting += other.waiting;
+        staged += other.staged;
+        return *this;
+    }
 };
 
 /// A model with its weights. All arithmetic is in fixed chunks, each computed by one thread, and
@@ -300,6 +321,24 @@ public:
     [[nodiscard]] virtual InferenceBytes inference_bytes(std::size_t /*layer*/) const { return {}; }
     /// Memory a training pass over such a batch takes besides weights, gradient and rows, in bytes.
     [[nodiscard]] virtual std::uint64_t activation_bytes(const sample::Batch& batch) const = 0;
+
+    // Of networks that compute on a device (nn/gpu); the others do nothing.
+    /// Whoever writes weights, but for the optimiser made with the network, says so.
+    virtual void weights_written() noexcept {}
+    /// Begins to bring a batch and its rows to where a training pass over it will want them, from
+    /// any thread. Both must stay as they are until that pass.
+    virtual void stage(const sample::Batch& /*batch*/, const InputRows& /*rows*/) {}
+    /// Memory that rows are going to be staged from, and that is about to be freed.
+    virtual void rows_begin(std::span<std::byte> /*memory*/) {}
+    virtual void rows_end(std::span<std::byte> /*memory*/) noexcept {}
+    /// Bytes of the device that training over such batches takes, weights and all, where so many
+    /// are staged at once.
+    [[nodiscard]] virtual std::uint64_t device_bytes(const sample::Batch& /*batch*/,
+                                                     std::uint64_t /*staged*/) const {
+        return 0;
+    }
+    /// Since it was asked last.
+    [[nodiscard]] virtual DeviceTimes take_device_times() { return {}; }
 };
 
 /// Makes a network. An unknown model is a usage Error that lists the known ones.

@@ -119,6 +119,9 @@ struct TrainOptions {
     store::SparseChoice sparse = store::SparseChoice::choose;
     store::Shards shards = store::Shards::mapped;
     TopologyChoice topology = TopologyChoice::choose;
+    /// What passes and the optimiser run on: cpu, cuda[:N], or auto (a GPU if there is one that
+    /// can).
+    std::string device = "cpu";
     std::string slow{};        ///< RANK:FACTOR[:FROM-TO]: that rank computes so much slower
     std::uint64_t memory = 0;  ///< bytes a host may use; 0: what it has
     bool shrinks = false;      ///< a buffer beyond the memory is made smaller, not refused

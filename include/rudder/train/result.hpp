@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "rudder/nn/network.hpp"
 #include "rudder/steer/helm_totals.hpp"
 #include "rudder/train/records.hpp"
 
@@ -61,6 +62,8 @@ struct TrainResult {
     std::uint64_t row_bytes = 0;           ///< of one row on the wire
     bool sparse = false;                   ///< rows are their non-zeros
     std::string topology;                  ///< as chosen
+    std::string device;                    ///< of the first rank; empty: the processor
+    nn::DeviceTimes device_times;          ///< over all ranks, since the last start
 };
 
 }  // namespace rudder::train

@@ -43,6 +43,7 @@ struct TrainPlan {
     std::uint64_t queue_asked_bytes = 0;  ///< that they would take without a limit
     std::uint64_t evaluation_bytes = 0;   ///< exact evaluation beside training
     std::uint64_t memory_bytes = 0;       ///< that the host has, or may use
+    std::uint64_t device_bytes = 0;       ///< on GPUs, beside all these
     // What they are made of, on that host.
     std::uint64_t remote_vertices = 0;  ///< rows that its buffers may ever be asked for
     std::uint64_t edges_ahead = 0;      ///< of the batches sampled ahead

@@ -104,8 +104,8 @@ void CompareVerb::define(CLI::App& app) {
         ->group(std::string(further_options));
     bind_train(app,
                {Group::model, Group::task, Group::sampling, Group::training, Group::seed,
-                Group::evaluation, Group::buffer, Group::storage, Group::limits, Group::steering,
-                Group::guard, Group::slowness, Group::llm},
+                Group::evaluation, Group::buffer, Group::storage, Group::limits, Group::device,
+                Group::steering, Group::guard, Group::slowness, Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_options(app, compare_options(), form_);

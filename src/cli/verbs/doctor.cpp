@@ -19,6 +19,7 @@
 #include "core/build_parts.hpp"
 #include "core/json.hpp"
 #include "core/system.hpp"
+#include "nn/gpu/device.hpp"
 #include "nn/simd.hpp"
 #include "partition/metis_partitioner.hpp"
 #include "partition/share.hpp"
@@ -133,14 +134,45 @@ Finding check_products() {
             slow ? "this processor has no AVX2 with FMA: training is very slow here" : ""};
 }
 
-Finding check_gpu() {
+std::string nvidia_driver() {
     std::ifstream driver("/proc/driver/nvidia/version");
     std::string line;
-    return {"GPU", "ok",
-            std::getline(driver, line)
-                ? fmt::format("GPU not used: Rudder trains on the CPU ({})", line)
-                : "none; Rudder trains on the CPU",
-            ""};
+    std::getline(driver, line);
+    return line;
+}
+
+/// Who multiplies matrices there, found out by opening it.
+std::string products_of(int ordinal) {
+    try {
+        return nn::open_device(ordinal)->facts().products;
+    } catch (const Error& error) {
+        return error.problem();
+    }
+}
+
+Finding check_gpu() {
+    const nn::DevicesFound found = nn::find_devices();
+    if (found.missing.empty()) {
+        std::string all;
+        for (const nn::DeviceFacts& each : found.devices) {
+            all += fmt::format("{}cuda:{} {}, compute capability {}, {} of {} free, products by {}",
+                               all.empty() ? "" : "; ", each.ordinal, each.name, each.capability,
+                               format_bytes(each.free), format_bytes(each.memory),
+                               products_of(each.ordinal));
+        }
+        return {"GPU", "ok",
+                fmt::format("{}; driver for CUDA {}; kernels for {}", all, found.driver,
+                            found.architectures),
+                ""};
+    }
+    const std::string driver = nvidia_driver();
+    if (driver.empty() && found.devices.empty()) {
+        return {"GPU", "ok", fmt::format("none; Rudder trains on the CPU ({})", found.missing), ""};
+    }
+    return {"GPU", "missing",
+            fmt::format("GPU not used: Rudder trains on the CPU: {} ({})", found.missing, driver),
+            found.built_in ? "install a driver that knows this build's CUDA, or rebuild for the GPU"
+                           : "rebuild with -DRUDDER_CUDA=ON where nvcc is installed"};
 }
 
 Finding check_metis() {
@@ -344,6 +376,14 @@ private:
         Json json = {{"version", version()}, {"cores", usable_cores()}};
         const MemoryInfo memory = memory_info();
         json["memory"] = {{"total", memory.total}, {"available", memory.available}};
+        Json& gpus = json["gpus"] = Json::array();
+        for (const nn::DeviceFacts& each : nn::find_devices().devices) {
+            gpus.push_back({{"device", fmt::format("cuda:{}", each.ordinal)},
+                            {"name", each.name},
+                            {"compute_capability", each.capability},
+                            {"memory", each.memory},
+                            {"free", each.free}});
+        }
         json["instruction_sets"] = cpu_info().features;
         Json& settings = json["torch_settings"] = Json::array();
         for (const RuntimeSetting& s : runtime_settings())

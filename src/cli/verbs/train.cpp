@@ -55,7 +55,8 @@ Json plan_json(const train::TrainPlan& plan, int ranks) {
               {"queue", plan.queue_bytes},
               {"evaluation", plan.evaluation_bytes},
               {"needed", plan.needed_bytes()},
-              {"available", plan.memory_bytes}}},
+              {"available", plan.memory_bytes},
+              {"device", plan.device_bytes}}},
             {"bytes",
              {{"per_remote_row", plan.bytes_per_remote_row()},
               {"remote_rows", plan.remote_vertices},
@@ -174,8 +175,8 @@ void TrainVerb::define(CLI::App& app) {
     bind_train(app,
                {Group::model, Group::task, Group::sampling, Group::training, Group::seed,
                 Group::evaluation, Group::policy, Group::buffer, Group::agent, Group::storage,
-                Group::limits, Group::steering, Group::guard, Group::slowness, Group::llm_model,
-                Group::llm},
+                Group::limits, Group::device, Group::steering, Group::guard, Group::slowness,
+                Group::llm_model, Group::llm},
                settings_.train);
     bind_ranks(app, settings_.ranks);
     bind_run(app,

@@ -24,15 +24,17 @@ struct Slot {
 };
 
 /// Rows of a step for each of its batches; memory is used again where it is large enough.
-void make_room(AssembledStep& step, std::uint64_t row_floats) {
+void make_room(AssembledStep& step, std::uint64_t row_floats, RowsWatcher* watcher) {
     const std::size_t batches = step.sampled.batches.size();
     step.memory.resize(std::max(step.memory.size(), batches));
     step.rows.clear();
     for (std::size_t i = 0; i < batches; ++i) {
         const std::size_t floats = step.sampled.batches[i].vertices.size() * row_floats;
         if (step.memory[i].size() < floats) {
+            if (watcher != nullptr) watcher->ended(step.memory[i].span());
             // A little more than asked for: the next batches are about as large.
             step.memory[i] = Array<float>::uninitialised(floats + floats / 8);
+            if (watcher != nullptr) watcher->begun(step.memory[i].span());
         }
         step.rows.push_back(step.memory[i].span().subspan(0, floats));
     }
@@ -43,6 +45,7 @@ void make_room(AssembledStep& step, std::uint64_t row_floats) {
 struct Pipeline::State {
     store::FeatureStore& store;
     buffer::LiveBuffer* buffer;
+    RowsWatcher* watcher;
     sample::LookAhead look_ahead;
     std::uint64_t last_step;
 
@@ -63,9 +66,11 @@ struct Pipeline::State {
 
     State(const sample::Schedule& schedule, const sample::NeighbourSource& source,
           store::FeatureStore& s, const sample::SamplerOptions& sampler,
-          const sample::LookAheadOptions& options, std::uint64_t in_flight, buffer::LiveBuffer* b)
+          const sample::LookAheadOptions& options, std::uint64_t in_flight, buffer::LiveBuffer* b,
+          RowsWatcher* w)
         : store(s),
           buffer(b),
+          watcher(w),
           look_ahead(schedule, source, sampler, options),
           last_step(options.last_step),
           slots(in_flight),
@@ -165,7 +170,7 @@ struct Pipeline::State {
     [[nodiscard]] bool assemble(Slot& place) {
         AssembledStep& step = place.step;
         const Span span("fetching rows", step.sampled.step);
-        make_room(step, store.format().row_floats());
+        make_room(step, store.format().row_floats(), watcher);
         std::vector<store::RowsWanted> wanted;
         for (std::size_t i = 0; i < step.rows.size(); ++i) {
             const sample::Batch& batch = step.sampled.batches[i];
@@ -189,7 +194,22 @@ struct Pipeline::State {
                 bytes *= store.format().row_bytes();
         }
         step.fetch_seconds += seconds_since(start);
+        for (std::size_t i = 0; watcher != nullptr && i < step.rows.size(); ++i)
+            watcher->assembled(step.sampled.batches[i], step.rows[i]);
         return true;
+    }
+
+    /// Nobody is to be told of the rows any more.
+    void forget_rows() noexcept {
+        if (watcher == nullptr) return;
+        const auto end = [this](AssembledStep& step) {
+            for (Array<float>& memory : step.memory) {
+                if (!memory.empty()) watcher->ended(memory.span());
+            }
+        };
+        for (Slot& place : slots)
+            end(place.step);
+        if (next) end(next->step);
     }
 
     /// Samples as far ahead as asked, and as the buffer wants to see by now: it may have been
@@ -254,11 +274,11 @@ struct Pipeline::State {
 Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSource& source,
                    store::FeatureStore& store, const sample::SamplerOptions& sampler,
                    sample::LookAheadOptions look_ahead, std::uint64_t in_flight,
-                   buffer::LiveBuffer* buffer) {
+                   buffer::LiveBuffer* buffer, RowsWatcher* watcher) {
     if (buffer != nullptr)
         look_ahead.published = [buffer](const sample::SampledStep& step) { buffer->publish(step); };
-    state_ =
-        std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight, buffer);
+    state_ = std::make_shared<State>(schedule, source, store, sampler, look_ahead, in_flight,
+                                     buffer, watcher);
     for (std::uint64_t i = 0; i < in_flight; ++i) {
         tasks_.spawn(fmt::format("fetch {}", i),
                      [state = state_, i] { state->guarded([&] { state->work(i); }); });
@@ -277,6 +297,7 @@ Pipeline::Pipeline(const sample::Schedule& schedule, const sample::NeighbourSour
 Pipeline::~Pipeline() {
     halt();
     tasks_.end();
+    state_->forget_rows();
 }
 
 AssembledStep& Pipeline::next() {

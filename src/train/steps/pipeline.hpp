@@ -38,6 +38,17 @@ struct AssembledStep {
     }
 };
 
+/// Who is told of assembled rows before their step's turn comes. From any task.
+class RowsWatcher {
+public:
+    virtual ~RowsWatcher() = default;
+    /// Memory that rows will lie in, and that is about to be freed.
+    virtual void begun(std::span<float> memory) = 0;
+    virtual void ended(std::span<float> memory) noexcept = 0;
+    /// The rows of a batch are there; both stay as they are until the step is released.
+    virtual void assembled(const sample::Batch& batch, std::span<const float> rows) = 0;
+};
+
 /// Assembles steps in tasks of its own, in order, at most `in_flight` of them at a time (the one
 /// handed out included; fewer, where it is told so). Schedule, source, store and buffer must
 /// outlive it.
@@ -48,7 +59,7 @@ public:
     Pipeline(const sample::Schedule& schedule, const sample::NeighbourSource& source,
              store::FeatureStore& store, const sample::SamplerOptions& sampler,
              sample::LookAheadOptions look_ahead, std::uint64_t in_flight,
-             buffer::LiveBuffer* buffer = nullptr);
+             buffer::LiveBuffer* buffer = nullptr, RowsWatcher* watcher = nullptr);
     /// Stops, dropping errors.
     ~Pipeline();
     Pipeline(const Pipeline&) = delete;

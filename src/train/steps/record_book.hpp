@@ -52,12 +52,17 @@ struct ClosingFigures {
     double policy_seconds = 0;
     double pilot_seconds = 0;
     comm::CodingTotals coding;
+    double device_upload = 0;
+    double device_kernels = 0;
+    double device_waiting = 0;
+    std::uint64_t device_staged = 0;
 
     static constexpr auto fields = unnamed_fields(
         &ClosingFigures::unused, &ClosingFigures::cpu_seconds, &ClosingFigures::peak_rss,
         &ClosingFigures::in_flight_bytes, &ClosingFigures::buffer_bytes, &ClosingFigures::capacity,
         &ClosingFigures::floor, &ClosingFigures::policy_seconds, &ClosingFigures::pilot_seconds,
-        &ClosingFigures::coding);
+        &ClosingFigures::coding, &ClosingFigures::device_upload, &ClosingFigures::device_kernels,
+        &ClosingFigures::device_waiting, &ClosingFigures::device_staged);
     ClosingFigures& operator+=(const ClosingFigures& other) noexcept {
         const std::uint64_t peak = std::max(peak_rss, other.peak_rss);
         add_fields(*this, other);

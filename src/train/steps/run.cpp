@@ -231,6 +231,11 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
     own.cpu_seconds = process_cpu_seconds() - cpu_before_;
     own.peak_rss = peak_resident_bytes();
     own.coding = s_.ground.coders.totals();
+    const nn::DeviceTimes& device = loop_.device_times();
+    own.device_upload = device.upload;
+    own.device_kernels = device.kernels;
+    own.device_waiting = device.waiting;
+    own.device_staged = device.staged;
     const FinalReport report = close_accounts(s_.ground.comm, s_.ground.before, own);
     const ClosingFigures& all = report.figures;
     const RunCounts& counts = progress_.counts();
@@ -251,6 +256,12 @@ void Run::count_up(ClosingFigures& own, TrainResult& result) {
         *result.coding += all.coding;
     }
     result.peak_rss = all.peak_rss;
+    if (nn::Device* const used = s_.learner.device(); used != nullptr) {
+        const nn::DeviceFacts facts = used->facts();
+        result.device = fmt::format("cuda:{} {}, {}", facts.ordinal, facts.name, facts.products);
+        result.device_times = {all.device_upload, all.device_kernels, all.device_waiting,
+                               all.device_staged};
+    }
     result.in_flight_bytes = all.in_flight_bytes;
     result.buffer_bytes = all.buffer_bytes;
     result.capacity = all.capacity;

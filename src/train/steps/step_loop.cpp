@@ -16,6 +16,10 @@
 
 namespace rudder::train {
 
+void RowsToDevice::assembled(const sample::Batch& batch, std::span<const float> rows) {
+    network_.stage(batch, input_rows(format_, rows));
+}
+
 StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange, RunBuffer& buffer,
                    Steering* steering, std::uint64_t first, std::uint64_t digest)
     : ground_(ground),
@@ -23,8 +27,10 @@ StepLoop::StepLoop(Ground& ground, Learner& learner, GradientExchange& exchange,
       exchange_(exchange),
       buffer_(buffer),
       steering_(steering),
+      to_device_(learner.network(), ground.store.format()),
       pipeline_(ground.schedule, *ground.source, ground.store, ground.sampler_options(),
-                look_ahead_of(ground, first), ground.options.in_flight, buffer.live()),
+                look_ahead_of(ground, first), ground.options.in_flight, buffer.live(),
+                learner.device() == nullptr ? nullptr : &to_device_),
       slowness_(parse_slowness(ground.options.slow)),
       memory_(ground.comm, memory_bounds(ground.options.memory, ground.start_memory),
               process_memory),
@@ -60,6 +66,7 @@ StepConsensus StepLoop::step(StepRecord& record, FunctionRef<StepWishes()> wishe
     if (steering_ != nullptr) steering_->receive(record.step, exchange_.extra_sum(), pipeline_);
     refuse_broken(consensus, record.step);
     learner_.update(record.step, exchange_.sum(), rate_factor);
+    device_times_ += learner_.network().take_device_times();
     seconds.compute += phase_watch_.lap();
     record.loss = consensus.loss;
     digest_.add(consensus.loss);

@@ -20,6 +20,24 @@
 
 namespace rudder::train {
 
+/// Brings rows to the network's device as soon as they are there.
+class RowsToDevice final : public RowsWatcher {
+public:
+    RowsToDevice(nn::Network& network, const store::RowFormat& format)
+        : network_(network), format_(format) {}
+    void begun(std::span<float> memory) override {
+        network_.rows_begin(std::as_writable_bytes(memory));
+    }
+    void ended(std::span<float> memory) noexcept override {
+        network_.rows_end(std::as_writable_bytes(memory));
+    }
+    void assembled(const sample::Batch& batch, std::span<const float> rows) override;
+
+private:
+    nn::Network& network_;
+    const store::RowFormat& format_;
+};
+
 class StepLoop {
 public:
     /// Begins with step `first`, whose losses so far have this digest. `steering` is null where
@@ -51,6 +69,8 @@ public:
     /// Messages that the rows of the steps done came in, counted as they came; waits for those that
     /// are still on their way to the buffer. Rows of steps that are not done are not among them.
     [[nodiscard]] comm::CodedBytes received_rows();
+    /// Of this rank, up to the end of the last step.
+    [[nodiscard]] const nn::DeviceTimes& device_times() const noexcept { return device_times_; }
     /// What was decoded since the first step, up to the end of the last one; rows of steps done.
     [[nodiscard]] comm::CodingTotals decoded();
 
@@ -69,6 +89,7 @@ private:
     GradientExchange& exchange_;
     RunBuffer& buffer_;
     Steering* steering_;
+    RowsToDevice to_device_;
     Pipeline pipeline_;
     Stopwatch step_watch_;
     Stopwatch phase_watch_;  ///< since the last phase of a step ended
@@ -82,6 +103,7 @@ private:
     std::uint64_t queue_bytes_;    ///< of batches that may wait
     bool all_given_back_ = false;  ///< that could be
     Score score_;
+    nn::DeviceTimes device_times_;
     LossDigest digest_;
     comm::AccountTotals before_;         ///< of this rank, at the start
     comm::CodingTotals coded_before_;    ///< likewise

@@ -1,11 +1,13 @@
 // Writes networks, batches, dropout's masks, scores and gradients as safetensors, for compare.py.
 //
-//     dump_networks FOLDER
+//     dump_networks FOLDER [cpu|twin|cuda]    (what computes the gradients; default: cpu)
 #include <cstdio>
 #include <fstream>
 
 #include "core/json.hpp"
+#include "nn/gpu/device_learning.hpp"
 #include "nn/network_case.hpp"
+#include "rudder/core/error.hpp"
 #include "rudder/nn/dropout.hpp"
 
 namespace {
@@ -62,13 +64,21 @@ void add_masks(Safetensors& file, const Case& c) {
     }
 }
 
-void dump(const Case& c, const std::string& path) {
-    const auto network = nn::make_network(c.options);
+/// On the device, or the CPU where there is none.
+std::unique_ptr<nn::Network> network_on(const std::shared_ptr<nn::Device>& device,
+                                        const nn::NetworkOptions& options) {
+    if (device == nullptr) return nn::make_network(options);
+    return nn::make_device_learning(device, options, {}).network;
+}
+
+void dump(const Case& c, const std::shared_ptr<nn::Device>& device, const std::string& path) {
+    const auto network = network_on(device, c.options);
     const auto noise = random_floats(network->weights().size(), 5, 0.3F);
     for (const nn::Parameter& p : network->parameters())
         if (p.trained)
             for (std::size_t i = p.offset; i < p.offset + p.size; ++i)
                 network->weights()[i] += noise[i];
+    network->weights_written();
     const float weight = 1.F / static_cast<float>(c.batch.seeds);
     const Outcome ours = train_once(*network, c, weight);
     std::vector<float> scores(c.batch.seeds * c.options.outputs);
@@ -101,10 +111,10 @@ void dump(const Case& c, const std::string& path) {
     file.write(path);
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-    if (argc != 2) return std::fputs("usage: dump_networks FOLDER\n", stderr), 2;
+int dump_all(const std::string& folder, const std::string& where) {
+    std::shared_ptr<nn::Device> device;
+    if (where == "twin") device = nn::make_twin_device();
+    if (where == "cuda") device = nn::open_device(0);
     for (const char* model : {"sage", "gcn", "gat", "gatv2"}) {
         for (const char* norm : {"none", "layer", "batch"}) {
             for (const bool residual : {false, true}) {
@@ -115,11 +125,24 @@ int main(int argc, char** argv) {
                 options.heads = 3;
                 options.dropout = 0.4;
                 options.input_dropout = 0.1;
-                dump(Case(options, {300, {4, 5, 3}, 50, 10, 8}),
-                     std::string(argv[1]) + "/" + model + "-" + norm +
-                         (residual ? "-residual" : "") + ".safetensors");
+                dump(Case(options, {300, {4, 5, 3}, 50, 10, 8}), device,
+                     folder + "/" + model + "-" + norm + (residual ? "-residual" : "") +
+                         ".safetensors");
             }
         }
     }
     return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+    const std::string where = argc == 3 ? argv[2] : "cpu";
+    if (argc < 2 || argc > 3 || (where != "cpu" && where != "twin" && where != "cuda"))
+        return std::fputs("usage: dump_networks FOLDER [cpu|twin|cuda]\n", stderr), 2;
+    try {
+        return dump_all(argv[1], where);
+    } catch (const Error& error) {
+        return std::fprintf(stderr, "dump_networks: %s\n", error.what()), error.exit_code();
+    }
 }

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Scores, losses and gradients of every model against PyTorch's autograd.
+# Scores, losses and gradients of every model, on the CPU and on the twin of a GPU, against PyTorch's autograd.
 #
 #   run.sh DUMP_PROGRAM CACHE_FOLDER
 set -eu
@@ -12,5 +12,7 @@ need_packages "$here" "$cache" PyTorch
 
 place=$(mktemp -d)
 trap 'rm -rf "$place"' EXIT
-"$dump" "$place"
-"$cache/venv/bin/python" "$here/compare.py" "$place"
+for where in cpu twin; do
+    "$dump" "$place" "$where"
+    "$cache/venv/bin/python" "$here/compare.py" "$place"
+done
