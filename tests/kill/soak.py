@@ -93,6 +93,8 @@ def main():
         good &= abs(after / before - 1) <= 0.01 and files[1] <= files[0]
         print(f"rank {rank}: {before / 2**20:.2f} MiB in the middle third, {after / 2**20:.2f} in the last "
               f"({100 * (after / before - 1):+.3f} %), open files {files[0]} and {files[1]}")
+        every = max(1, len(values) // 30)
+        print("  MiB over time: " + " ".join(f"{memory / 2**20:.1f}" for memory, _ in values[::every]))
     print("steady" if good else "NOT STEADY")
     return 0 if good else 1
 
