@@ -312,7 +312,7 @@ Table device_options() {
     return {option<&O::device>("device",
                                "What computes: cpu, a GPU (cuda, cuda:1), or auto (a GPU if there\n"
                                "is one that can)",
-                               added)
+                               further | added)
                 .offering([] { return device_names(); })
                 .in("DEVICE")};
 }

@@ -66,6 +66,7 @@ std::string example(const SettingInfo& info) {
     if (info.name == "metrics-address") return "127.0.0.1";
     if (info.name == "link") return "100us,1gbit";
     if (info.name == "slow") return "1:2.5";
+    if (info.name == "device") return "cuda:1";
     return "a 'b' \"c\" ü\\";
 }
 

@@ -170,7 +170,8 @@ TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
             "/evaluations", "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
             "/seconds/wait_ranks", "/seconds/wait_agent", "/seconds/rest", "/rows/floor", "/sparse",
             "/coding", "/agent/correct", "/agent/no_effect", "/agent/better", "/agent/excess",
-            "/agent/regret", "/agent/regret_error", "/agent/regret_against", "/agent/cpu_share"));
+            "/agent/regret", "/agent/regret_error", "/agent/regret_against", "/agent/cpu_share",
+            "/gpu"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {

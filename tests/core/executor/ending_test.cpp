@@ -1,4 +1,5 @@
 // The end of tasks whose owners end: nothing a task uses is freed before the task has ended.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,8 +23,9 @@ using namespace std::chrono_literals;
 /// Owns a task that needs many turns to end, and tells in which order the two went.
 class Owner {
 public:
-    explicit Owner(std::string& order) : order_(order) {
-        task_ = Executor::current().spawn("owned", [this] {
+    /// `begun` becomes true when the task has begun, from when on it is sure to tell.
+    explicit Owner(std::string& order, std::atomic<bool>* begun = nullptr) : order_(order) {
+        task_ = Executor::current().spawn("owned", [this, begun] {
             struct Slow {
                 Owner& owner;
                 ~Slow() {
@@ -33,6 +35,7 @@ public:
                     owner.order_ += "task ";
                 }
             } const slow{*this};
+            if (begun != nullptr) *begun = true;
             Monitor::Lock lock(monitor_);
             monitor_.wait(lock, "nothing", [] { return false; });
         });
@@ -112,15 +115,17 @@ TEST(TaskEnd, OwnersThatAreCancelledThemselvesWait) {
         executor.run();
     }
     std::string order;
+    std::atomic<bool> begun = false;
     ThreadExecutor executor;
     executor
         .spawn("main",
                [&] {
-                   Task owner = executor.spawn("owner", [&order] {
-                       const Owner mine(order);
+                   Task owner = executor.spawn("owner", [&] {
+                       const Owner mine(order, &begun);
                        Executor::current().sleep_for(1h);
                    });
-                   executor.sleep_for(20ms);
+                   while (!begun)
+                       executor.sleep_for(1ms);
                    owner.cancel();
                    owner.cancel();
                    owner.join();
