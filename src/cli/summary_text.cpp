@@ -201,8 +201,11 @@ std::string agent_text(const train::SummaryAgent& agent) {
 }
 
 void add_run(const Summary& s, KeyValues& lines) {
-    lines.emplace_back("loss", fmt::format("{:.4f} at first, {:.4f} at last, digest {}",
-                                           s.loss.first, s.loss.last, s.loss.digest));
+    // A simulated run has none.
+    if (!s.loss.digest.empty()) {
+        lines.emplace_back("loss", fmt::format("{:.4f} at first, {:.4f} at last, digest {}",
+                                               s.loss.first, s.loss.last, s.loss.digest));
+    }
     lines.emplace_back("run", fmt::format("policy {}, topology {}, precision {}, {} steps ahead",
                                           s.policy, s.topology, s.precision, s.steps_ahead));
     if (s.agent.name != "never") lines.emplace_back("agent", agent_text(s.agent));

@@ -78,6 +78,7 @@ public:
 [[nodiscard]] std::unique_ptr<Verb> make_partition_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_predict_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_report_verb();
+[[nodiscard]] std::unique_ptr<Verb> make_simulate_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_top_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_train_verb();
 [[nodiscard]] std::unique_ptr<Verb> make_replay_verb();

@@ -10,6 +10,8 @@
 #include <ctime>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include <semaphore.h>
 #include <unistd.h>
@@ -26,6 +28,7 @@ struct MappedFile {
     std::atomic<std::uintptr_t> end{0};
     std::array<char, 1024> path{};
     MappedFile* next = nullptr;
+    MappedFile* next_unused = nullptr;
 };
 
 static_assert(std::atomic<std::uintptr_t>::is_always_lock_free, "read by a signal handler");
@@ -38,9 +41,17 @@ constexpr std::string_view lost_remedy =
 
 std::mutex mappings_mutex;
 std::atomic<MappedFile*> mappings{nullptr};
+MappedFile* unused = nullptr;  ///< entries of the past; guarded by mappings_mutex
 std::atomic<const MappedFile*> lost_file{nullptr};
 std::atomic<bool> watched{false};
 sem_t lost_signal;
+
+/// Entries in use, by `begin`: a partition of a thousand parts is many thousand of them. Guarded by
+/// mappings_mutex; never freed, since mappings may be the last to go.
+std::unordered_map<std::uintptr_t, MappedFile*>& mapped_at() {
+    static auto* const all = new std::unordered_map<std::uintptr_t, MappedFile*>;
+    return *all;
+}
 
 const MappedFile* file_at(std::uintptr_t address) noexcept {
     for (const MappedFile* file = mappings.load(); file != nullptr; file = file->next) {
@@ -90,17 +101,16 @@ extern "C" void rudder_on_lost_page(int signal, siginfo_t* info, void*) {
 
 void note_mapping(const std::byte* begin, std::size_t bytes, const std::filesystem::path& path) {
     const std::scoped_lock lock(mappings_mutex);
-    MappedFile* file = mappings.load();
-    while (file != nullptr && file->begin.load() != 0)
-        file = file->next;
-    const bool fresh = file == nullptr;
-    if (fresh) file = new MappedFile;
+    const auto address = reinterpret_cast<std::uintptr_t>(begin);
+    const bool fresh = unused == nullptr;
+    MappedFile* const file = fresh ? new MappedFile : std::exchange(unused, unused->next_unused);
+    mapped_at().insert_or_assign(address, file);
     const std::string& text = path.native();
     const std::size_t size = std::min(text.size(), file->path.size() - 1);
     std::memcpy(file->path.data(), text.data() + (text.size() - size), size);
     file->path[size] = '\0';
-    file->end.store(reinterpret_cast<std::uintptr_t>(begin) + bytes);
-    file->begin.store(reinterpret_cast<std::uintptr_t>(begin));
+    file->end.store(address + bytes);
+    file->begin.store(address);
     if (!fresh) return;
     file->next = mappings.load();
     mappings.store(file);
@@ -108,9 +118,12 @@ void note_mapping(const std::byte* begin, std::size_t bytes, const std::filesyst
 
 void forget_mapping(const std::byte* begin) noexcept {
     const std::scoped_lock lock(mappings_mutex);
-    for (MappedFile* file = mappings.load(); file != nullptr; file = file->next) {
-        if (file->begin.load() == reinterpret_cast<std::uintptr_t>(begin)) file->begin.store(0);
-    }
+    const auto found = mapped_at().find(reinterpret_cast<std::uintptr_t>(begin));
+    if (found == mapped_at().end()) return;
+    MappedFile* const file = found->second;
+    mapped_at().erase(found);
+    file->begin.store(0);
+    file->next_unused = std::exchange(unused, file);
 }
 
 void install_lost_file_handler() {

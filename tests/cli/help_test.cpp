@@ -119,6 +119,11 @@ TEST_F(Help, EveryExampleWorks) {
         }
         if (verb == "replay" || verb == "agent collect")
             write("trace.npz", bytes_of(golden_trace()));
+        if (verb == "simulate") {
+            write("cluster.toml",
+                  "ranks = 4\nsteps = 3\n[graph]\nsource = 'like:arxiv'\nscale = 0.005\n"
+                  "method = 'ldg'\n[train]\nbatch = 8\n");
+        }
         if (verb == "agent train") {
             EXPECT_TRUE(std::filesystem::exists(folder_ / "samples.csv"));
         }

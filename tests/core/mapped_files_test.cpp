@@ -56,6 +56,23 @@ TEST_F(LostFileDeathTest, IsNamedWithCodeThree) {
                 "  where: .*/features.bin\n  to do: restore the file");
 }
 
+TEST_F(LostFileDeathTest, IsNamedAmongManyThatCameAndWent) {
+    const auto lose = [&] {
+        install_lost_file_handler();
+        std::vector<Region> old;
+        std::vector<Region> regions;
+        for (int i = 0; i < 60; ++i)
+            (i % 3 == 0 ? regions : old).push_back(map("old" + std::to_string(i)));
+        old.clear();
+        for (int i = 0; i < 60; ++i)
+            regions.push_back(map("new" + std::to_string(i)));
+        cut("new37");
+        for (std::size_t i = 0; i < regions.size(); ++i)
+            static_cast<void>(touch(regions[i]));
+    };
+    EXPECT_EXIT(lose(), ExitedWithCode(3), "where: .*/new37\n");
+}
+
 TEST_F(LostFileDeathTest, IsGivenToWhoeverWatches) {
     const auto lose = [&] {
         install_lost_file_handler();

@@ -17,6 +17,7 @@ std::vector<std::unique_ptr<Verb>> all_verbs() {
     verbs.push_back(make_predict_verb());
     verbs.push_back(make_compare_verb());
     verbs.push_back(make_replay_verb());
+    verbs.push_back(make_simulate_verb());
     verbs.push_back(make_explain_verb());
     verbs.push_back(make_report_verb());
     verbs.push_back(make_top_verb());

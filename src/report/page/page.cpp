@@ -92,6 +92,7 @@ std::string subtitle(const ShownRun& shown) {
         if (!part.empty()) text += (text.empty() ? "" : " \u00b7 ") + part;
     };
     if (shown.label != shown.name) add(shortened(shown.name, 80));
+    if (simulated(shown)) add("simulated");
     if (!shown.repeats.empty()) add(fmt::format("the median of {} runs", shown.repeats.size()));
     add(shortened(a.data, 80));
     add(shortened(a.model, 40));

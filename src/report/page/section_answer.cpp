@@ -15,8 +15,11 @@ void number(Html& html, double value, const std::string& text) {
     html.open("strong").leaf("data", text, {{"value", fmt::format("{}", value)}}).close();
 }
 
-void accuracy_sentence(Html& html, const Answers& a) {
-    if (a.mrr) {
+void accuracy_sentence(Html& html, const ShownRun& shown) {
+    const Answers& a = shown.answers;
+    if (simulated(shown)) {
+        html.text("The run was simulated: rows and bytes are real, times are a model\u2019s");
+    } else if (a.mrr) {
         html.text("Links for test have a mean reciprocal rank of ");
         number(html, *a.mrr, fmt::format("{:.4f}", *a.mrr));
     } else if (a.test) {
@@ -210,7 +213,7 @@ void write_state(Html& html, const ShownRun& shown) {
 
 void write_answer(Html& html, const ShownRun& shown) {
     html.open("p", {{"class", "answer"}});
-    accuracy_sentence(html, shown.answers);
+    accuracy_sentence(html, shown);
     time_sentence(html, shown.answers);
     rows_sentence(html, shown);
     agent_sentence(html, shown.answers);

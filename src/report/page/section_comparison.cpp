@@ -278,9 +278,11 @@ void write_comparison(Html& html, const std::vector<ShownRun>& runs) {
                    Unit::seconds, &Answers::step_seconds);
     }
     const Element pair(html, "div", {{"class", "pair"}});
-    draw_steps(html, runs, {"all-loss", "Loss", ""}, Unit::plain, {},
-               column_line(series_column("loss")));
-    draw_accuracy(html, runs);
+    if (!std::ranges::all_of(runs, simulated)) {
+        draw_steps(html, runs, {"all-loss", "Loss", ""}, Unit::plain, {},
+                   column_line(series_column("loss")));
+        draw_accuracy(html, runs);
+    }
     draw_steps(html, runs, {"all-step", "Time of a step, step by step", "Mean over ranks."},
                Unit::seconds, {}, column_line(series_column("seconds.step")));
     draw_steps(html, runs, {"all-stall", "Waiting for rows, step by step", "Mean over ranks."},

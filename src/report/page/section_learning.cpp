@@ -47,6 +47,11 @@ LineChart accuracy_chart(const ShownRun& shown) {
 
 void write_learning(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "learning", "Learning");
+    if (simulated(shown)) {
+        html.leaf("p", "The run was simulated: nothing was computed, so there are no losses.",
+                  {{"class", "gap"}});
+        return;
+    }
     const Element pair(html, "div", {{"class", "pair"}});
     const StepAxis axis = step_axis(shown);
     Series loss = step_line(shown, axis, "loss", 0, series_column("loss"));

@@ -31,6 +31,10 @@ std::string rank_name(const MetricsData& metrics, std::size_t group) {
     return first == last ? fmt::format("{}", first) : fmt::format("{}\u2013{}", first, last);
 }
 
+bool simulated(const ShownRun& shown) {
+    return shown.run.run.number("simulated").value_or(0) != 0;
+}
+
 StepAxis step_axis(const ShownRun& shown) {
     StepAxis axis;
     const MetricsData& metrics = shown.run.metrics;

@@ -12,6 +12,10 @@ namespace {
 
 /// The command line of the run, or one that makes the same.
 std::string command_of(const ShownRun& shown) {
+    if (simulated(shown)) {
+        return fmt::format("rudder simulate {} --out again",
+                           shell_quoted((shown.run.path / "scenario.toml").string()));
+    }
     std::vector<std::string> words = shown.run.run.list("command");
     if (words.empty()) {
         if (shown.answers.data.empty() || shown.run.config.empty()) return "";
@@ -50,7 +54,8 @@ void write_settings(Html& html, const ShownRun& shown) {
     const Section section(html, shown, "settings", "Configuration, and how to do it again");
     const std::string command = command_of(shown);
     if (!command.empty()) {
-        html.leaf("p", shown.run.run.list("command").empty()
+        html.leaf("p", simulated(shown) ? "The same scenario gives the same folder, byte for byte:"
+                       : shown.run.run.list("command").empty()
                            ? "The command is not recorded; this one makes the same run:"
                            : "The same seed gives the same losses, bit for bit:");
         html.open("pre", {{"class", "command"}, {"tabindex", "0"}});

@@ -63,6 +63,9 @@ void write_settings(Html& html, const ShownRun& shown);
 /// Several runs side by side: their answers, then their curves over each other.
 void write_comparison(Html& html, const std::vector<ShownRun>& runs);
 
+/// Whether nothing was computed: it has times of a model, and no losses.
+[[nodiscard]] bool simulated(const ShownRun& shown);
+
 // ---- what they share ----------------------------------------------------------------------------
 
 /// A section with its heading; ids get the run's prefix.

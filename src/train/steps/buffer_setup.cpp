@@ -15,6 +15,8 @@
 #include "rudder/core/text.hpp"
 #include "sample/batch_sampler.hpp"
 
+#include "buffer_size.hpp"
+
 namespace rudder::train {
 
 namespace {
@@ -96,10 +98,6 @@ std::vector<std::uint32_t> find_degrees(const Ground& g, std::span<const VertexI
 
 // ---- inclusion ---------------------------------------------------------------------------------
 
-bool needs_inclusion(const buffer::PolicySpec& policy) {
-    return policy.name() == "static-vip" || policy.given("inclusion");
-}
-
 std::vector<double> computed_inclusion(const Ground& g, PartId part) {
     std::vector<double> seed(g.source->vertices(), 0);
     std::vector<VertexId> seeds;
@@ -127,6 +125,20 @@ std::vector<double> sampled_inclusion(const Ground& g, PartId part) {
     return buffer::presampled_inclusion(counts, steps);
 }
 
+}  // namespace
+
+bool needs_inclusion(const buffer::PolicySpec& policy) {
+    return policy.name() == "static-vip" || policy.given("inclusion");
+}
+
+std::vector<double> inclusion_of(const Ground& g, PartId part) {
+    // Which vertices links ask for is seen, not computed.
+    const bool computed = g.source->topology().vertices() != 0 && g.links == nullptr;
+    return computed ? computed_inclusion(g, part) : sampled_inclusion(g, part);
+}
+
+namespace {
+
 /// By halo row; on the first rank.
 std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) {
     const Span span("inclusion probabilities");
@@ -136,10 +148,7 @@ std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) 
     }
     std::vector<double> absent(halo.size(), 1);
     for (const partition::Part& part : g.parts) {
-        // Which vertices links ask for is seen, not computed.
-        const bool computed = g.source->topology().vertices() != 0 && g.links == nullptr;
-        const auto of_part =
-            computed ? computed_inclusion(g, part.id()) : sampled_inclusion(g, part.id());
+        const auto of_part = inclusion_of(g, part.id());
         const auto included = buffer::halo_inclusion(halo, std::span(&of_part, 1));
         for (std::size_t i = 0; i < halo.size(); ++i)
             absent[i] *= 1 - included[i];
@@ -161,16 +170,15 @@ std::vector<double> find_inclusion(const Ground& g, std::vector<VertexId> halo) 
 
 // ---- size --------------------------------------------------------------------------------------
 
-/// Rows asked for, before anything limits them.
-double rows_asked(const Ground& g, std::uint64_t halo) {
-    const TrainOptions& o = g.options;
+}  // namespace
+
+double rows_asked(const TrainOptions& o, std::uint64_t halo, std::uint64_t row_bytes) {
     if (o.buffer_rows) return static_cast<double>(*o.buffer_rows);
-    if (o.buffer_bytes) {
-        const std::uint64_t rows = *o.buffer_bytes / g.store.format().row_bytes();
-        return static_cast<double>(rows);
-    }
+    if (o.buffer_bytes) return static_cast<double>(*o.buffer_bytes / row_bytes);
     return std::floor(o.buffer * static_cast<double>(halo));
 }
+
+namespace {
 
 /// Ranks with buffers of their own share the host's memory.
 double buffers_of_host(const Ground& g) {
@@ -178,7 +186,7 @@ double buffers_of_host(const Ground& g) {
 }
 
 buffer::SlotId find_slots(const Ground& g, const BufferSetup& setup) {
-    double asked = rows_asked(g, setup.facts.halo.size());
+    double asked = rows_asked(g.options, setup.facts.halo.size(), g.store.format().row_bytes());
     const auto row_bytes = static_cast<double>(g.store.format().row_bytes());
     const double needs = asked * row_bytes * buffers_of_host(g);
     const auto text = [](double bytes) {

@@ -6,6 +6,8 @@
 #include "core/span.hpp"
 #include "rudder/core/check.hpp"
 
+#include "step_facts_size.hpp"
+
 namespace rudder::train {
 
 namespace {
@@ -80,6 +82,10 @@ std::vector<BucketGroup> divide_buckets(std::span<const nn::Bucket> buckets, std
     return made;
 }
 
+std::size_t fact_floats(PartId parts, int ranks, std::size_t extra) noexcept {
+    return first_flag + parts + pace_floats * static_cast<std::size_t>(ranks) + extra;
+}
+
 GradientExchange::GradientExchange(const comm::Communicator& comm, partition::PartShare own,
                                    PartId parts, const GradientLayout& layout)
     : sum_(Array<float>::zeroed(layout.size)),
@@ -93,8 +99,7 @@ GradientExchange::GradientExchange(const comm::Communicator& comm, partition::Pa
       first_pace_(first_flag + parts),
       rank_(static_cast<std::size_t>(comm.rank())),
       reducer_(comm, indices_of(own), layout.coder) {
-    fact_sum_.resize(first_pace_ + pace_floats * static_cast<std::size_t>(comm.size()) +
-                     layout.extra);
+    fact_sum_.resize(fact_floats(parts, comm.size(), layout.extra));
     for (PartId p = own.first; p < own.last; ++p) {
         gradients_.push_back(Array<float>::zeroed(layout.size));
         facts_.emplace_back(fact_sum_.size());
