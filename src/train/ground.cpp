@@ -1,5 +1,6 @@
 #include "ground.hpp"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -190,14 +191,20 @@ std::unique_ptr<LinkGround> divide(const comm::Communicator& comm,
                                    const TrainOptions& options) {
     if (options.task == TaskKind::vertex) return nullptr;
     const Span span("dividing links");
-    const bool symmetric = data.info().symmetric;
     auto ground = std::make_unique<LinkGround>();
+    ground->types = typed_links(data.info(), options);
+    ground->symmetric = ground->types ? ground->types->symmetric : data.info().symmetric;
+    ground->targets = ground->types
+                          ? sample::VertexStretches(data.book(), data.types(), ground->types->to)
+                          : sample::VertexStretches(data.info().vertices);
+    const bool symmetric = ground->symmetric;
     const sample::LinkDraws draws({}, symmetric, options.seed);
     if (options.task == TaskKind::edge) {
         ground->divided.links = sample::labelled_edges(comm, data.book(), parts, draws, symmetric);
         return ground;
     }
-    ground->divided = sample::divide_links(comm, data.book(), parts, draws, symmetric);
+    ground->divided =
+        sample::divide_links(comm, data.book(), parts, draws, symmetric, ground->edge_types());
     warn_of_withheld(comm, ground->divided.withheld);
     give_pairs(comm, data, parts, options, *ground);
     return ground;
@@ -242,6 +249,16 @@ sample::Schedule schedule_of(const comm::Communicator& comm, std::span<const par
     return {comm, own, counts, parts, options};
 }
 
+/// All other vertices are drawn by no degree.
+void keep_only(const sample::VertexStretches& of, std::vector<std::uint32_t>& degrees) {
+    auto from = degrees.begin();
+    for (const sample::VertexStretches::Stretch& stretch : of.all()) {
+        std::fill(from, degrees.begin() + static_cast<std::ptrdiff_t>(stretch.begin), 0U);
+        from = degrees.begin() + static_cast<std::ptrdiff_t>(stretch.end);
+    }
+    std::fill(from, degrees.end(), 0U);
+}
+
 /// How links of that role become seeds.
 void set_seeds(const Ground& ground, LinkGround& links, graph::Role role) {
     if (ground.options.task == TaskKind::edge) {
@@ -257,15 +274,18 @@ void set_seeds(const Ground& ground, LinkGround& links, graph::Role role) {
         std::iota(all.begin(), all.end(), VertexId{0});
         std::vector<std::uint32_t> degrees(vertices);
         ground.source->degrees(all, degrees);
+        if (links.types) keep_only(links.targets, degrees);
         links.degrees = sample::DegreeTable(degrees);
     }
     links.seeds.emplace(ground.parts, links.divided.links,
                         sample::PairOptions{.negatives = draws.kind,
                                             .count = draws.count,
                                             .vertices = vertices,
+                                            .among = links.types ? &links.targets : nullptr,
                                             .degrees = &links.degrees,
                                             .pairs = links.given ? &links.given->train : nullptr},
-                        ground.data.info().symmetric, ground.options.seed, role);
+                        links.symmetric, ground.options.seed, role,
+                        sample::LinkSeeds::Question::joined, links.edge_types());
 }
 
 }  // namespace

@@ -175,6 +175,10 @@ void Loader::State::fill(LoadedStep& loaded) const {
 void Loader::State::fill_links(std::size_t part, const sample::Batch& batch,
                                LoadedBatch& own) const {
     list_pairs(batch, ground.links->seeds->group(), own);
+    if (split != nullptr) {
+        for (std::int64_t& end : own.pairs)
+            end = own.types.places[static_cast<std::size_t>(end)];
+    }
     const PartId id = ground.parts[part].id();
     own.places.clear();
     if (batch.seeds != 0) ground.schedule.links(id, batch.key.step, own.places);

@@ -72,6 +72,10 @@ Table task_options() {
                          "targets of edges",
                          identity | further | added)
             .among({"vertex", "link", "edge"}),
+        option<&O::links, &K::type>("link-type",
+                                    "Type of the edges that are links, of a graph of several",
+                                    identity | further | added)
+            .in("NAME"),
         option<&O::links, &K::scorer>("scorer", "How pairs of vertices are scored (task link)",
                                       identity | further | added)
             .among(pair_scorer_names),

@@ -28,6 +28,9 @@ enum class TaskKind : std::uint8_t { vertex, link, edge };
 
 /// How links are learned and scored; of no effect on the other tasks.
 struct LinkOptions {
+    /// In a graph of several types, the edges that are links; empty: those of the only type whose
+    /// edges do not go back for others.
+    std::string type{};
     nn::PairScorer scorer = nn::PairScorer::dot;
     nn::LinkLoss loss = nn::LinkLoss::binary;
     /// KIND[:N]: N pairs that are drawn beside each link, their targets among all vertices
