@@ -14,6 +14,7 @@
 #include "rudder/core/text.hpp"
 #include "train/given_negatives.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_options.hpp"
 #include "train/link_options.hpp"
 #include "train/steps/record_book.hpp"
 #include "train/steps/seed_targets.hpp"
@@ -217,6 +218,7 @@ const TrainOptions& checked(const partition::PartitionedDataset& data,
                             const TrainOptions& options) {
     check_options(options);
     check_types(data.info(), options, data.folder().path().string());
+    static_cast<void>(learned_widths(options.embeddings, data.info()));
     check_carried(data, options);
     if (options.task == TaskKind::edge) {
         static_cast<void>(
@@ -306,13 +308,15 @@ Ground::Ground(const comm::Communicator& c, const partition::PartitionedDataset&
       schedule(schedule_of(c, parts, d.parts(), o, use, links.get())),
       source(make_source(c, d, parts, o, coders.topology,
                          links == nullptr ? nullptr : &links->divided)),
-      store(c, d,
-            {.precision = o.precision,
-             .shards = o.shards,
-             .bulk = o.bulk,
-             .coder = coders.features,
-             .sparse = types == nullptr ? o.sparse : store::SparseChoice::off,
-             .assembled = use.assembled.value_or(assembled_for(o.model))}) {
+      store(
+          c, d,
+          {.precision = o.precision,
+           .shards = o.shards,
+           .bulk = o.bulk,
+           .coder = coders.features,
+           .sparse = types == nullptr && o.embeddings.empty() ? o.sparse : store::SparseChoice::off,
+           .assembled = use.assembled.value_or(assembled_for(o.model)),
+           .learned = learned_widths(o.embeddings, d.info())}) {
     if (links != nullptr) set_seeds(*this, *links, use.role);
     if (comm.rank() != 0) return;
     if (store.format().sparse() != nullptr && store::rounds(o.precision)) {

@@ -21,6 +21,10 @@ namespace rudder::train {
 namespace {
 
 GroundUse use_of(const LoaderOptions& options) {
+    if (!options.train.embeddings.empty()) {
+        throw usage_error("loaders give the rows of the data set, and learned ones are not there",
+                          "embeddings", "leave it out, and learn them in your own network");
+    }
     return {.assembled = store::AssembledRows::dense,
             .role = options.role,
             .shuffled = options.shuffled};

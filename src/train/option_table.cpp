@@ -52,6 +52,11 @@ Table model_options() {
         option<&O::bases>("bases", "Number of bases of types of edges (rgcn)",
                           identity | further | added)
             .limit(1, 1024),
+        option<&O::embeddings>("embeddings",
+                               "Learn rows of so many columns for vertices without features, or\n"
+                               "by type: author=64,venue=16",
+                               identity | further | added)
+            .in("WIDTH"),
         option<&O::norm>("norm", "Normalisation of hidden layers", identity | further)
             .among(nn::norm_names),
         option<&O::residual>("residual", "Residual connections around hidden layers",

@@ -164,13 +164,14 @@ TEST(Fields, ASummaryWithoutAKeyIsRefusedByItsName) {
     }
     EXPECT_THAT(
         optional,
-        testing::ElementsAre(
-            "/accuracy/train", "/accuracy/valid", "/accuracy/test", "/accuracy_last/train",
-            "/accuracy_last/valid", "/accuracy_last/test", "/mrr", "/hits", "/auc", "/best_epoch",
-            "/evaluations", "/eval_every", "/seconds/wait_rows", "/seconds/wait_gradients",
-            "/seconds/wait_ranks", "/seconds/wait_agent", "/seconds/rest", "/rows/floor", "/sparse",
-            "/coding", "/agent/correct", "/agent/no_effect", "/agent/better", "/agent/excess",
-            "/agent/regret", "/agent/regret_error", "/agent/regret_against", "/agent/cpu_share"));
+        testing::ElementsAre("/accuracy/train", "/accuracy/valid", "/accuracy/test",
+                             "/accuracy_last/train", "/accuracy_last/valid", "/accuracy_last/test",
+                             "/mrr", "/hits", "/auc", "/best_epoch", "/evaluations", "/eval_every",
+                             "/seconds/wait_rows", "/seconds/wait_gradients", "/seconds/wait_ranks",
+                             "/seconds/wait_agent", "/seconds/rest", "/rows/floor", "/rows/learned",
+                             "/sparse", "/coding", "/agent/correct", "/agent/no_effect",
+                             "/agent/better", "/agent/excess", "/agent/regret",
+                             "/agent/regret_error", "/agent/regret_against", "/agent/cpu_share"));
 }
 
 TEST(Fields, AStateOfARunIsReadAsItWasWritten) {

@@ -75,6 +75,9 @@ struct TrainOptions {
     bool residual = false;               ///< around hidden layers
     std::string class_weights = "none";  ///< none, balanced
     std::uint64_t bases = 8;             ///< of rgcn
+    /// Columns of rows that are learned for vertices without features: 64, or by type
+    /// author=64,venue=16; empty: none are.
+    std::string embeddings{};
 
     std::vector<std::int32_t> fanout{10, 25};  ///< input side first, one per layer
     std::string type_fanout{};  ///< of types of edges, NAME:N,N;...; others have `fanout`

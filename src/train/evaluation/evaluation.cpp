@@ -34,7 +34,8 @@ Evaluation::Evaluation(const Ground& ground, Learner& learner)
         const ExactEvaluator::Options exact{.network = network_options_,
                                             .memory = o.memory == 0 ? 0 : o.memory / 4 / ranks,
                                             .degrees = degrees,
-                                            .again = true,
+                                            // Learned rows are others each time.
+                                            .again = ground.store.learned().empty(),
                                             .weighted = o.weighted};
         if (ground.links == nullptr) {
             exact_ = std::make_unique<ExactEvaluator>(ground.comm, ground.data, ground.parts,

@@ -11,6 +11,7 @@
 #include "train/evaluation/evaluation.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_table.hpp"
 #include "train/prediction/seed_inference.hpp"
 #include "train/types.hpp"
 
@@ -119,7 +120,8 @@ InferenceResult run_inference(const comm::Communicator& comm,
                               const InferenceOptions& options, const InferenceSink& sink) {
     check_carried(data, saved.train);
     const std::vector<partition::Part> parts = open_parts(comm, data, options.verify);
-    store::FeatureStore store(comm, data, store_options(saved, options.match));
+    store::FeatureStore store(comm, data, store_options(saved, data, options.match));
+    place_learned(comm, data, store, saved.rows, saved.checkpoint.string());
     nn::NetworkOptions made = saved.options;
     made.sparse = sparse_inputs(store.format());
     InferenceResult result;

@@ -16,6 +16,7 @@
 #include "train/evaluation/pair_tiles.hpp"
 #include "train/ground.hpp"
 #include "train/input_rows.hpp"
+#include "train/learned/learned_table.hpp"
 
 #include "last_rows.hpp"
 #include "row_file.hpp"
@@ -350,7 +351,8 @@ InferenceResult write_link_predictions(const comm::Communicator& comm,
                           [&](int from, std::span<const std::byte> lists,
                               comm::Service::Answer& /*nothing*/) { gathered->put(from, lists); });
     const std::vector<partition::Part> parts = open_parts(comm, data, options.inference.verify);
-    store::FeatureStore store(comm, data, store_options(saved, options.inference.match));
+    store::FeatureStore store(comm, data, store_options(saved, data, options.inference.match));
+    place_learned(comm, data, store, saved.rows, saved.checkpoint.string());
     TrainOptions train = saved.train;
     train.links.negatives_from.clear();  // nothing is ranked among given pairs here
     const auto links = divide(comm, data, parts, train);
